@@ -1,4 +1,4 @@
-"""Start short background tasks, whose results no code waits for."""
+"""Start short background tasks without waiting for their results."""
 
 from __future__ import annotations
 

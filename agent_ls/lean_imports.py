@@ -110,9 +110,9 @@ def _put_off_types() -> None:
     """Import the LSP types, and make attrs generate the methods of each class at its first use.
 
     There are about 550 types, of which a connection uses about twenty. Generating all methods would delay the
-    first request to a model more than all other work at start. A class without these methods has its name and
-    annotations, and works in unions. attrs completes the class in place when its first instance is created or
-    its fields are read.
+    first request to a model more than all other work at start. Until then, a class has its name and
+    annotations, and can be used in unions. attrs completes the class in place when its first instance is
+    created or its fields are read.
     """
     import attrs
 
@@ -121,7 +121,7 @@ def _put_off_types() -> None:
     waiting: set[type] = set()
 
     class Fields:
-        """Replaces the attribute by which attrs recognises its classes and reads their fields."""
+        """The replacement of the attribute by which attrs recognises its classes and reads their fields."""
 
         def __init__(self, cls: type) -> None:
             self._cls = cls
@@ -133,8 +133,8 @@ def _put_off_types() -> None:
     def finish(cls: type) -> None:
         with lock:
             if cls in waiting:
-                # `__init__` is replaced in one step, so that another thread finds either the old or the new one.
-                # With `slots=True`, attrs would create another class instead of changing this one.
+                # `__init__` is replaced in one step, so that another thread finds either the old or the new
+                # method. With `slots=True`, attrs would create another class instead of changing this one.
                 define(cls, init=True, slots=False)
                 attrs.resolve_types(cls, types.ALL_TYPES_MAP, {})
                 waiting.remove(cls)

@@ -16,10 +16,10 @@ MAX_ENTRIES = 4
 class Memo(Generic[V, R]):
     """A function that calls `compute` and stores the results of the last few inputs. Thread-safe.
 
-    Inputs must be immutable. By default, inputs are compared with `==`, which is much faster than `compute`;
-    so a file that is read twice is hashed once. With `alike=operator.is_`, only the same object counts as equal.
-    Results of inputs whose `size` is less than `least` are not stored. The total size of the stored inputs is
-    at most `most`.
+    Inputs must be immutable. By default, inputs are compared with `==`, which is much faster than `compute`; a
+    file that is read twice is therefore hashed once. With `alike=operator.is_`, only the same object counts as
+    equal. Results of inputs whose `size` is less than `least` are not stored. The total size of the stored
+    inputs is at most `most`.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Memo(Generic[V, R]):
                 return result
         for other, result in known:
             if self._alike(other, value):
-                # Store this object instead of its equal, because callers usually ask for it again.
+                # Replace the stored equal object by this one, because callers usually pass this one again.
                 self._known = tuple((value if kept is other else kept, found) for kept, found in known)
                 return result
         result = self._compute(value)

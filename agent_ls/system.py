@@ -65,7 +65,7 @@ def _files_limit() -> int:
 
 
 def describe_out_of_files() -> tuple[str, str]:
-    """Return the error message for too many open files, and a hint what to do next."""
+    """Return the error message for too many open files, and a hint about what to do next."""
     limit = "" if sys.platform == "win32" else f" ({_files_limit()})"
     return (
         f"agent-ls has reached its limit of open files{limit}",
@@ -129,7 +129,7 @@ def exit_on_termination() -> None:
 
 @contextmanager
 def handle_termination_signals(call: Callable[[], None]) -> Iterator[None]:
-    """Within the block, a termination signal does not end the process, but calls `call` on the event loop.
+    """Within the `with` block, make a termination signal call `call` on the event loop, not end the process.
 
     A signal that the process was started to ignore (`nohup`) stays ignored. Outside the main thread, the
     block has no effect, because Python handles signals only in the main thread.
@@ -160,9 +160,9 @@ def handle_termination_signals(call: Callable[[], None]) -> Iterator[None]:
 def use_pidfd_watcher() -> None:
     """Make asyncio wait for child processes by process descriptors (pidfd) instead of one thread per process (Linux).
 
-    With threads, it would depend on the scheduler which code gets the exit code of a child first. Call this before the
-    event loop starts. With this watcher, event loops in all threads can start processes. Python 3.12 uses pidfd by
-    default.
+    With threads, the scheduler would decide which code gets the exit code of a child first. Call this before
+    the event loop starts. With this watcher, event loops in all threads can start processes. Python 3.12 uses
+    pidfd by default.
     """
     if sys.platform != "linux" or sys.version_info >= (3, 12):
         return

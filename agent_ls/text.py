@@ -127,7 +127,7 @@ def equals_ignoring_line_endings(one: str, other: str) -> bool:
 
 
 def normalize_line_endings(text: str) -> str:
-    """Return the text with all line endings converted to LF, and without one line ending at its end."""
+    """Return the text with all line endings converted to LF, and with one final line ending removed."""
     return text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n")
 
 
@@ -231,8 +231,8 @@ def _decode(data: bytes) -> DecodedText:
 def _decode_otherwise(data: bytes, as_utf_8: str) -> DecodedText | None:
     """Decode text that is not UTF-8: by its declared encoding, otherwise as Windows-1252 or Latin-1.
 
-    Return None if the data is probably damaged UTF-8 or no text. `as_utf_8` is the data decoded as UTF-8 with
-    `surrogateescape`.
+    Return None if the data is probably damaged UTF-8, or is not text. `as_utf_8` is the data decoded as UTF-8
+    with `surrogateescape`.
     """
     head = data[:_DECLARED_CHARS].decode("latin-1")
     if declared := try_decode(data, find_declared_encoding(head)):

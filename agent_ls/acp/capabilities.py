@@ -1,7 +1,7 @@
-"""Build the answer to `initialize`: the capabilities of this agent. Imports nothing large.
+"""Build the response to `initialize`, which lists the capabilities of this agent. Imports nothing large.
 
-A client displays nothing before it has this answer. So the answer is plain JSON, built from the request
-alone.
+A client displays nothing until it has received this response. So the response is built as plain JSON, before a
+session exists.
 """
 
 from __future__ import annotations

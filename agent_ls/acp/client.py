@@ -29,7 +29,7 @@ class ClientFacts:
 
     `reads_files` and `writes_files`: agent-ls can read and write the text of open files in the client.
     `shows_terminals`: the client displays the output of commands that agent-ls runs. `asks_forms`: the client
-    displays a form for a question.
+    can display a form for a question.
     """
 
     name: str = ""
@@ -71,7 +71,7 @@ def _is_among(name: str, known: tuple[str, ...]) -> bool:
 
 
 def _table(value: Mapping[str, Any], *steps: str) -> Mapping[str, Any]:
-    """Return the object at this path of keys; empty if there is none."""
+    """Return the nested object that the keys `steps` lead to; empty if there is none."""
     for step in steps:
         found = value.get(step)
         if not isinstance(found, Mapping):

@@ -224,7 +224,7 @@ class AcpConversation:
         return prompt.outcome
 
     def cancel(self) -> None:
-        """Stop the turn. Every open prompt is answered with `cancelled`, after its last update."""
+        """Stop the turn. Every open prompt request gets the response `cancelled`, after its last update."""
         session = self.live.session
         ids = {item.queued_id for item in session.queue}
         for prompt in tuple(self._prompts):
@@ -330,7 +330,8 @@ class AcpConversation:
                 self._requests.close_request(request_id, decision)
             case QuestionAsked():
                 if not self._requests.question(event) and (current := self._current):
-                    # The client's next prompt is the answer to the question, so respond to this prompt now.
+                    # The client's next prompt is the answer to the question, so end the current prompt request
+                    # now.
                     self._current = None
                     current.finish("end_turn")
             case QuestionAnswered(question_id=question_id):
@@ -346,7 +347,7 @@ class AcpConversation:
         self._schedule_output()
 
     async def _begin(self, event: UserInput) -> None:
-        """Handle the event at the start of the turn of a user message.
+        """Handle the event that starts the turn of a user message.
 
         If the client still waits for the response to the previous prompt, send this response first.
         """
@@ -373,14 +374,14 @@ class AcpConversation:
             if prompt.is_work or (prompt.is_cancelled and prompt.queued_id):
                 prompt.finish("cancelled" if prompt.is_cancelled else "end_turn")
             elif prompt.queued_id in waiting and not prompt.done.is_set() and not self.live.session.is_busy:
-                # The previous prompt failed, so the queue is paused. The client waits for this prompt, so
-                # start it.
+                # The previous prompt failed, so the queue is paused. The client waits for its response, so start
+                # its turn.
                 self.live.session.change_queue(StartNow(prompt.queued_id))
                 break
 
     async def _answer(self, prompt: _Prompt, reason: str) -> None:
         prompt.finish(self._outcome(prompt, reason))
-        # Answer this prompt before sending any update of the next turn.
+        # Respond to this prompt before sending any update of the next turn.
         for _ in range(3):
             await checkpoint()
 

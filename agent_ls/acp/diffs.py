@@ -70,9 +70,9 @@ def hunks_of(diff: str) -> tuple[DiffHunk, ...]:
 
 
 def _start(number: str, count: str | None) -> int:
-    """Convert the line number and line count in the header of a hunk to a first line that counts from 0.
+    """Convert the line number and line count in a hunk header to the number of the first line, from 0.
 
-    For an empty range, the header has the number of the line before the range.
+    For an empty range, the header contains the number of the line before the range.
     """
     return int(number) if count == "0" else max(int(number) - 1, 0)
 
@@ -80,7 +80,7 @@ def _start(number: str, count: str | None) -> int:
 def other_side(hunks: Sequence[DiffHunk], text: str, *, is_new: bool) -> str | None:
     """Return the new text of a file from the diff and the old text, or with `is_new` the old text from the new text.
 
-    `text` is the known one of the two texts. Returns None if the diff does not apply to `text`.
+    `text` is the old text, or with `is_new` the new one. Returns None if the diff does not apply to `text`.
     """
     lines = split_lines(text)
     made: list[str] = []

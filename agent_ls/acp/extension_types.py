@@ -20,7 +20,9 @@ class AcpStruct(BaseModel):
 
 
 class ExtensionParams(AcpStruct):
-    """Parameters of a request. `method` is its name on the wire, `result` the class of its result."""
+    """Parameters of a request. `method` is the name of the request on the wire, `result` the class of its
+    result.
+    """
 
     method: ClassVar[str]
     result: ClassVar[type[AcpStruct]]
@@ -85,7 +87,7 @@ class AcpReviewResult(AcpStruct):
 class AcpReview(ExtensionParams):
     """Keep or undo hunks of a session. `path` and `turnId` select the hunks of a file and of a turn.
 
-    `hunkIds` selects some of these hunks; None selects all.
+    `hunkIds` selects some of the hunks that match; None selects all.
     """
 
     method: ClassVar[str] = "_agent-ls/review"
@@ -111,7 +113,8 @@ class AcpQueueResult(AcpStruct):
 class AcpQueue(ExtensionParams):
     """Return the queued messages, which wait for the end of the turn.
 
-    Before that, `remove` removes a message, or `startNow` starts one; a request has at most one of the two.
+    Before the messages are returned, `remove` removes one of them, or `startNow` starts one; a request sets at
+    most one.
     """
 
     method: ClassVar[str] = "_agent-ls/queue"

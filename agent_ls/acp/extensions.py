@@ -76,7 +76,9 @@ class Extensions:
         return AcpHunksResult(hunks=tuple(_hunk(it) for hunks in found.values() for it in hunks))
 
     async def _review(self, params: AcpReview) -> AcpReviewResult:
-        """Keep or undo hunks of the named session. Ids of other hunks are reported in `refused`."""
+        """Keep or undo hunks of the named session. Ids that are not its undecided hunks are reported in
+        `refused`.
+        """
         manager = self._sessions.manager
         conversation = await self._sessions.conversation(params.session_id)
         manager.owners.check_owned(conversation.live)

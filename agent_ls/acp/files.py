@@ -1,8 +1,7 @@
-"""An environment whose files may be open in an ACP client: unsaved text of the client is read and never overwritten.
+"""An environment whose files may be open in an ACP client: unsaved text of the client is read and never lost.
 
-The protocol reports no versions and no changes. So the disk is always read too. The client's text is used
-only if it differs from the disk in more than line ends. A write counts as done only after the text was read
-back.
+ACP reports no versions and no changes of texts. So the disk is always read too. The client's text is used only
+if it differs from the disk in more than line ends. A write counts as done only after the text was read back.
 """
 
 from __future__ import annotations
@@ -73,10 +72,10 @@ class ClientTexts(Protocol):
 class _FileVersions:
     """The current state of a file on the disk and in the client.
 
-    `disk` is the content on the disk, None if the file does not exist. `content` is the content for a reader:
-    the client's unsaved text, otherwise the content on the disk. `text` is the text that the client sent,
-    None for none. `is_unsaved`: this text differs from the disk. `is_shared`: it equals the disk, so the
-    client has the file too.
+    `disk` is the content on the disk, None if the file does not exist. `content` is the content that reads
+    return: the client's unsaved text, otherwise the content on the disk. `text` is the text that the client
+    sent, None for none. `is_unsaved`: `text` differs from the content on the disk. `is_shared`: `text` equals
+    the disk, so the client can read the file too.
     """
 
     disk: bytes | None
@@ -98,7 +97,7 @@ class _ClientWrite:
 
 
 class ClientFilesEnvironment(ForwardingEnvironment):
-    """An environment that reads text files below 2 MiB from the client too, and writes them through the
+    """An environment that reads text files below 2 MiB from disk and client, and writes them through the
     client. `inner` reads and writes the disk.
     """
 
@@ -155,7 +154,7 @@ class ClientFilesEnvironment(ForwardingEnvironment):
         return _combine_views(disk, client_text)
 
     async def _in_client(self, path: str) -> bool:
-        """Return whether the client has a text for this path, although the file may not exist on the disk."""
+        """Return whether the client has a text for this path; the file need not exist on the disk."""
         return self._is_text_path(path) and bool(await self._client.read(self._absolute(path)))
 
     def _is_text_path(self, path: str) -> bool:
@@ -194,12 +193,12 @@ class ClientFilesEnvironment(ForwardingEnvironment):
         return [states[at] for at in range(len(writes))]
 
     async def _check_base(self, write: FileWrite) -> _FileVersions:
-        """Check, before anything is written, that the write's base equals the current content. Returns the
-        current state.
+        """Check, before anything is written, that the base content of the write equals the current content.
+        Returns the current state.
 
         Raises:
-            StaleFileError: the current content is another one.
-            EditRefusedError: the write would lose text that only the client has.
+            StaleFileError: the current content differs from the base. EditRefusedError: the write would lose
+            text that only the client has.
         """
         seen = await self._read_versions(write.path)
         if not seen.is_unsaved:
@@ -293,7 +292,7 @@ _MOVED_ON = "the content of the file changed since it was read"
 
 
 def _combine_views(disk: bytes | None, client_text: str | None) -> _FileVersions:
-    """Return the state of a file, from its bytes on the disk and the client's text of the file."""
+    """Return the state of a file, computed from its bytes on the disk and the client's text of the file."""
     if disk is not None and (len(disk) > MAX_BYTES or not _is_text(disk)):
         return _FileVersions(disk, disk)
     # An empty text for a file that is not empty on disk counts as no answer.
@@ -342,7 +341,7 @@ def _with_ending(line: str, ending: str) -> str:
 
 
 def _bare(text: str) -> str:
-    """Return the text without what editors normalise: line ends, BOM, the last newline."""
+    """Return the text without the parts that editors normalise: line ends, BOM, the last newline."""
     return normalize_line_endings(text.removeprefix(BOM))
 
 

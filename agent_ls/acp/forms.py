@@ -1,4 +1,4 @@
-"""Ask questions by forms of the client (`elicitation/create`), and read the answers in them."""
+"""Ask the user questions in forms of the client (`elicitation/create`), and read the submitted answers."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def read_form_fields(result: object) -> Mapping[str, Any]:
 
 
 async def ask_reason(wire: AcpWire, session_id: str, call_id: str) -> str:
-    """Ask why the user denied a call; "" without an answer. The call stays denied in any case.
+    """Ask the user why they denied a call; "" if they do not answer. The call stays denied in any case.
 
     Raises:
         ClientDisconnectedError: the client is gone.

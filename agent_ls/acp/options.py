@@ -51,7 +51,7 @@ def modes(current: str) -> dict[str, Any]:
 
 
 def config_options(session: SessionSummary, choices: Choices) -> list[dict[str, Any]]:
-    """Return the complete list of options, which every answer and every update contains."""
+    """Return the complete list of options, because each response and each update must contain all of them."""
     efforts = efforts_of(session, choices)
     found = [
         _select("mode", "Mode", session.mode, _values(MODES), "mode", "Which actions need no approval"),
@@ -113,7 +113,7 @@ def read_change(config_id: object, value: object, session: SessionSummary, choic
 
 
 def _find_option(value: str, known: Iterable[T], what: str) -> T:
-    """Return the element of `known` that the client has named.
+    """Return the element of `known` that the client's `value` names.
 
     Raises:
         RpcError: the name is not in `known`.

@@ -98,7 +98,8 @@ class OpenSessions:
     # --- start
 
     async def _initialize(self, params: Params) -> Any:
-        """Answer an `initialize` request that start.py did not answer: a second one, or one with a malformed line.
+        """Answer an `initialize` request that start.py did not answer: a second one, or one with invalid
+        parameters.
 
         The request changes nothing.
         """

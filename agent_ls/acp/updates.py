@@ -196,7 +196,7 @@ class UpdateMapper:
     def outputs(self) -> list[Update]:
         """Return an update for each command that printed text since the last call of this method.
 
-        Each update replaces the output that the client displays by the latest output. Only clients that
+        Each update replaces the output that the client displays with the latest output. Only clients that
         display no terminals need these updates.
         """
         found = []
@@ -239,7 +239,7 @@ class UpdateMapper:
     def _piece(self, kind: str, delta: Delta) -> list[Update]:
         sent = self._sent.get(delta.part_id, 0)
         text = delta.text[max(sent - delta.offset, 0) :]
-        # If earlier text is missing, the rest is sent at the end of the part.
+        # If an earlier delta was missed, the missing text is sent when the part ends.
         if not text or delta.offset > sent:
             return []
         self._sent[delta.part_id] = sent + len(text)
@@ -366,7 +366,7 @@ class UpdateMapper:
         call.output = truncate_middle(event.output) if event.output else call.output
         is_refusal = event.error_kind == "permission_denied" or event.is_error
         if had_terminal and event.exit_code is None:
-            # the call never ran a command, or was ended: only its text can be displayed
+            # the call never ran a command, or its command was stopped: only its text can be displayed
             call.has_terminal = False
         shown = self._content(event.call_id, call)
         if is_refusal and event.output and not call.has_terminal:
@@ -394,7 +394,7 @@ class UpdateMapper:
         status = {"running": "in_progress", "completed": "completed", "failed": "failed"}[event.status]
         call_id = self._agents.get(event.agent_id, "")
         known = self._calls.get(call_id)
-        # The client gets a subagent as a tool call. A subagent that was started again is a new call for it.
+        # The client is sent a subagent as a tool call. A subagent that was started again is sent as a new call.
         if known is None or (_ORDER[known.status] == 2 and status == "in_progress"):
             number = sum(key.startswith(f"{event.agent_id}#") for key in self._calls) + 1
             call_id = self._agents[event.agent_id] = f"{event.agent_id}#{number}"

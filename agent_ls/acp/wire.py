@@ -48,8 +48,8 @@ class ClientDisconnectedError(Exception):
 
 @dataclass(slots=True)
 class _PendingRequest:
-    """A request to the client. `answered` is set with `result` or `error`, or with neither if the client
-    disconnects.
+    """A request to the client. `answered` is set after `result` or `error` was stored, or without either if the
+    client disconnects.
     """
 
     has_answer: bool = False
@@ -125,7 +125,7 @@ class AcpWire:
         return asked.result
 
     async def drain(self) -> None:
-        """Return when the client has read most of what was sent."""
+        """Wait until the client has read most of the lines that were sent."""
         await self._writer.drain()
 
     # --- from the client
@@ -237,7 +237,7 @@ def _is_id(message: dict[str, Any]) -> bool:
 def _shorten_line(message: dict[str, Any]) -> bytes:
     """Return the line to send instead of a message that is too long for clients.
 
-    It is an error for a response, and the notification `_agent-ls/left_out` for any other message.
+    The line is an error if the message is a response, else the notification `_agent-ls/left_out`.
     """
     if "method" not in message:
         refused = RpcError(INTERNAL, "The answer is longer than clients can read")

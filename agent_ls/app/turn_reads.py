@@ -1,7 +1,7 @@
 """Run the blocking reads at the start of a turn together, in one worker thread.
 
-Several parts of a session read small files before each turn. A call of a worker thread costs more than such a read,
-so all reads share one call.
+Several parts of a session read small files before each turn. Starting a worker thread call takes longer than
+such a read, so all reads share one call.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _outcomes: ContextVar[Outcomes | None] = ContextVar("agent_ls_turn_reads", defau
 
 
 class TurnRead(Generic[T]):
-    """A blocking read that is repeated at the start of each turn, and the result of its last run.
+    """A blocking read that runs at the start of each turn, and the result of its last run.
 
     `prepare` is called on the event loop's thread, and returns the function that blocks.
     """
@@ -39,10 +39,10 @@ class TurnRead(Generic[T]):
         self._now_ns = now_ns
 
     async def get(self) -> T:
-        """Return the result of the read. Raises the exceptions of the read.
+        """Return the result of the read. Raises the errors that the read raised.
 
-        The first call in a turn returns the result from the start of the turn, unless the result is too old or was
-        discarded. Other calls read again.
+        The first call in a turn returns the result of the read at the start of the turn, unless that result is
+        too old or was discarded. Other calls read again.
         """
         outcome, self.outcome = self.outcome, None
         if outcome is None or self._now_ns() - self.began_ns > MAX_AGE_NS:
@@ -50,17 +50,18 @@ class TurnRead(Generic[T]):
         return outcome.result()
 
     def get_from_this_call(self) -> T | None:
-        """Return the result of this read, if it has run earlier in the current call of the worker thread.
+        """Return the result of this read, if it has already run in the current worker thread call
+        (`TurnReads.begin`).
 
-        A read calls this method to use the result of another read. Returns None outside of such a call.
-        Raises the exceptions of the read.
+        Other reads call this method to use the result of this read. Returns None outside of `TurnReads.begin`.
+        Raises the errors that the read raised.
         """
         outcome = (_outcomes.get() or {}).get(self)
         return outcome.result() if outcome else None
 
 
 class TurnReads:
-    """The blocking reads at the start of the turns of one session. `now_ns` is a monotonic clock."""
+    """The blocking reads that run at the start of each turn of one session. `now_ns` is a monotonic clock."""
 
     def __init__(self, now_ns: Callable[[], int] = time.monotonic_ns) -> None:
         self._reads: list[TurnRead[Any]] = []

@@ -1,1 +1,1 @@
-"""Run many tasks of a manifest, each in its own process and its own work folder (`agent-ls batch`)."""
+"""Run the tasks of a manifest, each in its own process and its own work folder (`agent-ls batch`)."""

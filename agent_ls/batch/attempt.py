@@ -1,4 +1,4 @@
-"""Run one attempt of a task: work folder, `agent-ls exec` in its own process, patch, check, result."""
+"""Run one attempt of a task: create the work folder, run `agent-ls exec` in a process, store patch and result."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ _TRANSIENT = frozenset(("network", "overloaded", "rate_limit", "server", "timeou
 @dataclass(frozen=True, slots=True)
 class AttemptSetup:
     """Settings for starting attempts. `child` is the command line of the program (cli/batch_child.py) that
-    runs one `agent-ls exec`. The program ends when its standard input ends.
+    runs one `agent-ls exec`. The program ends when its standard input is closed.
 
-    `environ` are the environment variables of that program. Work folders are on `machine`; git and checks run
-    there, without secret keys in their environment. `trusted` are the trusted folders. `pace` is the path of
-    the file for SharedPace and the maximum number of model requests per minute of all attempts together, None
-    for no limit. `keeps_work`: the work folders are not removed.
+    `environ` are the environment variables of that program. Work folders are on `machine`; git and check
+    commands run there, without secret keys in their environment. `trusted` are the trusted folders. `pace` is
+    the path of the file for SharedPace, and the maximum number of model requests per minute for all attempts
+    together; None means no limit. `keeps_work`: the work folders are not removed.
     """
 
     child: Sequence[str]
@@ -85,7 +85,7 @@ def make_launch(
     *,
     keeps_work: bool,
 ) -> AttemptSetup:
-    """Return the settings for starting attempts. `machine` None: work folders are on this machine.
+    """Return the settings for starting attempts. If `machine` is None, work folders are on this machine.
 
     The attempts get the environment variables of this process, including API keys.
     """
@@ -116,9 +116,9 @@ class AttemptUsage:
 async def run_attempt(
     task: Task, number: int, folder: Path, lock: TaskLock, launch: AttemptSetup, works: WorkFolders
 ) -> Result:
-    """Run one attempt. Its files are stored in `folder`, which must contain only the task file.
+    """Run one attempt. The attempt's files are stored in `folder`, which must contain only the task file.
 
-    The result is stored before this returns. A cancelled attempt stores no result, so that the next run
+    The result is stored before the function returns. A cancelled attempt stores no result, so that the next run
     repeats it.
 
     Raises:
@@ -201,7 +201,7 @@ async def _run_agent(
     timed_out = False
     try:
         assert process.stdin
-        # The child ended at once: its exit code has more information.
+        # The child ended at once; its exit code says more than this error.
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             await process.stdin.send(json.dumps(request).encode() + b"\n")
         with anyio.move_on_after(task.max_seconds) as limit:
@@ -225,7 +225,7 @@ async def _end(process: Process) -> None:
 async def _run_check(task: Task, folder: Path, work: str, launch: AttemptSetup) -> CheckResult:
     environment = launch.machine.environment(work)
     await environment.initialize()
-    # On a remote machine, the server there ends the commands of a lost connection.
+    # On a remote machine, the agent-ls process there ends the commands of a lost connection.
     if isinstance(environment, LocalEnvironment):
         await to_thread.run_sync(write_atomically, folder / CHECK_MARK, environment.mark)
     try:
@@ -302,7 +302,7 @@ def _error(status: Status, usage: AttemptUsage, folder: Path) -> str:
 
 
 async def end_interrupted_check(folder: Path) -> None:
-    """End the processes of a check whose runner was killed."""
+    """End the processes of a check command whose runner was killed."""
     try:
         mark = await to_thread.run_sync((folder / CHECK_MARK).read_text)
     except OSError:

@@ -1,8 +1,8 @@
 """Run the tasks of a batch on the workers of a Dask cluster. As in a local run, the result folder is the only
 state.
 
-Dask decides on which worker a task runs, and moves the task to another worker if its worker is lost. The
-worker runs the task only if the result folder has no final result for it, checked under the lock of the task.
+Dask decides on which worker a task runs, and moves the task to another worker if its worker is lost. The worker
+acquires the lock of the task, and runs the task only if the result folder has no final result for it.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class DaskRunner:
     async def _check_lost(self, task: Task, future: Any, count: int) -> None:
         """Check why a task has no result. Returns normally if the task can be submitted again.
 
-        This is so if Dask gave the task up because its workers were lost.
+        This is the case if Dask gave up the task because its workers were lost.
 
         Raises:
             AppError: the task could not be run.
@@ -173,7 +173,7 @@ class DaskRunner:
             requests_per_minute=self._launch.pace[1] if self._launch.pace else None,
             keeps_work=self._launch.keeps_work,
         )
-        # Use a new key for each submission, because Dask returns its stored result for a repeated key.
+        # Use a new key for each submission, because for a repeated key Dask returns the stored result.
         return client.submit(
             run_task, request_text(request), key=f"agent-ls-{task.id}-{uuid.uuid4().hex}", pure=False
         )

@@ -1,9 +1,9 @@
 """Run one task of a batch on a worker of a Dask cluster.
 
 The worker starts this module as a program, with the request as a line of standard input. The program runs the
-task as the local runner does: under the task's lock, and only if it has no final result. The program ends
-when its standard input ends. If the worker is killed, the task therefore ends too, and the next worker waits
-for the lock before it begins.
+task as the local runner does: under the task's lock, and only if it has no final result. The program ends when
+its standard input is closed. So if the worker is killed, the task ends too; the next worker waits for the
+task's lock before it begins.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def _run(request: DaskRequest) -> None:
 
 
 def task_of(raw: Mapping[str, Any]) -> Task:
-    """Return the task with the fields in `raw`, which come from JSON."""
+    """Return the task whose fields are in `raw`, a parsed JSON object."""
     return Task(**{**raw, "allow": tuple(raw["allow"])})
 
 

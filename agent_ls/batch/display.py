@@ -17,8 +17,8 @@ _CLEAR_LINE = "\r\x1b[K"
 
 
 class Display:
-    """Writes progress to `out`. If `as_json`, it writes one JSON object per result and a last object with the
-    sums.
+    """Writes progress to `out`. With `as_json`, it writes one JSON object per result, and finally an object
+    with the sums.
     """
 
     def __init__(

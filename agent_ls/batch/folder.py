@@ -1,7 +1,7 @@
 """The result folder of a batch: one folder per task, and in it one folder per attempt. The result file of an
 attempt is written last, by a rename.
 
-The folder is the only state. A task with a final result is never run again. An attempt without a result was
+No other state is stored. A task with a final result is never run again. An attempt without a result was
 interrupted, and its folder is renamed. A lock file per task prevents two processes from working on the same
 task.
 """
@@ -69,7 +69,7 @@ class Result:
 
     @property
     def is_success(self) -> bool:
-        """Whether the agent finished, and the check passed if the task has a check."""
+        """Whether the agent finished and the check, if the task has one, passed."""
         return self.status == "done" and (self.check is None or self.check.exit_code == 0)
 
 

@@ -21,7 +21,7 @@ from agent_ls.environments.local.environment import LocalEnvironment
 
 
 class BatchMachine(Protocol):
-    """Creates, copies and removes folders, and runs git and checks, on one machine.
+    """Creates, copies and removes folders, and runs git and check commands, on one machine.
 
     `name` names the machine in messages.
     """
@@ -39,7 +39,7 @@ class BatchMachine(Protocol):
     async def close(self) -> None: ...
 
     async def git(self, arguments: Sequence[str], folder: str, variables: Mapping[str, str]) -> GitOutput:
-        """Run git in a folder until it ends. Environment variables by which git finds a repository are
+        """Run git in a folder until it has ended. Environment variables by which git finds a repository are
         removed, except those in `variables`.
 
         Raises:
@@ -62,7 +62,7 @@ class BatchMachine(Protocol):
         ...
 
     def arguments(self, folder: str) -> Sequence[str]:
-        """Return the options with which a local `agent-ls exec` works in `folder` of the machine."""
+        """Return the options that make a local `agent-ls exec` work in `folder` on the batch machine."""
         ...
 
     async def leftovers(self) -> Collection[str]:
@@ -159,7 +159,7 @@ class LocalMachine:
 
 
 def read_error(path: str, reason: str) -> AppError:
-    """Return the error for a patch that cannot be read."""
+    """Return the error to raise for a patch that cannot be read."""
     return AppError(
         f"the patch {path} cannot be read: {reason}",
         "free memory, or divide the task so that it changes fewer files",
@@ -167,7 +167,7 @@ def read_error(path: str, reason: str) -> AppError:
 
 
 def copy_error(source: str, reason: str) -> AppError:
-    """Return the error for a folder that cannot be copied."""
+    """Return the error to raise for a folder that cannot be copied."""
     return AppError(
         f"{source} cannot be copied: {reason}",
         "check its files, or give the task 'repo' in place of 'folder'",

@@ -62,7 +62,7 @@ class Shard:
     count: int = 1
 
     def has(self, task_id: str) -> bool:
-        """Return whether the task belongs to this part. The result depends only on the task's id."""
+        """Return whether the task belongs to this shard. The result depends only on the task's id."""
         digest = hashlib.sha256(task_id.encode()).digest()
         return int.from_bytes(digest[:8], "big") % self.count == self.index - 1
 
@@ -85,7 +85,8 @@ def parse_shard(text: str) -> Shard:
 def read_manifest(path: Path, *, is_remote: bool = False) -> list[Task]:
     """Read all tasks of a manifest. Relative folders are relative to the manifest's folder. Blocks.
 
-    If `is_remote`, the folders are on another machine. They are then not checked, and are returned as written.
+    If `is_remote`, the folders are on another machine. In this case, they are not checked, and are returned as
+    written.
 
     Raises:
         BadChoiceError: the file cannot be read, or a line is invalid; the message has the number of the line.

@@ -1,4 +1,4 @@
-"""Limit the total number of model requests per minute of several processes by a shared file."""
+"""Limit the total number of model requests per minute of several processes with a shared file."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class SharedPace(Middleware):
     """Delays requests so that the requests of all processes that share this file are at least 60 /
     `per_minute` seconds apart.
 
-    The file contains the time at which the next request may start. If a process is killed, at most one slot
-    stays unused.
+    The file contains the time at which the next request may start. If a process is killed, at most one start
+    time stays unused.
     """
 
     def __init__(self, path: Path, per_minute: int) -> None:
@@ -47,7 +47,7 @@ class SharedPace(Middleware):
         await anyio.sleep(pause)
 
     def _take_slot(self) -> float | None:
-        """Reserve a slot and return the seconds until it begins. Returns None while another process has the
+        """Reserve a start time, and return the seconds until then. Returns None while another process has the
         file locked, and 0 if the file cannot be used.
         """
         try:

@@ -91,7 +91,7 @@ class RemoteMachine:
             raise read_error(path, str(error)) from error
 
     async def locate(self, tasks: Sequence[Task]) -> Sequence[Task]:
-        """Return the tasks with the full names of their folders, such as `ssh:HOST:/path`.
+        """Return the tasks with their folders replaced by full names, such as `ssh:HOST:/path`.
 
         Raises:
             AppError: the folder does not exist, or the machine cannot be used.
@@ -146,7 +146,7 @@ class RemoteMachine:
                 "make ~/.cache writable there, or set XDG_CACHE_HOME there",
             )
         folder = made.stdout.removesuffix("\n")
-        # Folder names may not have a colon, because it separates machine and folder in MACHINE:FOLDER.
+        # Replace colons in the folder name, because a colon separates machine and folder in MACHINE:FOLDER.
         name = PurePosixPath(source).name.replace(":", "_") or "root"
         return folder, posixpath.join(folder, name)
 

@@ -101,7 +101,9 @@ class BatchRunner:
             raise self._failure
 
     async def _remove_leftover(self, task: Task) -> None:
-        """Remove the work folder of a finished task. It remains if the runner was killed before removing it."""
+        """Remove the work folder of a finished task. The folder remains if the runner was killed before
+        removing it.
+        """
         lock = await to_thread.run_sync(self._out.task(task.id).take)
         if lock is None:
             return  # the process that runs the task is removing the folder
@@ -139,7 +141,7 @@ class BatchRunner:
         """
         lock = await to_thread.run_sync(self._out.task(task.id).take)
         if lock is None:
-            # another runner works on the task, or an attempt of a killed runner is just ending
+            # another runner is running the task, or an attempt of a killed runner has not quite ended
             return RECHECK_SECONDS
         try:
             if result := await to_thread.run_sync(final_result, self._out, task, self._attempts):

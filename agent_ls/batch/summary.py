@@ -24,14 +24,14 @@ SUMMARY, PREDICTIONS = "summary.jsonl", "predictions.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class MergeCounts:
-    """The number of tasks that a merge added, and of tasks that the target already had."""
+    """The number of tasks that a merge added, and the number of tasks that the target already had."""
 
     added: int
     known: int
 
 
 def write_summary(out: ResultFolder) -> list[Result]:
-    """Write `summary.jsonl` and `predictions.jsonl` from all results in the folder, by id. Blocks.
+    """Write `summary.jsonl` and `predictions.jsonl` from all results in the folder, sorted by task id. Blocks.
 
     Raises:
         AppError: a file cannot be read or written.

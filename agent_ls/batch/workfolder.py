@@ -1,7 +1,7 @@
-"""Create the folder in which an attempt works, and a patch of the changes made in it.
+"""Create the folder in which an attempt works, and create a patch from the changes made in it.
 
 Attempts never work in the user's own folder. For a repository, the work folder is a git worktree at the
-task's revision; a plain folder is copied. Git runs without hooks. Its index is outside the work folder, so
+task's revision; a plain folder is copied. Git runs without hooks. The git index is outside the work folder, so
 that the agent cannot change it.
 """
 
@@ -26,8 +26,8 @@ _DIFF = ("diff", "--cached", "--binary", "--full-index", "--no-ext-diff", "--no-
 
 @dataclass(frozen=True, slots=True)
 class WorkFolder:
-    """The work folder of an attempt. `git_folder`, `index` and `patch` are paths outside of it. `base` is the
-    git tree or commit from which the patch is computed.
+    """The work folder of an attempt. `git_folder`, `index` and `patch` are paths outside of the folder. `base`
+    is the git tree or commit from which the patch is computed.
     """
 
     path: str

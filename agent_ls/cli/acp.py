@@ -19,8 +19,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _login() -> int:
-    """Ask for a provider and its API key, and store the key like `agent-ls keys set`. ACP clients open a
-    terminal for this.
+    """Ask the user for a provider and its API key, and store the key like `agent-ls keys set`. ACP clients open
+    a terminal for the login.
     """
     from agent_ls.cli.keys import run as keys
     from agent_ls.llm.credentials import KEYLESS, VARIABLES

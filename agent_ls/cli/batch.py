@@ -183,7 +183,8 @@ def _merge(options: argparse.Namespace) -> int:
 
 
 def _list_trusted(tasks: Sequence[Task], is_all: bool) -> frozenset[str]:
-    """Return the trusted folders among the folders of the tasks. `is_all`: trust all of them for this run.
+    """Return the trusted folders among the folders of the tasks. `is_all`: trust all these folders for this
+    run.
 
     Raises:
         AppError: a task may change files or run commands in a folder that is not trusted.

@@ -1,5 +1,5 @@
-"""Run one `agent-ls exec` for `agent-ls batch`. The request is one line of standard input. At the end of
-standard input, this process ends.
+"""Run one `agent-ls exec` for `agent-ls batch`. The request is one line of standard input. This process ends
+when its standard input is closed.
 
 The runner holds the other end of standard input open. If the runner is killed, this process stops its turn and ends.
 """

@@ -34,8 +34,7 @@ def run(options: argparse.Namespace) -> int:
     except OSError as error:
         print(f"agent-ls demo: {target} cannot be created: {error.strerror or error}", file=sys.stderr)
         return 2
-    # Sessions are deleted together with the demo, even if a server that is still shutting down writes to the
-    # folder.
+    # Delete the sessions when the demo ends, even if a server that is still shutting down writes to the folder.
     with tempfile.TemporaryDirectory(prefix="agent-ls-demo-state-", ignore_cleanup_errors=True) as state:
         nvim, why = _maybe_neovim(options)
         code = _open_neovim(*nvim, folder, Path(state)) if nvim else _transcript(why, folder, Path(state))

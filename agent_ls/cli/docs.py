@@ -60,7 +60,7 @@ def find_docs() -> Path | None:
 
 
 def sections(text: str, words: str) -> Iterator[str]:
-    """Yield the lines of each section with `words` in its heading, ignoring case. Subsections are included."""
+    """Yield the lines of each section whose heading contains `words`, ignoring case. Subsections are included."""
     level, is_code = 0, False
     for line in text.splitlines():
         is_code ^= line.startswith("```")

@@ -137,8 +137,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="record all input of the session in a new file, for `agent-ls replay`",
     )
-    # `agent-ls batch` sets these: the request limit that all its processes share, and the end of a run whose
-    # place was lost, so that the task is repeated.
+    # `agent-ls batch` sets these defaults: the request limit that all its processes share, and whether a run ends
+    # when its connection is lost, so that the task is repeated.
     parser.set_defaults(middleware=None, ends_at_loss=False)
 
 
@@ -207,8 +207,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _place(on: str, folder: Path, settings: Settings) -> str:
-    """Return the name of the machine and folder to work in, "" for this machine. `--on` and `--cd` take
-    precedence over the settings.
+    """Return the name of the machine or container and folder to work in, "" for this machine. `--on` and `--cd`
+    take precedence over the settings.
 
     Raises:
         BadChoiceError: `on`, or the setting `place`, is not the name of a machine or container.
@@ -232,7 +232,7 @@ def _settings(options: argparse.Namespace) -> tuple[Settings, Settings]:
     """Merge the user's settings file, the `--settings` file, `--set` and other options, in this order: later
     values override earlier ones.
 
-    Returns the merged settings, and the same without the user's settings file.
+    Returns the merged settings, and the settings merged without the user's settings file.
 
     Raises:
         BadChoiceError: a file cannot be read, or a setting is unknown or invalid.

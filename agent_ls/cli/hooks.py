@@ -1,4 +1,4 @@
-"""agent-ls hooks: list the hooks of the user and of a project, and confirm the project's hooks."""
+"""agent-ls hooks: list the hooks of the user and of a project, and let the user confirm the project's hooks."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def _run(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> int:
 
 
 def _output_cleaner(wanted: str, arguments: Sequence[str]) -> Callable[[str], str]:
-    """Return the function that makes the output of the command `wanted` safe.
+    """Return the function that makes the output of the command `wanted` safe to display.
 
     Control characters are removed in text and escaped in JSON. The output of commands in _OWN_STYLE is not changed
     here.

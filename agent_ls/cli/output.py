@@ -1,4 +1,4 @@
-"""Wrap standard output and standard error: make control characters of untrusted text harmless, and report a
+"""Wrap standard output and standard error, to make control characters in untrusted text harmless and report a
 failed write in one sentence.
 """
 
@@ -34,7 +34,7 @@ def escaped_json(text: str) -> str:
 class CheckedOutput(io.TextIOBase):
     """A text stream that writes `clean(text)` to `stream`, and raises OutputError if the write fails.
 
-    `names_command` becomes True when a written text mentions a command of agent-ls.
+    `names_command` becomes True as soon as written text mentions an `agent-ls` command.
     """
 
     def __init__(self, stream: TextIO, clean: Callable[[str], str]) -> None:
@@ -89,7 +89,7 @@ def run_checked(
 ) -> int:
     """Run a command with checked output. Returns its exit code, or 1 if its output could not be written.
 
-    If the output mentions a command of agent-ls and standard error is a terminal, the text `note()` is
+    If the output mentions an `agent-ls` command and standard error is a terminal, the text from `note()` is
     printed at the end.
     """
     if sys.stderr is None:
@@ -126,9 +126,9 @@ def _report_failure(why: str) -> int:
 
 
 def _output_error(error: BaseException) -> OutputError | BrokenPipeError | None:
-    """Return the output error in an exception: the exception itself, or an exception in an exception group.
+    """Find an OutputError in `error`: the exception itself, or a member of an exception group.
 
-    Returns None if there is no output error.
+    Returns None if there is no OutputError.
     """
     if isinstance(error, OutputError | BrokenPipeError):
         return error

@@ -40,7 +40,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _has_display(environ: Mapping[str, str]) -> bool:
-    """Return whether a browser can be opened on this machine. False over SSH, and on Linux without a display."""
+    """Return whether a browser can be opened on this machine. Is False over SSH, and on Linux without a
+    display.
+    """
     if environ.get("SSH_CONNECTION"):
         return False
     return sys.platform == "darwin" or bool(environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY"))

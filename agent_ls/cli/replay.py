@@ -46,7 +46,7 @@ def _write(folder: Path, root: str, files: dict[str, bytes | None]) -> None:
         folder.mkdir(parents=True)
         for name, content in files.items():
             if content is not None:
-                # Write only below the folder, whatever paths the recording contains.
+                # Write only below the folder, even if the recording contains other paths.
                 parts = [
                     part for part in Path(name.removeprefix(root)).parts if part not in ("/", "..", "\\")
                 ]

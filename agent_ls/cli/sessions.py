@@ -55,7 +55,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _list_arguments(parser: argparse.ArgumentParser) -> None:
-    # SUPPRESS, because the defaults of a subcommand must not override options given before its name.
+    # Use SUPPRESS, because the defaults of a subcommand must not override options given before the subcommand's
+    # name.
     parser.add_argument(
         "--all", action="store_true", default=argparse.SUPPRESS, help="list the sessions of all folders"
     )

@@ -102,7 +102,7 @@ def _list_packs() -> int:
 
 
 def _load_packs(text: str, folder: Path) -> SessionPacks:
-    """Load the packs that `text` names. If it is "", load the packs of the user's settings.
+    """Load the packs that `text` names. If `text` is "", load the packs of the user's settings.
 
     Raises:
         BadChoiceError: a name is unknown, the settings are invalid, or no pack is chosen.
@@ -164,9 +164,10 @@ def _check(packs: SessionPacks) -> int:
 
 
 def _install(packs: SessionPacks) -> int:
-    """Install missing programs. Asks the user on the terminal before each command.
+    """Install missing programs. The user is asked on the terminal before each command.
 
-    Returns the exit code: 0 if no program is missing any more, 1 if some are, 2 if there is no terminal.
+    Returns the exit code: 0 if no program is missing any more, 1 if programs are still missing, 2 without a
+    terminal.
     """
     missing = packs.report.missing
     if not missing:
@@ -192,8 +193,8 @@ def _install(packs: SessionPacks) -> int:
 
 
 def _has_run(command: tuple[str, ...]) -> bool:
-    """Run an installation command. Returns whether the command succeeded. Prints a message if it cannot be
-    started.
+    """Run an installation command. Returns whether the command succeeded. Prints a message if the command
+    cannot start.
     """
     try:
         done = subprocess.run(command, check=False)

@@ -1,1 +1,3 @@
-"""Confines a thread and its descendants by Landlock and seccomp. Uses the standard library only, as the relay does."""
+"""Confines a thread and its descendants by Landlock and seccomp. Like the relay, this package uses only the
+standard library.
+"""

@@ -1,4 +1,4 @@
-"""System call numbers, and differences between the supported machine types."""
+"""System call numbers, and other differences between the supported machine types."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class MachineType(NamedTuple):
-    """A machine type. `audit` is the id of the machine type in seccomp.
+    """A machine type. `audit` is the id of the machine type in seccomp filters.
 
     `column` is the index of its system call numbers in the tables of seccomp.py.
     """
@@ -36,10 +36,10 @@ def libc() -> ctypes.CDLL:
 
 
 def check_result(result: int) -> int:
-    """Return `result` of a C call, or raise the error that the call has set (errno).
+    """Return `result`, the return value of a C function, or raise the error in errno.
 
     Raises:
-        OSError: the call failed (`result` is negative).
+        OSError: the function failed (`result` is negative).
     """
     if result < 0:
         number = ctypes.get_errno()

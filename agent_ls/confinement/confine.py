@@ -24,7 +24,7 @@ permission bits, act as the owner of a file, keep set-id bits, setuid and setgid
 
 
 def unavailable() -> str:
-    """Return the reason why this system cannot confine a process, "" if it can."""
+    """Return the reason why this system cannot confine a process, "" if there is none."""
     if MACHINE is None:
         return f"the system call numbers of {os.uname().machine} machines are unknown to agent-ls"
     try:
@@ -45,7 +45,7 @@ def confine(confinement: Confinement, *, terminal: str = "", newest: int = landl
     highest version of Landlock to use.
 
     Raises:
-        OSError: this system cannot enforce the limits. The thread must then not be used any more.
+        OSError: this system cannot enforce the limits. After that, the thread must not be used any more.
     """
     if why := unavailable():
         raise OSError(why)
@@ -63,20 +63,22 @@ def confine(confinement: Confinement, *, terminal: str = "", newest: int = landl
     seccomp.enforce(
         network=confinement.network,
         is_read_only=confinement.is_read_only,
-        # If Landlock of this kernel cannot confine signals, seccomp can only forbid all signals. It does so
-        # only for read-only commands, because builds must signal their own children.
+        # If Landlock of this kernel cannot confine signals, seccomp can only forbid all signals. Signals are
+        # forbidden only for read-only commands, because builds must signal their own children.
         scopes_signals=version >= landlock.SCOPES or not confinement.is_read_only,
     )
 
 
 def _drop_capabilities(kept: int) -> None:
-    """Drop capabilities permanently: with no_new_privs, programs started by root do not get them back."""
+    """Drop capabilities except `kept` permanently: with no_new_privs, programs started by root cannot regain
+    them.
+    """
     assert MACHINE
     header = struct.pack("Ii", _CAPABILITY_VERSION_3, 0)
     data = ctypes.create_string_buffer(24)
     check_result(libc().syscall(MACHINE.capget, header, data))
     words = struct.unpack("6I", data.raw)
-    # words[1] has the lower 32 permitted capabilities; the higher 32 (performance, BPF, …) are all dropped
+    # words[1] contains the lower 32 permitted capabilities; the upper 32 (performance, BPF, …) are all dropped
     low = words[1] & kept
     libc().prctl(_PR_CAP_AMBIENT, _CLEAR_ALL, 0, 0, 0)
     check_result(libc().syscall(MACHINE.capset, header, struct.pack("6I", low, low, 0, 0, 0, 0)))

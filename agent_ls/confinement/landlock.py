@@ -44,8 +44,8 @@ class Ruleset:
     manager.
 
     If `own_devices` is None, writing to the usual devices is allowed. Otherwise only `own_devices` and
-    harmless devices such as /dev/null are allowed. `keeps_sockets_out` forbids TCP, and connections to
-    abstract sockets of other processes, as far as the `version` of Landlock can.
+    harmless devices such as /dev/null are allowed. `keeps_sockets_out` forbids TCP, and connections to abstract
+    sockets of other processes, as far as Landlock `version` supports this.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Ruleset:
         """Create the ruleset.
 
         Raises:
-            OSError: a hidden path is below a writable one, or the kernel refuses.
+            OSError: a hidden path is below a writable path, or the kernel refuses the ruleset.
         """
         self._rights = (1 << (13 if version < 2 else 14 if version < 3 else 15 if version < 5 else 16)) - 1
         network = _NETWORK if keeps_sockets_out and version >= 4 else 0
@@ -125,7 +125,7 @@ def list_paths_except(top: str, left_out: Sequence[str]) -> Iterator[str]:
     elif top not in inside:
         try:
             with os.scandir(top) as entries:
-                # Skip symbolic links: Landlock checks the target of a link, which its own path covers.
+                # Skip symbolic links: Landlock checks the target of a link, and the target's own path covers it.
                 places = [entry.path for entry in entries if not entry.is_symlink()]
         except OSError:
             return

@@ -90,7 +90,7 @@ group or user of the caller.
 """
 
 _CLONE: Numbers = (56, 220)
-# A filter cannot read the flags of clone3, which are in memory. So clone3 fails, and libraries then call
+# A filter cannot read the flags of clone3, which are in memory. Therefore clone3 fails, and libraries then call
 # clone.
 _CLONE3 = 435
 _NAMESPACES = 0x7E02_0000
@@ -188,14 +188,16 @@ def _refuse(calls: Sequence[Numbers], column: int, error: int) -> Iterator[bytes
 
 
 def _require_values(argument: int, mask: int, values: Sequence[int], error: int) -> bytes:
-    """Return instructions that let the call fail with `error` unless the masked argument is one of `values`."""
+    """Return instructions that make the system call fail with `error` unless the masked argument is in
+    `values`.
+    """
     steps = [_load(_argument_at(argument)), struct.pack("HBBI", _AND, 0, 0, mask)]
     steps += [step for value in values for step in (_jump(_IS_EQUAL, value, 0, 1), _return_answer(_ALLOW))]
     return b"".join((*steps, _return_answer(_FAIL | error)))
 
 
 def _refuse_values(argument: int, values: Sequence[int], error: int) -> bytes:
-    """Return instructions that let the call fail with `error` if the argument is one of `values`."""
+    """Return instructions that make the system call fail with `error` if the argument is one of `values`."""
     steps = [_load(_argument_at(argument))]
     for value in values:
         steps += _if(_IS_EQUAL, value, error)
@@ -203,7 +205,7 @@ def _refuse_values(argument: int, values: Sequence[int], error: int) -> bytes:
 
 
 def _of_call(number: int, steps: bytes) -> Iterator[bytes]:
-    """Yield instructions that run `steps` only for the system call `number`. `steps` must end with a result."""
+    """Yield instructions that run `steps` only for the system call `number`. `steps` must end with a return."""
     yield _jump(_IS_EQUAL, number, 0, len(steps) // 8)
     yield steps
 

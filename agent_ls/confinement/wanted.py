@@ -9,7 +9,7 @@ class Confinement(NamedTuple):
     """The limits of a process and its descendants. All paths are absolute, with links resolved.
 
     `writable` are folders. Files below `hidden` cannot be opened, although their names can be listed.
-    `is_read_only`: the process must not change anything. Changes that Landlock does not check (modes, times,
+    `is_read_only`: the process cannot change anything. Changes that Landlock does not check (modes, times,
     attributes, keys) are forbidden too.
     """
 

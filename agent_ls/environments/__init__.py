@@ -1,1 +1,1 @@
-"""Environments: the interface to the machine and folder where tools act, and its implementations."""
+"""Environments: the interface to the machine and folder where tools act, and implementations of the interface."""

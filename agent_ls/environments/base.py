@@ -1,4 +1,4 @@
-"""Interface ExecutionEnvironment: the place where tools act.
+"""Interface ExecutionEnvironment: machine and folder where tools act.
 
 The docstrings here are the contract; implementations do not repeat them. The test suite in
 `agent_ls/testing/environment.py` checks every part of the contract.
@@ -64,7 +64,7 @@ class ExecResult:
 class DirEntry:
     """An entry of a folder.
 
-    `name` is a path relative to the listed folder, with `/`. `size_bytes` is None for folders.
+    `name` is a path relative to the listed folder, separated by `/`. `size_bytes` is None for folders.
     """
 
     name: str
@@ -76,8 +76,8 @@ class DirEntry:
 class GrepOptions:
     """Options of a search. `literal`: the pattern is plain text, not a regular expression.
 
-    `glob_filter` is like `*.py`, `!*.min.js` or both (`*.js !*.min.js`). `names` is a second filter of the
-    same form; a file must pass both. `before_lines` and `after_lines` are lines of context around a match.
+    `glob_filter` filters names: `*.py`, `!*.min.js` or both (`*.js !*.min.js`). `names` is a second filter of
+    the same form; a file must pass both. `before_lines` and `after_lines` are lines of context around a match.
     `multiline`: a match may span lines, and `.` matches a line end too; each line of a match counts as one
     match.
     """
@@ -116,8 +116,8 @@ class GrepResult:
 class FileWrite:
     """The change of one file in a commit.
 
-    `content` None deletes the file. `base` is the content that the change was computed from, None for a file
-    that must not exist. An environment compares `base` with the current content. If they differ, the editor
+    `content` None deletes the file. `base` is the content that the change was computed from, None if the file
+    must not exist yet. An environment compares `base` with the current content. If they differ, the editor
     environment may rebase the change over text that the user typed in between; other environments refuse it.
     `mode_from` names a file whose permission bits are copied (used for a move); "" keeps the bits of an
     existing file and gives a new file the default bits. If `content` equals `base`, the file is not touched.
@@ -133,9 +133,9 @@ class FileWrite:
 class FileState:
     """A file before and after a commit; None means that the file did not exist. `path` is absolute.
 
-    `note` tells the model the user's decisions if the change was reviewed before it was applied, else "".
-    `moved_on`: the user has typed after the commit, so the file differs from `after`. `moved_from` is the old
-    path of a moved file, `created_folders` are new parent folders; tools set both.
+    `note` describes the user's decisions for the model if the change was reviewed before it was applied, else
+    "". `moved_on`: the user has typed after the commit, so the file differs from `after`. `moved_from` is the
+    old path of a moved file, `created_folders` are new parent folders; tools set both.
     """
 
     path: str
@@ -159,7 +159,7 @@ class Attribution:
 
 @dataclass(frozen=True, slots=True)
 class ProcessInfo:
-    """A background process. `exit_code` None: the process is running. `started_ms` is Unix time.
+    """A background process. `exit_code` is None while the process is running. `started_ms` is Unix time.
 
     `is_waiting`: the process waits for input; known only for processes in a terminal.
     """
@@ -193,19 +193,19 @@ class TerminalWatcher(Protocol):
     def report_terminal(self, terminal: CommandTerminal) -> None: ...
 
     def report_waiting(self, waiting: bool) -> None:
-        """Handle that the command has begun to wait for input, or has stopped waiting."""
+        """Handle the event that the command has started or stopped waiting for input."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class CommandOptions:
-    """Options of a command. `working_dir` "" is the working directory of the environment.
+    """Options of a command. If `working_dir` is "", the environment's working directory is used.
 
     `env_vars` are added to the variables that the command inherits. Rules for inherited variables (such as
     the removal of secrets) do not apply to `env_vars`.
 
     - `attribution`: the call that runs the command; file changes by the command are attributed to it. Only a
-      command that belongs to a call is displayed in a terminal. While the command waits there for input, its
+    command that belongs to a tool call is displayed in a terminal. While the command waits there for input, its
       time limit is paused for some minutes.
     - `shown`: text displayed instead of the command, "" for the command itself.
     - `argv`: a program with its arguments, started without a shell. The `command` argument then has the
@@ -248,7 +248,8 @@ class ExecutionEnvironment(Protocol):
     def os_version(self) -> str: ...
 
     async def read_bytes(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> bytes:
-        """Return the whole content of a file; for a document open in the editor, its text, saved or not.
+        """Return the whole content of a file; for a document that is open in the editor, its current text,
+        saved or not.
 
         Raises:
             PathNotFoundError, NotAFileError (folders, devices, pipes), AccessDeniedError,
@@ -264,7 +265,8 @@ class ExecutionEnvironment(Protocol):
         ...
 
     async def list_directory(self, path: str, depth: int = 1) -> Sequence[DirEntry]:
-        """Return entries sorted by name, with the contents of a subfolder after it. Links are not followed.
+        """Return entries sorted by name; the contents of a subfolder follow its own entry. Links are not
+        followed.
 
         Raises:
             PathNotFoundError, NotAFolderError, AccessDeniedError.
@@ -276,7 +278,7 @@ class ExecutionEnvironment(Protocol):
 
         Missing parent folders are created. Each file is compared with `base` directly before it is written.
         Existing permission bits and symbolic links are kept; deleting a symbolic link keeps its target. The
-        result has the order of `writes`.
+        results are in the order of `writes`.
 
         Raises:
             StaleFileError: a file does not have the expected content; nothing was written.
@@ -284,21 +286,21 @@ class ExecutionEnvironment(Protocol):
             NotAFileError: a path names a folder or a device.
             NotAFolderError: a parent is a file.
             AccessDeniedError: the system refused, or a file has no write permission bit.
-            CommitError: the system failed, or a file is named twice.
+            CommitError: a system call failed, or `writes` names a file twice.
         """
         ...
 
     async def exec_command(
         self, command: str, options: CommandOptions, on_output: OutputSink | None = None
     ) -> ExecResult:
-        """Run a shell command, or a program without a shell (`options.argv`), and wait for its end.
+        """Run a shell command, or a program without a shell (`options.argv`), and wait until it has ended.
 
-        The command has no input, or a terminal into which the user can type. At the time limit, and on
-        cancellation, everything that the command started is ended with SIGTERM and, after two seconds,
-        SIGKILL. This includes processes that left the command's process group, but not processes of
-        `start_process`. A non-zero exit code is a result, not an error. Processes that a command leaves
-        running when it ends by itself (`server &`) run until `cleanup`. This method does not wait for them,
-        even if they have the command's output open; the result's `note` reports those that have it open.
+        The command has no standard input, or a terminal in which the user can type. At the time limit, and on
+        cancellation, everything that the command started is ended with SIGTERM and, after two seconds, SIGKILL.
+        This includes processes that left the command's process group, but not processes started by
+        `start_process`. A non-zero exit code is a result, not an error. Processes that a command leaves running
+        when it ends by itself (`server &`) run until `cleanup`. This method does not wait for them, even if
+        they have the command's output open; the result's `note` reports processes that do.
 
         Raises:
             PathNotFoundError, NotAFolderError: the working directory does not exist. ProcessStartError.
@@ -324,8 +326,8 @@ class ExecutionEnvironment(Protocol):
     async def read_process(self, process_id: str, offset: int = 0) -> tuple[str, int]:
         """Return output (stdout and stderr together) from character `offset` on, and the offset to continue from.
 
-        Only the end of a long output is stored. If characters after `offset` are missing, the returned text
-        begins with a line that says how many.
+        Only the end of a long output is stored. If characters after `offset` are no longer stored, the returned
+        text begins with a line that says how many.
 
         Raises:
             PathNotFoundError: unknown process id.
@@ -377,7 +379,7 @@ class ExecutionEnvironment(Protocol):
         Files that .gitignore and similar files list, `.git` and symbolic links are left out.
 
         The pattern applies to the whole path below `path`: `*` stays in a folder, `**` crosses folders,
-        `{a,b}` and `[a-z]` work as in shells. An absolute pattern must not leave `path`. Resulting paths are
+        `{a,b}` and `[a-z]` work as in shells. An absolute pattern must be below `path`. Resulting paths are
         relative to the working directory if they are below it, else absolute.
 
         Raises:

@@ -2,8 +2,8 @@
 
 The module uses the interface EditorHost and depends on no language server. The content of an open file is the
 text of its document, saved or not, encoded as UTF-8 regardless of the encoding on disk. Writes become line
-edits of exactly the text that the editor has. A change is rebased over text that the user typed after the
-change was computed, and refused if the user changed the same lines.
+edits of exactly the text that the editor currently has. A change is rebased over text that the user typed after
+the change was computed, and refused if the user changed the same lines.
 
 Limits: unsaved documents are searched with Python's regular expressions, not ripgrep's; a pattern that only
 ripgrep understands matches only text on disk. `glob` and `list_directory` ignore open documents.
@@ -57,7 +57,7 @@ _GLOB_SPECIAL = re.compile(r"([*?\[\]{},\\])")
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """The parts of a commit. The keys are the indexes of the writes in the commit.
+    """The parts of a commit. The mappings' keys are the writes' indexes in the commit.
 
     `edits` are the writes that change open documents. `rest` are all other writes, for the inner
     environment. `closing` are the open documents whose files `rest` deletes or moves.
@@ -89,8 +89,8 @@ class EditorEnvironment(FrontingEnvironment):
 
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
         plan = await self._plan_writes(writes)
-        # From here on the commit is completed or reverted, even if the call is cancelled, because a partial change in
-        # the user's documents would be useless. The time limits of the host end a commit that hangs.
+        # From here on, the commit is completed or reverted even if the task is cancelled, because a partial
+        # change in the user's documents would be useless. The time limits of the host end a commit that hangs.
         with anyio.CancelScope(shield=True):
             states = await self._carry_out(plan, attribution)
         return [states[at] for at in range(len(writes))]
@@ -190,13 +190,14 @@ class EditorEnvironment(FrontingEnvironment):
     async def _carry_out_by_editor(
         self, plan: _Plan, at: int, document: OpenDocument
     ) -> dict[int, FileState]:
-        """Let the editor delete the file of `document`, as `plan.rest[at]` says, or move it if the plan also
-        creates the same content at another path.
+        """Let the editor carry out `plan.rest[at]`, which deletes the file of `document`, or move the file if
+        the plan also creates the same content at another path.
 
-        Return the resulting states by index of the write; {} if the editor did not change the file.
+        Return the resulting file states by index of the write; {} if the editor did not change the file.
 
         Raises:
-            StaleFileError: the user typed in the document; the file was restored with the typed text.
+            StaleFileError: the user typed before the editor deleted the file; the file was restored with the
+            typed text.
         """
         deletion = plan.rest[at]
         path = document.path
@@ -230,7 +231,7 @@ class EditorEnvironment(FrontingEnvironment):
     async def _bring_back(
         self, states: Sequence[FileState], attribution: Attribution, error: EnvError
     ) -> None:
-        """Undo on disk the deletions and renames `states`, which the editor carried out.
+        """Undo on disk the deletions and renames in `states`, which the editor carried out.
 
         `error` is the error that stopped the commit. Raise CommitError if the undo fails.
         """
@@ -265,7 +266,7 @@ class EditorEnvironment(FrontingEnvironment):
     async def _take_back(
         self, landed: Sequence[AppliedEdit], attribution: Attribution, error: EnvError
     ) -> None:
-        """Undo the edits `landed`, which the editor has applied. Raise CommitError if an undo fails.
+        """Undo the edits in `landed`, which the editor has applied. Raise CommitError if an undo fails.
 
         `error` is the error that stopped the commit.
         """
@@ -308,7 +309,7 @@ class EditorEnvironment(FrontingEnvironment):
     async def _tell_what_changed(self, before: Mapping[str, str]) -> None:
         """Ask the editor to reload open files that a command, such as a formatter or a checkout, has changed.
 
-        `before` has the digests of the files before the command, by path.
+        `before` maps paths of files to their digests before the command.
         """
         after = await self._digests_on_disk()
         changed = [path for path in before.keys() | after.keys() if before.get(path) != after.get(path)]
@@ -427,7 +428,7 @@ def _text(write: FileWrite, data: bytes | None, document: OpenDocument) -> str:
 
 
 def _encode(text: str) -> bytes:
-    # A client may send half a surrogate pair. It is not valid UTF-8, but must be returned to the client unchanged.
+    # A client may send half a surrogate pair. It is not valid UTF-8, but the client must get it back unchanged.
     return text.encode("utf-8", "surrogatepass")
 
 

@@ -30,7 +30,7 @@ class LineEdit:
     """An edit that replaces lines [start, end) of the old text with `text`. Lines count from 0 and include
     their endings.
 
-    `start == end` inserts before line `start`. Edits of one call are disjoint and sorted.
+    `start == end` inserts before line `start`. The edits in one list are disjoint and sorted.
     """
 
     start: int
@@ -39,7 +39,7 @@ class LineEdit:
 
 
 def apply_edits(text: str, edits: Sequence[LineEdit]) -> str:
-    """Return `text` with the edits of one call."""
+    """Return `text` with `edits` applied."""
     lines = TextLines(text)
     parts, at = [], 0
     for edit in edits:
@@ -86,9 +86,8 @@ class NotebookHost(Protocol):
         editor has reported a state that contains it, because the response of the client is not reliable.
 
         Raises:
-            StaleFileError: the user has changed the notebook in between; the wanted change was not made.
-            EditRefusedError: the editor refused, or did not report the change within the time
-            limit.
+            StaleFileError: the notebook has changed since the editor reported it; the wanted change was not
+            made. EditRefusedError: the editor refused, or did not report the change within the time limit.
         """
         ...
 
@@ -115,7 +114,7 @@ class EditorHost(Protocol):
         ...
 
     def is_unknown(self, path: str) -> bool:
-        """Return whether the file is open in the editor, but its text there is unknown."""
+        """Return whether the file is open in the editor but the server does not know its text there."""
         ...
 
     def blocked(self, path: str) -> str:
@@ -130,14 +129,13 @@ class EditorHost(Protocol):
     ) -> AppliedEdit:
         """Change an open document.
 
-        The edit applies to exactly `document.version`. The edit counts as done only when the editor has
-        reported a text that contains it, because the response of the client is not reliable.
+        The edit applies only to `document.version`. The edit counts as done only when the editor has reported a
+        text that contains it, because the response of the client is not reliable.
 
         Raises:
             StaleFileError: the document has changed, and the edit was not applied. The caller must read it
-            again, rebase and retry.
-            EditRefusedError: the editor refused, closed the document, or did not report the change
-            within the time limit.
+            again, rebase the edit and retry. EditRefusedError: the editor refused, closed the document, or did
+            not report the change within the time limit.
         """
         ...
 
@@ -161,17 +159,18 @@ class EditorHost(Protocol):
         ...
 
     async def save_before_command(self, report: Callable[[Sequence[str]], None] = ignore_paths) -> str:
-        """Ask the editor to save the documents that a command could read.
+        """Ask the editor to save the documents whose files a command could read.
 
-        `report` is called with the paths of the files, right before the request to the editor. Returns "" or a
-        sentence about files that are still unsaved. Must not raise.
+        `report` is called with the paths of these files right before the save request to the editor. Returns a
+        sentence about files that are still unsaved, or "". Must not raise.
         """
         ...
 
     async def save_undone(self, paths: Sequence[str]) -> Sequence[str]:
         """Ask the editor to save the documents at `paths`, in which changes were undone.
 
-        Until then, the files on disk still have the changes. Returns the paths of the files that still differ
-        from their documents: the documents have other unsaved changes, or could not be saved. Must not raise.
+        Until they are saved, the files on disk have the changes. Returns the paths of the files that still
+        differ from their documents: the documents have other unsaved changes, or could not be saved. Must not
+        raise.
         """
         ...

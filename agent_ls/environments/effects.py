@@ -1,6 +1,6 @@
-"""Effects: the actions of a tool call. The policy checks an effect, and an approval is given for one effect.
+"""Effects: the actions of a tool call. The policy checks an effect, and an approval applies to one effect.
 
-`Effect` is the union of all kinds. `digest` identifies the exact effect: an approval is valid only for an
+`Effect` is the union of all effects. `digest` identifies the exact effect: an approval is valid only for an
 effect with the same digest. Paths are absolute.
 """
 
@@ -95,7 +95,7 @@ class ProcessEffect:
 class TrustEffect:
     """A folder becomes trusted. This is not an effect of a tool call, but needs the same approval.
 
-    `owner` is the folder's owner, "" where files have no owners.
+    `owner` is the folder's owner, "" on systems where files have no owners.
     """
 
     folder: str
@@ -130,8 +130,9 @@ class CallEffect:
 
     `text` is the text for display: the arguments, or the program with its arguments quoted for a POSIX shell.
     `argv` is the program that the tool starts in `working_dir` without a shell; empty if no program is known
-    (a function of the host, a tool of a server). `env_vars` are as declared, before substitution.
-    `definition` is a digest of the tool's definition, "" if a tool of this name cannot change.
+    (for a function of the host program or a tool of an MCP server). `env_vars` are as declared, before
+    substitution. `definition` is a digest of the tool's definition, "" if the definition of this tool name
+    cannot change.
     """
 
     tool: str
@@ -151,7 +152,7 @@ class CallEffect:
 
     @property
     def runs(self) -> CommandEffect | None:
-        """The command that the call runs; None if `argv` is empty."""
+        """The command that the tool call runs; None if `argv` is empty."""
         return CommandEffect(self.text, self.working_dir, self.env_vars) if self.argv else None
 
     @property
@@ -164,7 +165,7 @@ class CallEffect:
 
 @dataclass(frozen=True, slots=True)
 class ServerEffect:
-    """An MCP server is started or connected to.
+    """An MCP server is started, or a connection opened.
 
     This is not an effect of a tool call, but needs the same approval.
 

@@ -31,7 +31,7 @@ SHORT_CHARS = 60
 class EnvError(Exception):
     """Base class of the errors of environments.
 
-    `str()` is one sentence that a model or a user can act on. `path` is the file that the error is about, or
+    `str()` is one sentence that a model or a user can act on. `path` is the file to which the error refers, or
     "".
     """
 
@@ -124,7 +124,9 @@ class ProcessStartError(EnvError):
 
 
 class ProcessLimitError(EnvError):
-    """The maximum number of background processes is running; `running` has the id and command of each."""
+    """The maximum number of background processes is running; `running` contains the id and command of each
+    process.
+    """
 
     kind = "process_limit"
 

@@ -1,8 +1,8 @@
 """Find and read files with instructions (skills, commands, kinds of subagents, tool definitions), within
 limits.
 
-Links to files outside of the searched folder are never followed. The remote end of a remote place uses this
-module too.
+Links to files outside of the searched folder are never followed. The agent-ls process on a remote machine uses
+this module too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Signature: TypeAlias = tuple[int, int, int]
 
 
 class UnreadableFileError(Exception):
-    """The file cannot be used. The message is half a sentence for the user ("it is longer than 64 KiB")."""
+    """The file cannot be used. The message is a clause for a sentence to the user ("it is longer than 64 KiB")."""
 
 
 @dataclass(slots=True)
@@ -115,8 +115,8 @@ class InstructionFile:
 class Listing:
     """The instruction files of a project.
 
-    `levels` are the folders from the root of the git repository down to the workspace. `bases` are the
-    folders below the levels that were searched.
+    `levels` are the folders from the root of the git repository down to the workspace. `bases` are the searched
+    folders below these levels.
     """
 
     levels: tuple[str, ...] = ()
@@ -157,7 +157,7 @@ def list_instructions(workspace: str, folders: Sequence[tuple[str, str]]) -> Lis
 
 
 def find_levels(workspace: str) -> list[str]:
-    """Return the folders of this machine from the root of the git repository down to `workspace`.
+    """Return the local folders from the root of the git repository down to `workspace`.
 
     Without a repository, return only `workspace`.
     """
@@ -257,7 +257,7 @@ def read_text(path: str, base: str) -> tuple[str, Signature]:
 
 
 def list_other_files(path: str, limit: int, files: InstructionFiles = LOCAL_FILES) -> list[str]:
-    """Return at most `limit` other files in the folder of a skill's file `path` and below. Blocks.
+    """Return at most `limit` other files in and below the folder that contains a skill's file `path`. Blocks.
 
     The returned paths are relative to this folder.
     """

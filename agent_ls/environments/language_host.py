@@ -80,7 +80,8 @@ class FileChanges:
 class CodeProblem:
     """A diagnostic.
 
-    `severity` is error, warning, information or hint. `by` is the tool and the code of the diagnostic, or "".
+    `severity` is error, warning, information or hint. `by` is the source (tool) and the code of the diagnostic,
+    or "".
     """
 
     line: int
@@ -129,7 +130,7 @@ class LanguageHost(Protocol):
         ...
 
     async def symbols_of(self, path: str) -> FoundSymbols:
-        """Return the symbols of one file, in the order of the text."""
+        """Return the symbols of one file, in the order of their positions."""
         ...
 
     async def symbols_named(self, query: str) -> FoundSymbols:
@@ -157,7 +158,7 @@ def utf16_units(text: str) -> int:
 def code_points(content: str, character: int) -> int:
     """Return the number of code points of a line before `character`, a position in UTF-16 units.
 
-    A position after the end counts as the end. A position inside a surrogate pair counts as the position
+    A position after the line's end counts as the end. A position inside a surrogate pair counts as the position
     before the pair.
     """
     if content.isascii():

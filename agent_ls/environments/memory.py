@@ -41,7 +41,7 @@ DEFAULT_MODE = 0o644
 
 @dataclass(frozen=True, slots=True)
 class MemoryFile:
-    """A file. `mtime`, used as its modification time, is the number of the commit that wrote it."""
+    """A file. `mtime` serves as modification time: the number of the commit that wrote the file."""
 
     content: bytes
     mode: int = DEFAULT_MODE
@@ -69,7 +69,7 @@ class MemoryEnvironment:
             self.put(path, content)
 
     def put(self, path: str, content: str | bytes, mode: int = DEFAULT_MODE) -> None:
-        """Write a file without a commit, as another program would. The file becomes the newest one."""
+        """Write a file without a commit, as another program would. The file gets the latest `mtime`."""
         self._commits += 1
         data = content.encode() if isinstance(content, str) else content
         self._store(self.files, self.folders, self._resolve(path), MemoryFile(data, mode, self._commits))
@@ -233,7 +233,7 @@ class MemoryEnvironment:
         return [search.shown_path(file, self._root) for file in newest_first]
 
     def entries(self, folder: str) -> Iterable[tuple[str, bool]]:
-        """Return the names in `folder`, with True for folders. Implements search.Tree."""
+        """Return the names in `folder`, each with True if it is a folder. Implements search.Tree."""
         return [
             (posixpath.basename(path), is_dir)
             for paths, is_dir in ((self.files, False), (self.folders, True))

@@ -1,7 +1,7 @@
 """An environment that reads and changes notebooks open in the editor, and forwards the rest to `inner`.
 
-Reading an open notebook returns the content of the file with the cells that the editor has. Writing an open
-notebook changes cells in the editor; its file on disk is never written.
+Reading an open notebook returns the file's content with its cells replaced by the cells in the editor. Writing
+an open notebook changes cells in the editor; its file on disk is never written.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class NotebookEnvironment(FrontingEnvironment):
             raise CommitError(path, str(error).removesuffix("."), tuple(unrestored)) from error
 
     async def _as_shown(self, notebook: OpenNotebook) -> bytes:
-        """Return the content that the notebook's file would have with the cells of the editor.
+        """Return the content that the notebook's file would have with the editor's cells.
 
         If the file cannot be parsed as a notebook, return its content on disk.
 

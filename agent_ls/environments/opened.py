@@ -2,7 +2,7 @@
 
 The second check closes the race between check and use. `BoundedEnvironment` sets the checks, and
 the environment that opens files on disk runs them. The checks are passed in context variables, because other
-wrappers may be in between. Worker threads get a copy of the context variables.
+wrappers may lie between these two. Worker threads get a copy of the context variables.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _path_check: ContextVar[PathCheck | None] = ContextVar("agent_ls_path_check", de
 
 
 class PathCheck:
-    """A check of one or more paths. After it has succeeded once, `run` does not repeat it.
+    """A check of one or more paths. Once the check has succeeded, `run` does not repeat it.
 
-    `run` is called in the thread that opens or writes the files. It blocks, and raises EnvError to refuse.
+    `run` is called in the thread that opens or writes the files. It blocks, and raises EnvError on refusal.
     """
 
     def __init__(self, check: Callable[[], object]) -> None:

@@ -211,7 +211,7 @@ def _bubblewrap(command: str, sandbox: Sandbox, limits: SandboxLimits, folder: s
         yield from ("--seccomp", str(_FILTER_AT))
     if limits.is_read_only:
         yield from ("--remount-ro", "/dev")
-    # /run has sockets of other programs: of containers, the desktop, agents that hold keys.
+    # /run contains sockets of other programs: containers, the desktop, SSH and key agents.
     yield from ("--tmpfs", "/run")
     if limits.network:
         yield from ("--ro-bind-try", "/run/systemd/resolve", "/run/systemd/resolve")
@@ -236,9 +236,10 @@ def _bubblewrap(command: str, sandbox: Sandbox, limits: SandboxLimits, folder: s
 
 
 def _may_end_by_itself(sandbox: Sandbox, limits: SandboxLimits) -> bool:
-    """Return whether bubblewrap ignores SIGTERM, so that a stopped command gets time to end by itself.
+    """Return whether to make bubblewrap ignore SIGTERM, so that a stopped command gets time to exit by itself.
 
-    A read-only command gets no time, because it has nothing to finish. So it starts faster, without `env`.
+    A read-only command gets no time, because it has nothing to finish. So it runs without `env` and starts
+    faster.
     """
     return sandbox.kind == "bubblewrap" and bool(sandbox.env) and not limits.is_read_only
 

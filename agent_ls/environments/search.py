@@ -166,7 +166,8 @@ def _character_class(body: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class GlobPlan:
-    """A glob in two parts: the absolute folder of its literal start, and the rest, matched below the folder.
+    """A glob in two parts: the absolute folder before its first wildcard, and the rest, matched below the
+    folder.
 
     `name` is the last component of the glob, which matches file names; "" if the glob cannot be split at the
     last slash, for example because a brace contains the slash.
@@ -215,7 +216,8 @@ def file_filter(options: GrepOptions) -> Callable[[str, str], bool]:
 
 
 def path_filter(glob_filter: str) -> Callable[[str, str], bool]:
-    """Return a predicate that gets two spellings of a file's path and says whether it passes `glob_filter`.
+    """Return a predicate that takes two spellings of a file's path and returns whether the file passes the
+    filter.
 
     A glob without a slash applies to the file name. A glob with a slash applies to the whole path, in either
     spelling. A glob with a leading `!` excludes files, and may follow another glob (`*.js !*.min.js`). Raises
@@ -247,7 +249,7 @@ class Tree(Protocol):
     """
 
     def entries(self, folder: str) -> Iterable[tuple[str, bool]]:
-        """Return names of regular files (False) and folders (True), without links and other entries."""
+        """Return the names in `folder`, with False for regular files and True for folders; skip others."""
         ...
 
     def text(self, path: str) -> str:
@@ -268,9 +270,8 @@ class _Rules:
 def walk(tree: Tree, top: str, root: str) -> Iterator[str]:
     """Yield files below the folder `top` that are not ignored, in path order.
 
-    If `top` is below `root`, the ignore files of `root` and of the folders in between apply too. As in
-    ripgrep, `top` itself is never ignored: if the ignore file of a folder above matches `top`, it is not
-    applied.
+    If `top` is below `root`, the ignore files of `root` and of the folders in between apply too. As in ripgrep,
+    `top` itself is never ignored: an ignore file above `top` that excludes `top` is not applied.
     """
     outer = [_rules(tree, folder, tree.entries(folder)) for folder in folders_between(root, top)]
     known = [r for r in outer if r and not r.verdict(top, True)]
@@ -326,8 +327,8 @@ def hidden_entries(
     """Return those of `entries` that are ignored or in an ignored folder.
 
     `entries` are paths relative to the folder `top`, each with True for a folder. A folder precedes its
-    contents. `texts` has, by folder, the texts of its ignore files in the order of IGNORE_FILES: for `top`,
-    the folders above (`folders_between`), and the folders below.
+    contents. `texts` maps `top`, the folders above it (`folders_between`) and the folders below it to the texts
+    of the ignore files of each folder, in the order of IGNORE_FILES.
     """
     made = {folder: _Rules(folder, _spec(lines)) for folder, lines in _rule_lines(texts)}
     rules = [r for base, r in made.items() if is_below(base, top) or not r.verdict(top, True)]
@@ -376,7 +377,7 @@ def shown_path(path: str, root: str) -> str:
 
 
 def path_order(path: str) -> tuple[str, ...]:
-    """Return a sort key for a path that compares by component, so that the files of a folder stay together."""
+    """Return a sort key that compares paths by component, so that the files of a folder stay together."""
     return tuple(path.split("/"))
 
 
@@ -408,7 +409,7 @@ class ResultLines:
         kept = self.lines
         if self.is_full:
             last = next((i for i in reversed(range(len(kept))) if kept[i].is_match), -1)
-            # Lines after the last match may be context of the next match, which was left out.
+            # Lines after the last match may be context of the next match, which exceeded the limit.
             kept = kept[: last + 1] + [
                 line for line in kept[last + 1 :] if self._is_context_of(line, kept[last])
             ]
@@ -453,7 +454,7 @@ def _within_lines(lines: Sequence[str], regex: re.Pattern[str]) -> Iterator[tupl
 def _across_lines(lines: Sequence[str], regex: re.Pattern[str]) -> Iterator[tuple[int, int]]:
     """Yield the index of each line that a match covers, and the position in the line where the match begins.
 
-    A match may span lines. In its second and later lines, the position is 0.
+    A match may span lines. In the match's second and later lines, the position is 0.
     """
     begins = [0, *accumulate(len(line) + 1 for line in lines)]
     last = -1

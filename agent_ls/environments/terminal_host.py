@@ -26,10 +26,10 @@ class TerminalHost(Protocol):
     async def open_terminal(self, terminal: NewTerminal) -> bool:
         """Open a terminal. Return False if the editor reports an error. Must not raise.
 
-        The terminal works only when the relay in it has connected.
+        The terminal can be used only after its relay has connected.
         """
         ...
 
     def runs_in(self, terminal_id: str, call_id: str) -> None:
-        """Report that the command of this call runs in that terminal now. Must not raise."""
+        """Report that the command of tool call `call_id` now runs in this terminal. Must not raise."""
         ...

@@ -51,8 +51,8 @@ _FORMS = "give a tool, the first words of commands ('npm test'), paths (write:GL
 
 
 async def allow_listed(live: LiveSession, listed: Sequence[str], environ: Mapping[str, str]) -> None:
-    """Allow each entry of `listed` while this process has the session open; nothing is stored. `environ` has
-    the PATH for commands.
+    """Allow each entry of `listed` while this process has the session open; nothing is stored. `environ`
+    provides the PATH of commands.
 
     Raises:
         BadChoiceError: an entry is unknown, or cannot be granted.
@@ -100,7 +100,7 @@ def _rule_of_builtin(name: str, category: str, kind: str) -> str:
     no rule.
 
     Raises:
-        BadChoiceError: the name of this tool alone does not allow its calls.
+        BadChoiceError: the tool's name alone is not enough to allow its calls.
     """
     if category == "write":
         return EDITS_RULE

@@ -32,10 +32,10 @@ _WIDER = {
 
 
 def answerer(approve: Approve, lines: Lines) -> Answerer:
-    """Return the function that answers approval requests, for a value of `--approve`.
+    """Return the function that answers approval requests as the given value of `--approve` requires.
 
     For the value `ask`, the function reads the user's answers from `lines`. For other values it denies each
-    request. Calls that the permission mode allows are never requested.
+    request. Calls that the permission mode allows cause no request.
     """
     if approve == "ask":
         return partial(ask, lines=lines)

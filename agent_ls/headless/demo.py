@@ -31,7 +31,7 @@ PAUSE_MS = 15
 
 
 class ScriptedUser:
-    """Answers approval requests and steers once, in place of a user."""
+    """A stand-in for a user: it answers approval requests and steers once."""
 
     NAME = "the demo's user"
 

@@ -267,7 +267,7 @@ class _Play:
                 problem = self._tell(item)
             # Wait for answers in separate tasks, so that an interrupt takes effect while a question is open.
             async with anyio.create_task_group() as group:
-                # Requests and questions of a suspended turn. That turn continues before the new message.
+                # Requests and questions of a suspended turn. That turn continues before the new message runs.
                 for request in self._live.approver.pending():
                     self._show_waiting(request)
                     group.start_soon(self._ask, request)
@@ -363,7 +363,7 @@ class _Play:
         return None
 
     def _show_waiting(self, request: ApprovalRequested) -> None:
-        """Print an approval request that an earlier process emitted, because this process gets no event about
+        """Print an approval request that an earlier process emitted, because this process receives no event for
         it.
         """
         session = self._live.session

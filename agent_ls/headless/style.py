@@ -24,8 +24,8 @@ def strip_controls(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """The escape sequences that start each kind of emphasis, and `end`. All are empty if the output is not a
-    terminal.
+    """The escape sequences that start each kind of emphasis, and `end` for all. All are empty if the output is
+    not a terminal.
     """
 
     bold: str = ""
@@ -57,7 +57,7 @@ def painted_diff(diff: str, style: Style) -> Iterator[str]:
 
 
 def shorten_lines(lines: Sequence[str], max_lines: int) -> list[str]:
-    """Return at most `max_lines` lines: head and tail, with a line between them that has the number of
+    """Return at most `max_lines` lines: head and tail, with a line between them that contains the number of
     omitted lines.
     """
     if len(lines) <= max_lines:

@@ -83,7 +83,7 @@ _FOR_ITS_PARENT = (
 
 @dataclass(slots=True)
 class _Turn:
-    """The numbers of a turn that the line at the end of the turn displays."""
+    """The counters of a turn that its last transcript line displays."""
 
     began: str = ""
     files: set[str] = field(default_factory=set)
@@ -344,7 +344,7 @@ class Transcript:
                 pass
 
     def _command(self, effect: dict[str, Any], summary: str) -> Iterator[str]:
-        """Yield the details of a command that the line about its call lacks.
+        """Yield the details of a command that the line for its call does not contain.
 
         For example the whole command, its folder and its environment variables.
         """

@@ -1,4 +1,4 @@
-"""Answer the requests of a session by the program's callbacks. Decline requests without a callback."""
+"""Answer a session's requests with the program's callbacks. Decline requests that have no callback."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ PROGRAM = "program"
 class ProgramCallbacks:
     """The program's callbacks. If a callback is None, its requests are declined.
 
-    With `answers_later`, these requests wait until the program calls a method of the session instead.
+    With `answers_later`, they instead stay pending until the program calls a method of the session.
     """
 
     approve: Approver | None = None
@@ -57,7 +57,7 @@ class ProgramCallbacks:
     answers_later: bool = False
 
     def is_left(self, callback: object) -> bool:
-        """Return whether the requests for `callback` wait: it is None, and the program answers them later by a
+        """Return whether requests for `callback` stay pending: it is None, and the program answers later by a
         method.
         """
         return callback is None and self.answers_later

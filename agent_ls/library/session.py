@@ -228,7 +228,7 @@ class AgentSession:
         self._live.session.abort()
 
     async def compact(self, instructions: str = "") -> Compaction:
-        """Compact the conversation and return the final event.
+        """Compact the conversation and return the Compaction event that ends it.
 
         If a turn is running, the conversation is compacted before the next model call of the turn.
 
@@ -260,9 +260,9 @@ class AgentSession:
     ) -> None:
         """Change the given options. docs/configuration.md documents when each option takes effect.
 
-        `effort` "" selects the model's default. `limits` and `settings` use the names of docs/configuration.md. Names
-        that are not given keep their values. Provider, model, effort, mode and review in `settings` apply only to new
-        sessions.
+        `effort` "" selects the model's default. `limits` and `settings` use the names of docs/configuration.md. Limits
+        and settings not given keep their values. Provider, model, effort, mode and review in `settings` apply
+        only to new sessions.
 
         Raises:
             BadChoiceError: a provider, limit or setting is unknown, or a value is invalid. Nothing is changed.
@@ -320,7 +320,7 @@ class AgentSession:
     ) -> list[str]:
         """Keep or undo the changes `hunk_ids` (None: all changes of the session).
 
-        Return the reasons for all changes that could not be kept or undone.
+        Return a reason for each change that could not be kept or undone.
         """
         session_id = self.id if hunk_ids is None else None
         _, refused = await self._manager.review.review(
@@ -404,15 +404,16 @@ async def open_session(
     proposed changes (`review="before"`). A request without a callback is declined at once, and the model is informed.
     With `answers_later`, the request waits for a call of `session.approve`, `reply` or `review` instead.
 
-    `tools` are added to the tools of the model's family; they replace tools of the same name. `without_tools` are
-    removed. `base_prompt` replaces the family's base prompt; the layers about project, tools and user instructions
-    follow it. Tools act in `environment` instead of on this machine; `folder` is then ignored. `trusted`: the program
-    trusts the folder. If it is False and the user has not decided before, `approve` is called with an effect of type
-    TrustEffect. Without approval, nothing is changed or run in the folder. `beside` are additional workspace folders,
-    which are trusted like `folder`. The model refers to them by absolute paths. `settings` use the names of
-    docs/configuration.md. `adapters` are the program's own providers by name, and `profiles` are the profiles for
-    their models. The default profile is the profile of Chat Completions servers. `worktree`: a new session works in a
-    separate git worktree. The worktree begins with the folder's uncommitted changes ("current") or with its last commit
+    `tools` are added to the tools of the model's family; they replace tools of the same name. `without_tools`
+    lists tools to remove. `base_prompt` replaces the family's base prompt; the layers about project, tools and
+    user instructions follow it. If `environment` is given, tools act in it instead of on this machine, and
+    `folder` is ignored. `trusted`: the program trusts the folder. If `trusted` is False and the user has not
+    decided about the folder, `approve` is called with an effect of type TrustEffect. Without approval, nothing
+    is changed or run in the folder. `beside` are additional workspace folders, which are trusted like `folder`.
+    The model refers to them by absolute paths. `settings` use the names of docs/configuration.md. `adapters`
+    are the program's own providers by name, and `profiles` are the profiles for their models. The default
+    profile is the profile of Chat Completions servers. `worktree`: a new session works in a separate git
+    worktree. The worktree initially contains the folder's uncommitted changes ("current") or its last commit
     ("head"), see docs/worktrees.md.
 
     Raises:

@@ -10,7 +10,7 @@ from agent_ls.llm.schema_check import find_schema_error
 
 
 def without_absent(value: Any, schema: Any) -> Any:
-    """Return `value` without each null property that `schema` makes optional and whose own schema forbids null."""
+    """Return `value` without null properties that are optional in `schema` and whose own schema forbids null."""
     if not isinstance(schema, Mapping):
         return value
     if isinstance(value, list):
@@ -30,6 +30,6 @@ def _accepts_null(schema: Any) -> bool:
     try:
         return not find_schema_error(None, schema)
     except ConfigurationError:
-        # The property's schema refers to another part of the tool's schema. Only the property's schema is known
-        # here.
+        # The property's schema refers to another part of the tool's schema. Only the property's schema is
+        # available here.
         return True

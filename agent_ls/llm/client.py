@@ -81,8 +81,8 @@ class Client:
         Otherwise the connection stays open.
 
         Raises:
-            LlmError: the same errors as complete(). The call raises ConfigurationError; the iteration raises the
-                other errors.
+            LlmError: the same errors as complete(). Calling stream() raises ConfigurationError; iterating
+            raises the other errors.
         """
         adapter, request = self._route(request)
         proceed = adapter.stream

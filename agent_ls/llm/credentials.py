@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class ProviderVariables:
-    """The environment variables of one provider. The first of `keys` that is set has the API key.
+    """The environment variables of one provider. The first variable in `keys` that is set has the API key.
 
-    `headers` maps the name of an HTTP header to the variable with its value. `needs_key` False: requests usually
-    succeed without a key, for example to a server on this machine.
+    `headers` maps HTTP header names to the variables that contain the values. `needs_key` False: requests
+    usually succeed without a key, for example to a server on this machine.
     """
 
     keys: tuple[str, ...]

@@ -184,7 +184,7 @@ async def generate(
     options: GenerateOptions = DEFAULT_GENERATE_OPTIONS,
     client: Client | None = None,
 ) -> GenerateResult:
-    """Call the model, run the tools that it calls within the limits of `options`, and return the result.
+    """Call the model repeatedly, run the tools that it calls (within `options`), and return the result.
 
     Raises:
         LlmError: a call failed and is not retried. RequestTimeoutError: a time limit of `options` has passed.
@@ -250,7 +250,7 @@ def stream(
     options: GenerateOptions = DEFAULT_GENERATE_OPTIONS,
     client: Client | None = None,
 ) -> StreamResult:
-    """Do the same as generate(), but stream the answer. After its first event, a failed call is not retried.
+    """Do the same as generate(), but stream the answer. A call that fails after its first event is not retried.
 
     Raises:
         LlmError: from the iteration.
@@ -277,7 +277,7 @@ async def _stream_steps(
 async def _step_events(
     request: Request, options: GenerateOptions, client: Client, end: float | None
 ) -> AsyncGenerator[StreamEvent]:
-    """Yield the events of one model call. Time limits apply to each wait for an event, never to a yield."""
+    """Yield the events of one model call. Time limits apply to each wait for an event, not to a `yield`."""
     attempt = 0
     while True:
         has_begun = False

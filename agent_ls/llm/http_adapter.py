@@ -143,10 +143,10 @@ class HttpAdapter:
         return math.inf if limit is None else anyio.current_time() + limit
 
     def _limit_time(self, deadline: float) -> AbstractContextManager[None]:
-        """Limit the block to `deadline`; math.inf sets no limit.
+        """Limit the `with` block to `deadline`; math.inf sets no limit.
 
         Raises:
-            RequestTimeoutError: the block did not end in time.
+            RequestTimeoutError: the deadline passed inside the block.
         """
         return nullcontext() if deadline == math.inf else self._end_at(deadline)
 

@@ -40,7 +40,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The source of a statement: a web page (`url`), or a document of the request, which only `title` names."""
+    """The source of a statement: a web page (`url`), or a document of the request, identified only by `title`."""
 
     url: str = ""
     title: str = ""
@@ -84,7 +84,7 @@ class ImagePart:
 class DocumentPart:
     """A document, usually a PDF, as bytes (`data` with `media_type`) or by `url`, but not both.
 
-    `name` is the file name. Codecs invent a name if it is "" and the provider requires a name.
+    `name` is the file name. If `name` is "" and the provider requires a name, codecs invent one.
     """
 
     data: bytes | None = None

@@ -95,8 +95,9 @@ FinishKind: TypeAlias = Literal["stop", "tool_calls", "length", "content_filter"
 class FinishReason:
     """The reason why a response ended: `kind` is the same for all providers, `raw` is the provider's own word.
 
-    Only `stop` and `tool_calls` are normal. In all other cases, tool calls of the response are not run, but get
-    results. After `pause` (Anthropic's `pause_turn`), the same request is sent again with the answer appended.
+    Only `stop` and `tool_calls` are normal. After any other reason, the response's tool calls get results
+    without being run. After `pause` (Anthropic's `pause_turn`), the same request is sent again with the answer
+    appended.
     """
 
     kind: FinishKind
@@ -144,8 +145,9 @@ class Request:
     If `reasoning_effort`, `temperature` or `top_p` is None, or `stop_sequences` is empty, the parameter is not
     sent, because many reasoning models refuse it. `max_output_tokens` None means the model's own limit.
     `provider_options` maps a provider's name to keys that are merged into the provider's request unchanged.
-    `metadata` are labels of the caller: OpenAI accepts all labels, Anthropic only `user_id`, other providers none.
-    `cache_key` is the same for all requests of a session, so that the provider routes equal prefixes to one cache.
+    `metadata` contains labels that the caller chooses: OpenAI accepts all labels, Anthropic only `user_id`,
+    other providers none. `cache_key` is the same for all requests of a session, so that the provider routes
+    equal prefixes to one cache.
     """
 
     model: str

@@ -26,7 +26,7 @@ class Frame:
 
 
 class SseDecoder:
-    """Splits byte chunks into frames. A frame is returned as soon as its blank line has arrived.
+    """Splits byte chunks into frames. A frame is returned as soon as the blank line after it has arrived.
 
     Invalid UTF-8 becomes U+FFFD. Frames without data (comments, keep-alives) are dropped.
     """
@@ -60,7 +60,9 @@ class SseDecoder:
         return self._frames(lines)
 
     def close(self) -> list[Frame]:
-        """Return the last frame if the stream ended without its blank line. An incomplete line is dropped."""
+        """Return the last frame if the stream ended without a blank line after it. An incomplete line is
+        dropped.
+        """
         frame = self._dispatch()
         return [] if frame is None else [frame]
 

@@ -124,7 +124,7 @@ StreamEvent: TypeAlias = (
 
 
 def replay_as_stream(response: Response) -> Iterator[StreamEvent]:
-    """Yield the events of a complete response, each part in one piece."""
+    """Yield a complete response as stream events, at most one delta for each part."""
     yield StreamStart(response.id, response.model)
     for index, part in enumerate(response.message.parts):
         match part:

@@ -144,7 +144,7 @@ def _certificates(endpoint: Endpoint) -> ssl.SSLContext:
 
 
 def _default_context() -> ssl.SSLContext:
-    """Return a context that trusts the certificates in SSL_CERT_FILE or SSL_CERT_DIR, or else those of Mozilla."""
+    """Return a TLS context that trusts the certificates in SSL_CERT_FILE or SSL_CERT_DIR, else Mozilla's."""
     if file := os.environ.get("SSL_CERT_FILE"):
         return ssl.create_default_context(cafile=file)
     if folder := os.environ.get("SSL_CERT_DIR"):

@@ -1,7 +1,7 @@
 """Wrappers around a session's emitter, recorder and approver that add the id of a subagent.
 
 A subagent ends with its parent's turn at the latest. A cancelled turn waits until its subagents have ended.
-Each running call of a subagent then gets an end event, and the subagent's open approval requests are denied.
+Then each running call of a subagent gets an end event, and the subagents' pending approval requests are denied.
 """
 
 from __future__ import annotations
@@ -135,8 +135,8 @@ class NoNotices:
 class AgentDocuments:
     """The project's instructions for subfolders, requested for one subagent.
 
-    The subagent's id is added to each request, so that the subagent also gets the instructions that its
-    parent has received. Implements NestedDocuments.
+    Each request carries the subagent's id, so that the subagent also gets instructions that only its parent has
+    received so far. Implements NestedDocuments.
     """
 
     def __init__(self, documents: NestedDocuments, agent_id: str) -> None:

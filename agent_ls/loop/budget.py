@@ -16,10 +16,10 @@ STOP = "Stop here"
 
 @dataclass(frozen=True, slots=True)
 class UseLimits:
-    """Limits for one message of the user and for the whole session; 0 means no limit.
+    """Usage limits for one user message and for the whole session; 0 means no limit.
 
     Tokens are input plus output tokens, including those of subagents. The cost limits have no effect after a
-    call with an unknown price.
+    model call with an unknown price.
     """
 
     tokens_per_input: int = 0
@@ -34,7 +34,7 @@ NO_LIMITS = UseLimits()
 
 
 def known_limits(raw: object) -> dict[str, float]:
-    """Return the entries of `raw`, a value from a log, that are valid fields of UseLimits."""
+    """Return the entries of `raw` (read from a log) with a name and a value valid for UseLimits."""
     if not isinstance(raw, Mapping):
         return {}
     given = {field.name: raw.get(field.name) for field in fields(UseLimits)}
@@ -61,10 +61,10 @@ class ReachedLimit:
 
 
 class InputBudget:
-    """The usage for the current message of the user and for the session.
+    """The usage of the user's current message and of the whole session.
 
-    The session's tokens and cost include earlier processes of the session. Its time counts from the start of
-    this process.
+    The session's tokens and cost include usage in earlier processes. The session's time starts with this
+    process.
 
     If the user continues at a limit, the full amount of the limit is available again from that moment.
     """

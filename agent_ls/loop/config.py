@@ -41,13 +41,13 @@ class ContextConfig:
 
 @dataclass(frozen=True, slots=True)
 class SessionConfig:
-    """Limits and settings of a session. 0 means "no limit" where a limit is optional.
+    """Limits and settings of a session. For optional limits, 0 means "no limit".
 
     `max_turns` counts model calls over the whole session. `tool_output_limits` (characters) and
     `tool_line_limits` (lines, 0: none) override the default output limits by tool name. `max_subagents` is
     the number of subagents of one parent that may run at the same time. `refuse_ambiguous_edits`: refuse an
     edit that matches loosely at several positions. `read_first` says which changes require that the model has
-    read the file (see ToolContext). A config that is changed during a turn applies from the next model call
+    read the file (see ToolContext). A change of the config during a turn applies from the next model call
     (Session.configure).
     """
 

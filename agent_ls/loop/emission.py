@@ -84,8 +84,8 @@ class Emitter(Protocol):
 class UnfinishedPart:
     """A part that has started and not ended. Its text is the joined `pieces`; `length` counts its code points.
 
-    `held` is text that is not published yet, because it may be the beginning of a secret key. The event
-    that ends the part contains the whole text.
+    `held` is text that is not published yet, because it may be a prefix of a secret key. The event that ends
+    the part contains the whole text.
     """
 
     kind: DeltaKind
@@ -105,9 +105,9 @@ class UnfinishedPart:
 class EventEmitter:
     """The single emitter of a session's events. `turn_id` is the id of the running turn, or "".
 
-    An event of a subagent carries the subagent's id: the id passed to `emit`, otherwise the id of the agent
-    that made the call which the event is about. Services that emit events about a call therefore do not need
-    to know which agent made the call. `secrets` returns the secret keys to redact in every event.
+    An event of a subagent carries the subagent's id: the id passed to `emit`, or else the id of the agent that
+    made the event's call. Services that emit events about a call therefore do not need to know which agent made
+    the call. `secrets` returns the secret keys to redact in every event.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class EventEmitter:
         data = event_codec.encode(envelope)
         if (clean := redact_line(data, self._secrets())) != data:
             data, envelope = clean, event_codec.decode(clean) or envelope
-        # If this raises, the event is not published, and the next event gets its number.
+        # If this raises, the event is not published, and the next event gets the same number.
         self._recorder.event(envelope, data)
         self.last_seq += 1
         self._follow(event, agent_id)
@@ -222,7 +222,7 @@ class EventEmitter:
     def _without_keys(self, delta: Delta, part: UnfinishedPart) -> Delta:
         """Return the delta without secret keys, and with only the text that may be published now.
 
-        The end of the text is held back if it may be the beginning of a key.
+        The end of the text is held back if it may be a prefix of a key.
         """
         known = self._secrets()
         if not known:
@@ -244,7 +244,7 @@ class EventEmitter:
         return subscription
 
     async def keep_partials(self) -> None:
-        """Write the texts of open parts to the log, at most once a second each. Runs until cancelled."""
+        """Write the text of each open part to the log, at most once a second. Runs until cancelled."""
         while True:
             await self._has_dirty.wait()
             await self._clock.sleep(PARTIAL_INTERVAL_S)
@@ -271,7 +271,7 @@ class EventEmitter:
         return self._agents.get(call_id, "")
 
     def _follow(self, event: RecordedEvent, agent_id: str) -> None:
-        """Update the open parts, the pending requests and the agents of calls after an event."""
+        """Update the open parts, the pending requests, and the map of calls to agents from an event."""
         self._proposed.follow(event)
         match event:
             case AssistantTextStart(part_id=part_id):
@@ -305,8 +305,8 @@ class EventEmitter:
 
     @contextmanager
     def ending(self) -> Iterator[None]:
-        """End all subscriptions on exit, even if session_end could not be recorded because another process
-        owns the log.
+        """End all subscriptions when the `with` block ends, even if session_end was not recorded because
+        another process owns the log.
         """
         try:
             yield

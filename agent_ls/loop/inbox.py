@@ -14,7 +14,7 @@ from agent_ls.loop.ids import SteerId
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A message of the user. `queued_id` is set if the message was queued."""
+    """A message of the user. `queued_id` is "" if the message was not queued."""
 
     text: str
     images: tuple[ImagePart, ...] = ()
@@ -28,7 +28,7 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class QueuedSteer:
-    """A message of the user for the model's next call."""
+    """A user message for the next model call."""
 
     id: SteerId
     text: str
@@ -38,9 +38,9 @@ class QueuedSteer:
 
 @dataclass(frozen=True, slots=True)
 class QueueEdit:
-    """Replace the text of a queued message. The message keeps its position, id and client key.
+    """A request to change a queued message's text. The message keeps its position, id and client key.
 
-    If `keeps_images`, `images` are added to the existing ones; otherwise they replace them.
+    If `keeps_images`, `images` are added to the message's images; otherwise they replace these.
     """
 
     queued_id: str
@@ -51,8 +51,8 @@ class QueueEdit:
 
 @dataclass(frozen=True, slots=True)
 class QueueMove:
-    """Move a queued message to the position before the message with id `before`, or to the end if `before` is
-    "".
+    """A change that moves a queued message before the message with id `before`, or to the end of the queue if
+    `before` is "".
     """
 
     queued_id: str
@@ -66,7 +66,7 @@ class QueueRemoval:
 
 @dataclass(frozen=True, slots=True)
 class StartNow:
-    """Move a queued message to the front and interrupt a running turn for it."""
+    """A request to move a queued message to the front and interrupt a running turn."""
 
     queued_id: str
 
@@ -77,9 +77,9 @@ QueueChange: TypeAlias = QueueEdit | QueueMove | QueueRemoval | StartNow
 class Inbox:
     """Two first-in-first-out queues: steers for the running turn, and messages for the following turns.
 
-    `held` is True after a stop, an error, a reached limit or a resume. No queued message then starts until
-    the user sends another message or starts a queued one. `keep_images` records the images of a message
-    before the event about the message, because the event has only the text.
+    `held` is True after a stop, an error, a reached limit or a resume. While it is True, no queued message
+    starts until the user sends another message or starts a queued one. `keep_images` records the images of a
+    message before the event about the message, because the event has only the text.
     """
 
     def __init__(
@@ -126,8 +126,8 @@ class Inbox:
         self._insert(len(self._queue), item)
 
     def add_next(self, item: Input) -> None:
-        """Queue a message that was sent after a stop. It precedes the messages that were queued before the
-        stop.
+        """Queue a message that was sent after a stop. The message precedes all messages that were queued before
+        the stop.
         """
         self._insert(self._urgent, item)
         self._urgent += 1

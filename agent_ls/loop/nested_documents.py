@@ -10,8 +10,8 @@ class NestedDocuments(Protocol):
     """Interface to the project's instruction files in folders below the working directory."""
 
     async def for_paths(self, paths: Sequence[str], family: Sequence[str], agent_id: str = "") -> str:
-        """Return instructions that the agent has not received yet, for the folders of the files `paths`
-        (absolute); "" for none.
+        """Return the instructions for the folders of the files `paths` (absolute) that the agent has not
+        received yet; "" for none.
 
         Called after a tool call that read or changed the files. `family` has the names of instruction files
         that the model family uses, for example CLAUDE.md. `agent_id` is "" for the main agent. Must not

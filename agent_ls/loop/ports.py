@@ -38,7 +38,7 @@ from agent_ls.tools.base import NoQuestions, QuestionAsker
 class Ports:
     """The interfaces that a session uses to reach services outside the loop.
 
-    The session replaces `questions` by its own implementation. `secrets` returns the secret keys to redact.
+    The session replaces `questions` with its own implementation. `secrets` returns the secret keys to redact.
     `pinned` returns texts that a compaction must keep.
     """
 

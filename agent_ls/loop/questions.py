@@ -1,7 +1,7 @@
 """Open questions to the user: from the model (ask_user), or from the loop when a limit is reached.
 
-A question is an event that any client may answer; the first answer wins. A question of a call stays open when
-the process that asked it ends.
+A question is sent as an event; any client may answer it, and the first answer wins. A question that a tool call
+asks stays open when the session's process ends.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class BadAnswerError(Exception):
 
 @dataclass(slots=True)
 class _Open:
-    """A question and its state. `answered` is None while it is open."""
+    """A question and its state. `answered` is None for an open question."""
 
     event: QuestionAsked
     is_answered: anyio.Event = field(default_factory=anyio.Event)

@@ -1,4 +1,4 @@
-"""The state that a stored session hands to the live session that continues it."""
+"""The state of a stored session from which a new process continues it."""
 
 from __future__ import annotations
 
@@ -52,9 +52,10 @@ class Settlement:
     """The records that an interrupted turn lacks. The session appends them before it emits the session_start
     of the resume.
 
-    The order is as in a live session: end events of open parts and calls, then the turns made from these
-    events, then the event that ends processing. If the resume is interrupted too, the session can therefore
-    be resumed again. The end events of subagents come first, each with the id of the agent that emits it.
+    The order is the same as in a live session: first the end events of open parts and calls, then the turns
+    made from these events, then the event that ends processing. If the resume is interrupted too, the session
+    can therefore be resumed again. The end events of subagents come first, each with the id of the agent that
+    emits it.
     """
 
     turn_id: str = ""
@@ -98,10 +99,10 @@ class SuspendedCall:
 class SuspendedTurn:
     """A turn that waited for the user when its process ended.
 
-    If the turn paused at a limit between two model calls, `answer` is None and `questions` has the question
-    about the limit. `calls` are the calls of `answer` in order; `asked` the open approvals, oldest first;
-    `proposed` maps each undecided hunk to its call. `rounds` counts the earlier tool rounds, and `ends` has
-    the end events of the calls in these rounds.
+    If the turn paused at a limit between two model calls, `answer` is None, and `questions` contains the
+    question about the limit. `calls` lists the calls of `answer` in order; `asked` lists the open approval
+    requests, oldest first; `proposed` maps each undecided hunk to its call. `rounds` counts the turn's earlier
+    tool rounds, and `ends` contains the end events of their calls.
     """
 
     turn_id: TurnId
@@ -131,9 +132,9 @@ class RestoredSession:
     """The state of a stored session at the end of its log.
 
     `call_ids` are the ids used in events; `answers` maps each client key to the result of its message. If
-    `was_closed`, the log ends with session_end, so that the resumed session must emit its new state.
-    `cost_usd` is None if unknown. `shown` has the digest of each file that the model has seen. `calibration`
-    is the last value reported in UsageReport.
+    `was_closed`, the log ends with session_end; the resumed session must therefore emit its new state.
+    `cost_usd` is None if unknown. `shown` contains the digest of each file that the model has read.
+    `calibration` is the last value reported in UsageReport.
     """
 
     turns: tuple[Turn, ...]

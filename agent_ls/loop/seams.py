@@ -36,7 +36,7 @@ class Recorder(Protocol):
         ...
 
     def turn(self, turn: Turn) -> None:
-        """Record a turn, before the events that follow from it."""
+        """Record a turn, before the events that the turn causes."""
         ...
 
     def agent_turn(self, agent_id: str, turn: Turn) -> None:
@@ -110,7 +110,7 @@ class NoticeBoard(Protocol):
     """
 
     async def collect(self) -> None:
-        """Collect new messages. Called before each model call and before the session ends.
+        """Collect new messages. Called before each model call and at the session's end.
 
         Takes a bounded time and may be cancelled. Must not raise.
         """
@@ -153,7 +153,7 @@ async def _make_empty() -> EditNews:
 
 
 class Reviews(Protocol):
-    """Interface to changes that are displayed before they are applied, and wait for the user's decisions."""
+    """Interface to proposed changes: they are displayed, and applied only after the user's decisions."""
 
     async def resume(
         self, question: ApprovalQuestion, attribution: Attribution

@@ -197,8 +197,8 @@ class Session:
     ) -> Submitted:
         """Start a turn with this message; if a turn is running, do what `when_busy` says.
 
-        If the model has asked a question, a text-only message answers that question instead. A
-        `client_key` that was used before returns the earlier result and does nothing.
+        If the model has asked a question, a text-only message answers that question instead. If `client_key`
+        was used before, this method only returns the earlier result.
 
         Raises:
             SessionClosedError: the session is closed.
@@ -351,7 +351,7 @@ class Session:
         return envelope
 
     def _is_continuation(self, event: RecordedEvent) -> bool:
-        """Whether the waiting turn continues after `event`: an answer of the user, or the last decision about
+        """Whether `event` makes the waiting turn continue: it is the user's answer, or the last decision about
         the proposed changes of a suspended turn.
         """
         if self.questions.pending():
@@ -380,15 +380,15 @@ class Session:
         return self._emitter.open_parts()
 
     def agent_of_part(self, part_id: str) -> str:
-        """Return the id of the subagent that an open part belongs to, "" for the main agent."""
+        """Return the id of the subagent to which an open part belongs, "" for the main agent."""
         return self._emitter.agent_of_part(part_id)
 
     # --- lifecycle
 
     def start(self) -> None:
         """Emit session_start. On resume, first emit the missing end events of the interrupted turn. `run` and
-        `emit` call this method. An earlier call lets a client that opens a stored session see these events at
-        once.
+        `emit` call this method. If this method is called earlier, a client that opens a stored session gets
+        these events at once.
         """
         if self._has_started:
             return
@@ -457,7 +457,7 @@ class Session:
     async def _work_off(self) -> EndReason:
         while True:
             reason, may_go_on = await self._one_input()
-            # A stop has held the queue already, and the user may have released the queue since then.
+            # After a stop the queue is on hold already, and the user may have released it since then.
             if not may_go_on and not self._stop:
                 self._inbox.hold()
             if not self._maybe_begin_next():
@@ -507,7 +507,7 @@ class Session:
         if self._stop or self._is_closing or self._is_held or not self._inbox.has_next:
             return False
         self._begin(self._inbox.pop())
-        # Emitted last: a crash between the two events must not lose the input.
+        # Emit this event last: a crash between the two events must not lose the input.
         self._emitter.emit(self._inbox.make_event())
         return True
 
@@ -523,7 +523,7 @@ class Session:
         return True
 
     def _settle(self, reason: EndReason) -> None:
-        """End the turn. No event of the turn follows its processing_end."""
+        """End the turn. Emit processing_end as the last event of the turn."""
         self._listeners.before_end()
         self._has_input = self._is_compacting = False
         if self._stop:

@@ -51,7 +51,8 @@ def assemble(
 ) -> Parts:
     """Create and connect the parts of a session.
 
-    `config` returns the current config; `profile_for` the profile of a subagent with its own model.
+    `config` returns the current config; `profile_for` returns the profile for a subagent that has its own
+    model.
     """
     emitter = EventEmitter(session_id, ports.recorder, ports.clock, known.last_seq, ports.secrets)
     inbox = Inbox(known.steers, known.queue, ports.recorder.images)
@@ -90,7 +91,7 @@ def suspended_profile(
 
 
 async def collect_last_notices(notices: NoticeBoard) -> None:
-    """Collect the last file changes by background processes before the session ends, within a bounded time."""
+    """Collect file changes that background processes made, before the session ends; takes a bounded time."""
     with anyio.move_on_after(LAST_NOTICES_S):
         await notices.collect()
 

@@ -9,7 +9,7 @@ from agent_ls.llm.requests import Usage
 
 @dataclass(slots=True)
 class Spending:
-    """Tokens and cost. `cost_usd` is None (unknown) once a call with an unknown price was made."""
+    """Tokens and cost. `cost_usd` is None (unknown) after the first model call with an unknown price."""
 
     usage: Usage = field(default_factory=Usage)
     cost_usd: float | None = 0.0

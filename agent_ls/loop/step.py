@@ -1,4 +1,4 @@
-"""Pure: choose the next action of the turn loop from the progress of the turn. Nothing is performed here.
+"""Pure: choose the next action of the turn loop from the progress of the turn. No action is performed here.
 
 The rules, which docs/requirements.md lists as L5, L6, L8 and L17:
 
@@ -31,11 +31,10 @@ from agent_ls.text import to_display_line
 class StepState:
     """The progress of a turn.
 
-    `last` is the last record of the history, `answer` the model's last answer to the user's message (None
+    `last` is the last turn in the history; `answer` is the model's last answer to the user's message (None
     before the first answer). `rounds` counts the tool rounds since that message, `model_calls` the model's
-    answers in the whole session. `ended_by` is set if a tool of the last round ended the loop: `completed` by
-    a terminal tool, `error` by a fatal failure. `steering` is True if a steer is queued for the next model
-    call.
+    answers in the whole session. `ended_by` is set if a tool of the last round ended the loop: `completed` by a
+    terminal tool, `error` by a fatal failure. `steering` is True if a steer is queued for the next model call.
     """
 
     last: Turn
@@ -58,7 +57,7 @@ class RunTools:
 
 @dataclass(frozen=True, slots=True)
 class AnswerCalls:
-    """Give each call of an incomplete answer a result with `reason`, without running it."""
+    """An action that gives each call of an incomplete answer the result `reason`, without running it."""
 
     calls: tuple[ToolCallPart, ...]
     reason: str
@@ -121,7 +120,7 @@ def _after_answer(at: StepState, answer: AssistantTurn, config: SessionConfig) -
         return AnswerCalls(
             answer.tool_calls, cut_message(answer.finish_reason) or "The model's answer was paused."
         )
-    # A paused answer without parts would be sent again unchanged, and would pause again.
+    # Without parts, the same request would be sent again, and the model would pause again.
     if at.steering or (kind == "pause" and answer.message.parts):
         return _call_model(at, config)
     return Finish(_reason(kind))

@@ -1,7 +1,7 @@
 """The subagents that a model starts. Each has its own loop and history in the same session.
 
 A subagent shares its parent's environment, approver, log and event stream; its events carry its id. It runs
-at the same time as its parent's loop, but never longer: before a turn of the parent ends for any reason, the
+concurrently with its parent's loop, but never longer: before a turn of the parent ends for any reason, the
 parent's subagents are ended.
 """
 
@@ -98,8 +98,8 @@ class AgentKit:
 class _Agent:
     """The state of one subagent.
 
-    `changed` is the last event about the subagent. `is_known` is True if its parent has been informed how it
-    ended.
+    `changed` is the last event about the subagent. `is_known` is True if the parent has received the report
+    about its end.
     """
 
     changed: SubagentChanged
@@ -119,9 +119,7 @@ class _Agent:
 
 @dataclass(frozen=True, slots=True)
 class _AgentModels:
-    """Implements OtherModels for a subagent. Another model, such as a fallback, gets only the tools that this
-    subagent has.
-    """
+    """Implements OtherModels for a subagent. A fallback model gets only the tools that this subagent has."""
 
     inner: OtherModels
     fitted: Callable[[ProviderProfile], ProviderProfile]
@@ -153,7 +151,7 @@ class Subagents:
         self._news = anyio.Event()
 
     def nudge(self) -> None:
-        """Wake all waiting tasks after a subagent has ended or the parent has received a steer."""
+        """Wake all tasks that wait for subagents, after a subagent has ended or the parent got a steer."""
         self._news.set()
         self._news = anyio.Event()
 
@@ -233,8 +231,8 @@ class Subagents:
         return [_report(agent) for agent in ended]
 
     def stop(self) -> None:
-        """Cancel the running subagents and the subagents that these started. Does not wait until their
-        commands have ended.
+        """Cancel the running subagents and the subagents that these started. This method does not wait until
+        their commands end.
         """
         for agent in self._list_running():
             agent.agents.stop()
@@ -244,7 +242,7 @@ class Subagents:
         if not self._list_running():
             return
         self.stop()
-        # Bounded by the time to end commands: SIGTERM, two seconds, SIGKILL.
+        # This waits at most as long as ending commands takes: SIGTERM, 2 s, SIGKILL.
         with anyio.CancelScope(shield=True):
             while self._list_running():
                 await self._news.wait()
@@ -334,7 +332,8 @@ class Subagents:
         def fitted(model: ProviderProfile) -> ProviderProfile:
             """Return a copy of the profile `model` that has only the tools of this subagent."""
             registry = (parent if model.id == parent.id else model).registry.copy()
-            # With history, the tools must be the same, so that the provider's prompt cache stays valid.
+            # With the parent's history, the tools must not change, so that the provider's prompt cache stays
+            # valid.
             if not task.with_history:
                 registry.remove_kinds((*LEFT_OUT, *(STARTS_AGENTS if leaf else ())))
             if task.keeps_tool:

@@ -1,8 +1,7 @@
 """Run one turn: ask `step.py` for the next action and perform it, until it returns Finish.
 
-This module does not know about session states, message queues or stops. A stop arrives as a cancellation:
-each running operation records its results before it ends, so that the history is valid and each call has a
-result.
+This module does not handle session states, message queues or stops. A stop arrives as a cancellation: each
+running operation records its results before it ends, so that the history is valid and each call has a result.
 """
 
 from __future__ import annotations
@@ -123,7 +122,7 @@ class TurnLoop:
         self._config = config
         self._model = ModelCalls(ports.client, ports.clock, emitter, shared.call_ids, self.record)
         self._suspended = restored.suspended
-        # Leave out the calls of a suspended answer, because their signatures are added when the round is done.
+        # Leave out the calls of a suspended answer, because their signatures are added after the round has ended.
         is_open = self._suspended is not None and self._suspended.answer is not None
         self._signatures = calls_since_warning(restored.turns[:-1] if is_open else restored.turns)
         self._dispatcher = Dispatcher(
@@ -154,13 +153,13 @@ class TurnLoop:
             self._ports.documents.forget_compacted(self.history.result_texts())
 
     def go_back(self, turns: Sequence[Turn], plan: PlanChanged | None) -> None:
-        """Replace history and plan. The record of files that the model has seen, and the usage, do not change."""
+        """Replace history and plan. The list of files that the model has seen, and the usage, stay unchanged."""
         self.history = ConversationHistory(turns)
         self._signatures = calls_since_warning(turns)
         self._dispatcher.plan = plan
 
     def take_notices(self) -> None:
-        """Record notices of other services for the model, for example the user's decisions about hunks."""
+        """Record notices from other services as messages to the model, for example decisions about hunks."""
         for text in self._ports.notices.take_messages():
             self.record(SteeringTurn(text, self._ports.clock.now(), source="review"))
 
@@ -178,7 +177,7 @@ class TurnLoop:
             await self._agents.end_all()
 
     async def _work_off(self, profile: ProviderProfile) -> Finish:
-        """Perform the actions of `next_step` until it returns Finish, asking about limits in between."""
+        """Perform the actions that `next_step` returns, until Finish; ask the user at each reached limit."""
         is_new = self._suspended is None
         if (paused := self._suspended) and paused.answer is None:
             asked = paused.questions[0]
@@ -198,8 +197,8 @@ class TurnLoop:
                     if is_new and prefix is None and (refused := await self._refused_by_hook()):
                         return refused
                     prefix = prefix or await self.context.begin(profile, config, is_new=is_new)
-                    # Check for a stop here and not earlier, because the calls of the last answer get their
-                    # results first.
+                    # Check for a stop only here, because the calls of the last answer must get their results
+                    # first.
                     await checkpoint_if_cancelled()
                     await self._ports.notices.collect()
                     self.take_notices()
@@ -209,7 +208,7 @@ class TurnLoop:
                     try:
                         called = await self._in_time(call)
                     except LlmError as error:
-                        # The other model keeps answering until the end of the turn.
+                        # The fallback model is used until the end of the turn.
                         self.profile = profile = fallbacks.choose_next(profile, error)
                         prefix = await self.context.begin(profile, config)
                         continue
@@ -255,7 +254,7 @@ class TurnLoop:
 
     async def _sent_on_by_hook(self, again: bool) -> bool:
         """Return whether a hook makes the model continue instead of ending the turn. This can happen once for
-        each message of the user; `again` is True if it has happened.
+        each user message; `again` is True if it has already happened.
         """
         last = self.history.turns[-1]
         text = last.content if isinstance(last, AssistantTurn) else ""
@@ -422,7 +421,8 @@ class TurnLoop:
         finish = reply.finish
         self.context.observe(sent, finish.usage, config)
         self._report_usage(profile, config, finish.usage, reply)
-        # If an incomplete answer ends the turn with an error, that error reports it. Otherwise warn here.
+        # No warning if the turn ends with an error, because the error reports the cut answer. Otherwise warn
+        # here.
         cut = cut_message(finish.finish_reason) if _is_told(finish.finish_reason, self._inbox) else ""
         for message in (*map(visible, finish.warnings), cut):
             if message:
@@ -524,7 +524,7 @@ class TurnLoop:
         reply: ModelReply | None = None,
         by: ProviderProfile | None = None,
     ) -> None:
-        """Emit the usage of a model call in a turn of `profile`. `by` is the profile of the model that
+        """Emit the usage of a model call in a turn with `profile`. `by` is the profile of the model that
         answered, if it is not `profile`.
         """
         cost_usd, spending = (by or profile).cost_usd(usage), self._shared.spending

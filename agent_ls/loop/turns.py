@@ -60,7 +60,7 @@ class ToolResultsTurn:
 
 @dataclass(frozen=True, slots=True)
 class SystemTurn:
-    """An instruction of the program; the model receives it with the developer role."""
+    """An instruction from agent-ls itself; the model receives it with the developer role."""
 
     content: str
     timestamp: str
@@ -69,10 +69,10 @@ class SystemTurn:
 
 @dataclass(frozen=True, slots=True)
 class SteeringTurn:
-    """A message that is inserted into a turn. The model receives it with the user role.
+    """A message inserted into a running turn. The model receives it with the user role.
 
-    Sources: a steer of the user, a loop warning, decisions about hunks, a recovery, a subagent's report,
-    a hook.
+    Sources are: the user's steers, loop warnings, decisions about hunks, recoveries, subagents' reports and
+    hooks.
     """
 
     content: str
@@ -84,7 +84,7 @@ class SteeringTurn:
 
 @dataclass(frozen=True, slots=True)
 class CompactionTurn:
-    """A compaction: from here the model receives `content` instead of all earlier turns except the last
+    """A compaction: after this turn the model receives `content` instead of all earlier turns except the last
     `kept_turns`.
 
     Compaction turns are not counted in `kept_turns`. `summary` is the part of `content` that a model wrote,

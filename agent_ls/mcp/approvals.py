@@ -1,5 +1,5 @@
-"""Store the user's decisions about MCP servers, and the tools that each server had at the time of the
-decision, in one readable file.
+"""Store the user's decisions about MCP servers in one readable file, with the tools that each server had at the
+time of the decision.
 
 ROOT/mcp-servers.json     {"version": 1, "mcp-servers": [{"digest", "name", "decision", "folder", "decided", "tools"}]}
 """
@@ -22,9 +22,9 @@ class ApprovedServer:
     """A stored decision about a server.
 
     `decision` "": the user has not decided, for example because a server in their own configuration needs no
-    approval. `tools` are the definitions of the server's tools that the user knows, by name. `folder` is the
-    only folder for which the decision is valid, "" for all. `decided` is the time. `is_off`: the user
-    switched the server off.
+    approval. `tools` maps tool names to the definitions with which later versions are compared. `folder` is the
+    only folder for which the decision is valid, "" for all. `decided` is the time. `is_off`: the user switched
+    the server off.
     """
 
     digest: str

@@ -1,4 +1,4 @@
-"""Ask the user the questions of an MCP server (elicitation): one question of the session for each field."""
+"""Ask the user an MCP server's questions (elicitation): one session question for each form field."""
 
 from __future__ import annotations
 
@@ -63,14 +63,14 @@ async def _by_form(server: str, context: ToolContext, asked: Elicitation) -> Eli
 
 
 def _refusal(reply: QuestionReply | None) -> Literal["decline", "cancel"]:
-    """Return "cancel" if the user left the question unanswered, and "decline" if they said no or no user is
+    """Return "cancel" if the user left the question unanswered, "decline" if they refused or no user is
     present.
     """
     return "cancel" if reply and reply.declined and reply.by != "headless" else "decline"
 
 
 async def _field(context: ToolContext, intro: str, field: FormField) -> QuestionReply | None:
-    """Ask the user for one field, again after each invalid answer.
+    """Ask the user for one field's value; ask again after an invalid answer.
 
     Returns None if none of MAX_TRIES answers is valid.
     """

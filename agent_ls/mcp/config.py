@@ -85,8 +85,8 @@ class ServerConfig:
 
     @property
     def digest(self) -> str:
-        """Return a hash of everything that an approval displays. If the command, a variable or the URL
-        changes, the user is asked again.
+        """Return a hash of everything displayed in an approval. If the command, a variable or the URL changes,
+        the user is asked again.
 
         Values of secrets are left out of the hash, so that a renewed secret needs no new approval. Only
         configurations from ACP clients contain such values; files contain the names of variables instead.
@@ -309,8 +309,8 @@ def is_secret_name(name: str) -> bool:
 
 
 def shown_variables(config: ServerConfig) -> tuple[str, ...]:
-    """Return the variables or headers that a server gets, as an approval displays them. Secret values are
-    left out.
+    """Return the variables or headers that a server gets, in the form displayed in an approval. Secret values
+    are left out.
 
     A value from the user's environment is displayed as the name of its variable, also in headers.
     """

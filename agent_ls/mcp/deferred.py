@@ -1,7 +1,7 @@
-"""The tools `find_tools` and `call_tool`: if servers offer many tools, the model searches the tools and does
-not get all definitions.
+"""The tools `find_tools` and `call_tool`: if servers offer many tools, the model searches for tools instead of
+receiving all definitions.
 
-The definitions of both tools never change, so that all requests of a session begin with the same text.
+The definitions of both tools never change, so that all requests of a session have the same prefix.
 """
 
 from __future__ import annotations

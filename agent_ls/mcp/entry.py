@@ -22,8 +22,8 @@ class ToolFilter(_Part):
 
 
 class ServerSandbox(_Part):
-    """Runs a server in a sandbox: it can write only below the session's folder and `writable`, and cannot read
-    credentials or the state folder of agent-ls. `network`: it may use the network.
+    """The sandbox of a server: the server can write only below the session's folder and `writable`, and cannot
+    read credentials or the state folder of agent-ls. `network` allows network access.
     """
 
     enabled: bool = False
@@ -34,9 +34,9 @@ class ServerSandbox(_Part):
 class ServerEntry(_Part):
     """A server that is either a program (`command`, `args`, `env`, `cwd`) or reached by HTTP (`url`, `headers`).
 
-    `trust` annotations: tools that the server itself declares as read-only need no approval. `oauthClientId`
-    is the id of a client that was registered with the authorization server beforehand. `timeoutMs` 0: the
-    limit of the settings for all servers.
+    With `trust` "annotations", tools that the server itself declares read-only need no approval.
+    `oauthClientId` is the id of a client that was registered with the authorization server beforehand.
+    `timeoutMs` 0 means the limit in the settings for all servers.
     """
 
     type: Literal["", "stdio", "http", "streamable-http", "streamableHttp"] = ""

@@ -1,4 +1,4 @@
-"""Limit HTTP to an MCP server: the size of responses, and the hosts that a login may contact."""
+"""Limit HTTP connections to an MCP server: the size of responses, and the hosts contacted in a login."""
 
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ class HttpLimits:
         """Check the address of a request before it is sent.
 
         Raises:
-            httpx2.RequestError: the request goes to another host than the server's, and is unencrypted or goes
-                to a private network. Such requests are allowed if the server itself is in a private network.
+            httpx2.RequestError: the request goes to a host other than the server's, and it is unencrypted or
+            the host is in a private network. Such requests are allowed if the server itself is in a private
+            network.
         """
         url = request.url
         if url.host == self._own.host:

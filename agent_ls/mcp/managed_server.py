@@ -91,7 +91,7 @@ class ServerContext:
 
 @dataclass(slots=True)
 class _OwnerRequests:
-    """Flags by which other tasks ask the task that owns the connection to reload the lists or to stop."""
+    """Flags that other tasks set to ask the task that owns the connection to reload the lists or to stop."""
 
     wake: anyio.Event = field(default_factory=anyio.Event)
     reload: bool = False
@@ -102,7 +102,9 @@ class _OwnerRequests:
 
 
 class ManagedServer:
-    """An MCP server of a session, and its state. `description` comes from the cache until the server has answered."""
+    """An MCP server of a session, and its state. `description` comes from the cache until the server has sent
+    its lists.
+    """
 
     def __init__(
         self, config: ServerConfig, around: ServerContext, cached: ServerDescription | None = None
@@ -242,13 +244,13 @@ class ManagedServer:
                 ) as connection:
                     yield connection, process
             except session.McpServerError as error:
-                # The server's standard error has more information than "the connection is closed".
+                # The server's standard error says more than the message "the connection is closed".
                 raise session.McpServerError(f"{error}{await _last_words(process)}") from error
 
     async def _serve(self, connection: McpConnection, process: ServerProcess | None) -> None:
         """Serve the connection until it ends or is stopped.
 
-        If the server reports that a list changed, this method requests the lists again. The handler of the
+        If the server reports that a list changed, this method requests all lists again. The handler of the
         notification cannot do that, because it must not wait for a response.
         """
         async with anyio.create_task_group() as group:
@@ -302,7 +304,7 @@ class ManagedServer:
         on_progress: Callable[[str], None],
         elicit: Elicit,
     ) -> CallResult:
-        """Call a tool of the server and return its result.
+        """Call a tool of the server, and return the tool's result.
 
         Raises:
             UnavailableError: the server is not running, or the call failed.

@@ -1,5 +1,5 @@
-"""Pure: names of server tools that every model provider accepts: a letter, then letters, digits or `_`, at
-most 64 characters.
+"""Pure: build tool names that every model provider accepts: a letter, then letters, digits or `_`, at most 64
+characters.
 """
 
 from __future__ import annotations

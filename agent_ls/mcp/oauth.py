@@ -172,7 +172,7 @@ class Login:
         self._result = AuthorizationCodeResult(code="", state=None)
 
     async def provider(self, port: int) -> OAuthClientProvider:
-        """Return the OAuth object, whose redirect URL is this port of the loopback interface."""
+        """Return an OAuth object that redirects the browser to this port of the loopback interface."""
         redirect = f"http://127.0.0.1:{port}/callback"
         if self._client_id and not self._client_id.startswith("https://"):
             method = "client_secret_basic" if self._client_secret else "none"

@@ -73,7 +73,7 @@ class _Stderr:
 
 
 class ServerProcess:
-    """A running server. `noise` counts the lines of its standard output that are not messages."""
+    """A running server. `noise` counts the lines of the server's standard output that are not messages."""
 
     def __init__(self, child: Child, reading: int, writing: int, stderr: _Stderr) -> None:
         self._child = child
@@ -170,7 +170,7 @@ class ServerProcesses:
 
     @asynccontextmanager
     async def run_server(self, target: StdioTarget) -> AsyncIterator[ServerProcess]:
-        """Start a server. At the end of the block, the server and its descendants are ended.
+        """Start a server. When the `with` block ends, the server and its descendants are ended.
 
         First the server's input is closed. If it still runs after 2 s, it gets SIGTERM, and after 2 s more
         SIGKILL.
@@ -223,7 +223,7 @@ def _unblock(pipe: Pipe) -> None:
 
 
 def _object(line: bytes) -> Mapping[str, Any] | None:
-    """Parse a line: {} if it is empty, None if it is not a JSON object."""
+    """Parse a line as a JSON object; {} if it is empty, None if it is invalid."""
     if not line.strip():
         return {}
     with suppress(ValueError, RecursionError):

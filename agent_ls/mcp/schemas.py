@@ -27,7 +27,7 @@ def provider_schema(schema: JsonObject) -> dict[str, Any]:
 
 
 def is_object_schema(schema: Any) -> bool:
-    """Return whether the schema allows a JSON object, because a tool's arguments are always an object."""
+    """Return whether the schema allows a JSON object. The arguments of a tool are always an object."""
     return isinstance(schema, Mapping) and schema.get("type", "object") == "object"
 
 

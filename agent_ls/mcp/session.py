@@ -1,7 +1,7 @@
 """One connection to an MCP server, through the official SDK. Only this module and its imports load the SDK.
 
-The SDK rejects a whole list if one entry is invalid. So messages are repaired before the SDK reads them:
-invalid tools, prompts and resources are removed, and reported.
+The SDK rejects a whole list if one entry is invalid. Therefore invalid tools, prompts and resources are removed
+from messages, and reported, before the SDK reads the messages.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class _ListFilter:
 
 
 class McpConnection:
-    """An open connection. Calls may be made from any task while it is open."""
+    """An open connection. Any task may call it while the connection is open."""
 
     def __init__(self, client: Client, list_filter: _ListFilter) -> None:
         self._client = client
@@ -166,7 +166,7 @@ class McpConnection:
     async def call(
         self, tool: str, arguments: Mapping[str, Any], timeout_s: float, on_progress: Callable[[str], None]
     ) -> CallResult:
-        """Call a tool. If this method is cancelled, the server is informed.
+        """Call a tool. Cancelling this method notifies the server.
 
         Raises:
             McpServerError: the server refused the call, sent an invalid answer, ended, or took too long.
@@ -249,7 +249,7 @@ async def by_http(
     timeout_s: float,
     asks_nobody: bool = False,
 ) -> AsyncIterator[McpConnection]:
-    """Connect to a server by HTTP. Redirects to other origins are refused. `asks_nobody`: fail if the user
+    """Connect to a server by HTTP. Redirects to other origins are refused. If `asks_nobody`, fail if the user
     must log in, instead of opening a login page.
 
     Raises:

@@ -65,8 +65,8 @@ class SessionServices:
     except those of untrusted projects; it blocks.
 
     `approve` asks the user about a server; None if the user did not decide. `start` runs a task of the
-    session. `warn` displays a warning to the user. `now` is the time to store with decisions, `keep_folder`
-    the folder for which decisions are stored. `changed` is called after each change of
+    session. `warn` displays a warning to the user. `now` returns the time to store with decisions;
+    `keep_folder` is the folder for which they are stored. `changed` is called after each change of
     `SessionServers.servers`.
     """
 
@@ -93,8 +93,8 @@ class _Running:
 class SessionServers:
     """Runs the MCP servers of one session and offers their tools to the model.
 
-    `make_context` is called once, before the first server object is created. Its argument is the function to
-    call after each change of a server.
+    `make_context` is called once, before the first server object is created. Its argument is a function that
+    must be called after each change of a server.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class SessionServers:
         return next((it for it in self.servers if it.name == name), None)
 
     async def offer(self, registry: ToolRegistry, window_tokens: int) -> str:
-        """Register the tools of all servers. Returns the part of the system prompt about them, "" without
+        """Register the tools of all servers. Returns the system prompt's section about the servers, "" without
         servers.
 
         Call this method at the start of each user message, after the user's decision to trust the folder.
@@ -290,7 +290,7 @@ class SessionServers:
         return True
 
     async def restart(self, name: str) -> bool:
-        """Restart a server. Returns False if no server has this name, or it is not running."""
+        """Restart a server. Returns False if no server with this name is running."""
         server = self.server(name)
         if server is None or server.config.digest not in self._running:
             return False
@@ -367,8 +367,8 @@ class SessionServers:
         tools = [it.tool for it in offered]
         limits = self._services.limits()
         budget = window_tokens * CHARS_PER_TOKEN * limits.defer_at_percent // 100
-        # Once tools are deferred, they stay deferred in this session, because another list would change the
-        # beginning of each request.
+        # Once tools are deferred, they stay deferred in this session, because another tool list would change the
+        # prefix of each request.
         self._is_deferred |= bool(tools) and (len(tools) > MAX_LISTED or definition_chars(tools) > budget)
         if self._is_deferred:
             tools = [*deferred_tools(self.list_offered)]

@@ -1,4 +1,4 @@
-"""Tools of MCP servers as tools of a session: prepared, approved, run and truncated like all others."""
+"""Offer MCP servers' tools as session tools: prepared, approved, run and truncated like all others."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _category(annotated: str) -> Category:
 
 
 class ServerArguments(Arguments):
-    """Any JSON object. The call's preparation validates it by the server's schema."""
+    """Any JSON object. Preparing the call validates the object against the server's schema."""
 
     model_config = ConfigDict(frozen=True, extra="allow", strict=False)
 
@@ -177,7 +177,7 @@ def reads_rule(server: ManagedServer) -> str:
 
 
 def check_arguments(tool: ServerTool, values: Mapping[str, Any]) -> None:
-    """Validate the arguments of a call by the server's schema. If the schema is invalid, nothing is checked.
+    """Validate a call's arguments against the server's schema. If the schema is invalid, nothing is checked.
 
     Raises:
         ToolError: the arguments are invalid.

@@ -1,4 +1,4 @@
-"""Map the hunks of a notebook's file to lines of its cells, so that clients can mark the hunks in the cells."""
+"""Map hunks of a notebook's file to lines of its cells, so that clients can highlight hunks in cells."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_LINES = 2_000
 class CellHunk:
     """A part of a hunk: a range of lines of one cell. `cell` is the index of the cell in the notebook, from 0.
 
-    Lines [start, end) of the cell's source are `lines`. `other_lines` are the lines without the hunk. If the
+    Lines [start, end) of the cell's source are `lines`. `other_lines` are these lines without the hunk. If the
     hunk removes a cell, the range is empty and at the start of the next cell, or at the end of the last cell.
     """
 
@@ -128,7 +128,7 @@ def _compare_sources(cell: int, other: str, current: str) -> list[CellHunk]:
 
 
 def _lines(source: str) -> list[str]:
-    """Return the lines as editors count them: the end of the last line begins another, empty line."""
+    """Return the lines as editors count them: after a final newline there is another, empty line."""
     lines = split_lines(source)
     return [*lines, ""] if source.endswith(("\n", "\r")) else lines
 

@@ -32,7 +32,7 @@ class TargetCell:
 
 
 def target_cells(notebook: Notebook) -> list[TargetCell]:
-    """Return the cells of the notebook as target cells, without a change."""
+    """Return the cells of the notebook as unchanged target cells."""
     return [TargetCell(cell.kind, cell.source, at) for at, cell in enumerate(notebook.cells)]
 
 

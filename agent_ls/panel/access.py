@@ -1,8 +1,8 @@
 """Decide which requests a panel answers: by one-time links, cookies, and checks of Host and Origin. Pure.
 
 A link has a token that works once and is exchanged for a cookie. `Host` is checked because a web page could
-reach this server under its own host name (DNS rebinding). `Origin` is checked because a page of another
-server on this machine has the same cookies.
+reach this server under its own host name (DNS rebinding). `Origin` is checked because pages of other servers on
+this machine send the same cookies.
 """
 
 from __future__ import annotations

@@ -62,8 +62,8 @@ class HomeServer:
             raise HomeStartError("the server of the panel did not start; `agent-ls doctor` may show why")
 
     async def discard_output(self) -> None:
-        """Read and discard the server's messages to its editor, until their end. No message needs an answer,
-        because this client has announced no capabilities.
+        """Read and discard the server's messages to its client, until the output ends. No message needs an
+        answer, because this client has announced no capabilities.
         """
         assert self._process.stdout
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
@@ -99,7 +99,7 @@ async def start_home(folder: Path, command: Sequence[str] = ()) -> HomeServer:
         "rootUri": uri,
         "workspaceFolders": [{"uri": uri, "name": folder.name}],
         "capabilities": {"experimental": {"agentLs": ABILITIES}},
-        # The local channel is always on here: the user's setting `panel` applies to servers of editors only.
+        # Always enable the local channel here: the user's setting `panel` applies to servers of editors only.
         "initializationOptions": {"agentLs": {"panel": True}},
     }
     assert process.stdin

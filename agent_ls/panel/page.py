@@ -69,9 +69,9 @@ def load_page(folder: Path = FOLDER) -> Mapping[str, File]:
 
 
 def message_page(text: str, *, leads_on: bool = False) -> File:
-    """Return a page with one sentence. `leads_on`: the page makes the browser open the panel.
+    """Return a page with one sentence. If `leads_on`, the page makes the browser open the panel.
 
-    Because a page of our own opens the panel, the request is same-site, and the browser sends the new cookie.
+    When this page opens the panel, the request is same-site, so that the browser sends the new cookie.
     """
     refresh = '<meta http-equiv="refresh" content="0; url=/">' if leads_on else ""
     html = (

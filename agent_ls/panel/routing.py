@@ -85,7 +85,7 @@ class PageRouter:
         return answer
 
     async def _list(self) -> Message:
-        """List all sessions. For a session that a server has open, use that server's description."""
+        """List all sessions. If a server has a session open, use that server's entry for it."""
         home = await self._maybe_link(self._home)
         answer = await home.request("agent/sessions", {"limit": LISTED}) if home else GONE
         if "error" in answer:
@@ -104,8 +104,8 @@ class PageRouter:
 
     async def _subscribe(self, params: Any, session: str) -> Message:
         socket = await anyio.to_thread.run_sync(_socket_of_owner, session)
-        # No process owns the session. Subscribing would open it in the panel's server, which the user has not
-        # asked for.
+        # No process owns the session. Subscribing would open the session in the panel's server, although the user
+        # has not requested it.
         if socket is None:
             return NOT_OPEN
         link = await self._maybe_link(socket)
@@ -143,8 +143,8 @@ class PageRouter:
         self._send({"method": message["method"], "params": message.get("params")})
 
     def _handle_end(self, socket: Path) -> None:
-        """Make the sessions of a server that has ended read-only in the page. They are not opened again
-        unless the user asks.
+        """Make the sessions of a server that has ended read-only in the page. These sessions are reopened only
+        on the user's request.
         """
         self._links.pop(socket, None)
         for session in [session for session, at in self._at.items() if at == socket]:

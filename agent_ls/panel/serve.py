@@ -1,4 +1,4 @@
-"""Serve the page and its WebSocket on this machine, until a signal (docs/panel.md)."""
+"""Serve the page and its WebSocket on this machine, until a signal arrives (docs/panel.md)."""
 
 from __future__ import annotations
 
@@ -153,8 +153,8 @@ async def _serve_connection(panel: Panel, home: HomeServer, stream: SocketStream
 
 
 async def _serve_page(socket: WebSocket, home: HomeServer) -> None:
-    """Connect one page with the servers until it is closed. Turns that the page has started continue in the
-    servers.
+    """Connect one page with the servers until the page is closed. Turns started in the page continue in the
+    servers afterwards.
     """
     async with anyio.create_task_group() as tasks:
         put, get = anyio.create_memory_object_stream[Message](float("inf"))

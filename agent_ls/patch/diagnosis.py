@@ -34,8 +34,8 @@ _VISIBLE = str.maketrans({" ": "·", "\t": "→", "\r": "␍", "\u00a0": "⍽"})
 class Wording:
     """Words for the messages. `theirs` is the name of the text that the model sent, for example "patch".
 
-    `settle` is the advice how to make an ambiguous match unique. `settle_mark` precedes each line that the
-    message proposes for this.
+    `settle` advises the model how to make an ambiguous match unique. `settle_mark` precedes each line that the
+    message suggests for that purpose.
     """
 
     theirs: str = "patch"
@@ -171,7 +171,7 @@ def has_substance(lines: Sequence[str]) -> bool:
 def is_present_at(file: FileLines, at: int, added: Sequence[str]) -> bool:
     """Return whether the added lines are already in the file, directly before or after line index `at`.
 
-    Blanks at the ends of lines do not count. False for lines without words.
+    Blanks at the ends of lines do not count. False if no line contains words.
     """
     wanted = [strip_blanks(line) for line in added]
     if not has_substance(added) or all(map(is_blank, added)):

@@ -1,4 +1,4 @@
-"""Errors that refuse a patch or an edit, with messages that tell a model what to send instead.
+"""Errors for a refused patch or edit, with messages that explain to a model what to send instead.
 
 A PatchError contains every problem found, not only the first, and says that nothing was written.
 """

@@ -22,8 +22,8 @@ Action: TypeAlias = Literal["create", "modify", "delete", "move"]
 class LineHunk:
     """A change that replaces base lines [base_start, base_end) by `added`. `removed` is the text of these lines.
 
-    `base_start == base_end` inserts before the line `base_start`. A last line without a line ending, in the base or
-    in `added`, gets a line ending as soon as other lines follow.
+    If `base_start == base_end`, `added` is inserted before line `base_start`. A last line without a line
+    ending, in the base or in `added`, gets a line ending as soon as other lines follow.
     """
 
     base_start: int
@@ -56,7 +56,7 @@ class PlannedChange:
 class PlannedFile:
     """One file to write (`after`) or delete (`after` is None), and its expected current content (`before`).
 
-    `mode_from` names the file whose permission bits a moved file takes over, "" for none.
+    `mode_from` is the path whose permission bits a moved file keeps, "" if the file was not moved.
     """
 
     path: str
@@ -67,9 +67,9 @@ class PlannedFile:
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """A recovery rule (R1 to R14, see v4a_apply) that was used, and the position in the patch.
+    """The use of a recovery rule (R1 to R14, see v4a_apply), with its position in the patch.
 
-    `section`, `chunk` and `line` count from 1; 0 if the rule concerns no single one.
+    `section`, `chunk` and `line` count from 1; 0 means that the rule does not concern a single one.
     """
 
     rule: str

@@ -10,7 +10,7 @@ from agent_ls.patch.typography import is_blank
 
 @dataclass(frozen=True, slots=True)
 class Blanks:
-    """Leading spaces and tabs of one line, as `written` in the request and as they are `in_file`."""
+    """Leading spaces and tabs of one line: `written` in the patch or edit, `in_file` in the file."""
 
     written: str
     in_file: str
@@ -21,15 +21,17 @@ def leading_blanks(line: str) -> str:
 
 
 def indent_pairs(pairs: Sequence[tuple[str, str]]) -> tuple[Blanks, ...]:
-    """Return the leading blanks of each pair (line of the patch, line of the file), without blank lines."""
+    """Return the leading blanks of each pair (line of the patch, line of the file), except pairs of blank
+    lines.
+    """
     return tuple(Blanks(leading_blanks(p), leading_blanks(f)) for p, f in pairs if not is_blank(p))
 
 
 def shift_indentation(added: Sequence[str], seen: Sequence[Blanks], *, from_context: bool) -> list[str]:
     """Return the added lines with the file's indentation. Lines that no rule covers stay as they are.
 
-    `seen` are the leading blanks of matched lines. `from_context`: these are context lines, not removed
-    lines.
+    `seen` lists the leading blanks of the matched lines. `from_context`: the matched lines are context lines,
+    not removed lines.
     """
     keep = (
         _needs_no_shift(seen)
@@ -44,7 +46,7 @@ def shift_indentation(added: Sequence[str], seen: Sequence[Blanks], *, from_cont
 def try_shift_indentation(added: Sequence[str], seen: Sequence[Blanks]) -> list[str] | None:
     """Return the added lines with the file's indentation, or None if no rule covers one of the lines.
 
-    `seen` are the leading blanks of matched lines. Used by edit_file.
+    `seen` lists the leading blanks of the matched lines. Used by edit_file.
     """
     if _needs_no_shift(seen):
         return list(added)
@@ -74,7 +76,7 @@ def _needs_no_shift(seen: Sequence[Blanks]) -> bool:
 def _context_suffices(added: Sequence[str], seen: Sequence[Blanks]) -> bool:
     """Return whether the context lines show how to shift all added lines.
 
-    This needs two lines in `seen`, and an indentation of each added line that one of these lines has too.
+    This needs at least two lines in `seen`, and each added line must have the same indentation as one of them.
     """
     known = {blanks.written for blanks in seen}
     return len(seen) >= 2 and all(leading_blanks(line) in known for line in added if not is_blank(line))
@@ -94,7 +96,9 @@ def _seen_blanks(blanks: str, seen: Sequence[Blanks]) -> str | None:
 
 
 def _convert_tabs(blanks: str, seen: Sequence[Blanks]) -> str | None:
-    """Convert spaces to tabs or tabs to spaces, at the one ratio that all lines in `seen` have, else None."""
+    """Convert spaces to tabs or tabs to spaces by the ratio common to all lines in `seen`; None if there is
+    none.
+    """
     indented = [b for b in seen if b.written or b.in_file]
     for written, in_file in ((" ", "\t"), ("\t", " ")):
         if not all(_has_only(b.written, written) and _has_only(b.in_file, in_file) for b in indented):

@@ -12,10 +12,9 @@ from typing import NamedTuple
 from agent_ls.patch.hunks import LineHunk
 from agent_ls.text import line_ending, preferred_ending
 
-# A longer gap between equal lines counts as replaced as a whole, because SequenceMatcher would take seconds
-# for it.
+# A longer gap between equal lines is treated as one replaced block, because SequenceMatcher would take seconds.
 GAP_MAX_LINES = 500
-# The limit for the sum of all gaps that are compared by SequenceMatcher. Without this limit, a reformatted
+# The maximum total number of lines in all gaps that SequenceMatcher compares. Without this limit, a reformatted
 # file of 100,000 lines would take ten seconds.
 DIFFLIB_MAX_LINES = 10_000
 _SLICE_LINES = 1024
@@ -77,7 +76,9 @@ def line_hunks(old_lines: Sequence[str], new_lines: Sequence[str]) -> tuple[Line
 
 
 def atomic_hunks(base_start: int, removed: Sequence[str], added: Sequence[str]) -> tuple[LineHunk, ...]:
-    """Split one block of removed and added lines into hunks wherever the two sides have equal lines."""
+    """Split one block of removed and added lines into hunks, separated by the lines that are equal on both
+    sides.
+    """
     if max(len(removed), len(added)) > GAP_MAX_LINES:
         return tuple(
             replace(hunk, base_start=base_start + hunk.base_start, base_end=base_start + hunk.base_end)
@@ -95,7 +96,7 @@ def apply_hunks(old_lines: Sequence[str], hunks: Sequence[LineHunk]) -> list[str
     """Return the base lines with exactly these hunks applied. Any subset of a file's hunks is allowed.
 
     Raises:
-        ValueError: the hunks are not sorted and disjoint, or were made for other lines.
+        ValueError: the hunks are not sorted and disjoint, or were made for another list of lines.
     """
     result: list[str] = []
     ending = preferred_ending(old_lines[:1])
@@ -111,14 +112,16 @@ def apply_hunks(old_lines: Sequence[str], hunks: Sequence[LineHunk]) -> list[str
 
 
 def append_lines(result: list[str], lines: Sequence[str], ending: str) -> None:
-    """Append lines to `result`. If the last line of `result` has no line ending, first append `ending` to it."""
+    """Append lines to `result`. If the last line of `result` has no line ending, add `ending` to that line
+    first.
+    """
     if result and lines and not line_ending(result[-1]):
         result[-1] += ending
     result.extend(lines)
 
 
 def explicit_endings(old_lines: Sequence[str], hunks: Sequence[LineHunk]) -> tuple[LineHunk, ...]:
-    """Return the hunks in the form for a diff.
+    """Return the hunks in the form that a diff displays.
 
     If lines are added after a last base line without a line ending, this base line gets a line ending. The
     returned last hunk then also replaces this base line, so that the diff lists it as changed, as other diff

@@ -151,7 +151,7 @@ def find_first(
 ) -> LineMatch | None:
     """Return the first match from `start` on, at the first strict level that has one.
 
-    `at_end` accepts only the very end of the file. An empty pattern matches at `start`.
+    `at_end` accepts only a match at the very end of the file. An empty pattern matches at `start`.
     """
     if not pattern:
         return LineMatch(start, 0, 1)

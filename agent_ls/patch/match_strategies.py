@@ -105,7 +105,7 @@ def _match_exactly(haystack: SearchableText, old: str, new: str) -> list[Substit
     spans = []
     text = haystack.text
     for start in _occurrences(text, old):
-        # Never split a CRLF: `old` = "\nfoo" is also found inside "\r\nfoo". Then the match has to include
+        # Never split a CRLF: `old` = "\nfoo" is also found inside "\r\nfoo". In that case the match must include
         # the "\r".
         begin = start - 1 if text[start - 1 : start + 1] == "\r\n" else start
         placed = new if "\r" in new else haystack.in_its_endings(new, begin)

@@ -52,7 +52,7 @@ class TextFile:
         return cls(lines, (MatchingBlock(0, 0, len(lines)),), form)
 
     def apply_edits(self, edits: Sequence[ChunkEdit]) -> TextFile:
-        """Return the text with these edits applied (sorted, disjoint), using the file's line ending."""
+        """Return the text after these edits (sorted, disjoint); inserted lines get the file's line ending."""
         ending = preferred_ending(self.lines[:1])
         lines: list[str] = []
         origins: list[MatchingBlock] = []

@@ -1,7 +1,7 @@
 """Rebase hunks onto a text that has changed since they were made, or report conflicts.
 
 There are three texts: base (for which the hunks were made), proposed (base with the hunks), and current (the user's
-text now). Text of current outside the placed hunks never changes, and no position is guessed.
+text now). Lines of current outside the placed hunks never change, and no position is guessed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from agent_ls.text import strip_ending
 
 @dataclass(frozen=True, slots=True)
 class PlacedHunk:
-    """A hunk rebased to lines of current. `note` is a reason why the user should check the hunk, "" for none."""
+    """A hunk with its range in lines of current. `note` is a reason why the user should check the hunk, "" for
+    none.
+    """
 
     hunk: LineHunk
     note: str = ""
@@ -147,7 +149,8 @@ class _LineMapping:
         return self._search(hunk) or self.conflict(hunk, "the lines of this change were edited")
 
     def _search(self, hunk: LineHunk) -> PlacedHunk | None:
-        """Search current for the removed lines, preceded and followed by their nearest surviving neighbours.
+        """Search current for the removed lines together with their nearest surviving neighbours before and
+        after.
 
         Return None unless this sequence of lines occurs exactly once.
         """

@@ -55,7 +55,7 @@ class _AmbiguousError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _SearchStart:
-    """The line at which the search goes on, and the recovery rules that were needed to find the anchors."""
+    """The line at which the search continues, and the recovery rules that were needed to find the anchors."""
 
     line: int
     rules: tuple[str, ...] = ()
@@ -73,7 +73,7 @@ class ChunkRecovery:
         self._in_order = True
 
     def place(self, chunk: Chunk, number: int) -> PlacedChunk | PatchProblem:
-        """Return the only possible position of this chunk, or the problem why it is refused.
+        """Return the only possible position of this chunk, or a problem that says why the chunk is refused.
 
         `number` is the number of the chunk in its section, from 1. A refused chunk does not influence later
         chunks.
@@ -125,7 +125,7 @@ class ChunkRecovery:
         return self._place_after_anchors(chunk, lines, self._cursor, self._file_end)
 
     def _match_on_anchor(self, chunk: Chunk, lines: tuple[PatchLine, ...]) -> PlacedChunk | None:
-        """Place the chunk by rule R11, or return None: the anchor repeats the first line of the chunk."""
+        """Place a chunk whose anchor repeats its first line (rule R11), or return None."""
         after = self._find_anchors(chunk.anchors, self._cursor) if chunk.anchors else None
         if after is None:
             return None
@@ -160,7 +160,7 @@ class ChunkRecovery:
         return self._with_rules(placed_chunk, "R10") if placed_chunk else None
 
     def _match_anywhere(self, chunk: Chunk, lines: tuple[PatchLine, ...]) -> PlacedChunk | None:
-        """Place the chunk by rule R13, or return None. The whole file is searched, also before earlier chunks.
+        """Place the chunk by rule R13, or return None. The search also covers the lines before earlier chunks.
 
         First search for a position that overlaps no other chunk. If there is none, search for a position that
         overlaps no changed lines of other chunks.
@@ -199,8 +199,8 @@ class ChunkRecovery:
     def _find_stacked(self, chunk: Chunk) -> PlacedChunk | None:
         """Place a chunk with several stacked `@@` lines by rule R3, or return None.
 
-        Each anchor is searched after the previous one, from the end of the previous chunk on. If the chunk
-        does not match there, the search begins once more at the top of the file.
+        The first anchor is searched after the previous chunk, each further anchor after the one before it. If
+        the chunk does not match there, the search is repeated from the top of the file.
         """
         for start, rules in ((self._cursor, ()), (0, ("R3",))):
             after = self._find_anchors(chunk.anchors, start)
@@ -230,7 +230,8 @@ class ChunkRecovery:
     def _place_after_anchors(
         self, chunk: Chunk, lines: tuple[PatchLine, ...], start: int, before: int
     ) -> PlacedChunk | None:
-        """Return the only position of `lines` after the chunk's anchors and before line `before`, or None.
+        """Return the only position of `lines` that is after the chunk's anchors and before line `before`; None
+        otherwise.
 
         The search for the anchors begins at line `start`.
         """
@@ -356,7 +357,7 @@ class ChunkRecovery:
 
 
 def _drop_blank_context(lines: tuple[PatchLine, ...]) -> Iterator[tuple[PatchLine, ...]]:
-    """Yield the lines, then shorter versions, each with one blank context line less (rule R7).
+    """Yield the lines, then shorter versions that each omit one more blank context line (rule R7).
 
     First the blank context lines at the end are left out one by one, then those at the start.
     """
@@ -376,7 +377,8 @@ def _is_blank_context(line: PatchLine) -> bool:
 
 
 def _runs(lines: Sequence[PatchLine]) -> Iterator[tuple[int, list[str]]]:
-    """Yield for each block of added lines: the number of context lines directly before it, and the added lines.
+    """Yield a pair for each block of added lines: the number of context lines directly before it, and the added
+    lines.
 
     The chunk must have no removed lines.
     """

@@ -22,7 +22,8 @@ from agent_ls.text import DecodedText, NotEncodableError, decode, encode_changed
 __all__ = ["EditResult", "MatchedWith", "Occurrence", "replace"]
 
 Occurrence: TypeAlias = Literal["only", "first", "last", "all"]
-# If one of these strategies finds several matches, the caller may choose one. Looser matches must be unique.
+# If one of these strategies finds several matches, the caller may choose one. Matches of other strategies must be
+# unique.
 _CHOOSABLE: tuple[MatchedWith, ...] = ("exact", "line endings")
 
 _SURROGATE = re.compile("[\ud800-\udfff]")

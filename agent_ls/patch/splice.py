@@ -42,7 +42,9 @@ class LineSplice:
 
 
 def text_splice(old: str, new: str) -> TextSplice:
-    """Return the smallest splice at line borders. If several positions are possible, return the last one."""
+    """Return the smallest splice at line borders. If the splice could be at several positions, use the last
+    one.
+    """
     head = common_head(old, new, min(len(old), len(new)))
     while not (_begins_line(old, head) and _begins_line(new, head)):
         head -= 1

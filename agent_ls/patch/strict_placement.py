@@ -55,7 +55,7 @@ def new_texts(lines: Sequence[PatchLine]) -> list[str]:
 
 
 def equal_positions(file: FileLines, placed_chunk: PlacedChunk, most: int = COUNT_MAX) -> list[int]:
-    """Return the positions that match the chunk at the same match level, from its own position on.
+    """Return the positions, from the chunk's own one on, at which the chunk matches at the same match level.
 
     Return at most `most` positions; [] if the chunk's own position is the only one.
     """
@@ -117,9 +117,9 @@ def find_chunk_lines(
 def _without_empty_end(lines: tuple[PatchLine, ...]) -> tuple[PatchLine, ...] | None:
     """Return the lines without an empty last old line and without an empty last new line.
 
-    Old lines are context and removed lines; new lines are context and added lines. If a context line is
-    dropped only as an old line, it becomes an added line; if only as a new line, a removed line. Return None
-    if the last old line is not empty.
+    Old lines are context and removed lines; new lines are context and added lines. A context line dropped only
+    from the old lines becomes an added line; one dropped only from the new lines becomes a removed line. Return
+    None if the last old line is not empty.
     """
     last_old = max((at for at, line in enumerate(lines) if line.sign != "+"), default=-1)
     last_new = max((at for at, line in enumerate(lines) if line.sign != "-"), default=-1)

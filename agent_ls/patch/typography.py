@@ -86,8 +86,8 @@ COMPARED_AS: MappingProxyType[int, Callable[[str], str]] = MappingProxyType(
 def keep_spelling(patch_line: str, file_line: str, added: str) -> str:
     """Return `added` with the file's spelling of the characters that `added` and the removed line have in common.
 
-    `patch_line` is the removed line as the patch spells it, `file_line` as the file spells it. If these two differ
-    in more than typography, return `added` unchanged.
+    `patch_line` is the removed line as spelled in the patch, `file_line` the same line as spelled in the file.
+    If these two differ in more than typography, return `added` unchanged.
     """
     theirs, ours = strip_blanks(patch_line), strip_blanks(file_line)
     if (

@@ -121,7 +121,7 @@ def _is_utf_8(content: bytes) -> bool:
 def _lines_to_display(
     before: Content, after: Content, hunks: Sequence[LineHunk] | None
 ) -> tuple[Sequence[str], Sequence[LineHunk], bool]:
-    """Return the old lines to display, the hunks, and whether these lines differ from those of the file."""
+    """Return the old lines to display, the hunks, and whether the displayed lines differ from the file's lines."""
     sides = (_decode_side(before), _decode_side(after))
     texts = [_escape_surrogates(side.text) for side in sides]
     changes_bom = before is not None and after is not None and sides[0].bom != sides[1].bom
@@ -177,7 +177,7 @@ def _display_hunk(
 ) -> str:
     """Render one group of hunks, given as indexes in `hunks`, as one hunk of a diff.
 
-    `growth[i]` is the number of lines by which the hunks before hunk i make the file longer.
+    `growth[i]` is the number of lines that the hunks before hunk i add to the file.
     """
     first, last = hunks[group[0]], hunks[group[-1]]
     start = max(first.base_start - context_lines, 0)

@@ -45,7 +45,9 @@ _MISSING = "No such file or directory (os error 2)"  # the wording of the refere
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """A parsed patch. `paths` are all paths to read before `plan`: as spelled in the patch, each path once."""
+    """A parsed patch. `paths` lists the paths that must be read before `plan`: each once, as spelled in the
+    patch.
+    """
 
     strict: ParsedPatch
     lenient: ParsedPatch
@@ -83,9 +85,10 @@ def plan(
 ) -> ChangeSet:
     """Return the changes that the patch makes to these files; nothing is written.
 
-    `files` holds every path of `patch.paths`, resolved or as spelled. `resolve` maps a path to the name under
-    which its changes are reported, and may refuse a path with PatchError (PATH_OUTSIDE). If `refuse_ambiguous`, a
-    chunk that matches loosely at several positions is refused. Otherwise the first position is used.
+    The keys of `files` are all paths of `patch.paths`, resolved or as spelled. `resolve` maps a path to the
+    name under which its changes are reported, and may refuse a path with PatchError (PATH_OUTSIDE). If
+    `refuse_ambiguous`, a chunk that matches loosely at several positions is refused. Otherwise the first
+    position is used.
 
     Raises:
         PatchError: some chunks or sections cannot be applied; the error lists all of them.
@@ -109,7 +112,7 @@ def _paths(section: Section) -> list[str]:
 
 
 def _join_problems(first: Sequence[PatchProblem], then: Sequence[PatchProblem]) -> list[PatchProblem]:
-    """Return the problems `first` of the strict parser without those in `then`, followed by all of `then`."""
+    """Return the strict parser's problems (`first`) that are not in `then`, followed by all of `then`."""
     told = {problem.message for problem in then}
     return [*(problem for problem in first if problem.message not in told), *then]
 
@@ -146,7 +149,7 @@ class _Planner:
         """Apply all sections to the overlay. Return True if every section can be applied.
 
         The strict attempt stops at the first section that cannot be applied; the attempt with recovery rules
-        goes on.
+        continues.
         """
         for number, section in enumerate(self._sections, 1):
             try:

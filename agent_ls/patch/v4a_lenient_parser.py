@@ -79,7 +79,7 @@ class _OpenChunk:
 
 @dataclass(slots=True)
 class _OpenSection:
-    """A section that is being parsed. `kind` is the header's word: `add file`, `delete file` or `update
+    """A section that is being parsed. `kind` is the keyword of the header: `add file`, `delete file` or `update
     file`.
     """
 
@@ -92,7 +92,7 @@ class _OpenSection:
 
 
 def parse_leniently(text: str) -> ParsedPatch:
-    """Parse the patch by rules R1 to R9; the result holds its first problem, if any."""
+    """Parse the patch by rules R1 to R9; the result contains the first problem, if any."""
     reader = _Reader(split_patch(text))
     try:
         sections = reader.read()
@@ -325,7 +325,9 @@ class _Reader:
         return at - self._first + 1
 
     def _report_repair(self, rule: str, note: str, at: int) -> None:
-        """Record the use of a rule. Each note is recorded once in a section, at the first line that needs it."""
+        """Record the use of a rule. Each note is recorded once per section, with the first line that needs the
+        rule.
+        """
         section = len(self._sections)
         if not any(r.note == note and r.section == section for r in self.repairs):
             self.repairs.append(Repair(rule, note, section, line=max(self._number(at), 0)))

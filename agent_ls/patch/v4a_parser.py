@@ -68,7 +68,7 @@ class DeleteFile:
 
 @dataclass(frozen=True, slots=True)
 class UpdateFile:
-    """An update of one file. `move_to` is its new path, "" if the file is not moved.
+    """An update of one file. `move_to` is the file's new path, "" if the file is not moved.
 
     An update without chunks only renames the file. The strict parser refuses such an update.
     """
@@ -95,7 +95,7 @@ class ParsedPatch:
 
 
 def parse_strict(text: str) -> ParsedPatch:
-    """Parse the patch as the reference program does; the result holds its first problem, if any."""
+    """Parse the patch as the reference program does; the result contains the first problem, if any."""
     try:
         return ParsedPatch(_Parser(_strip_frame(split_patch(text))).sections())
     except PatchError as error:

@@ -121,7 +121,7 @@ def _make_exact_rules(effect: CallEffect) -> tuple[Rule, ...]:
 def _general(effect: CallEffect) -> tuple[Rule, ...]:
     """Return the rules to offer, one for each scope. Each allows the tool with any arguments.
 
-    A rule does not cover a tool with the same name and another definition.
+    A rule does not cover a tool that has the same name but another definition.
     """
     rule_id, label = tool_ids(effect)[0], f"the tool {effect.tool}, with any arguments,"
     return (

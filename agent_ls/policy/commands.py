@@ -83,8 +83,8 @@ def judge_command(effect: CommandEffect, situation: Situation) -> Judgement:
 def _allow_read_only(found: CommandAnalysis, situation: Situation) -> Allow | None:
     """Allow a read-only command, with confinement if possible.
 
-    Return None if the command cannot be confined here and may not run without confinement. It is then judged
-    like a command that is not read-only.
+    Return None if the command cannot be confined here and may not run without confinement. In that case the
+    command is judged like one that is not read-only.
     """
     match situation.confinement:
         case "available":
@@ -178,8 +178,8 @@ def _why_in_this_mode(effect: CommandEffect, found: CommandAnalysis, situation: 
 def _general(rule_id: str, effect: CommandEffect, situation: Situation) -> tuple[Rule, ...]:
     """Return the rule once for each scope, with example commands.
 
-    `allows` has only examples that the policy allows if no other rule is stored, `still_asked` only examples
-    that the policy does not allow then.
+    If this rule were the only stored rule, the policy would allow each example in `allows` and none in
+    `still_asked`.
     """
     granted = replace(situation, grants=frozenset((rule_id,)), leads=(), doubt="", resolved={})
     may, must_not = rules.examples(rule_id)

@@ -121,7 +121,7 @@ def _judge_read(paths: Sequence[str], situation: Situation) -> Judgement:
     if not places:
         rules = tuple(dict.fromkeys(used))
         return Allow("allowed by your rule" if rules else "inside the workspace", rules)
-    # A rule for one of several paths would not cover the request, so no rule is offered.
+    # A rule that covers only one of several paths would not cover the request, so no rule is offered.
     view, why = next(iter(places.items()))
     return Ask(
         f"{view} {why}",

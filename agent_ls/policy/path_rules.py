@@ -115,7 +115,7 @@ def _matcher(glob: str) -> re.Pattern[str] | None:
 
 
 def _names(view: str, places: Places, glob: str) -> Iterator[str]:
-    """Yield the path `view` in the form of `glob`: with `~`, absolute, or relative to a workspace folder."""
+    """Yield `view` in the notation of `glob`: starting with `~`, absolute, or relative to a workspace folder."""
     if glob.startswith("~/"):
         if view.startswith(home := places.home.rstrip("/\\") + ospath.sep):
             yield "~/" + view.removeprefix(home).replace(ospath.sep, "/")

@@ -153,7 +153,7 @@ def is_secret_name(name: str) -> bool:
 
 @lru_cache(maxsize=8)
 def _list_denied(home: str, more: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the denied paths. The result is cached, because each check of a path uses it several times."""
+    """Return the denied paths. The result is cached, because each path check needs it several times."""
     return (
         *DENIED_FILES,
         *ACCOUNT_FILES,

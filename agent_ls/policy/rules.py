@@ -49,7 +49,7 @@ _ANYTHING = "*"
 
 @dataclass(frozen=True, slots=True)
 class OpenEnd:
-    """The words that a rule allows after the words that it names. Each pattern matches one word.
+    """The further words that a rule allows after its own words. Each pattern matches one word.
 
     `options` and `operands` match allowed words; `operands` None allows no operands. `kept` matches options
     that decide whether the command only checks or also writes files. The rule must name such an option to
@@ -228,7 +228,7 @@ def _open_end(words: tuple[str, ...]) -> tuple[OpenEnd, tuple[str, ...]] | None:
 
 
 def _open_words(argv: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the words of the rule for `argv` that allows further words: the first words and `kept` options.
+    """Return the words of a rule that allows `argv` with further words: the first words and the `kept` options.
 
     Return () if the table of further words has no entry for this command.
     """

@@ -34,8 +34,8 @@ class Allow:
 class Ask:
     """The effect needs approval.
 
-    `rules` are offered with the question. `needs_approval_in_every_mode`: a tool that the user defined then needs
-    approval too, even if a stored rule allows it.
+    `rules` are offered with the question. `needs_approval_in_every_mode`: a user-defined tool that runs this
+    command needs approval too, even if a stored rule allows the tool.
     """
 
     reason: str
@@ -57,17 +57,17 @@ Judgement: TypeAlias = Allow | Ask | Refuse
 class Situation:
     """The inputs of a decision in addition to the effect.
 
-    `places` classifies paths. `resolved` maps each path of the effect to its real path. `leads` are paths
-    that patterns and links of a command resolve to. `doubt` is the reason why files on disk make an effect
-    that looks harmless need approval, "" for none. `grants` are ids of stored rules that still apply.
-    `review` before: edits are reviewed hunk by hunk before they are applied. `is_trusted` False: the user has
-    not trusted the workspace, so the rules of mode plan apply. `is_sandbox_available` False: a sandbox is
-    configured but not available, so all commands need approval. `category` is the category of the tool, None
-    if the effect is not caused by a tool. `confinement` says whether a read-only command can be confined here;
+    `places` classifies paths. `resolved` maps each path of the effect to its real path. `leads` are the paths
+    to which patterns and links in a command resolve. `doubt` says why files on disk make approval necessary for
+    an effect that looks harmless, "" for none. `grants` are ids of stored rules that still apply. `review`
+    before: edits are reviewed hunk by hunk before they are applied. `is_trusted` False: the user has not
+    trusted the workspace, so the rules of mode plan apply. `is_sandbox_available` False: a sandbox is
+    configured but not available, so all commands need approval. `category` is the category of the tool, None if
+    the effect is not caused by a tool. `confinement` says whether a read-only command can be confined here;
     `failed`: this command failed under confinement, so the rules for commands that are not read-only apply.
     `unconfined` is the setting for read-only commands where confinement is not available. `config` is a
-    sentence about a file of the project that may decide what a command runs, so that the command does not
-    count as read-only; "" for none.
+    sentence about a file of the project that may decide what a command runs, so that the command does not count
+    as read-only; "" for none.
     """
 
     mode: Mode

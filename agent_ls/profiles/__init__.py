@@ -1,1 +1,1 @@
-"""Profiles. A profile has the tools, the prompt and the limits for one model family."""
+"""Profiles. A profile contains the tools, the prompt and the limits for one model family."""

@@ -53,11 +53,12 @@ class ProviderProfile:
     `prompt_builder` builds the whole prompt. `project_documents` are the names of instruction files that are read for
     this family in addition to AGENTS.md. `provider_options` are merged into requests, by provider. `shell_limits`
     None: the session's limits apply. `registry` belongs to this session only, so tools may be added and removed.
-    `cost_usd` returns the price of one call, None if it is unknown.
+    `cost_usd` returns the price of one model call, None if it is unknown.
 
     The capabilities are read from the model catalogue. Without `supports_reasoning`, no reasoning effort is sent.
-    Without `supports_streaming`, answers arrive complete. Without `supports_parallel_tool_calls`, calls run one after
-    the other. Without `supports_images`, results have no images. Without `supports_custom_tools`, all calls use JSON.
+    Without `supports_streaming`, each response arrives as a whole. Without `supports_parallel_tool_calls`,
+    calls run one after the other. Without `supports_images`, results have no images. Without
+    `supports_custom_tools`, all calls use JSON.
     """
 
     id: str
@@ -90,6 +91,6 @@ class ProviderProfile:
     ) -> str:
         """Return the system prompt of a session.
 
-        `facts` are the facts gathered at the start of the session, even if the model has changed since then.
+        `facts` describe the environment at the start of the session, even if the model has changed since then.
         """
         return self.prompt_builder(self, facts, documents=documents, user_instructions=user_instructions)

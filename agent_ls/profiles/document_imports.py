@@ -34,8 +34,8 @@ async def read_imports(
     """Yield path and text of each file that `text`, the content of `path`, imports, directly or indirectly.
 
     An imported file precedes the file that imports it. A path is relative to the importing file. If `environment`
-    refuses to read a file, the yielded text says so. A name without a file (`@ada`) is not an import. `left` counts
-    the imports that may still be followed.
+    refuses to read a file, the yielded text says so. A name without a file (`@ada`) is not an import. `left` is
+    the remaining number of imports that may be read.
     """
     rules = ntpath if environment.platform() == "windows" else posixpath
     left = left if left is not None else [MAX_IMPORTS]

@@ -1,4 +1,4 @@
-"""The part of the system prompt that describes the environment. Its facts are gathered once per session."""
+"""The part of the system prompt that describes the environment. Its contents are gathered once per session."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ SHORT_NAME_CHARS = 10  # characters of a displayed commit id
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentFacts:
-    """Facts about the environment. They do not change within a session, so that the prompt keeps the same bytes."""
+    """The environment's properties. They do not change within a session, so that the prompt keeps the same
+    bytes.
+    """
 
     working_directory: str
     platform: str

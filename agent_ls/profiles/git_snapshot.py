@@ -67,7 +67,7 @@ class GitSnapshot:
 
 
 async def take_git_snapshot(environment: ExecutionEnvironment, *, trusted: bool) -> GitSnapshot:
-    """Take the snapshot. Never raises: a damaged or unreadable repository gives fewer facts."""
+    """Take the snapshot. Never raises: for a damaged or unreadable repository, more fields are empty."""
     root = await find_git_root(environment)
     if not root:
         return GitSnapshot()

@@ -1,4 +1,4 @@
-"""The plan tool with the parameters of Claude Code's, gemini-cli's and codex's todo lists."""
+"""The plan tool with the parameters of the todo tools of Claude Code, gemini-cli and codex."""
 
 # The classes have no docstrings, because pydantic would add them to the schemas.
 

@@ -173,7 +173,7 @@ HEADING_OF_DATA = (
 
 
 def document_mark(path: str) -> str:
-    """Return the line before the text of a document in a prompt or a result."""
+    """Return the opening tag line that precedes a document in a prompt or a tool result."""
     return f'<project_document path="{path}">'
 
 

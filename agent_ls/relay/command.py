@@ -121,7 +121,7 @@ def start_command(
 
 
 def _build_confiner(confinement: str) -> Callable[[str], None]:
-    """Return a function that confines the current process; the argument is the terminal of the process."""
+    """Return a function that confines the current process; its argument is the process's terminal."""
     from agent_ls.confinement.confine import confine  # imported late, because most terminals do not need it
     from agent_ls.confinement.wanted import Confinement
 
@@ -176,8 +176,8 @@ def _exec_command(
         for number in RESET:
             signal.signal(number, signal.SIG_DFL)
         # When a session leader ends, the kernel sends SIGHUP to its background processes (`server &`). Ignore the
-        # signal, because they continue without a terminal too. They are ended later: a mark in their environment
-        # identifies them.
+        # signal, because they continue without a terminal too. They are terminated later; a variable in their
+        # environment identifies them.
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         os.chdir(folder)
         prepare()

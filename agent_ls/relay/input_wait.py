@@ -57,7 +57,7 @@ class InputWaitDetector:
         self._was_typed = False
 
     def note_typing(self) -> None:
-        """Record that the user typed, because the next output is then a reaction to the typing."""
+        """Record that the user typed, because the next output is then a reaction to it."""
         self._was_typed = True
 
     def note_output(self, quiet_s: float) -> None:
@@ -104,7 +104,8 @@ class InputWaitDetector:
 def is_reading_terminal(found: list[BlockedCalls | None], device: int, *, is_secret: bool) -> bool:
     """Return whether a process certainly reads the terminal.
 
-    `found` has the system calls of each foreground process, or None for a process that may not be inspected.
+    `found` lists the blocked system calls of each foreground process, or None for a process that may not be
+    inspected.
     """
     if is_secret and (None in found or not any(found)):
         return True

@@ -1,7 +1,7 @@
 """The relay's event loop: one server, one terminal, one command at a time. The loop blocks only in poll.
 
-The relay runs only commands that its server sends, and ends when the connection to the server ends. Processes
-that a command left running may still print: their output is displayed, but not sent to the server.
+The relay runs only commands that its server sends, and exits when the connection to the server is closed.
+Processes that a command left running may still print: their output is displayed, but not sent to the server.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ class Relay:
 
     def _server_is_gone(self) -> None:
         self._server_is_there = False
-        # nothing reads these bytes any more, and the command's final output must not wait for them
+        # nobody reads these bytes any more, and the command's final output must not wait for them
         self._to_server.clear()
         self._end_command()
 
@@ -200,7 +200,7 @@ class Relay:
             self._command.resize(*self._size())
 
     def _size(self) -> tuple[int, int]:
-        """Return rows and columns: of the editor's terminal if it is open, otherwise the size that the server sent."""
+        """Return rows and columns of the editor's terminal if it is open, otherwise those that the server sent."""
         return self._screen.size() if self._screen.is_open else self._asked_size or self._screen.size()
 
     def _handle_keys(self, data: bytes) -> None:

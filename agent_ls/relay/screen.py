@@ -57,9 +57,10 @@ class Screen:
 
     @property
     def is_full(self) -> bool:
-        """Whether the relay must wait before it reads more output, because the terminal has not taken the last output.
+        """Whether the relay must wait before it reads more output, because the terminal has not accepted the
+        last output.
 
-        False if the terminal has taken nothing for STALLED_SECONDS: further output is then dropped.
+        False if the terminal has accepted nothing for STALLED_SECONDS: further output is then dropped.
         """
         return len(self._held) >= FULL_BYTES and time.monotonic() - self._taken_at < STALLED_SECONDS
 
@@ -90,7 +91,9 @@ class Screen:
         self.flush()
 
     def reset_modes(self) -> None:
-        """Reset modes that a program may have left: alternate screen, hidden cursor, mouse reports, colours."""
+        """Reset terminal modes that a program may have changed: alternate screen, hidden cursor, mouse reports,
+        colours.
+        """
         self.show((_NORMAL[0] if self._is_alternate else b"") + _CALM)
         self._is_alternate = False
 

@@ -20,7 +20,7 @@ TimedEvent: TypeAlias = tuple[int, Mapping[str, Any]]
 class RecordedInput:
     """A user message that started a turn. `begins_at` is the number of model calls before the message.
 
-    `before` has the steering messages that the user sent before it while no turn was running.
+    `before` lists the steering messages that the user sent before it while no turn was running.
     """
 
     text: str
@@ -32,9 +32,9 @@ class RecordedInput:
 class RecordedUserActions:
     """The user's actions in a recording. `inputs` are the messages that started turns.
 
-    `during` has the other messages by the number of the model call (from 1) during which the user sent them.
-    `interrupted` has the numbers of the model calls that the user interrupted. `approvals` and `questions`
-    have the user's answers as event data, in the order of the answers.
+    `during` maps the number of a model call (from 1) to the other messages that the user sent during this call.
+    `interrupted` lists the numbers of the model calls that the user interrupted. `approvals` and `questions`
+    list the user's answers as event data, in the order of the answers.
     """
 
     inputs: list[RecordedInput] = field(default_factory=list)
@@ -81,8 +81,8 @@ def extract_user_actions(events: Sequence[TimedEvent]) -> RecordedUserActions:
 class UserActionPlayer:
     """Repeats the recorded actions in a live session.
 
-    The replayed model calls `call_begins` when a model call begins, and `interrupt_as_recorded` when the recorded
-    answer is incomplete.
+    The replayed model invokes `call_begins` when a model call begins, and `interrupt_as_recorded` when the
+    recorded response is incomplete.
     """
 
     def __init__(self, course: RecordedUserActions) -> None:
@@ -138,8 +138,8 @@ class UserActionPlayer:
 
 
 def _recorded_answer(recorded: Mapping[str, Any]) -> ApprovalAnswer:
-    # A rule of the recorded session does not exist in the replay. If it allowed later requests without the
-    # user, these requests get their recorded answers too.
+    # A rule of the recorded session does not exist in the replay. If that rule allowed later requests without
+    # asking the user, the recorded decisions answer these requests too.
     return ApprovalAnswer(
         "allow" if recorded["decision"] == "allow" else "deny",
         reason=str(recorded.get("reason", "")),

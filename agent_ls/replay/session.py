@@ -91,9 +91,9 @@ class BadRecordingError(AppError):
 class Recording:
     """The content of a recording file. `events` are the session's events as JSON.
 
-    `calls_before` has for each event the number of model calls that had begun before it. `asked` (requests)
-    and `said` (answers) have one entry for each model call. `place` has the calls to the environment with
-    their answers.
+    `calls_before` lists, for each event, the number of model calls that had begun before it. `asked` (requests)
+    and `said` (responses) contain one entry for each model call. `place` lists the calls to the environment
+    with their results.
     """
 
     header: Mapping[str, Any]
@@ -106,8 +106,8 @@ class Recording:
 
 @dataclass
 class ReplayResult:
-    """The result of a replay. `differences` is empty if the replay matched the recording. `files` has the
-    new content of each written file by path, None for a deleted file.
+    """The result of a replay. `differences` is empty if the replay matched the recording. `files` maps the path
+    of each written file to its new content, None for a deleted file.
     """
 
     events: int = 0
@@ -269,7 +269,8 @@ class _Model:
 class _RecordedEnvironment:
     """An ExecutionEnvironment, WebFetcher, EditorStatus and LanguageHost that returns the recorded answers.
 
-    Repeated calls with the same arguments get the answers in the recorded order, then the last answer again.
+    Repeated calls with the same arguments get the recorded answers in order, and after the last one the last
+    answer again.
     """
 
     def __init__(self, recording: Recording, told: ReplayResult) -> None:
@@ -303,8 +304,8 @@ class _RecordedEnvironment:
         return self._answer(bytes, "read_bytes", path, max_bytes)
 
     async def file_exists(self, path: str) -> bool:
-        # Paths without a recorded answer count as missing. Such paths are asked for if the replayed folder
-        # has more parent folders than the recorded folder.
+        # Paths without a recorded answer count as missing. The replay checks such paths if the replayed folder
+        # has more parent folders than the recorded one.
         answers = self._answers.get(_key("file_exists", [path]))
         return bool(answers and (answers.popleft() if len(answers) > 1 else answers[0]))
 
@@ -390,7 +391,8 @@ class _RecordedEnvironment:
         return self._answer(tuple, "problems", path)
 
     def _is_known(self, what: str, *given: Any) -> bool:
-        """Return whether the recording has an answer to the call of method `what` with the arguments `given`.
+        """Return whether the recording contains an answer to a call of the method `what` with the arguments
+        `given`.
 
         A recording without an editor has no answers to calls that need an editor.
         """
@@ -419,8 +421,8 @@ def _key(what: str, given: Any) -> str:
 
 
 def _compare_lanes(recorded: Sequence[Mapping[str, Any]], now: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the first difference between `recorded` and `now` for each tool call, and for the events outside
-    of calls.
+    """Return the first difference between `recorded` and `now` for each tool call, and for all events outside
+    of tool calls.
 
     Each of these groups is compared on its own, because the order between calls may differ.
     """

@@ -1,7 +1,8 @@
 """Apply the user's decisions on hunks: keep a hunk, undo it, or replace it by another text.
 
-A decision on one hunk never changes another hunk, so the order of decisions does not matter. Ids without an
-open hunk are ignored. The caller recognises ignored ids because `LedgerChange.changed` does not contain them.
+A decision on one hunk never changes another hunk, so the order of decisions does not matter. Ids that belong to
+no open hunk are ignored. The caller recognises ignored ids because `LedgerChange.changed` does not contain
+them.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from agent_ls.text import line_ending, preferred_ending, split_lines, strip_endi
 class Decision:
     """A decision on hunks of one file.
 
-    `lines` [first, last) limits the decision to some new lines; `ids` then has exactly one hunk. `replacement`
-    is the text to keep instead of the agent's text. None keeps the agent's text.
+    `lines` [first, last) limits the decision to some new lines; `ids` must then contain exactly one id.
+    `replacement` is the text to keep instead of the agent's text. None keeps the agent's text.
     """
 
     ids: frozenset[str]
@@ -35,8 +36,8 @@ class Decision:
 def apply_decision(ledger: FileLedger, decision: Decision) -> LedgerChange:
     """Return the ledger after the decision. The caller writes the ledger's current text to the file.
 
-    If the user types before the file is written, apply that text afterwards with `apply_user_edit`. Keeping a
-    stale hunk dismisses the hunk.
+    If the user types before the file is written, apply that text afterwards with `apply_user_edit`. If the user
+    keeps a stale hunk, the hunk is dismissed.
 
     Raises:
         ValueError: the hunk does not have these lines.

@@ -69,7 +69,7 @@ class Absent:
 
 @dataclass(frozen=True, slots=True)
 class Undetermined:
-    """The text may contain the edit or a part of it; the texts alone do not show which."""
+    """The text may contain the edit or a part of it; the texts alone are not enough to decide."""
 
 
 EditDetection: TypeAlias = Present | Absent | Undetermined
@@ -138,7 +138,7 @@ def apply_ignoring_versions(old: str, expected: str, observed: str) -> str | Non
 
 
 def _locate_run(run: LineHunk, typing: Sequence[LineHunk]) -> tuple[int, int]:
-    """Return the line range [start, end) of the observed text that corresponds to the old lines of `run`."""
+    """Return the lines [start, end) of the observed text that correspond to the old lines of `run`."""
     start, end = run.base_start, run.base_end
     before = growth = 0
     for typed in typing:

@@ -27,7 +27,7 @@ OPEN_STATES: frozenset[HunkState] = frozenset({"pending", "edited"})
 
 
 class Author(Protocol):
-    """The session, turn and call that make a change. environments.base.Attribution has the same fields."""
+    """The session, turn and tool call that make a change."""
 
     @property
     def session_id(self) -> str: ...

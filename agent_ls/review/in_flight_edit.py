@@ -139,11 +139,11 @@ class InFlightEdit:
     """An edit sent for `version`, with the editor's response and the last observed text.
 
     `old` is the last text that is known to lack the edit; at first, the text for which the edit was made.
-    `expected` is `old` with the edit. Both are updated, because an editor that checks no versions applies the
-    edit to its current text. `repeats_versions`: the document's version does not increase with each change, so
-    the editor may still apply an edit of an old text. `is_in_doubt`: an observed text may contain the edit or a
-    part of the edit. `follows_doubt`: an earlier attempt at this edit ended `Stale`, but the text may contain that
-    attempt at a wrong position.
+    `expected` is `old` with the edit applied. `old` and `expected` are updated, because an editor that checks
+    no versions applies the edit to its current text. `repeats_versions`: the document's version does not
+    increase with each change, so the editor may still apply an edit of an old text. `is_in_doubt`: an observed
+    text may contain the edit or a part of the edit. `follows_doubt`: an earlier attempt at this edit ended
+    `Stale`, but the text may contain that attempt at a wrong position.
     """
 
     old: str
@@ -213,7 +213,8 @@ def advance_edit(edit: InFlightEdit, happening: EditEvent) -> tuple[InFlightEdit
 def _handle_text(edit: InFlightEdit, seen: Observed) -> tuple[InFlightEdit, Outcome]:
     said = detect_edit(edit.old, edit.expected, seen.text)
     if isinstance(said, Present) and said.ours != seen.text and edit.answer and not edit.answer.applied:
-        # A response "not applied" is true, so text that looks like our edit may have been written by somebody else.
+        # A response "not applied" is reliable, so text that looks like our edit may have been written by somebody
+        # else.
         said = Undetermined()
     edit = replace(edit, repeats_versions=edit.repeats_versions or _has_old_version(edit, seen))
     if isinstance(said, Absent) and edit.is_in_doubt and seen.text != edit.old:

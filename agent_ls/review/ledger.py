@@ -1,8 +1,9 @@
 """The ledger of one file: the accepted text (base), the current text, and the hunks between the two.
 
-Immutable: each change returns a new ledger. The ledger does not know the source of its texts, nor when the user
-is asked. `agent_edits.apply_agent_edit` applies an agent's edit, `user_edits.apply_user_edit` the user's typing,
-and `decisions.apply_decision` a decision. After a restart, `restore.restore_ledger` rebuilds the ledger.
+Immutable: each change returns a new ledger. The ledger depends neither on the source of its texts nor on when
+the user is asked. `agent_edits.apply_agent_edit` applies an agent's edit, `user_edits.apply_user_edit` the
+user's typing, and `decisions.apply_decision` a decision. After a restart, `restore.restore_ledger` rebuilds the
+ledger.
 
 Invariant: base and current differ exactly by the open hunks (pending, edited). Text that the user types
 outside hunks is in base and in current. Text typed inside a hunk is only in current, and makes the hunk
@@ -24,7 +25,7 @@ from agent_ls.text import split_lines
 class FileLedger:
     """The hunks of one file. `base` is the file's text without the hunks, `current` the text with the hunks.
 
-    Both are lines with their endings, or None if the file does not exist on that side. `hunks` are the hunks
+    Both are lines with their endings, or None if the file does not exist in that version. `hunks` are the hunks
     with a position, in file order: pending, edited, and gone hunks that a redo could reopen. `closed` are all
     other hunks, in order of closing: kept, undone, stale, and gone hunks that a redo cannot reopen.
     """
@@ -63,8 +64,8 @@ _text: Memo[Lines, str] = Memo("".join, least=1_000, most=400_000, alike=is_)
 
 
 def with_known_text(ledger: FileLedger, text: str) -> FileLedger:
-    """Return the ledger. `text` must be its current text: the text is stored, so that it need not be joined from
-    the lines.
+    """Return the ledger. `text` must be the ledger's current text: it is stored, which avoids joining the lines
+    later.
     """
     if ledger.current is not None:
         _text.store(ledger.current, text)

@@ -1,4 +1,4 @@
-"""Apply a change of a hunk's current lines to the lines that the agent wrote for this hunk."""
+"""Apply a change that was made to a hunk's current lines to the lines that the agent wrote for this hunk."""
 
 from __future__ import annotations
 

@@ -10,8 +10,8 @@ from agent_ls.patch.hunks import LineHunk
 def move_range(start: int, end: int, hunks: Iterable[LineHunk]) -> tuple[int, int] | None:
     """Return the new range of lines [start, end) after the edit `hunks` (sorted, disjoint).
 
-    Return None if the edit changed one of these lines. Lines inserted directly before or after the range do not
-    become part of the range.
+    Return None if the edit changed one of these lines. Lines that are inserted directly before or after the
+    range stay outside it.
     """
     shift = 0
     for hunk in hunks:

@@ -1,8 +1,8 @@
 """Proposed hunks of a tool call whose changes are not written yet, tracked while the file's text changes.
 
 With the review setting `before`, a change is written only when the user keeps it. A sheet holds the proposals of
-one call for one file, and the text for which they were made. Each new text of the file is compared with that text.
-The states of a proposed hunk:
+one call for one file, and the text for which they were made. Each new text of the file is compared with the
+stored text. The states of a proposed hunk:
 
     proposed   the file has its base lines; their position is the hunk's position, and typing elsewhere moves it
     stale      the user changed its base lines, or another change overlaps them; proposed again if that is undone
@@ -182,8 +182,8 @@ def mark_decided(sheet: ProposalSheet, ids: Collection[str], state: HunkState) -
 
 
 def mark_written(sheet: ProposalSheet, ids: Collection[str], after: str | None) -> tuple[ProposalSheet, ...]:
-    """Return the sheets after the hunks `ids` were written, which changed the file from `sheet.current` to
-    `after`.
+    """Return the sheet after the hunks `ids` were written (maybe split in two); this changed the file from
+    `sheet.current` to `after`.
 
     If `after` is exactly the expected result, the positions of the other hunks are known, and these hunks become
     proposals for the new text. Otherwise `rebase_sheet` locates the other hunks.
@@ -239,7 +239,7 @@ def split_proposal(sheet: ProposalSheet, hunk_id: str, first: int, last: int) ->
 
 
 def _lay_out(hunk: LedgerHunk, named: Sequence[tuple[str, LinePair]]) -> list[LedgerHunk]:
-    """Return the parts of a hunk as hunks with consecutive positions. `named` has the id and the lines of
+    """Return the parts of a hunk as hunks with consecutive positions. `named` lists the id and the lines of
     each part. Parts without new lines are left out.
     """
     laid = []

@@ -87,8 +87,9 @@ def _place_hunks(
         else:
             lost.append(_with_state(item.hunk, place))
     apart: list[_Found] = []
-    # If two hunks overlap, one at its stored position takes precedence over one that was found by a search.
-    # Then an open hunk takes precedence over a gone hunk, which has a position only because a redo may reopen it.
+    # If two hunks overlap, a hunk at its stored position takes precedence over a hunk that was found by a search.
+    # If both were located in the same way, an open hunk takes precedence over a gone one, which has a position
+    # only for a redo.
     for some in (sure, found):
         apart = _without_overlaps([place for place in some if place.piece.is_open], apart)
         apart = _without_overlaps([place for place in some if not place.piece.is_open], apart)

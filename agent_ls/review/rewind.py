@@ -1,4 +1,4 @@
-"""Restore a file to its content before certain agent changes, and keep later changes by the user and others.
+"""Restore the content of a file before certain agent changes, but keep later changes by the user and others.
 
 Changes are reverted by merging, never by overwriting. The caller chooses the changes, and reads and writes
 the file.

@@ -30,7 +30,8 @@ class SegmentWindow:
     """The segments of a file in three parts: before, middle and after. `middle` covers lines `start` to `end` of the
     current text.
 
-    `head` are the segments before these lines, `tail` the segments after them. Each hunk is in one part as a whole.
+    `head` are the segments before these lines, `tail` the segments after them. No hunk is divided between two
+    parts.
     """
 
     head: list[Segment]

@@ -19,7 +19,7 @@ def mark_stale_if_open(hunk: LedgerHunk) -> LedgerHunk:
 def close_overlapped_hunks(
     hunks: Iterable[LedgerHunk], merging_session_id: str | None = None
 ) -> list[LedgerHunk]:
-    """Close hunks that another hunk absorbs, because one change overlaps them all.
+    """Close hunks that are absorbed by another hunk, because one change overlaps all of them.
 
     They become `stale`. Open hunks of the session `merging_session_id` become `gone` instead: the absorbing hunk
     belongs to the same session, so undoing that hunk undoes them too.

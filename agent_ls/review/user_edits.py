@@ -55,7 +55,7 @@ def _apply_splice(ledger: FileLedger, splice: LineSplice) -> FileLedger:
 
 
 def _slack(current: Lines, splice: LineSplice) -> int:
-    """Return how many lines further up the splice could begin and still produce the same text."""
+    """Return by how many lines the splice could be moved up and still produce the same text."""
     if splice.start < splice.end and splice.lines:
         return 0
     block = splice.lines or current[splice.start : splice.end]
@@ -142,7 +142,7 @@ def _move_to_borders(runs: Sequence[LineHunk], pieces: Sequence[Segment]) -> lis
     borders = [0]
     for piece in pieces:
         borders.append(borders[-1] + len(piece.current))
-    # An insertion must stay at least one line away from the changes before and after it.
+    # There must be at least one line between an insertion and the changes before and after it.
     lowest = [0, *(run.base_end + 1 for run in runs[:-1])]
     highest = [*(run.base_start - 1 for run in runs[1:]), len(lines)]
     slid = []

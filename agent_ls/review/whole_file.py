@@ -74,7 +74,9 @@ def recreate_file(ledger: FileLedger) -> FileLedger:
 
 
 def _find_redone(ledger: FileLedger, lines: Lines | None) -> LedgerHunk | None:
-    """Return the gone hunk that the user has redone: a creation with the same text, or the same deletion."""
+    """Return the gone hunk that a redo by the user restored: a creation with the same text, or the same
+    deletion.
+    """
     if ledger.base is None and ledger.current is None:
         made = [hunk for hunk in ledger.closed if hunk.what == "create" and hunk.agent_lines == lines]
     elif lines is None and not ledger.open_hunks:

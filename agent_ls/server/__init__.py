@@ -1,1 +1,1 @@
-"""The language server. No other package knows LSP, JSON-RPC or pygls."""
+"""The language server. No other package depends on LSP, JSON-RPC or pygls."""

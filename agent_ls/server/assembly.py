@@ -89,7 +89,7 @@ def assemble(
         manager,
         SettingsClient(protocol.client, protocol.send_request_async, tell),
         first=settings,
-        told=problems,
+        displayed=problems,
         folders=partial(_folders, server),
         start=start,
     )
@@ -154,7 +154,7 @@ def assemble(
     answers = RecentAnswers(start)
 
     def create_channel() -> LocalChannel:
-        # Imported late, so that the start is faster: no editor waits for the channel.
+        # Imported late for a faster start, because no editor waits for the channel.
         from agent_ls.server.channel.listener import LocalChannel
 
         return LocalChannel(context, ROUTES, answers, lambda message: protocol.clean(message))

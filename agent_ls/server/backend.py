@@ -77,7 +77,7 @@ class AgentBackend:
             _real()
 
     async def call(self, method: str, params: Any) -> Any:
-        """Answer one message, once the backend is loaded.
+        """Answer one message after the backend has been loaded.
 
         Raises:
             StartError: the session manager could not be created; the log has the reason.
@@ -89,8 +89,8 @@ class AgentBackend:
 
 
 async def _load_other_features() -> None:
-    """Import the handler modules that no message has needed yet. One at a time, so that messages are handled
-    in between.
+    """Import the handler modules that no message has needed yet. Import one module at a time, so that messages
+    are handled in between.
     """
     from agent_ls.server.features.routes import METHODS, ROUTES
 

@@ -146,7 +146,7 @@ class AgentServer(LanguageServer):
             log.exception("the agent could not be started")
 
     async def _watch_parent(self) -> None:
-        """End when the editor's process has ended. If the editor crashed, another process may still hold its
+        """Stop when the editor's process has ended. If the editor crashed, another process may still hold its
         pipe open.
         """
         await self.initialized.wait()
@@ -182,8 +182,8 @@ class _Reading:
     """Pass messages from the reading thread to the event loop.
 
     Callbacks run in the server's contextvars context, not in the empty one of the thread. If the package
-    sniffio is installed, anyio reads the running loop from the context, so that a callback in an empty
-    context could not start tasks.
+    sniffio is installed, anyio reads the running loop from the context, so a callback in an empty context could
+    not start tasks.
     """
 
     def __init__(self, server: AgentServer, loop: asyncio.AbstractEventLoop) -> None:

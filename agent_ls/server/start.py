@@ -26,8 +26,8 @@ FIRST_MESSAGE_S = 10.0
 def main(token_file: str = "") -> int:
     """Serve the editor over stdin and stdout. Returns the exit code of the process.
 
-    With `token_file`, stdin and stdout are a TCP connection that any program of this machine may have opened, so the
-    first message must have the token (transport/tcp.py).
+    With `token_file`, stdin and stdout are a TCP connection that any program on this machine may have opened,
+    so the first message must contain the token (transport/tcp.py).
     """
     reader, writer = claim_stdio()
     parser = FrameParser()

@@ -13,7 +13,8 @@ _NAME = re.compile(r"[0-9a-f]{64}")
 
 
 def write_blob(folder: Path, data: bytes) -> str:
-    """Store bytes as a blob and return its name. A kill of the process leaves a complete blob or none.
+    """Store bytes as a blob and return its name. If the process is killed, either the complete blob or none
+    exists.
 
     Raises:
         OSError: the blob cannot be written.

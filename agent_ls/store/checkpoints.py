@@ -1,6 +1,6 @@
 """The state of a session before each message of the user, and the files written since then, read from a log.
 
-File contents are not read here. Functions that read a log block.
+File contents are not read here. Functions that read a log are blocking.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _MARKS = (b'"kind":"user_input"', b'"kind":"reverted"', b'"kind":"file_change"')
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A conversation at one moment. `turn_ids` are the ids of the turns so far; `text` is the user message
-    that follows.
+    """A conversation's state at one moment. `turn_ids` are the ids of the turns so far; `text` is the user
+    message that follows.
 
     The session only appends to its lists, so each is stored as a reference and its length at that moment.
     """

@@ -1,7 +1,7 @@
 """Pure: copy a session's log up to the end of a turn, as the log of a new session.
 
-Records that concern only the original session are left out: hunks, queue, undelivered steers, title and end.
-Events get new numbers without gaps.
+Records that concern only the original session are left out: hunks, queue, undelivered steering messages, title
+and end. Events get new numbers without gaps.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ class RecordedWrite:
 
 
 def written_from_json(raw: Mapping[str, Any]) -> RecordedWrite:
-    """Restore a Written from the JSON of a log record.
+    """Restore a RecordedWrite from the JSON of a log record.
 
     Raises:
         KeyError, TypeError, ValueError: the JSON is incomplete.

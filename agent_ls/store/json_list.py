@@ -40,7 +40,7 @@ class JsonList:
             return []
 
     def _read_entries(self) -> list[Any] | None:
-        """Return the entries, none for a missing file; None if the content of the file has another format.
+        """Return the entries, an empty list for a missing file; None if the file has another format.
 
         Raises:
             OSError: the file cannot be read.

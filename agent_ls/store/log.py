@@ -329,7 +329,7 @@ def json_line(value: Mapping[str, Any]) -> bytes:
     try:
         return text.encode("utf-8") + b"\n"
     except UnicodeEncodeError:
-        # A lone surrogate represents an undecodable byte of a file. UTF-8 cannot encode it: write an escape.
+        # A lone surrogate represents an undecodable byte of a file. UTF-8 cannot encode it, so write an escape.
         return json.dumps(value, separators=(",", ":"), default=_to_json_value).encode("ascii") + b"\n"
 
 

@@ -1,7 +1,7 @@
-"""Read parts of a log between event numbers. The cost of a page does not grow with the session. Blocks.
+"""Read parts of a log, selected by event numbers. The cost of a page does not grow with the session. Blocks.
 
-Event numbers increase with the offset in the file, so that the offset of an event is found by bisection. From
-that offset, lines are read forwards or backwards. An incomplete last line is ignored.
+Event numbers increase with the offset in the file, so the offset of an event is found by bisection. From that
+offset, lines are read forwards or backwards. An incomplete last line is ignored.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class ItemPage:
 
 
 class LogPart:
-    """A log up to its last complete line when it was opened. `bytes_read` counts the bytes read from disk."""
+    """The complete lines that a log contained when it was opened. `bytes_read` counts the bytes read from disk."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -219,7 +219,7 @@ def page_of(log: LogPart, before: int | None, limit: int, *, is_final: bool = Fa
     """Return the newest `limit` items that began before event number `before`; None means the end of the log.
 
     An item can end after `before`, for example a tool call. With `is_final`, such an item is returned as it
-    was at `before`. Otherwise, it is completed by reading on.
+    was at `before`. Otherwise, later lines complete it.
     """
     place = log.size if before is None else log.find_offset(before)
     lines, more = _read_wanted(log, place, limit)

@@ -27,7 +27,7 @@ class StoredEvent:
 
 @dataclass(frozen=True, slots=True)
 class StoredSession:
-    """The content of a log. `state` is the state computed from its records.
+    """The content of a log. `state` is computed from the records of the log.
 
     `problems` describes what was skipped, `damaged` counts the skipped lines. `latest` has the newest event
     of each kind in LATEST_KINDS, encoded.

@@ -55,9 +55,9 @@ def recover(
 ) -> RestoredSession:
     """Return the state from which the live session continues. `now` (ISO 8601) is the time of the added turns.
 
-    `found` are events about file changes of the interrupted turn that the log lacks. The caller has found
-    these changes by comparing the files with the log. The events precede the end events of the calls that
-    made the changes. `proposed` maps each undecided proposed hunk to its call.
+    `found` contains events that the log lacks: file changes of the interrupted turn. The caller has found these
+    changes by comparing the files with the log. The events precede the end events of the calls that made the
+    changes. `proposed` maps each undecided proposed hunk to its call.
     """
     state = stored.state
     asked = _find_open_approvals(state)
@@ -223,7 +223,7 @@ def _settled_calls(
 ) -> Iterator[tuple[SuspendedCall, tuple[RecordedEvent, ...]]]:
     """Yield each call of the last answer in its state after the resume, with the events that the log lacks.
 
-    `asked`, `questions` and `reviewed` (call ids) have the calls that still wait for the user. Calls that
+    `asked`, `questions` and `reviewed` (call ids) contain the calls that still wait for the user. Calls that
     were running end as interrupted. If no call waits for the user, calls that had not begun end as well.
     """
     for index, call in enumerate(round_.answer.tool_calls):

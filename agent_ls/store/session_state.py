@@ -71,10 +71,10 @@ NO_ANSWER = AssistantTurn(Message(Role.ASSISTANT, ()), Usage(), "", "", "", Fini
 class Round:
     """The tool calls of the model's last answer, and their states. `answer` is NO_ANSWER while it streams.
 
-    `starts` has the start events by index, `ends` the end events by call. `results` has the results for the
-    model that differ from the output in the end event, by call. `allowed` has the requests that the user
-    approved, by call. `commands` has the command that the user wrote in place of the requested command, by
-    call.
+    `starts` maps a call's index to its start event, `ends` a call's id to its end event. `results` maps a call
+    to its result for the model, if that differs from the output in the end event. `allowed` maps a call to the
+    requests that the user approved. `commands` maps a call to the command that the user wrote in place of the
+    requested command.
     """
 
     answer: AssistantTurn = NO_ANSWER
@@ -92,15 +92,15 @@ class SessionState:
 
     `ends` are the end events of that turn's calls, without outputs. `session_grants` and `turn_grants` are
     ids of rules that the user stored for the session and for that turn. `shown` maps each file that the model
-    has seen to its digest. If such a file changed afterwards and the model was informed, `known` has the new
-    digest. `prompt` is the newest system prompt, `prefix` its sources (without the text). `compaction` is a
-    compaction that has begun and not ended. `intents` are planned writes of calls that have not ended;
-    `filed` has the call and path of each file change reported for these calls. `hunk_positions` are hunk
-    positions by path. `notices` are notices that the model has not received. `reviews` are proposals of calls
-    that have not ended, by call; `proposed` has the undecided hunks of these proposals. `left_running` are
-    background commands that ended because agent-ls ended, by terminal. `early` has the calls of an answer
-    that still streams. `checkpoints` are stored by the id of the following turn, or of the revert; `turn_ids`
-    are the turn ids of the user messages in `turns`.
+    has seen to its digest. If such a file changed afterwards and the model was informed, `known` contains the
+    new digest. `prompt` is the newest system prompt, `prefix` its sources (without the text). `compaction` is a
+    compaction that has begun and not ended. `intents` are planned writes of calls that have not ended; `filed`
+    contains the call and path of each file change reported for these calls. `hunk_positions` are hunk positions
+    by path. `notices` are notices that the model has not received. `reviews` are proposals of calls that have
+    not ended, by call; `proposed` contains the undecided hunks of these proposals. `left_running` are
+    background commands that ended because agent-ls ended, by terminal. `early` contains the calls of an answer
+    that still streams. `checkpoints` maps the id of the following turn, or of the revert, to a checkpoint;
+    `turn_ids` are the turn ids of the user messages in `turns`.
     """
 
     turns: list[Turn] = field(default_factory=list)

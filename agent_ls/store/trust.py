@@ -21,7 +21,8 @@ Trust: TypeAlias = Literal["trusted", "restricted"]
 
 @dataclass(frozen=True, slots=True)
 class TrustRecord:
-    """A trust decision. `owner` is the id of the folder's owner at that time, "" where files have no owner.
+    """A trust decision. `owner` is the id of the folder's owner at the time of the decision, "" where files
+    have no owner.
 
     `decided` is ISO 8601.
     """

@@ -91,7 +91,7 @@ def relink(layout: Layout, old: str, new: str) -> list[str]:
 
     Raises:
         StoreError: no sessions of the old folder are stored, or one of them is open.
-        OSError: a file cannot be moved. Calling again moves the remaining sessions.
+        OSError: a file cannot be moved. If it fails, call it again to move the others.
     """
     moved = layout.sessions(old)
     if not moved:
@@ -114,7 +114,7 @@ def relink(layout: Layout, old: str, new: str) -> list[str]:
 
 
 def lost_workspaces(layout: Layout) -> list[str]:
-    """Return the paths of workspaces with stored sessions whose folder was moved or deleted."""
+    """Return the paths of workspaces that have stored sessions but whose folder was moved or deleted."""
     notes = layout.root.glob("workspaces/*/workspace.json")
     return sorted(path for note in notes for path in _path_of(note) if not Path(path).is_dir())
 

@@ -80,7 +80,7 @@ def mark_unbrought(place: Path, *, is_unbrought: bool) -> None:
 
 
 def remove_worktree(place: Path) -> None:
-    """Delete a session's worktree, even an unfinished one, and the repository's records about it.
+    """Delete a session's worktree, even a partly created one, and git's records of it in the repository.
 
     Files that cannot be deleted are left. Does not raise.
     """

@@ -80,7 +80,8 @@ async def _plan_patch(text: str, context: ToolContext, locate: Callable[[str], s
         return plan(patch, files, locate, refuse_ambiguous=context.refuse_ambiguous)
     except PatchError as error:
         if unseen:
-            # The error message of the patch would quote the file, but the user has not yet allowed to read the file.
+            # The error message of the patch would quote the file, but the user has not yet given permission to
+            # read it.
             raise ToolError(
                 f"The patch does not apply to {', '.join(unseen)}, which is outside the workspace. Read the "
                 "file first.",

@@ -41,8 +41,8 @@ class Arguments(BaseModel):
     """Base of all tool arguments: frozen, unknown names are refused. Its JSON Schema is sent to the model.
 
     null for an optional argument means that it is absent: models trained on strict schemas send null.
-    `derived_key` is the key under which schemas.json has the schema of a class that is made at run time; ""
-    for other classes.
+    `derived_key` is the key in schemas.json for the schema of a class that is created at run time; "" for other
+    classes.
     """
 
     # Validators are built when a tool is first called, because a session calls only a few of the tools.
@@ -200,7 +200,7 @@ class AgentTask:
 class AgentState:
     """The current state of a subagent. `output` is the subagent's last text or its error.
 
-    `reason` has the values of SubagentChanged.reason.
+    `reason` has the same values as SubagentChanged.reason.
     """
 
     id: str
@@ -267,7 +267,9 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class QuestionReply:
-    """The user's answers to a question. `declined`: the user did not answer. `by` is "headless" without a user."""
+    """The user's answers to a question. `declined`: the user did not answer. `by` is "headless" if there is no
+    user.
+    """
 
     answers: tuple[str, ...]
     declined: bool = False
@@ -302,8 +304,8 @@ class ToolContext:
 
     `refuse_ambiguous`: refuse a change that matches loosely at several positions, instead of using the first
     position. `read_first` says which changes require that the model has read the file. Overwriting a whole file always
-    requires it. `edit` adds edits by edit_file. `all` adds patches, although patches quote lines of the file.
-    `terminal` is notified of the terminal in which a command of this call runs.
+    requires it. `edit` requires it for edit_file too. `all` requires it for patches too, although patches quote
+    lines of the file. `terminal` is notified of the terminal in which a command of this call runs.
     """
 
     environment: ExecutionEnvironment

@@ -68,8 +68,8 @@ def effect_of_writes(writes: Sequence[FileWrite], environment: ExecutionEnvironm
 async def commit_files(writes: Sequence[FileWrite], context: ToolContext) -> tuple[FileState, ...]:
     """Commit all writes in one call, and record that the model has seen the new content of each file.
 
-    If the environment merged the content with the user's typing, the content of the model is recorded nevertheless.
-    So the next edit detects that the file has changed.
+    If the environment merged the content with the user's typing, the content that the model wrote is recorded
+    nevertheless. So the next edit detects that the file has changed.
     """
     missing = {write.path: await _missing_folders(write, context.environment) for write in writes}
     states = await context.environment.commit(writes, context.attribution)

@@ -71,9 +71,10 @@ def _maybe_patch(called: str) -> str | None:
 
 
 def _maybe_body(lines: Sequence[str], word: str, *, tabs: bool) -> str | None:
-    """Return the lines of a heredoc up to the end word `word`; None if commands follow the end word.
+    """Return the lines of a heredoc up to the delimiter `word`; None if commands follow the delimiter.
 
-    Without the end word, return all lines, as a shell does. `tabs`: remove leading tabs from each line (`<<-`).
+    Without the delimiter, return all lines, as a shell does. `tabs`: remove leading tabs from each line
+    (`<<-`).
     """
     body = [line.lstrip("\t") for line in lines] if tabs else list(lines)
     end = next((at for at, line in enumerate(body) if line.rstrip("\r") == word), len(body))

@@ -77,7 +77,9 @@ async def prepare(arguments: ProcessesArguments, context: ToolContext) -> Prepar
 def _effect(
     arguments: ProcessesArguments, environment: ExecutionEnvironment
 ) -> CommandEffect | ProcessEffect:
-    """Return the effect. The policy checks text for a process as a command, because the process may be a shell."""
+    """Return the effect. The policy checks text sent to a process as a command, because the process may be a
+    shell.
+    """
     if arguments.text:
         folder = environment.working_directory()
         return CommandEffect(arguments.text, folder, input_of=arguments.process_id)
@@ -123,7 +125,7 @@ async def _kill(process_id: str, environment: ExecutionEnvironment) -> ToolOutpu
 
 
 async def send_input(process_id: str, text: str, environment: ExecutionEnvironment, *, end: bool) -> None:
-    """Send text to a process. `end`: end the process instead.
+    """Send text to a process. `end`: kill the process instead.
 
     Raises:
         ToolError: unknown process. EnvError: the process accepts no input.
@@ -138,7 +140,7 @@ async def send_input(process_id: str, text: str, environment: ExecutionEnvironme
 async def wait_for_output(
     process_id: str, wait_ms: int, environment: ExecutionEnvironment, offset: int = 0, most_chars: int = 0
 ) -> ToolOutput:
-    """Wait until a process ends, or `wait_ms` milliseconds. Return its output from `offset` on.
+    """Wait until a process ends, but at most `wait_ms` milliseconds. Return its output from `offset` on.
 
     Only the last `most_chars` characters are returned; 0 sets no limit. `process_id` of the result is set if the
     process still runs.

@@ -89,7 +89,7 @@ class BackgroundShellArguments(ShellArguments):
 
 @dataclass(frozen=True, slots=True)
 class _Timeout:
-    """The time limit of one call. `note` is a sentence that says that the requested limit was reduced, or ""."""
+    """The time limit of one shell command. `note` says that the requested limit was reduced; "" if it was not."""
 
     timeout_ms: int
     note: str = ""
@@ -144,7 +144,7 @@ async def start_and_watch(
 ) -> ToolOutput:
     """Start a command in the background. Return its output when the command ends, or after `wait_ms` milliseconds.
 
-    An interrupt during this time ends the command.
+    If the wait is cancelled, the command is killed.
     """
     process = await context.environment.start_process(command, options)
     try:
@@ -180,7 +180,7 @@ def _render_output(result: ExecResult, timeout: _Timeout) -> ToolOutput:
 
 
 def _remarks(result: ExecResult, timeout: _Timeout) -> list[str]:
-    """Return lines to append to the output. Truncation of the output does not remove the last lines."""
+    """Return lines to append to the output. They go last, because truncation keeps the end of the output."""
     note = f"[{result.note}]" if result.note else ""
     if result.timed_out:
         screen = FULL_SCREEN if is_on_alternate_screen(result.output) else ""
@@ -215,7 +215,8 @@ def summarize(arguments: ShellArguments) -> str:
 def shell_tool(*, default_timeout_ms: int, background: bool) -> Tool[Any]:
     """Create the shell tool. `background` False is for profiles without a tool to follow background processes.
 
-    `default_timeout_ms` is only used in the description. The limits of ToolContext.shell_limits apply to calls.
+    `default_timeout_ms` is only inserted into the tool description. Calls use the limits in
+    ToolContext.shell_limits.
     """
     return Tool(
         name="shell",

@@ -99,7 +99,7 @@ async def prepare_timed_wait(arguments: TimedArguments, context: ToolContext) ->
 
 
 async def wait_for_agent(agent_id: str, seconds: float | None, context: ToolContext) -> ToolOutput:
-    """Wait until an agent has ended, at most `seconds` (None: without limit). Return the agent's state."""
+    """Wait until a subagent has ended, for at most `seconds` (None: no limit). Return the agent's state."""
     with anyio.move_on_after(seconds):
         return _render_state(await context.subagents.wait(agent_id))
     return ToolOutput(f"Agent {agent_id} is still running.", summary=f"{agent_id} running")

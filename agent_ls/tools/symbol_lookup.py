@@ -55,7 +55,7 @@ async def query_editor(query: Awaitable[T], instead: str) -> T:
     """Await the editor's response to a query.
 
     Raises:
-        ToolError: the editor has no result. The message ends with `instead`, the advice what to do.
+        ToolError: the editor has no result. The message ends with `instead`, a hint for the model.
     """
     try:
         return await query

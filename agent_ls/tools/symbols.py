@@ -1,4 +1,4 @@
-"""symbols: outline a file, or find names in the workspace, by the editor's language server."""
+"""symbols: outline a file, or find names in the workspace, with the editor's language servers."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class WebFetchArguments(Arguments):
     @model_validator(mode="before")
     @classmethod
     def _address_in_prompt(cls, values: Any) -> Any:
-        """Accept an address that the model wrote into the prompt."""
+        """Take the URL from `prompt` if the model left `url` empty."""
         if not isinstance(values, dict) or values.get("url") or not isinstance(values.get("prompt"), str):
             return values
         found = _ADDRESS.search(values["prompt"])

@@ -34,7 +34,7 @@ async def test_settings_that_arrive_while_earlier_settings_are_checked_take_prec
             manager,
             SettingsClient(ClientAbilities(), ask, lambda problems: None),
             first={},
-            told=(),
+            displayed=(),
             folders=lambda: [str(rig.folder)],
             start=lambda work: None,
         )
@@ -80,7 +80,7 @@ async def test_session_creation_before_initialized_waits_for_the_settings_of_the
             rig.manager,
             SettingsClient(ClientAbilities(configuration=True), ask, lambda problems: None),
             first={},
-            told=(),
+            displayed=(),
             folders=lambda: [str(rig.folder)],
             start=start,
         )

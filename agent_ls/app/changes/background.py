@@ -1,8 +1,8 @@
-"""Find changes that background processes make while they run: before each model call, and when a process ends.
+"""Find changes made by running background processes: check before each model call and when a process ends.
 
 A change found between two checks is attributed to the running process that was started last, unless its
-author is known (app/changes/commands.py). A change by an unrelated program in that time looks the same, so
-messages to the user do not name a process as the cause. While a foreground command runs, changes are
+author is known (app/changes/commands.py). A change by an unrelated program between the checks looks the same,
+so messages to the user do not name a process as the cause. While a foreground command runs, changes are
 attributed to that command.
 """
 
@@ -49,9 +49,9 @@ class BackgroundChanges:
                 await self._record_unless_paused()
 
     async def pause(self) -> ChangeBaseline:
-        """Record the changes so far and return the current state.
+        """Record the changes since the last check, and return the current state.
 
-        Until `resume`, changes belong to a foreground command.
+        Until `resume` is called, changes are attributed to a foreground command.
         """
         async with self._lock:
             await self._record_unless_paused()

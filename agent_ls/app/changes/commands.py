@@ -79,7 +79,9 @@ def command_files(
 
 @dataclass(frozen=True, slots=True)
 class ChangeBaseline:
-    """State of files and ledgers at a check. `save` is the number of the editor's last save at that time."""
+    """State of files and ledgers at the time of a check. `save` is the number of the editor's last save at that
+    time.
+    """
 
     snapshot: FileSnapshot
     ledgers: Mapping[str, object]
@@ -145,7 +147,7 @@ class CommandChangeRecorder:
         self._commands = commands
 
     async def take_baseline(self) -> ChangeBaseline:
-        # Read the number before the check: the check may miss a save that happens while it runs.
+        # Read the save number before the check, because the check may miss a save that happens while it runs.
         save = self._review.saved.number
         return self._make_baseline(await self._commands.changes.take_snapshot(), save)
 
@@ -194,8 +196,8 @@ class CommandChangeRecorder:
         )
 
     def _reduce_to_own_part(self, state: FileState, before: ChangeBaseline) -> FileState | None:
-        """Return the part of a change that the command made: without what the editor saved, and without what the ledger
-        already contains. None if nothing remains, or if a version is binary.
+        """Return the command's own part of a change, without text that the editor saved or the ledger contains
+        already. None if nothing remains, or if a version is binary.
         """
         if not (is_text(state.before) and is_text(state.after)):
             return None

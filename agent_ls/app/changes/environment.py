@@ -134,7 +134,7 @@ class ReviewedEnvironment(ForwardingEnvironment):
     ) -> Sequence[FileState]:
         """Commit the proposed hunks that the user kept. The caller (the review) records the hunks.
 
-        `through`: the environment that writes; None: the wrapped environment.
+        `through` is the environment that writes the files; None: the wrapped environment.
         """
         meant = [self._resolve_write(write) for write in writes]
         await self._journal.announce(meant, attribution)

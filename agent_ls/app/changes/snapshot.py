@@ -43,7 +43,7 @@ ListFiles: TypeAlias = Callable[[int], Awaitable[Sequence[str]]]
 
 @dataclass(frozen=True, slots=True)
 class FileSnapshot:
-    """State of the files at a check.
+    """State of the files at the time of a check.
 
     `stamps` None: there were too many files, or listing took too long. `scope`: the folders that were searched.
     """
@@ -68,9 +68,9 @@ class FoundChanges:
 class ChangeFinder:
     """Finds changes of files.
 
-    `files` lists the names of files below `folder`, without ignored files. Its argument is the maximum
-    number. `scope` returns the searched folders. If they change between two checks, no changes are reported,
-    because the files of a folder that was just opened are not new.
+    `files` lists the names of files below `folder`, without ignored files. Its argument is the maximum number
+    of names to list. `scope` returns the searched folders. If they change between two checks, no changes are
+    reported, because the files of a folder that was just opened are not new.
     """
 
     folder: str
@@ -144,7 +144,9 @@ class ChangeFinder:
                 keep(path, stamps)
 
     def _keep_as_listed(self, path: str, stamps: dict[str, Stamp]) -> None:
-        """Store a file's text, but not if the file has changed since listing; the next check then finds the change."""
+        """Store a file's text, unless the file has changed since it was listed; the next check then finds the
+        change.
+        """
         data = _content(path)
         if data is None or _stamp(path) != stamps[path]:
             self._forget(path)

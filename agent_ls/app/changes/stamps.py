@@ -49,7 +49,7 @@ def stamp_of_read(read: DiskRead) -> Stamp | None:
     """Return the stamp that a file had directly before it was read from disk.
 
     The file must not be open in an editor.
-    None: the file changed so recently (STEP_NS) that another change might not alter its times.
+    Returns None if the file changed so recently (STEP_NS) that another change might not alter its times.
     """
     changed_ns = max(read.facts.st_mtime_ns, read.facts.st_ctime_ns)
     return (_disk_stamp(read.facts), None) if changed_ns + STEP_NS < read.began_ns else None

@@ -2,8 +2,8 @@
 
 Files are checked before each model call, and between turns when the editor reports a change. At most the MAX_FILES
 most recently used files are checked, and only those with a new stamp are read. The review
-ledger is updated to the current text. The model gets one notice for each file whose content differs from what the
-model knows, and no second notice until the model has read the file.
+ledger is updated to the current text. The model gets one notice for each file whose content differs from the
+last version that it was informed of, and no second notice until it has read the file.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ class FileSource:
 class TouchedFiles:
     """The watched files of one session.
 
-    `known` maps paths to digests of the contents that the model of a resumed session knows. `record` stores
-    new digests. `tell` posts a notice to the model.
+    `known` maps paths to digests of the contents that the model read or was informed of before a resume.
+    `record` stores new digests. `tell` posts a notice to the model.
     """
 
     def __init__(
@@ -124,7 +124,9 @@ class TouchedFiles:
             self._touched[path].stamp = stamp
 
     def mark_known(self, path: str) -> None:
-        """Record that the model knows of the file's new content, so that it gets no notice about this change."""
+        """Record that the model was informed of the file's new content, so that it gets no notice about this
+        change.
+        """
         self._touch(path, None)
 
     async def check_files(self) -> None:

@@ -1,1 +1,1 @@
-"""Input of the model in addition to the conversation: prompts, project documents, editor state, mentions."""
+"""Model input other than the conversation: prompts, project documents, editor state, mentions."""

@@ -22,7 +22,7 @@ class EditorStatus(Protocol):
     ) -> Callable[[], Awaitable[EditNews]]:
         """Prepare for an edit of these files.
 
-        Await the returned function after the edit to get the diagnostics that the edit added.
+        After the edit, await the returned function to get the diagnostics that the edit caused.
         """
         ...
 

@@ -23,7 +23,8 @@ def find_best_matches(query: str, paths: Iterable[str], limit: int, first: Seque
     """Return at most `limit` matching paths, best first.
 
     Among equal matches, paths in `first` precede others, then shorter ones precede longer ones. A path that ends with
-    `/` is a folder. Paths with scattered letters are ranked only if too few paths contain the letters in sequence.
+    `/` is a folder. Paths in which the letters are scattered are ranked only if too few paths contain the
+    letters in sequence.
     """
     letters = "".join(query.split()).lower()
     preferred = frozenset(first)
@@ -46,7 +47,7 @@ def _rank(letters: str, first: frozenset[str], path: str) -> Rank:
 
 
 def _distance(letters: str, path: str) -> int:
-    """Return the distance of a match; 0 is the best."""
+    """Return how well a path matches: 0 is best, larger is worse."""
     if not letters:
         return 0
     low = path.lower()

@@ -60,7 +60,8 @@ class Mentions:
         self._folders: dict[str, _Folder] = {}
 
     async def find(self, folder: str, query: str, limit: int, first: Sequence[str] = ()) -> Sequence[str]:
-        """Return paths relative to `folder` that match `query`, best first; equal matches in `first` precede others.
+        """Return paths relative to `folder` that match `query`, best first; of equal matches, those in `first`
+        come first.
 
         Ignored files are left out, except those in `first`. Files that `.agent-ls-ignore` names are always left
         out. A path that ends with `/` is a folder.
@@ -96,8 +97,8 @@ def _find_best_allowed(
     """Return at most `limit` of the best matches, without the paths that the ignore file names."""
     if not is_ignored.is_there():
         return find_best_matches(query, paths, limit, first)
-    # Only the best matches are checked against the ignore file: checking all of them at each typed
-    # letter would take too long.
+    # Check only the best matches against the ignore file: checking every match at each typed letter would take
+    # too long.
     found = find_best_matches(query, paths, MORE * limit, first)
     allowed = (path for path in found if not is_ignored(posixpath.join(folder, path.rstrip("/"))))
     return list(islice(allowed, limit))

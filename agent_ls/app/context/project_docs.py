@@ -67,7 +67,7 @@ class ProjectDocumentCache:
             return kept.documents
         noting = _Noting(environment)
         documents = await find_project_documents(noting, family)
-        # `now` has the stamps from before the read. It is stored only if it covers all paths that were read.
+        # `now` contains the stamps from before the read. It is stored only if it covers all paths that were read.
         is_known = kept is not None and kept.places == noting.places
         check = kept.check if kept else self._reads.add(partial(self._prepare_check, key, self._documents))
         self._cache[key] = _CachedDocuments(documents, noting.places, now if is_known else None, check)

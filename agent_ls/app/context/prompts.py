@@ -1,6 +1,6 @@
 """Implements the interface PromptSource: builds the system prompt in layers.
 
-Facts about the environment, such as date and git state, are gathered once, at the session's start.
+Properties of the environment, such as date and git state, are gathered once, at the session's start.
 """
 
 from __future__ import annotations
@@ -93,7 +93,9 @@ class SessionPrompts:
         """Bytes of the project documents at the last input."""
 
     async def gather_early(self) -> None:
-        """Gather the facts of a trusted workspace early, so that the first message need not wait for them."""
+        """Gather the environment facts of a trusted workspace early, so that the first message need not wait
+        for them.
+        """
         async with self._gathering:
             if self._facts is None and self._early is None:
                 facts = await self._gather(trusted=True)
@@ -168,7 +170,9 @@ def facts_to_json(facts: EnvironmentFacts) -> dict[str, Any]:
 
 
 def facts_from_json(raw: object) -> EnvironmentFacts | None:
-    """Parse stored facts; None if a fact is missing, so that the caller gathers all facts again."""
+    """Parse stored environment facts; return None if one is missing, so that the caller gathers all of them
+    again.
+    """
     if not isinstance(raw, Mapping):
         return None
     try:

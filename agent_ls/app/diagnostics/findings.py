@@ -12,7 +12,7 @@ Grade: TypeAlias = Literal["good", "note", "bad"]
 class DoctorFinding:
     """One result of `agent-ls doctor` about `subject`. `hint` says what to do.
 
-    Grade `bad`: a main function of agent-ls does not work; `note`: an optional function is missing.
+    Grade `bad`: a main feature of agent-ls does not work; `note`: an optional feature is missing.
     """
 
     subject: str

@@ -38,7 +38,7 @@ def log_path(folder: Path | None = None) -> Path:
 def start_log(level: LogLevel, known: Known, folder: Path | None = None) -> None:
     """Start logging to the file, and write warnings and errors to stderr too. Later calls only set the level.
 
-    `known` returns the keys that are removed from messages. A failure to write the file is reported once on
+    `known` returns the API keys that are removed from messages. A failure to write the file is reported once on
     stderr.
     """
     logger = logging.getLogger(LOGGER)

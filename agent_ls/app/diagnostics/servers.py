@@ -1,4 +1,6 @@
-"""Report the configuration of MCP servers for `agent-ls doctor`: the SDK, and errors in each file. Starts no server."""
+"""Check for `agent-ls doctor` whether the MCP SDK is installed, and whether server files have errors. Starts no
+server.
+"""
 
 from __future__ import annotations
 

@@ -45,7 +45,8 @@ class GitReader:
     folder: str
 
     async def changed_names(self, *command: str) -> Sequence[str]:
-        """Return the names of the files that `git diff` or `git show` lists; both names of a moved file.
+        """Return the names of the files that `git diff` or `git show` lists; for a moved file, the old and the
+        new name.
 
         `command` is `diff` or `show` with its arguments.
         """
@@ -87,5 +88,7 @@ class GitReader:
 
 
 def _names(found: str) -> Sequence[str]:
-    """Split the output of a command with `-z` into names, and remove the line break after a commit's header."""
+    """Split the output of a git command with `-z` into names, and remove the line break after a commit's
+    header.
+    """
     return tuple(name for part in found.split("\0") if (name := part.removeprefix("\n")))

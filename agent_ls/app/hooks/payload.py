@@ -1,6 +1,4 @@
-"""Pure: build the JSON that a hook gets on standard input, with the field names of other agents'
-hooks.
-"""
+"""Pure: build the JSON that a hook gets on standard input, with the field names that other coding agents use."""
 
 from __future__ import annotations
 

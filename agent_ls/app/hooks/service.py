@@ -60,8 +60,8 @@ class HookedSession:
 class HookActions:
     """Functions of the session that SessionHooks calls.
 
-    `run` runs a command without a terminal, and ends the child processes that the command leaves. `deny`
-    denies a pending approval; its arguments are the request id and a reason. `start` starts a background
+    `run` runs a command without a terminal, and ends child processes that are still running when it exits.
+    `deny` denies a pending approval; its arguments are the request id and a reason. `start` starts a background
     task. `emit` records an event. `notify` sends the model a notice.
     """
 
@@ -179,7 +179,7 @@ class SessionHooks:
             self._actions.start(run)
 
     async def _permission(self, request: Mapping[str, Any]) -> None:
-        """Run the hooks of an approval request while the user is asked.
+        """Run the hooks of an approval request while it waits for the user's answer.
 
         A hook can only deny the request. The first decision counts, whether by a hook or by the
         user.

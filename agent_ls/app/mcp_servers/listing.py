@@ -18,7 +18,7 @@ SWITCHES: tuple[Switch, ...] = ("on", "off", "restart")
 
 @dataclass(frozen=True, slots=True)
 class ListedServer:
-    """An MCP server as a list displays it. `target` is its command or URL.
+    """An MCP server, as displayed in a list. `target` is its command or URL.
 
     `era` is the generation of the MCP protocol that the server uses; "": the server has not replied yet.
     """
@@ -37,7 +37,9 @@ class ListedServer:
 
 
 def list_servers(servers: ServersOfSession | None) -> tuple[Sequence[ListedServer], Sequence[str]]:
-    """Return a session's servers, and the errors in their files. Before the first message, both are empty."""
+    """Return a session's servers, and the errors in their files. Before the session's first message, both are
+    empty.
+    """
     if servers is None or not servers.made:
         return (), ()
     found = []

@@ -191,7 +191,7 @@ def _limits(config: ServerConfig) -> str:
 
 
 def effect_of(config: ServerConfig) -> ServerEffect:
-    """Return the effect that an approval of a server displays."""
+    """Return the effect that the approval request for a server displays."""
     from agent_ls.mcp.config import StdioTarget, shown_variables
     from agent_ls.mcp.visible import visible
 

@@ -31,7 +31,7 @@ class PromptCommand:
 
 
 def prompt_commands(servers: ServersOfSession | None) -> Sequence[PromptCommand]:
-    """Return the prompts that are known of all running or starting servers of a session."""
+    """Return the known prompts of all running or starting servers of a session."""
     return [
         PromptCommand(
             f"{server.name}{SEPARATOR}{prompt.name}",

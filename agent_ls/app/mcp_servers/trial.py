@@ -134,7 +134,7 @@ def _is_missing() -> bool:
 
 
 def environ_without_keys(secrets: Sequence[str]) -> Mapping[str, str]:
-    """Return the variables of this process without those that contain a provider's key."""
+    """Return the environment variables of this process without those that contain a provider's key."""
     from agent_ls.environments.local.environ import without_secrets
 
     return without_secrets(os.environ, secrets)

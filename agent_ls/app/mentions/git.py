@@ -168,7 +168,7 @@ class GitMentions:
             return None
 
     async def _readable(self, names: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-        """Split names into those that may be read without asking, and the others."""
+        """Split names into files that may be read without asking the user, and the others."""
         return await anyio.to_thread.run_sync(_split, names, self._folder, self._bounds.check_readable)
 
 

@@ -1,7 +1,7 @@
 """Read the content of mentions for a message of one session, within the session's permissions.
 
-A mention that must not be read is refused with a sentence, and the message is not sent. The user is asked
-about a web page, and about a file that needs approval, as for a tool call of the model.
+If a mention must not be read, the user gets an error message, and their message is not sent. A web page, or a
+file that needs approval, is read after the user's approval, as in a tool call of the model.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class SessionMentions:
 
     `local` runs git without displaying it to the user. `files` reads files under the path policy `bounds`.
     `is_trusted` returns whether the user trusts the folder, and asks them if they have not decided yet.
-    `pages` returns the fetcher of web pages, None if fetching is switched off. `turn_id` returns the id of
-    the running turn, "" for none.
+    `pages` returns the web page fetcher, None if fetching is switched off. `turn_id` returns the id of the
+    running turn, "" for none.
     """
 
     folder: str

@@ -14,7 +14,8 @@ from agent_ls.app.settings.state_folder import state_folder, write_private
 class DefaultModel:
     """A remembered model.
 
-    `context_tokens` is the size that the server reported, or 0. If both names are "", the user has not chosen a model.
+    `context_tokens` is the context size that the server reported, or 0. If both names are "", the user has not
+    chosen a model.
     """
 
     provider: str = ""

@@ -91,7 +91,9 @@ async def find_servers(
 async def ask_server(
     name: str, credentials: Credentials, settings: Mapping[str, ConnectionSettings]
 ) -> Sequence[ListedModel]:
-    """Return the models, with context sizes, of a server that needs no key; empty if it does not reply in time."""
+    """Return the models, with context sizes, of a server that requires no key; empty if it does not reply in
+    time.
+    """
     found = ReachedProvider(name)
     with anyio.move_on_after(SIZE_S):
         found = await _reach(name, credentials, settings)

@@ -150,8 +150,8 @@ class ModelService:
                 reconnect(self.client, name, self._credentials, self._endpoints)
 
     def _take(self, providers: Mapping[str, ProviderSettings]) -> None:
-        # Changed in place, because the client holds this mapping and reads it for servers that need
-        # no key.
+        # Change the mapping in place, because the client holds a reference to it and reads it for servers that
+        # need no key.
         self._endpoints.clear()
         self._endpoints |= {name: entry.endpoint() for name, entry in providers.items()}
         self._provider_options = {name: entry.options for name, entry in providers.items()}
@@ -265,7 +265,7 @@ class ModelService:
         return ProviderChoice(provider, name, has_key, variable, problem)
 
     def has_model(self, provider: str, model: str) -> bool:
-        """Return whether this service knows a model of a provider."""
+        """Return whether the list of models contains this model of the provider."""
         return any((choice.provider, choice.id) == (provider, model) for choice in self.models())
 
     def models(self) -> tuple[ModelChoice, ...]:
@@ -340,7 +340,7 @@ class ModelService:
 def server_title(reached: ReachedProvider) -> str:
     """Return the display name of a reachable server.
 
-    The text has the name that the server reports, and the name of the provider at whose address it was found.
+    The display name contains the name that the server reports, and the provider that normally uses its address.
     A server that was found at a usual port and reports no name is called unidentified.
     """
     title = provider_title(reached.provider)

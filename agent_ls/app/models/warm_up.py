@@ -13,7 +13,7 @@ from agent_ls.loop.events import codec as event_codec
 
 
 async def warm_up(client: Client, provider: str, model: str) -> None:
-    """Preload the code for a first session with this model. Never raises; may be cancelled at any time."""
+    """Preload the code that a first session with this model needs. Never raises; may be cancelled at any time."""
     await client.prepare(provider)
     await to_thread.run_sync(_tools, provider, model, abandon_on_cancel=True)
     # Each codec is built in a separate thread call: one long call would slow down a turn that

@@ -44,7 +44,7 @@ MAX_LOOKS = 5  # how often a call is judged again because files or links changed
 
 @dataclass(frozen=True, slots=True)
 class ConfinementFacts:
-    """Facts about the limits that the kernel enforces on commands.
+    """Functions that report which limits the kernel can enforce on commands.
 
     `has_sandbox` returns False if a sandbox is configured but not active. `can_confine` returns
     whether this machine can confine a read-only command. `unconfined` returns the setting for
@@ -187,7 +187,7 @@ class PolicyApprover:
         return self.approvals.pending()
 
     def answer(self, request_id: str, answer: ApprovalAnswer) -> ApprovalResolved:
-        """Answer a pending approval. A rule that comes with the answer "allow" applies from now on.
+        """Answer a pending approval. If the answer is "allow" and names a rule, the rule applies from now on.
 
         Raises:
             UnknownApprovalError: unknown request, or the rule was not offered, or not for this
@@ -208,7 +208,7 @@ class PolicyApprover:
         return resolved
 
     def _settle_alike(self, resolved: ApprovalResolved) -> None:
-        """Allow all other pending file writes that offer the rule that the user has just accepted."""
+        """Allow all other pending file writes for which the rule that the user just accepted was offered too."""
         for request in self.approvals.pending():
             is_edit = request.effect.get("type") == WriteEffect.__name__
             if is_edit and any(rule.id == resolved.rule_id for rule in request.rules):
@@ -251,7 +251,7 @@ class PolicyApprover:
                     for rule in rules
                 )
                 asks = (question.effect.digest, reason, offers)
-                # Compare the whole question: a changed target or another reason is asked about again.
+                # Compare the whole question: if its target or its reason has changed, the user is asked again.
                 if any(asks == (it.digest, it.reason, it.rules) for it in question.allowed):
                     return Allowed()
                 return await self.approvals.ask(question, PolicyVerdict("ask", reason, offers))

@@ -1,5 +1,4 @@
-"""Facts about paths for the path policy, read from this machine or from another machine (the remote
-end).
+"""Read metadata of paths for the path policy, from this machine or another machine (the remote end).
 
 All methods block, because they read the disk: call them in a thread.
 """
@@ -26,7 +25,7 @@ FileId = tuple[int, int]
 
 
 class Disk(Protocol):
-    """Interface to facts about the paths of one machine."""
+    """Interface to read metadata of paths on one machine."""
 
     def real_path(self, path: str) -> str:
         """Return the path with links resolved."""
@@ -73,9 +72,9 @@ LOCAL_DISK = LocalDisk()
 class RemoteDisk:
     """Implements Disk for another machine, called the remote end.
 
-    Each request also checks whether the ignore files there have changed. `to_remote` converts a path of this machine to
-    the path of the same file at the remote end; `to_near` converts in the other direction. `roots` are the folders at
-    the remote end that may have ignore files.
+    Each request also checks whether the ignore files there have changed. `to_remote` converts a path on this
+    machine to the path of the same file at the remote end; `to_near` converts in the other direction. `roots`
+    are the folders at the remote end that may have ignore files.
     """
 
     def __init__(
@@ -94,9 +93,10 @@ class RemoteDisk:
 
     @contextmanager
     def at_once(self, paths: Sequence[str]) -> Iterator[None]:
-        """Get the facts about these paths and about the targets of links with two requests.
+        """Fetch the metadata of these paths and of the targets of links with two requests.
 
-        Inside the `with` block, calls of `read_facts` in the same thread use these facts instead of sending requests.
+        Inside the `with` block, calls of `read_facts` in the same thread return this metadata without a
+        request.
         """
         wanted = [self._to_remote(path) for path in paths]
         found = dict(zip(wanted, self.read_facts(paths), strict=True))
@@ -109,7 +109,7 @@ class RemoteDisk:
             self._seen.facts = {}
 
     def read_facts(self, paths: Sequence[str]) -> Sequence[Facts]:
-        """Return the facts about each path, and update the patterns of the ignore files."""
+        """Return the metadata of each path, and update the patterns of the ignore files."""
         seen: Mapping[str, Facts] = getattr(self._seen, "facts", {})
         if seen and all(self._to_remote(path) in seen for path in paths):
             return [seen[self._to_remote(path)] for path in paths]
@@ -134,7 +134,7 @@ class RemoteDisk:
     def is_ignored(self, path: str) -> bool:
         """Return whether an ignore file on the other machine names the path.
 
-        Uses the ignore files as `read_facts` has last read them.
+        Uses the ignore patterns from the last call of `read_facts`.
         """
         remote = self._to_remote(path)
         for root, (_, spec) in self._ignored.items():
@@ -175,7 +175,9 @@ class RemoteDisk:
         }
 
     def find_linked(self, places: Sequence[str]) -> frozenset[FileId]:
-        """Return the ids of credential files with several hard links, below these paths of the remote end."""
+        """Return the ids of credential files that have several hard links and are below these paths at the
+        remote end.
+        """
         return self._host.find_linked(places)
 
 

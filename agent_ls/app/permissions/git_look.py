@@ -1,8 +1,8 @@
-"""Check whether a read-only git command may run programs, by a repository's settings and hooks on disk.
+"""Check a repository's settings and hooks on disk for programs that a read-only git command would run.
 
 `git status` and `git diff` run programs named by `core.fsmonitor`, a filter, a `textconv` or the hook
-`post-index-change`. The user's own settings are trusted; a repository's settings may have come with it, for
-example in an archive.
+`post-index-change`. The user's own settings are trusted; a repository's settings may come from somebody else,
+for example in an unpacked archive.
 """
 
 from __future__ import annotations
@@ -137,8 +137,8 @@ def _fetching_program(settings: Sequence[tuple[str, str]]) -> str:
 def _settings(text: str) -> Iterator[tuple[str, str]]:
     """Yield name and value of each setting in a git config file. Names include the section, in lower case.
 
-    A line that git would join with the line before it is parsed as a separate setting too, so that none is
-    missed.
+    A line that git would join with the line before it is also parsed as a separate setting, so that no setting
+    is missed.
     """
     section = ""
     for line in text.split("\n"):  # git treats other line separators as text
@@ -151,7 +151,7 @@ def _settings(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _git_folder(entry: str) -> str:
-    """Return the git folder of a work tree, whose path `.git` is `entry`; "" if there is none.
+    """Return the git folder of the work tree whose `.git` path is `entry`; "" if there is none.
 
     `entry` is the git folder itself, or a file that contains the path of the git folder.
     """
@@ -165,7 +165,7 @@ def _git_folder(entry: str) -> str:
 
 
 def _common(git_folder: str) -> str:
-    """Return the folder with the settings and objects of a repository, which several work trees may share."""
+    """Return the common folder of a repository, with settings and objects that several work trees may share."""
     return os.path.join(git_folder, _text(os.path.join(git_folder, "commondir")).rstrip("\r\n"))
 
 

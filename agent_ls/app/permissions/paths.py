@@ -55,7 +55,7 @@ class PathBounds:
     """The path policy of a session.
 
     `register_allowed` is called before each effect takes place, and stores paths with links resolved.
-    `places` (the allowed and denied paths) may be replaced between two inputs, when folders are opened or
+    `places` (the allowed and denied paths) may be replaced between two turns, when folders are opened or
     closed.
     """
 
@@ -75,7 +75,8 @@ class PathBounds:
         """
         if turn_id != self._turn_id:
             self._turn_id, self._landings = turn_id, {}
-        # Paths of a write become readable too: the change is computed again from the file's content.
+        # The paths that a write changes become readable too, because the change is computed again from the file's
+        # content.
         self._readable.update(
             real
             for path, real in resolved.items()
@@ -85,9 +86,9 @@ class PathBounds:
             self._landings[call_id] = resolved
 
     def at_once(self, paths: Sequence[str]) -> AbstractContextManager[None]:
-        """Read the facts about all these paths with few requests, if they are on another machine.
+        """Fetch the metadata of all these paths with few requests, if they are on another machine.
 
-        Checks inside the `with` block use these facts.
+        Checks inside the `with` block use this metadata.
         """
         return self.disk.at_once(paths) if isinstance(self.disk, RemoteDisk) else nullcontext()
 
@@ -138,7 +139,8 @@ class PathBounds:
             ) from error
 
     def check_target(self, real: str, call_id: str) -> None:
-        """Check that a call may change the open file, or the open folder of a file. Raises AccessDeniedError.
+        """Check that a call may change an opened file, or the opened parent folder of a file. Raises
+        AccessDeniedError.
 
         `real` is the real path of the file or folder.
         """
@@ -190,7 +192,7 @@ def places_of(
 
 
 def user_memory(state: str = "") -> str:
-    """Return the file with the user's notes for all projects, with links resolved.
+    """Return the path of the file with the user's notes for all projects, with links resolved.
 
     `state` is the state folder, "" for the state folder of this process.
     """
@@ -265,11 +267,11 @@ def _is_linked(facts: os.stat_result, places: Places, disk: Disk) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class EffectFacts:
-    """Facts about an effect that were read from the disk.
+    """Results of checking the paths and files of an effect on disk.
 
-    `resolved` maps each path of the effect to its real path. `leads` are paths that patterns and links of a
-    command resolve to. `doubt` is the reason why files on disk make a harmless-looking effect need approval,
-    `config` a sentence about a file that may decide what a command runs; both are "" for none.
+    `resolved` maps each path of the effect to its real path. `leads` are the paths that the patterns and links
+    in a command resolve to. `doubt` is the reason why files on disk make a harmless-looking effect need
+    approval, `config` a sentence about a file that may decide what a command runs; both are "" for none.
     """
 
     resolved: Mapping[str, str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Confinement of read-only commands: at the first use, find out which mechanism this machine supports."""
+"""Confinement of read-only commands: determine at the first use which mechanism this machine supports."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ class ReadOnlySandbox:
         """Why `find` has returned None, as a part of a sentence; otherwise empty."""
 
     async def find(self) -> Sandbox | None:
-        """Return the sandbox for read-only commands; None if there is none, for the reason in `why`. Never raises."""
+        """Return the sandbox for read-only commands; None if there is none, and `why` is then the reason. Never
+        raises.
+        """
         async with self._lock:
             if not self._is_known:
                 from agent_ls.environments.local.sandbox_probe import (

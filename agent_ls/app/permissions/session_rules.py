@@ -72,7 +72,9 @@ class SessionRules:
         return frozenset((*self._session, *turn, *stored, *self._unwritten))
 
     def restore(self, session: Sequence[str], turn: Sequence[str], turn_id: str) -> None:
-        """Restore rules of an earlier process. Their labels are not stored, so the id is used as the label."""
+        """Restore rules of an earlier process. The labels of rules are not stored, so each id is used as the
+        label.
+        """
         self._session = {rule_id: HeldRule(rule_id, rule_id, "session", 0) for rule_id in session}
         self._turn = {rule_id: HeldRule(rule_id, rule_id, "turn", 0) for rule_id in turn}
         self._turn_id = turn_id

@@ -37,8 +37,8 @@ class SessionSandbox:
     """Implements the interface Confinement: the configured sandbox, and the confinement of read-only commands.
 
     `state` is the folder of keys, rules and sessions; `emit` records an event. `places` returns the paths
-    that the session may use. `replaced` are the temporary folders in whose place a command sees the session's
-    own temporary folder.
+    that the session may use. `replaced` are temporary folders; in their place, a command sees the session's own
+    temporary folder.
     """
 
     settings: SandboxSettings
@@ -99,7 +99,7 @@ class SessionSandbox:
 
     def rename_forbidden_files(self, inside: SandboxedCommand) -> str:
         self._placeholders.release(inside.placeholders)
-        # While a placeholder exists, no command can create its path: files there are from the user.
+        # While a placeholder exists, no command can create its path, so files at that path come from the user.
         covered = {*inside.placeholders, *self._placeholders.in_use}
         others = [place for place in inside.absent if place not in covered]
         made = [name for place in others if (name := _set_aside(place))]
@@ -226,7 +226,7 @@ def _list_around(folder: str, worktree: str) -> Iterator[str]:
 
 
 def describe_limits(sandbox: Sandbox, limits: SandboxLimits) -> str:
-    """Return the message about what an active sandbox enforces."""
+    """Return the message that lists the limits of an active sandbox."""
     network = "the network is open" if limits.network else "no network"
     guarded = "" if sandbox.guards else _LANDLOCK_GAPS
     return (

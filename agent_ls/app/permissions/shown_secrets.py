@@ -1,4 +1,4 @@
-"""Find files with secrets that a command would output without naming the files: in folders, or from git.
+"""Find files with secrets that a command would output without naming them: files in folders, or in git.
 
 `grep -r`, `rg`, `find -exec`, `tar` and `cp -r` read whole folders; `git show`, `git diff` and `git grep`
 read tracked files. No program is run. All functions read the disk, so they block.
@@ -113,7 +113,7 @@ def unusual_name(command: str, found: CommandAnalysis, working_dir: str) -> str:
         return ""
     for argv, places in found.runs:
         for folder in places if argv[:2] == ("git", "ls-files") else ():
-            # The index may have names that are not on the disk.
+            # The index may list files that are not on the disk.
             tracked = (os.path.relpath(it.path, os.path.realpath(folder)) for it in tracked_files(folder))
             if name := next((it for it in tracked if any(map(_UNUSUAL.search, it.split(os.sep)))), ""):
                 return f"xargs would split or change the name {name!r}."
@@ -261,7 +261,7 @@ def _globs(words: Sequence[str], short: str, long: str) -> Sequence[str]:
             return ()
         if value and not value.startswith("!"):
             found.append(value.rpartition("/")[2])
-    # A pattern with syntax unknown to fnmatch may match more names.
+    # If a pattern has syntax unknown to fnmatch, it may match more names.
     return found if all(re.fullmatch(r"[\w.*?-]+", it) for it in found) else ()
 
 

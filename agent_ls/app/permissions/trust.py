@@ -89,7 +89,7 @@ class WorkspaceTrust:
         """
         path, owner = await anyio.to_thread.run_sync(_identity, folder)
         self._here.pop(path, None)
-        # A folder that is not on this disk belongs to the host's environment: store nothing.
+        # A folder that is not on this disk is in an environment of the embedding program: store nothing.
         if trust and (by in UNSTORED_SOURCES or owner is None):
             self._here[path] = trust
         else:
@@ -139,7 +139,7 @@ class WorkspaceTrust:
 
 @dataclass(slots=True)
 class TrustGate:
-    """Tells whether the workspace of one session is trusted, and asks the user if they have not decided.
+    """Reports whether the workspace of one session is trusted, and asks the user if they have not decided.
 
     `emit` records a session event, `turn_id` returns the running turn's id. `reads` are the blocking reads that run
     together at the start of a turn; this class adds the read of the trust decision to them.

@@ -1,1 +1,3 @@
-"""Recordings of sessions: the model's answers, the environment and the events, for replay without network."""
+"""Recordings of sessions: model responses, results of the environment, and events, for replay without a
+network.
+"""

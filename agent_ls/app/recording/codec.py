@@ -28,8 +28,8 @@ def _classes(*modules: Any) -> dict[str, type[Any]]:
     }
 
 
-# The first entries are class names in older recordings. If two classes have the same name, the
-# class of the model's stream is used, because it comes last.
+# The first entries are class names in older recordings. If two classes have the same name, the class of the
+# model's response stream is used, because it comes last.
 CLASSES: dict[str, type[Any]] = {
     "Page": web_fetch.WebPage,
     "Found": language_host.FoundLocations,
@@ -86,7 +86,8 @@ def value_of(raw: Any) -> Any:
     if name is None:
         return {key: value_of(it) for key, it in raw.items()}
     if cls := ERRORS.get(name):
-        # The error's own __init__ is not called, because it would build the message again, which is stored.
+        # The error's own __init__ is not called, because it would build the message again, but the final message
+        # is stored.
         error = cls.__new__(cls)
         error.args = (raw["message"],)
         vars(error).update({key: value_of(it) for key, it in raw["told"].items()})

@@ -1,7 +1,7 @@
-"""Record what a session receives from its model and environment in a file (mode 0600), in order.
+"""Record in a file (mode 0600), in order, the data that a session receives from its model and environment.
 
-Known keys are removed as the last step before a line is written. If the disk fails, the recording ends, and
-the session goes on.
+Known keys are removed as the last step before a line is written. If writing fails, the recording ends, and the
+session continues.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class RecordingClient:
 
 
 def conversation_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """Return the messages without the system prompt, which contains the date."""
+    """Return the messages without the system prompt, because its date would differ in a replay."""
     return [to_json_value(message) for message in messages if message.role is not Role.SYSTEM]
 
 

@@ -43,7 +43,7 @@ class SessionRecordings:
         tools: Mapping[str, object],
     ) -> None:
         """Start the session's recording, if one is configured. `tools` are the properties of the folder and the
-        machine that determine the session's tools.
+        machine that determine which tools the session has.
 
         Raises:
             OSError: the file exists, or cannot be created.

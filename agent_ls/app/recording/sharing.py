@@ -39,7 +39,8 @@ _SHORT_NAME = 3
 class Redaction:
     """Removes private data from the texts of one document; equal secrets get the same placeholder in all of them.
 
-    `known` are the user's keys. `home`, `user` and `host` are this machine's. Short names are not replaced.
+    `known` are the user's keys. `home`, `user` and `host` are those of this machine. Short names are not
+    replaced.
     """
 
     def __init__(self, *, home: str, user: str, host: str, known: Collection[str] = ()) -> None:
@@ -54,7 +55,7 @@ class Redaction:
         self._mails: dict[str, str] = {}
 
     def redact_recording(self, text: str) -> str:
-        """Return the text of a recording without private data, so that it can still be replayed.
+        """Return the text of a recording with private data replaced; the recording can still be replayed.
 
         The home folder is replaced by the absolute path `/home/ada`.
         """
@@ -64,7 +65,9 @@ class Redaction:
         return self._without_names(text)
 
     def redact_text(self, text: str) -> str:
-        """Return a text for readers without private data. The home folder of any user is replaced by `~`."""
+        """Return a text with private data removed, for human readers. The home folder of any user is replaced
+        by `~`.
+        """
         text = redacted(self._without_secrets(text), self._known)
         if len(self._home) > 1:
             text = re.sub(rf"{re.escape(self._home)}(?![\w.-])", "~", text)

@@ -26,7 +26,9 @@ def file_change(
 
 
 def _as_compared(path: str, before: str | None, after: str | None) -> tuple[str | None, str | None]:
-    """Return the texts that a diff compares: the cell sources of a notebook if they differ, else the file's texts."""
+    """Return the two texts that a diff compares: a notebook's cell sources if they differ, else the file's
+    texts.
+    """
     if not is_notebook(path):
         return before, after
     try:
@@ -39,7 +41,7 @@ def _as_compared(path: str, before: str | None, after: str | None) -> tuple[str 
 
 
 def action(before: object, after: object) -> Literal["create", "modify", "delete"]:
-    """Return the kind of change; None means that the file does not exist."""
+    """Return the kind of change; a value of None means that the file does not exist."""
     return "create" if before is None else "delete" if after is None else "modify"
 
 
@@ -82,7 +84,7 @@ def build_proposed_hunk(ledger: FileLedger, hunk: LedgerHunk) -> Hunk:
 def find_hunk_positions(
     ledger: FileLedger, session_id: str, proposed: Sequence[LedgerHunk] = ()
 ) -> HunkPositions | None:
-    """Return the positions of a session's hunks in a file, proposed hunks included; None without hunks."""
+    """Return the positions of a session's hunks in a file, including proposed hunks; None without hunks."""
     hunks = [hunk for hunk in (*ledger.hunks, *proposed) if hunk.session_id == session_id]
     if not hunks:
         return None

@@ -1,9 +1,9 @@
 """Carry out decisions about hunks: check the files, change them where necessary, and report the result.
 
-Only one decision per file runs at a time. Files with both ends of a move are decided together, all or
-nothing. A decision is computed from the files as they are; if a file changes before the write, it is
-computed again. An editor's reply that it applied an edit is not trusted: the edit counts when the text
-contains it.
+Only one decision per file runs at a time. The two files of a move are decided together, all or nothing. A
+decision is computed from the files as they are; if a file changes before the write, it is computed again. An
+editor's reply that it applied an edit is not trusted: the edit counts as applied once the file's text contains
+it.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class FileDecision:
     """A decision about hunks of one file, while it is carried out.
 
     `groups` maps the ids of linked hunks to their move. `refused` maps hunk ids to reasons.
-    `decided` has the decided hunks as they were before the decision, `changed` the resulting hunks.
+    `decided` lists the decided hunks as they were before the decision, `changed` lists the resulting hunks.
     """
 
     file: ReviewedFile
@@ -103,8 +103,8 @@ class _Step:
 class HunkDecisions:
     """Carries out decisions about written and proposed hunks.
 
-    `proposed` carries out the part about hunks that are not written yet. `saves` saves files in the
-    editor after an undo.
+    `proposed` carries out decisions about hunks that are not written yet. `saves` saves files in the editor
+    after an undo.
     """
 
     def __init__(self, state: ReviewState, proposed: ProposalDecisions, saves: UndoneSaves) -> None:
@@ -149,7 +149,7 @@ class HunkDecisions:
         return ids if chosen.hunk_ids is None else ids & set(chosen.hunk_ids)
 
     def _with_linked(self, ids: set[str]) -> set[str]:
-        """Return these ids and the ids of the hunks at the other ends of moves."""
+        """Return these ids and, for moved files, the ids of hunks at the other end of the move."""
         hunks = [hunk for file in self._state.files.values() for hunk in file.ledger.open_hunks if hunk.link]
         groups = {_group(hunk) for hunk in hunks if hunk.id in ids}
         return ids | {hunk.id for hunk in hunks if _group(hunk) in groups}
@@ -157,7 +157,8 @@ class HunkDecisions:
     def _tasks(self, wanted: set[str], named: set[str], asked: DecisionRequest) -> list[FileDecision]:
         """Create one task per file.
 
-        A stale hunk is included only if its id is given, so that only a user who saw the hunk closes it.
+        A stale hunk is included only if the request names its id, so that only a user who saw the hunk closes
+        it.
         """
         tasks = []
         for file in self._state.files.values():
@@ -201,7 +202,7 @@ class HunkDecisions:
             )
 
     async def _carry_out(self, tasks: Sequence[FileDecision], session: ReviewedSession) -> str:
-        """Carry out the tasks. Return the reason why they cannot be carried out, "" if they were.
+        """Carry out the tasks. Return the reason why the tasks cannot be carried out, "" if they were.
 
         Raises:
             EnvError: a file cannot be read or written.
@@ -233,7 +234,7 @@ class HunkDecisions:
         return chosen
 
     def _to_decide(self, task: FileDecision) -> list[str]:
-        """Return the hunks that can be decided now, and record the reason for each of the other hunks."""
+        """Return the hunks that can be decided now; for each other hunk, record why it cannot be decided."""
         file, asked, ids = task.file, task.asked, []
         for hunk in (*file.ledger.open_hunks, *file.ledger.closed):
             if hunk.id not in task.ids or hunk.id in task.refused:
@@ -300,9 +301,9 @@ class HunkDecisions:
     def record_decision(self, file: ReviewedFile, pending_decision: PendingDecision) -> None:
         """Record a decision that has been written to the file.
 
-        The ledger still has the previous text. If the user typed inside a hunk while some of its
-        lines were being decided, the lines no longer match. Nothing is recorded then, and the
-        file's next text counts as an edit by the user.
+        The ledger still contains the previous text. If the user typed inside a hunk while some of its lines
+        were being decided, the lines no longer match. In that case nothing is recorded, and the file's next
+        text counts as an edit by the user.
         """
         try:
             divided, ids = narrow_to_lines(file.ledger, pending_decision.decision)
@@ -345,7 +346,7 @@ def _group(hunk: LedgerHunk) -> Group:
 
 
 def _group_moves(tasks: Sequence[FileDecision]) -> list[list[FileDecision]]:
-    """Group files that have ends of the same moves; each other file is a group of its own."""
+    """Group files that are connected by moves; every other file forms a group of its own."""
     found: list[list[FileDecision]] = []
     for task in tasks:
         own = set(task.groups.values())

@@ -1,6 +1,7 @@
 """The findings of reviews: listed by file, moved while the text around them is edited, dropped when their lines change.
 
-They live as long as the process, like the diagnostics of a linter; a session's log has the calls that reported them.
+They are kept until the process ends, like the diagnostics of a linter; a session's log contains the calls that
+reported them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Publish hunk events: a new state at once, typing inside an edited hunk at most twice a second.
+"""Publish hunk events: a new state at once, text typed inside a hunk at most twice a second.
 
-Every hunk event is a line in a log. Without the limit, typing inside a hunk would write a line per key.
+Every hunk event is a line in a log. Without this limit, typing inside a hunk would write one line per
+keystroke.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ Tell: TypeAlias = Callable[[str, RecordedEvent], None]
 
 @dataclass(slots=True)
 class _Typing:
-    """Edited hunks of one file with unpublished new lines. `next_ms` is the earliest time to publish them."""
+    """Edited hunks of one file whose new lines are not published yet. `next_ms` is the earliest time to publish
+    them.
+    """
 
     ids: frozenset[str] = frozenset()
     ledger: FileLedger | None = None
@@ -60,7 +63,7 @@ class HunkEventPublisher:
             self._tell_in_time(change.ledger.path, typing)
 
     def flush(self, path: str) -> None:
-        """Publish the delayed hunks of a file, because an event that must come after them follows."""
+        """Publish the delayed hunks of a file now, before an event that must come after them."""
         typing = self._typing.get(path)
         if typing is None or typing.ledger is None or not typing.ids:
             return

@@ -43,6 +43,6 @@ class Journal(Protocol):
     async def record_written(self, states: Sequence[FileState], attribution: Attribution) -> None:
         """Record the completed writes. `states` is empty if the writes failed.
 
-        Records before its first await, so that a cancellation cannot prevent the record. Must not raise.
+        The record is made before the first await, so that a cancellation cannot prevent it. Must not raise.
         """
         ...

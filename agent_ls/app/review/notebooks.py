@@ -1,8 +1,8 @@
 """Pure: keep the hunks of a notebook when an editor saves its JSON in another layout.
 
-Editors write the JSON in their own way: other indentation, key order, outputs and metadata. Compared by
-lines, that would change every hunk. So hunks are first located in the new layout by the cells that they
-change; the remaining differences are edits by the user.
+Editors write the JSON in their own way: other indentation, key order, outputs and metadata. In a comparison by
+lines, this would change every hunk. So hunks are first located in the new layout by the cells that they change;
+the remaining differences are edits by the user.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def user_edited(ledger: FileLedger, new_text: str | None) -> LedgerChange:
     if relaid is None:
         return found
     after = apply_user_edit(relaid, new_text).ledger
-    # If the line comparison found the same cells, it is better: changes outside cells, such as outputs, stay
+    # If the line comparison found the same cells, prefer its result: changes outside cells, such as outputs, stay
     # undoable.
     is_same = not found.changed and _has_cells_of(found.ledger.base_text, after.base_text)
     return found if is_same or after.current_text != new_text else diff_ledgers(ledger, after)
@@ -135,9 +135,10 @@ def _arrange_groups(
 
 
 def _sides(ledger: FileLedger, group: Group) -> tuple[Lines, Lines]:
-    """Return two versions of the file: the current text up to the group's end, then the accepted text.
+    """Return two versions of the file, each with the current text up to the group's end, then the accepted
+    text.
 
-    The first version has the current lines of the group, the second the lines that the agent wrote.
+    In the group, the first version contains the current lines, the second one the lines that the agent wrote.
     """
     current, tail = ledger.current or (), (ledger.base or ())[group[-1].base_end :]
     agents: list[str] = []
@@ -171,14 +172,14 @@ def _with_cells(layout: Notebook, wanted: Notebook, known_as: Notebook | None) -
     """Return the text of a notebook that has the cells of `wanted`, and the layout of `layout`.
 
     A cell of `wanted` that is also in `known_as` is taken from `layout`. `known_as` has the same cells as
-    `layout`, written in another way; None: `layout` itself is searched.
+    `layout`, written in another way; None: the cells of `layout` itself are compared.
     """
     cells = align_cells(editor_cells(known_as or layout), editor_cells(wanted))
     return build_notebook_text(layout, [_find_whole_cell(cell, at, wanted) for at, cell in enumerate(cells)])
 
 
 def _find_whole_cell(cell: TargetCell, at: int, of: Notebook) -> TargetCell:
-    """Return `cell`. If it is not from the layout, add all data (such as outputs) of cell `at` of the
+    """Return `cell`. If the cell is not from the layout, add all data (such as outputs) of cell `at` of the
     notebook `of`.
     """
     return cell if cell.origin is not None else replace(cell, data=of.cells[at].place.data)

@@ -46,8 +46,8 @@ KEEPS_CHANGING = "another program keeps changing the file; try again when that p
 class CallDecision:
     """A decision about hunks of one call, while it is carried out.
 
-    `wanted` are the ids of the hunks. `refused` maps hunk ids to reasons. `judged` collects the decided
-    hunks as they were displayed, `changed` the hunks in their new states.
+    `wanted` are the ids of the hunks. `refused` maps hunk ids to reasons. `judged` lists the decided hunks as
+    they were displayed, `changed` lists the hunks in their new states.
     """
 
     call: Call
@@ -180,7 +180,7 @@ class ProposalDecisions:
     def _divide(
         self, proposal: Proposal, task: CallDecision
     ) -> tuple[tuple[ProposalSheet, ...], frozenset[str]]:
-        """Return the proposal's sheets and the decided hunk ids.
+        """Return the proposal's sheets, and the ids of the hunks to decide.
 
         If only some lines are decided, the hunk is split first.
         """
@@ -286,8 +286,8 @@ def _write_of(file: ReviewedFile, pending_write: PendingWrite, data: bytes | Non
     text = text_with_proposals(file.ledger.current_text, hunks)
     if text is None:
         return FileWrite(file.path, None, data)
-    # The tool's own content keeps the encoding that the tool chose; combined text uses the encoding of the
-    # file.
+    # Content that is exactly what the tool proposed keeps the tool's encoding; other text uses the encoding of
+    # the file.
     as_meant = write.content is not None and text == text_of(write.content)
     content = write.content if as_meant else encode(with_fields(file.written_as, text=text))
     return FileWrite(file.path, content, data, write.mode_from)

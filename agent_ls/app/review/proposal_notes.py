@@ -19,7 +19,7 @@ MAX_LINES = 20  # of one hunk
 class JudgedHunk:
     """A proposed hunk, as it was displayed, and the decision about it.
 
-    The outcome `made` means that the user made the same change themselves. `replacement` is the
+    The outcome `made` means that the user made the same change in the file themselves. `replacement` is the
     user's text that replaces the text of the hunk; None: the hunk's text is used.
     """
 

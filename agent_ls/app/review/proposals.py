@@ -53,7 +53,7 @@ ADMISSION_S = 5
 class CallReview:
     """A call that waits until each of its hunks is decided.
 
-    `is_admitted` is set when the policy allows the call; after a resume the policy is checked again.
+    `is_admitted` is set when the policy allows the call; after a resume, the policy checks the call again.
     """
 
     attribution: Attribution
@@ -94,7 +94,7 @@ class Proposals:
     ) -> None:
         """Propose these writes of text files.
 
-        No call waits, so the model gets the decisions in a notice.
+        No call waits for the decisions, so the model gets them in a notice.
 
         Raises:
             StaleFileError: the change does not fit the current file. EnvError: a file cannot be
@@ -128,7 +128,7 @@ class Proposals:
             self.follow(self._state.files[proposal.write.path])
 
     async def wait_for_decisions(self, attribution: Attribution, session: ReviewedSession) -> list[FileState]:
-        """CallReview until each hunk of the call is decided; return the resulting files."""
+        """Wait until each hunk of the call is decided; return the resulting files."""
         call = call_of(attribution)
         wait = self._waits[call]
         wait.is_admitted.set()
@@ -226,7 +226,9 @@ class Proposals:
         self.tidy(file)
 
     def record_write(self, path: str, before: str, after: str, attribution: Attribution) -> bool:
-        """Record an edit that writes or reverts kept hunks of a proposal. Return whether this edit does so."""
+        """Record an edit that writes or reverts kept hunks of a proposal. Return False if the edit does
+        neither.
+        """
         call = call_of(attribution)
         files = [
             file
@@ -271,7 +273,9 @@ class Proposals:
         self._tell_news(file, proposal, "user", pending_write.comment)
 
     def _take_back(self, file: ReviewedFile, pending_write: PendingWrite, before: str, after: str) -> None:
-        """Return hunks to the proposal because another file of the same decision could not be written."""
+        """Make the written hunks proposals again, because another file of the same decision could not be
+        written.
+        """
         self._state.user_edit(file.path, after)
         pending_write.is_done = False
         pending_write.proposal.sheets = tuple(
@@ -348,7 +352,7 @@ def write_kind(write: FileWrite) -> Literal["create", "delete", "content"]:
 
 
 def links_of(writes: Sequence[FileWrite]) -> dict[str, str]:
-    """Return the link name of each move, by the path of each end: both ends have the same name."""
+    """Return the link names of moves by path; both ends of a move have the same link name."""
     deleted = {write.path for write in writes if write.content is None}
     links: dict[str, str] = {}
     for write in writes:

@@ -46,12 +46,12 @@ _KINDS = (b'"kind":"file_change"', b'"kind":"hunk_state"')
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Contents of the log and of the files that it names.
+    """Contents of the session's log and of the files named in it.
 
     `hunks` and `intents` are by path. `now` has each file that can be read (None: it does not
-    exist). `preimages` has the stored contents before an edit, by the names of their files in the
-    store. `waiting` are calls that wait for decisions. `put_out` is the process that owned the
-    session before a forced take-over; `late` are the files that this process may still write.
+    exist). `preimages` maps the names of blobs in the store to the contents of files before an edit. `waiting`
+    are calls that wait for decisions. `put_out` is the process that owned the session before a forced
+    take-over; `late` are the files that it may still write.
     """
 
     hunks: Mapping[str, list[StoredHunk]]
@@ -178,7 +178,7 @@ def find(state: ReviewState, stored: StoredSession, evidence: Evidence) -> LogCo
 def restore_proposals(proposals: Proposals, found: LogComparison, session: ReviewedSession) -> None:
     """Restore proposals and register their calls as waiting.
 
-    For calls that no longer wait, the model gets a notice of the decisions, because it never received the
+    For each call that no longer waits, the model gets a notice of the decisions, because it never received the
     call's result.
     """
     for it in found.waiting:
@@ -202,7 +202,7 @@ class _Look:
     evidence: Evidence
 
     def ledger_and_events(self, path: str) -> tuple[FileLedger, list[RecordedEvent]]:
-        """Return the current ledger, and the events about a write that the end of the process interrupted."""
+        """Return the current ledger, and the events about a write that was interrupted when its process ended."""
         now, intent = self.evidence.now[path], self.evidence.intents.get(path)
         as_it_is = self._restored(path, text_of(now))
         is_kept = intent is not None and any(
@@ -295,7 +295,7 @@ def _place_hunk(hunk: LedgerHunk, positions: Mapping[str, HunkPosition]) -> Ledg
 def _not_as_known(
     ledger: FileLedger, items: Sequence[StoredHunk], live: FileLedger | None
 ) -> Iterator[LedgerHunk]:
-    """Yield the hunks that have another state or text than clients have received."""
+    """Yield the hunks whose state or text differs from the last event that clients have received."""
     others = [StoredHunk(hunk, live.lines_of(hunk)) for hunk in live.hunks] if live else []
     of_others = [item for item in others if not any(_is_same(item.hunk, own.hunk) for own in items)]
     for item in (*items, *of_others):
@@ -361,7 +361,7 @@ def stored_hunks(events: Iterable[bytes]) -> dict[str, list[StoredHunk]]:
             case HunkStateChanged(path=path, hunks=hunks):
                 for hunk in hunks:
                     known = found.setdefault(path, {}).get(hunk.id)
-                    # Until someone else changes the hunk, its text is what the agent wrote.
+                    # As long as nobody else changes the hunk, its text is the text that the agent wrote.
                     agent_lines = (
                         known.hunk.agent_lines if known and hunk.state not in _AS_WRITTEN else hunk.lines
                     )

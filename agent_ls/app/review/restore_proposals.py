@@ -28,7 +28,7 @@ _HUNK_STATE = b'"kind":"hunk_state"'
 
 @dataclass(frozen=True, slots=True)
 class WaitingCall:
-    """A call that has proposed `writes` and not ended. `judged` are the decisions so far."""
+    """A call that has proposed `writes` and has not ended. `judged` are the decisions so far."""
 
     attribution: Attribution
     writes: tuple[FileWrite, ...]
@@ -102,8 +102,8 @@ def restore_proposal(
 ) -> tuple[Proposal, tuple[LedgerHunk, ...]]:
     """Return the proposal of a call for a file with the content `now`, and hunks without a position.
 
-    `stored` are its pending hunks. `positions` are their positions in the text with the fingerprint
-    `text_of_positions`.
+    `stored` are the proposal's pending hunks. `positions` are positions of hunks in the text with the
+    fingerprint `text_of_positions`.
     """
     write = next((it for it in waiting.writes if it.path == path), None)
     text = text_of(now)

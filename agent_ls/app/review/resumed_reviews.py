@@ -32,8 +32,8 @@ class ResumedReviews:
     ) -> Sequence[FileState] | Denied:
         """Check the call again and wait for its decisions.
 
-        Paths may resolve to other files by now, and the mode may have changed: then the user is asked, or the
-        call is refused.
+        If paths resolve to other files by now, or the mode has changed, the user may be asked, or the call
+        refused.
         """
         session = self._find_session()
         if session is None or not self._proposals.is_waiting(call_of(attribution)):

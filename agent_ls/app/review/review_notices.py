@@ -53,7 +53,7 @@ def gone_notice(path: str, hunks: Sequence[LedgerHunk]) -> str:
 
 
 def returned_notice(path: str, hunks: Sequence[LedgerHunk]) -> str:
-    """Return the notice that the user undid changes and then brought them back with the editor's own undo."""
+    """Return the notice that the user undid changes and then restored them with the editor's own undo."""
     return (
         f"Review: the user brought back {len(hunks)} of your changes in {path} that they had undone. Read "
         "the file again before you rely on its text."

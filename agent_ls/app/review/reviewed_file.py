@@ -29,7 +29,7 @@ MOST_UNDOS = 20
 class PendingDecision:
     """A decision that is being written to the file.
 
-    `outcome` has the ledger after the decision. It is set as soon as the file's text shows the decision.
+    `outcome` contains the ledger after the decision. It is set as soon as the file's text contains the result.
     """
 
     decision: Decision
@@ -85,7 +85,7 @@ class PendingWrite:
 
     `sheets` are copies of the proposal's sheets, in which a hunk is split if the user chose only some of its
     lines. `ids` are the hunks to write. `lines` maps hunk ids to lines that replace the proposed lines.
-    `is_done`: the file's text contains the hunks, and `sheets_before` has the sheets of the proposal from
+    `is_done`: the file's text contains the hunks, and `sheets_before` contains the proposal's sheets from
     before the write.
     """
 
@@ -107,11 +107,11 @@ class PendingWrite:
 class ReviewedFile:
     """The review state of one file.
 
-    `recorded` has the session id and call id of each call whose change of the file is in the ledger.
+    `recorded` contains the session id and call id of each call whose change of the file is in the ledger.
     `is_saved_by_us`: agent-ls wrote agent changes to the file on disk or made the editor save them. `proposals`
-    are pending for the file; `decided` has the last states of former proposed hunks. `undone` are the last
-    decisions that the editor's own undo may revert. `written_as` is the file's encoding. The lock
-    `deciding` is held while a decision is carried out.
+    are the pending proposals for the file; `decided` maps ids of former proposed hunks to their last states.
+    `undone` are the last decisions that the editor's own undo may revert. `written_as` is the file's encoding.
+    The lock `deciding` is held while a decision is carried out.
     """
 
     ledger: FileLedger

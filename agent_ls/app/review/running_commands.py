@@ -1,7 +1,7 @@
 """The commands of all sessions of this process that may be changing files now.
 
-While a foreground command runs, changes on disk are not attributed; they are recorded when the command
-ends. Changes by background processes are recorded before any change is attributed to the user.
+While a foreground command runs, changes on disk are not attributed yet; they are recorded when it ends. Changes
+by background processes are recorded before any change is attributed to the user.
 """
 
 from __future__ import annotations

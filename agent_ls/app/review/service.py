@@ -1,9 +1,9 @@
-"""The review of all sessions of this process: one ledger per changed file, and its connection to the outside.
+"""The review of all sessions of this process: one ledger per changed file, updated by reports from outside.
 
-The rules are in agent_ls/review, the state is in state.py; this module takes the reports of editors and
+The rules are in agent_ls/review, the state is in state.py; this module handles the reports of editors and
 environments and the requests of users. Sessions receive events, and the model receives a notice of the
-decisions with its next request (docs/editing.md). All methods except `review` are synchronous or short, and
-run on the event loop's thread.
+decisions with its next request (docs/editing.md). All methods except `review` are synchronous or short, and run
+on the event loop's thread.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class ReviewService:
     # -- reports from editors
 
     def document_opened(self, path: str, text: str) -> None:
-        # During an agent's write, the editor may open a file that it moved there for the agent.
+        # During an agent's write, the editor may open a file that it has just moved at the agent's request.
         if not self.state.is_writing(path):
             self.user_edit(path, text)
 
@@ -89,7 +89,7 @@ class ReviewService:
     def user_edit(self, path: str, text: str | None) -> None:
         """Report the file's current text.
 
-        Everything that changed since the last report is an edit of the user's.
+        All changes since the last report count as edits by the user.
         """
         self.state.user_edit(path, text)
 
@@ -153,7 +153,7 @@ class ReviewService:
             self._changed_bytes(state, attribution)
 
     def knows_call(self, path: str, attribution: Attribution) -> bool:
-        """Return whether the ledger already has this call's change of the file."""
+        """Return whether the ledger already contains this call's change of the file."""
         file = self.state.files.get(path)
         return file is not None and (attribution.session_id, attribution.call_id) in file.recorded
 
@@ -162,7 +162,9 @@ class ReviewService:
         return {path: file.ledger.current for path, file in self.state.files.items()}
 
     def adopt(self, change: LedgerChange) -> None:
-        """Adopt a ledger of a resumed session, and publish `change.changed`: the hunks that differ from the log."""
+        """Use the ledger of a resumed session, and publish `change.changed`: the hunks that differ from the
+        log.
+        """
         path = change.ledger.path
         file = self.state.files.setdefault(path, ReviewedFile(change.ledger))
         file.is_saved_by_us = True  # assumed, because the file had the changes when the session was opened
@@ -183,11 +185,11 @@ class ReviewService:
         self.state.hunk_events.flush_all()
 
     def watch_texts(self, changed: Callable[[str], None]) -> None:
-        """Call `changed` with the path of each file whose base or proposed text has changed."""
+        """From now on, call `changed` with the path of a file each time its base or proposed text has changed."""
         self.state.watch_texts(changed)
 
     def watch_positions(self, changed: Callable[[str], None]) -> None:
-        """Call `changed` with the path of each file whose text has changed, which moves its hunks."""
+        """Call `changed` with the path of each file whose text has changed, because this moves its hunks."""
         self.state.watch_positions(changed)
 
     # -- requests of users

@@ -1,7 +1,7 @@
 """The review state of all changed files of this process: one ledger per file, and the sessions that own its hunks.
 
-Every part of the review works on this state: decisions, proposals, restore, and the service that editors and
-environments report to. This module depends on none of them.
+All parts of the review work on this state: decisions, proposals, restore, and the service, which editors and
+environments report to. This module depends on none of these parts.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class ReviewState:
             self._reopen_undone(file)
 
     def _reopen_undone(self, file: ReviewedFile) -> None:
-        """Reopen hunks that the editor's own undo brought back after the user had undone them."""
+        """Reopen hunks that the user had undone and then restored with the editor's own undo."""
         for undone in reversed(file.undone):
             if change := reopen_undone(file.ledger, undone):
                 ids = {hunk.id for hunk in undone.hunks}
@@ -134,7 +134,7 @@ class ReviewState:
                 return
 
     def replace_ledger(self, file: ReviewedFile, change: LedgerChange, by: By, comment: str = "") -> None:
-        """Replace a file's ledger by its successor, and publish what changed."""
+        """Replace a file's ledger with its new version, and publish the changed hunks."""
         before, file.ledger = file.ledger, change.ledger
         self.hunk_events.take(before, change, by, comment)
         if file.proposals and before.current != change.ledger.current:
@@ -209,9 +209,9 @@ class ReviewState:
     # -- hunks that no file contains at present
 
     def await_missing(self, missing: Mapping[str, Sequence[StoredHunk]]) -> None:
-        """Watch for these hunks of resumed sessions, by path.
+        """Watch files, by path, for these missing hunks of resumed sessions.
 
-        A hunk is reopened when a file contains it again.
+        A hunk is reopened as soon as the file's text contains it.
         """
         for path, items in missing.items():
             self._missing[path] = (*self._missing.get(path, ()), *items)
@@ -273,13 +273,13 @@ class ReviewState:
         self._followers.append(follow)
 
     def watch_texts(self, changed: Callable[[str], None]) -> None:
-        """Call `changed` with the path of each file whose base or proposed text has changed."""
+        """From now on, call `changed` with the path of a file each time its base or proposed text has changed."""
         self._text_watchers.append(changed)
 
     def watch_positions(self, changed: Callable[[str], None]) -> None:
         """From now on, call `changed` with the path of a file each time its text has changed.
 
-        A change of the text moves hunks.
+        A text change moves the file's hunks.
         """
         self._position_watchers.append(changed)
 

@@ -1,6 +1,4 @@
-"""After an undo in the editor, save the files that have the agent's changes on disk, or warn about
-them.
-"""
+"""After an undo, make the editor save files whose agent changes are on disk already, or warn about them."""
 
 from __future__ import annotations
 

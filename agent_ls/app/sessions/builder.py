@@ -99,7 +99,7 @@ MEBIBYTE = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class SessionChoice:
-    """Options chosen for one session. `effort` None: the model's default. `tools`: its optional tools."""
+    """Options of one session. `effort` None: the model's default. `tools`: the session's optional tools."""
 
     provider: str
     model: str
@@ -168,7 +168,7 @@ class SessionBuilder:
         )
 
     def files(self, local: ExecutionEnvironment, session_id: str) -> ExecutionEnvironment:
-        """Return `local`, with the unsaved text of files that are open in the editor or the session's client."""
+        """Wrap `local` to read the unsaved text of files that are open in the editor or the client."""
         files = local
         if self.editor.client_files:
             files = self.editor.client_files(session_id, local)
@@ -250,7 +250,7 @@ class SessionBuilder:
     async def _make_others(self, roots: SessionRoots, session_id: str) -> Mapping[str, ExecutionEnvironment]:
         """Return the environments for the other workspace folders. They are created when a turn starts."""
         await roots.settle()
-        # An embedding program's environment and another machine may not have these folders.
+        # The environment of an embedding program or another machine may lack these folders.
         if self.program.environment or self.sites.site(roots.key):
             return {}
         return {folder: self.files(self.local(folder), session_id) for folder in roots.others}
@@ -264,7 +264,7 @@ class SessionBuilder:
         restored: RestoredSession | None,
         worktree: Worktree | None = None,
     ) -> LiveSession:
-        """Create a session. Each step gets the finished results of the steps before it.
+        """Create a session. Each step gets the parts that the earlier steps have created.
 
         The session is created last, so its parts access it through a SessionLink.
         """
@@ -430,7 +430,7 @@ class SessionBuilder:
         return SessionPermissions(approvals, rules, gate, approver, sandbox)
 
     def _parts(self, location: SessionLocation, opened: OpenSession) -> RecordedParts:
-        """Return the session's external interfaces. A recording of the session also receives all events."""
+        """Return the session's model, environment and editor. A recording also gets all events."""
         # The editor's language servers know only the user's folder, not the worktree.
         language = None if location.worktree else self.editor.language
         parts = RecordedParts(
@@ -456,7 +456,7 @@ class SessionBuilder:
 
             approval = RerunApproval(permissions.approver, location.folder)
             within = SandboxedEnvironment(within, permissions.sandbox, approval)
-        # A recording and a client open a file by its path, so the path is checked before they get it.
+        # A recording or a client opens a file by its path, so check the path first and do not open the file here.
         opens_here = bool(location.listed) and not (parts.recording or self.editor.client_files)
         on_read = touched.was_read if opens_here else None
         return BoundedEnvironment(within, location.bounds, opens_here=opens_here, on_read=on_read)
@@ -472,7 +472,8 @@ class SessionBuilder:
         """Return the environment that the tools use. Its changes are reported to the review."""
         commands = None
         if local := location.listed:
-            # Commands change files on disk. A client returns single files on request, so its files are not searched.
+            # Commands change files on disk. A client returns only single files on request, so text in the client
+            # is not searched.
             seen = local if self.editor.client_files else parts.files
             listing = location.roots.listing(local.list_files)
             # A command in a worktree must not make the editor save the user's documents.
@@ -484,7 +485,7 @@ class SessionBuilder:
         return ReviewedEnvironment(bounded, self.review, stored, is_reviewed_first, commands)
 
     def _watch(self, location: SessionLocation, opened: OpenSession, notices: Notices) -> TouchedFiles:
-        """Watch the files that the model has read or changed, and report their changes by notices."""
+        """Watch the files that the model has read or changed, and report their changes to it in notices."""
         state = opened.stored.state if opened.stored else None
         touched = TouchedFiles(
             FileSource(
@@ -532,7 +533,7 @@ class SessionBuilder:
     def _name_session(
         self, link: SessionLink, models: ConfiguredModels, parts: RecordedParts, text: str
     ) -> None:
-        """Name a session without a title after the user's message, then improve it with the titles model, if set."""
+        """Name a session without a title after the user's message; the titles model, if set, improves it."""
         # A recording must contain the model calls in the order of the conversation, so it has no call for a title.
         if link.name_after(text) and self.now().models.titles and not parts.recording:
             from agent_ls.app.sessions.model_titles import write_title  # few users set a model for titles
@@ -574,7 +575,7 @@ class SessionBuilder:
     def _begin(
         self, live: LiveSession, location: SessionLocation, opened: OpenSession, stored: SessionFiles
     ) -> None:
-        """Start background work of a session, and store data for the next process that opens it."""
+        """Start the background work of a session, and store the data that a later process needs to open it."""
         if live.gather_early:
             self.start(live.gather_early)
         if location.site:

@@ -1,7 +1,7 @@
 """Return freed memory to the system after the turns of a process's sessions have ended.
 
-A long turn frees large requests and answers. The C library keeps their memory for later, so the process would stay as
-large as it was during the turn.
+A long turn frees large requests and answers. The C library keeps this memory for later use, so the process
+would stay as large as it was during the turn.
 """
 
 from __future__ import annotations

@@ -31,9 +31,9 @@ The arguments are a session id and the environment of the disk.
 class EditorServices:
     """Services of the editor for sessions. A service is None if the editor does not offer it, or there is no editor.
 
-    `host` has its open documents, `status` the user's position in them. `watch` reports changed files. `terminals`
-    display commands and pass on what the user types. `language` provides language tools. `client_files` replaces `host`
-    for a client without change events.
+    `host` provides the open documents, `status` reports the user's position in them. `watch` reports changed
+    files. `terminals` display commands and pass on what the user types. `language` provides language tools.
+    `client_files` replaces `host` for a client without change events.
     """
 
     host: EditorHost | None = None
@@ -49,8 +49,8 @@ class ProgramParts:
     """Parts that an embedding program provides.
 
     `adapters` are its own providers by name, and `profiles` describe how to use their models. `tools` and
-    `profile_options` apply to each profile. `environment` is used instead of this machine, `pages` instead of HTTP
-    requests.
+    `profile_options` apply to each profile. `environment` replaces access to this machine, `pages` replaces
+    HTTP requests.
     """
 
     adapters: Mapping[str, ProviderAdapter] = field(default_factory=dict)

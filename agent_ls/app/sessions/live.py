@@ -44,7 +44,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SessionSummary:
-    """A session as lists display it. Times are ISO 8601. `owner` is another process that has the session open.
+    """A session, as displayed in lists. Times are ISO 8601. `owner` is another process that has the session
+    open.
 
     `worktree` is the root of the session's git worktree, or "" if it works in the workspace folder itself.
     `cost_usd` is known only if the session is open in a process and the prices are known.
@@ -99,9 +100,9 @@ def stored_summary(
 class SessionWorkspace:
     """The files that a session works on.
 
-    The session's tools use `environment`, which reviews changes; `files` accesses the same files without review.
-    `prepare` is awaited before the session runs. `gather_early`, if given, collects in advance what the first
-    message needs; a second call waits for the first.
+    The session's tools use `environment`, which reports changes to the review; `files` accesses the same files
+    without review. `prepare` is awaited before the session runs. `gather_early`, if given, collects in advance
+    the data that the first message needs; a second call waits for the first.
     """
 
     environment: ReviewedEnvironment
@@ -113,7 +114,7 @@ class SessionWorkspace:
 
 @dataclass(frozen=True, slots=True)
 class SessionFeatures:
-    """Features of a session that the user requests. `mentions` reads what a message mentions.
+    """Features of a session that the user requests. `mentions` reads the content of a message's mentions.
 
     `offer_findings` offers the review tool from the next message on. `servers` are the session's MCP servers.
     """
@@ -197,10 +198,11 @@ class LiveSession:
         return states
 
     async def bring_changes(self, *, may_ask: bool = True) -> list[WorktreeFile]:
-        """Bring the changes of the session's worktree to the user's folder. `may_ask`: the user can answer approvals.
+        """Apply the changes of the session's worktree to the user's folder. `may_ask`: the user can answer
+        approvals.
 
         Raises:
-            BadChoiceError: the session has no worktree. AppError: the changes cannot be brought.
+            BadChoiceError: the session has no worktree. AppError: the changes cannot be applied.
         """
         if self.worktree is None:
             raise BadChoiceError(
@@ -216,7 +218,8 @@ class LiveSession:
             ) from error
 
     async def waiting_changes(self) -> list[str]:
-        """Return the changed files of the session's worktree that are not yet brought to the user's folder.
+        """Return the changed files of the session's worktree whose changes are not applied to the user's folder
+        yet.
 
         Raises:
             AppError: git failed.
@@ -249,7 +252,8 @@ class LiveSession:
         return prompt_commands(self.servers)
 
     async def mcp_prompt(self, name: str, typed: str) -> str:
-        """Return the message for the model that contains a prompt. `typed` is the text after the prompt's name.
+        """Return the message for the model with the text of an MCP prompt. `typed` is the text after the
+        prompt's name.
 
         Raises:
             AppError: the prompt is unknown, or its server does not reply.
@@ -288,7 +292,7 @@ class LiveSession:
             self.emit(Warning(text, code))
 
     def record_hunk_positions(self, positions: HunkPositions) -> None:
-        """Record in the log at which positions of one file the session's hunks are."""
+        """Record in the log the positions of the session's hunks in one file."""
         self.stored.opened.recorder.ledger(positions)
 
     def summary(self) -> SessionSummary:
@@ -372,7 +376,8 @@ class LiveSession:
         review: ReviewSetting | None = None,
         limits: Mapping[str, float] | None = None,
     ) -> AppliesFrom:
-        """Change the given values. Return when they take effect: now, or from the next model call or turn.
+        """Change the given values. Return when the new values take effect: now, or from the next model call or
+        turn.
 
         `limits` maps fields of UseLimits to values.
 
@@ -381,7 +386,7 @@ class LiveSession:
         """
         profile = None
         if provider is not None or model is not None:
-            # The model name is not carried over to another provider: "" is the new provider's default.
+            # A model name does not apply to another provider; "" selects the new provider's default.
             same = provider is None or provider == self.session.profile.id
             chosen = model or (self.session.profile.model if same else "")
             profile = self._profiles(provider or self.session.profile.id, chosen)

@@ -179,7 +179,7 @@ class SessionManager:
         return user_memory(str(self._store.layout.root))
 
     def change_settings(self, options: Mapping[str, Any], *, is_trusted: bool = True) -> Sequence[str]:
-        """Apply settings. Open sessions keep the values that were chosen for them (docs/configuration.md).
+        """Apply settings. Open sessions keep values that were chosen for one session (docs/configuration.md).
 
         Returns a sentence for each setting that is invalid or that needs a trusted workspace. Such a setting
         keeps its old value.
@@ -205,7 +205,7 @@ class SessionManager:
         return problems
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
-        """Run the sessions until cancelled; then end all of them in an orderly way."""
+        """Run the sessions until this task is cancelled; then end all of them in an orderly way."""
         try:
             async with anyio.create_task_group() as self._group:
                 self._run_in_background(self.owners.watch_handovers)
@@ -213,7 +213,8 @@ class SessionManager:
                 try:
                     await anyio.sleep_forever()
                 finally:
-                    # Announce the end first: a process that opens one of these sessions then waits until it has ended.
+                    # First announce that the sessions will end: a process that opens one of them then waits until
+                    # it has ended.
                     for live in self._live.values():
                         live.stored.opened.lock.announce_release()
         finally:
@@ -230,11 +231,13 @@ class SessionManager:
         await return_memory_after_turns(self._progress, self._clock)
 
     async def warm_up(self) -> None:
-        """Preload what the first message of the user needs. Never raises."""
+        """Preload the code and data that the user's first message needs. Never raises."""
         await warm_up(self.models.client, *self.models.choose(None, None))
 
     def set_credential(self, provider: str, secret: str | None) -> None:
-        """Set or remove (None) an API key, and preload what the first model call with this key needs."""
+        """Set or remove (None) an API key, and preload the code and data for the first model call with this
+        key.
+        """
         self.models.set_credential(provider, secret)
         self._run_in_background(partial(self.models.client.prepare, provider))
 
@@ -495,7 +498,8 @@ class SessionManager:
                 return self._listing.summary(await anyio.to_thread.run_sync(rename))
 
     async def fork(self, session_id: str, at_turn: str = "") -> LiveSession:
-        """Create a session with the history of another one up to the end of a turn ("": the last completed turn).
+        """Create a session with another session's history up to the end of a turn ("": the last completed
+        turn).
 
         Raises: UnknownSessionError, BadChoiceError (unknown turn), AppError.
         """
@@ -509,7 +513,7 @@ class SessionManager:
         return await self.open_session(new)
 
     async def revert(self, session_id: str, wanted: RollbackRequest) -> tuple[LiveSession, RollbackResult]:
-        """Return a live or stored session to its state before an input (X10).
+        """Roll a live or stored session back to its state before a user message (X10).
 
         Raises: UnknownSessionError, BadChoiceError (unknown turn), AppError. loop.errors.SessionError: a turn
         runs.

@@ -23,7 +23,9 @@ TITLE_PROMPT = (
 
 
 async def write_title(live: LiveSession, models: OtherModels, client: ModelClient, message: str) -> None:
-    """Let a model write the session title for `message`. Keep the current title if it changed during the call."""
+    """Ask a model to write the session title for `message`. Keep the current title if it changed during the
+    call.
+    """
     chosen, before = models.for_purpose("titles"), live.title
     if isinstance(chosen, UnusableModel):
         live.warn(f"The model {chosen.name} for titles is not used: {chosen.reason}.", CODE)

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 class SessionSpec:
     """Parameters of a session to create.
 
-    A provider, model, effort, mode or review of None is taken from the settings. If the settings name no
-    provider, the user's stored choice is used, else the first provider that has a key. `worktree` is the
-    first content of the git worktree in which the session works. None: the session works in the workspace
-    folder itself.
+    If the provider, model, effort, mode or review is None, the settings apply. If the settings name no
+    provider, the user's stored choice is used, else the first provider that has a key. `worktree` says which
+    files the session's new git worktree contains at first. None: the session works in the workspace folder
+    itself.
     """
 
     workspace_folder: str

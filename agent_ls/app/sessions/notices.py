@@ -23,7 +23,7 @@ class Notices:
         self._search: Callable[[], Awaitable[None]] = anyio.lowlevel.checkpoint
 
     def look_with(self, search: Callable[[], Awaitable[None]]) -> None:
-        """Set the search for changed files that `collect` runs. Without it, `collect` does nothing."""
+        """Set the function by which `collect` finds changed files. Without it, `collect` does nothing."""
         self._search = search
 
     async def collect(self) -> None:
@@ -39,7 +39,7 @@ class Notices:
 
 
 def ended_notice(commands: Sequence[str]) -> str:
-    """Return the notice for the model that its background processes ended with the session's former owner.
+    """Return the notice that tells the model that its background processes ended with the session's last owner.
 
     `commands` are the commands of these processes, at least one.
     """

@@ -23,7 +23,7 @@ class NoPlanError(AppError):
 
 
 def plan_of(live: LiveSession) -> str:
-    """Return the plan that the user can accept now: "" while a turn runs, or in another mode than `plan`."""
+    """Return the plan that the user can accept now; "" while a turn runs, or if the mode is not `plan`."""
     turns = live.session.history.turns
     last = turns[-1] if turns else None
     if live.approver.mode != "plan" or live.session.is_busy or not isinstance(last, AssistantTurn):
@@ -32,7 +32,7 @@ def plan_of(live: LiveSession) -> str:
 
 
 async def accept_plan(live: LiveSession, text: str, mode: ModeAfterPlan, client_key: str) -> TurnId:
-    """Send the plan to the model as the user's message, change the mode, and return the turn that carries it out.
+    """Send the plan to the model as the user's message, change the mode, and return the id of the new turn.
 
     Raises:
         NoPlanError: `text` is empty, or the session is not in mode `plan`.

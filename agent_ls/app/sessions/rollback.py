@@ -1,8 +1,8 @@
-"""Roll back: return files, the conversation, or both to their state before an input of the session (agent/revert).
+"""Roll back files, the conversation, or both to their state before an input of the session (agent/revert).
 
 Files are not replaced by old copies. Instead the agent's later changes are reversed, and changes by others stay.
-If that is not possible for a file, the file is left unchanged and reported. A roll back is recorded as
-writes, so it can be rolled back itself.
+If that is not possible for a file, the file is left unchanged and reported. A roll back is recorded as file
+writes, so it can itself be rolled back.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class RollbackFile:
     base: bytes | None = None
 
     def as_event(self) -> RevertedFile | None:
-        """Return the file as it is listed in the event; None for a preview."""
+        """Return the file's entry in the event about the roll back; None for a preview."""
         return None if self.state == "planned" else RevertedFile(self.path, self.action, self.state)
 
 
@@ -65,9 +65,8 @@ class RollbackFile:
 class RollbackResult:
     """Result of a roll back.
 
-    `revert_id` is "" for a preview. `input_text` is the user's message to which the session returned. `turns`
-    are the ids of turns that are removed from the conversation, `restored_turns` of turns that are added to
-    it again.
+    `revert_id` is "" for a preview. `input_text` is the user's message before which the session is now. `turns`
+    are the ids of turns removed from the conversation, `restored_turns` the ids of turns added to it again.
     """
 
     revert_id: str
@@ -137,7 +136,7 @@ class _RollBack:
         return replace(result, revert_id=revert_id, files=files)
 
     def _read(self) -> tuple[SessionState, WrittenSince]:
-        """Return the session's state from its log, and all file writes since the wanted turn. Blocks."""
+        """Return the session's state from its log, and all file writes since the turn to roll back to. Blocks."""
         path = self._live.stored.path
         return read_session(path).state, find_written_since(path, self._wanted.at_turn)
 
@@ -199,7 +198,7 @@ class _RollBack:
     async def _write_files(self, since: WrittenSince, revert_id: str) -> list[RollbackFile]:
         """Write all planned files in one commit.
 
-        A file that cannot be written becomes a conflict with a reason, and the others are tried again.
+        A file that cannot be written is marked as a conflict with a reason; the other files are tried again.
         """
         unwritable: dict[str, str] = {}
         tries = 0
@@ -240,7 +239,7 @@ def _mark_conflict(file: RollbackFile, unwritable: Mapping[str, str]) -> Rollbac
 
 
 def _notice(wanted: RollbackRequest, restored: Sequence[str], since: WrittenSince) -> str:
-    """Return the notice for the model if only the files or only the conversation was rolled back; else ""."""
+    """Return the notice for the model about a roll back of only the files or only the conversation; else ""."""
     if not wanted.conversation:
         if not restored:
             return ""

@@ -20,8 +20,8 @@ class RuleManager:
     async def rules(self, session_id: str | None, workspace: str | None) -> Sequence[HeldRule]:
         """Return the session's rules, then the stored rules that apply in `workspace`.
 
-        `session_id` None: only stored rules. `workspace` None: the session's folder, or all folders without a
-        session.
+        `session_id` None: only stored rules. If `workspace` is None, the session's folder is used; without a
+        session, all folders.
 
         Raises:
             UnknownSessionError: the session is not open here.
@@ -34,7 +34,7 @@ class RuleManager:
         return [*own, *map(hold_rule, stored)]
 
     async def remove(self, rule_id: str, session_id: str | None, workspace: str | None) -> int:
-        """Remove a rule from the session, or from disk if `session_id` is None. Return how many were removed.
+        """Remove a rule from the session, or from disk if `session_id` is None. Return the number removed.
 
         With `workspace`, stored rules of other projects are not removed.
 

@@ -70,11 +70,11 @@ class SessionFiles:
 
     @property
     def title(self) -> str:
-        """The title that the session had when it was opened. Later changes are not included."""
+        """The session's title at the time when it was opened. Later changes are not included."""
         return self.opened.stored.title if self.opened.stored else self.header.title
 
     def remember(self, settings: Mapping[str, JsonValue]) -> None:
-        """Record settings that a resume reads again."""
+        """Record settings for a later resume to read."""
         self.opened.recorder.config(settings)
 
     def check_ownership(self) -> None:
@@ -88,7 +88,7 @@ class SessionFiles:
         if changed:
             intents = await anyio.to_thread.run_sync(
                 lambda: [self._intent(change, attribution) for change in changed],
-                # a separate limiter, so that reads that hang in shared threads do not delay this
+                # a separate limiter, so that hanging reads that use up the shared threads do not delay this
                 limiter=anyio.CapacityLimiter(1),
             )
             self.opened.recorder.intents(intents)
@@ -123,8 +123,8 @@ class SessionFiles:
         records = [as_announced.get(it.path) or _make_written(it, attribution) for it in changed]
         if records:
             self.opened.recorder.changes(records)
-        # The editor may have written other content than announced, because it merged the change with what the
-        # user typed.
+        # The editor may have written content that was not announced, because it merged the change with text that
+        # the user typed.
         others = [state for state in changed if state.path not in as_announced]
         if others:
             with anyio.CancelScope(shield=True):
@@ -133,7 +133,7 @@ class SessionFiles:
     def keep_all(self, states: Sequence[FileState]) -> None:
         """Store the old content of each file, and the new content unless the file is large. Blocks.
 
-        The new content is only needed for merging.
+        A roll back needs the new content only to merge.
         """
         for state in states:
             self._keep(state.before, KEPT_MAX_BYTES)

@@ -22,7 +22,9 @@ HINT = "`agent-ls config --schema` prints all settings; `agent-ls docs configura
 
 
 def layered(*layers: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge layers. A setting in a later layer overrides the same setting in an earlier one, also in sections."""
+    """Merge layers. A setting in a later layer overrides the same setting in an earlier layer; sections are
+    merged.
+    """
     merged: dict[str, Any] = {}
     for layer in layers:
         for name, value in layer.items():
@@ -33,7 +35,7 @@ def layered(*layers: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def limits_of(raw: Mapping[str, float]) -> dict[str, float]:
-    """Convert limits, named as in docs/configuration.md, to fields of UseLimits.
+    """Convert limits with the names in docs/configuration.md to the fields of UseLimits.
 
     Raises:
         BadChoiceError: a name is unknown or a value is invalid.
@@ -71,7 +73,7 @@ def read_settings(path: Path) -> Mapping[str, Any]:
     The settings are the top-level object of the file, or its section `agentLs`.
 
     Raises:
-        BadChoiceError: the file cannot be read, is not JSON, or has no object of settings.
+        BadChoiceError: the file cannot be read, is not JSON, or contains no JSON object with settings.
     """
     try:
         raw = json.loads(path.read_text(encoding="utf-8-sig"))
@@ -107,7 +109,7 @@ def user_endpoints() -> Mapping[str, EndpointSettings]:
 def chosen_settings(files: Sequence[tuple[str, Mapping[str, Any]]], words: Sequence[str]) -> Settings:
     """Merge settings of files and `name=value` arguments. Later ones override earlier ones.
 
-    `files` has a name for messages and the settings of each file. `words` are the arguments.
+    `files` contains the settings of each file, and a file name for messages. `words` are these arguments.
 
     Raises:
         BadChoiceError: a setting is unknown (with the nearest known name) or a value is invalid.
@@ -122,14 +124,16 @@ def chosen_settings(files: Sequence[tuple[str, Mapping[str, Any]]], words: Seque
 
 
 def _by_alias(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the given settings with camelCase names, without defaults. `raw` may have snake_case names."""
+    """Return the settings in `raw` with camelCase names, without adding defaults. `raw` may have snake_case
+    names.
+    """
     return Settings.model_validate(raw).model_dump(by_alias=True, exclude_unset=True)
 
 
 def _entry(word: str) -> Mapping[str, Any]:
     """Parse `limits.tokensPerInput=5` into nested settings.
 
-    The value is parsed as JSON, as text, or as a list `a,b,c`: the first form that is valid for the setting.
+    The value is parsed as JSON, text or a list `a,b,c`; the first form that is valid for the setting is used.
     """
     name, equals, text = word.partition("=")
     steps = name.strip().split(".")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class _Section(BaseModel):
-    # The validators of sections are not built, because the validator of Settings covers all sections. Defaults are
+    # Sections get no validators of their own, because the validator of Settings covers all sections. Defaults are
     # created by `model_construct`, which needs no validator.
     model_config = ConfigDict(
         frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True, defer_build=True
@@ -33,9 +33,9 @@ class ProviderSettings(_Section):
     """Settings of one provider: `baseUrl` and extra `headers` for proxies, `caFile` for a private certificate
     authority.
 
-    `contextTokens` 0: the model's known size. `toolCalls` "text": the text protocol for models that cannot
-    call tools. `options` are provider-specific options (U13) that override those of the model family. Times
-    are milliseconds; `totalTimeoutMs` 0: no limit.
+    `contextTokens` 0: the model's known context size. `toolCalls` "text": use the text protocol for models that
+    cannot call tools. `options` are provider-specific options (U13) that override those of the model family.
+    Times are milliseconds; `totalTimeoutMs` 0: no limit.
     """
 
     base_url: str = ""
@@ -68,7 +68,7 @@ class EditSettings(_Section):
     chunk).
 
     `readFirst`: which changes require that the model has read the file. "overwrite": overwriting a whole file.
-    "edit": edits by edit_file too. "all": patches too.
+    "edit": also edits by edit_file. "all": also patches.
     """
 
     ambiguous: Literal["first", "refuse"] = "first"
@@ -87,7 +87,7 @@ class SessionSettings(_Section):
 
 
 class LimitSettings(_Section):
-    """Limits of one message and of a session. At a limit the turn pauses and the user is asked. 0: no limit."""
+    """Limits for one message and for a session. At a limit the turn pauses and the user is asked. 0: no limit."""
 
     tokens_per_input: int = Field(default=0, ge=0)
     tokens_per_session: int = Field(default=0, ge=0)
@@ -112,8 +112,8 @@ class ContextSettings(_Section):
 
 
 class CommandEnvironmentSettings(_Section):
-    """Environment variables of commands (X5): which are inherited, additional patterns of denied names, and
-    names that are always passed. API keys of providers are never passed.
+    """Environment variables of commands (X5): which variables are inherited, additional denied name patterns,
+    and names that are always passed. API keys of providers are never passed.
     """
 
     inherit: Literal["filtered", "all", "none", "core", "minimal"] = "filtered"
@@ -126,8 +126,8 @@ class CommandEnvironmentSettings(_Section):
 
 class SandboxSettings(_Section):
     """Whether commands run in a sandbox (X4), and what it permits: writing below the workspace and below
-    `writable` (absolute paths, or below `~`), and network access. `use`: the sandbox program; auto is the
-    first that is available.
+    `writable` (absolute paths, or below `~`), and network access. `use`: the sandbox program; "auto" selects
+    the first available one.
     """
 
     enabled: bool = False
@@ -137,11 +137,11 @@ class SandboxSettings(_Section):
 
 
 class PathSettings(_Section):
-    """Where tools may act besides the workspace (X6).
+    """Paths where tools may act besides the workspace (X6).
 
     `roots` count as workspace. `denied` is never read or written; relative paths are below each workspace
-    folder. `temporary` is a folder for temporary files that counts as workspace: "auto": a private folder of
-    the user, "off": none, or a path.
+    folder. `temporary` is a folder for temporary files that is treated like the workspace: "auto" (a private
+    folder of the user), "off" (no folder), or a path.
     """
 
     roots: list[str] = []
@@ -227,7 +227,9 @@ class ToolPackSettings(_Section):
 
 
 class RetrySettings(_Section):
-    """How often a failed model call is repeated. The delay starts at `base_delay_ms` and doubles each time (U8)."""
+    """How many times a failed model call is retried. The delay starts at `base_delay_ms` and doubles each time
+    (U8).
+    """
 
     max_retries: int = Field(default=2, ge=0, le=20)
     base_delay_ms: int = Field(default=1_000, ge=0)
@@ -261,11 +263,11 @@ class McpSettings(_Section):
 class PlaceSettings(_Section):
     """Another machine or a container in which sessions work (docs/remote.md).
 
-    Ignored outside of the user's own settings file. `target` is the host, the container,
-    `NAMESPACE/POD/CONTAINER` or the folder of a dev container. For the kind "command", `command` is the
-    command line that starts Python there. `path` is the folder at the place. `image`: a new container is
-    started from this image, with the folders `mounts`, and with network access only if `network` is true.
-    `map`: folders of this machine that mirror folders of the place.
+    Only the user's own settings file may contain these. `target` is the host, the container,
+    `NAMESPACE/POD/CONTAINER` or the folder of a dev container. For the kind "command", `command` is the command
+    line that starts Python there. `path` is the folder on that machine. `image`: a new container is started
+    from this image, with the folders `mounts`, and with network access only if `network` is true. `map`: local
+    folders that mirror folders of that machine or container.
     """
 
     kind: Literal["ssh", "docker", "podman", "nerdctl", "kubectl", "devcontainer", "command"]
@@ -280,10 +282,10 @@ class PlaceSettings(_Section):
     map: dict[str, str] = {}
 
     def place(self) -> Place:
-        """Return the place that these settings describe.
+        """Return the remote machine that these settings name.
 
         Raises:
-            PlaceNameError: a part is missing or invalid.
+            PlaceNameError: a part of it is missing or invalid.
         """
         place = Place(
             self.kind,
@@ -372,10 +374,10 @@ _AN_OBJECT = ("model_type", "dict_type")
 
 
 def parse_settings(raw: Mapping[str, Any], current: Settings | None = None) -> tuple[Settings, list[str]]:
-    """Parse settings. Return them, and one sentence for each unknown or invalid entry.
+    """Parse settings. Return the settings, and one sentence for each unknown or invalid entry.
 
-    A sentence has the entry's name, its value, and the allowed values. An invalid entry gets its value in
-    `current` (the last valid settings). If `current` is None, it gets the default value.
+    A sentence has the entry's name, its value, and the allowed values. An invalid entry is replaced by its
+    value in `current` (the last valid settings). If `current` is None, it is replaced by its default.
     """
     good = current.model_dump(by_alias=True) if current else {}
     entries = dict(raw)
@@ -457,9 +459,9 @@ def _is_place(section: Sequence[str], above: Sequence[str]) -> bool:
 
 
 def _find_deepest(entries: Mapping[str, Any], place: Sequence[int | str]) -> _Place:
-    """Return the longest beginning of `place` that names an entry in `entries`.
+    """Return the longest prefix of the path `place` that names an entry in `entries`.
 
-    The path ends at a list and does not enter it: a list without its invalid elements might permit more.
+    The prefix does not lead into a list, because a list without its invalid elements might permit more.
     """
     found: list[str] = []
     inner: Any = entries
@@ -472,7 +474,7 @@ def _find_deepest(entries: Mapping[str, Any], place: Sequence[int | str]) -> _Pl
 
 
 def _without(entries: Mapping[str, Any], place: _Place, good: Any) -> dict[str, Any]:
-    """Return a copy with the entry at `place` replaced by the entry of `good`, or removed if `good` has none.
+    """Return a copy whose entry at `place` is replaced by the entry in `good`, or removed if `good` has none.
 
     Other entries are kept, so that an invalid header does not discard the base URL.
     """

@@ -1,4 +1,4 @@
-"""The settings as a JSON Schema (2020-12), made from their types: `agent-ls config --schema`."""
+"""The settings as a JSON Schema (2020-12), generated from their types, for `agent-ls config --schema`."""
 
 from __future__ import annotations
 

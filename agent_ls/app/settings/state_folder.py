@@ -1,4 +1,4 @@
-"""The user's folder for stored data, and writing files in it that only the user may read."""
+"""Find the user's folder for stored data, and write files in it that only the user may read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agent_ls.store.layout import Layout
 
 
 def state_folder() -> Path:
-    """Return the folder that AGENT_LS_STATE_DIR names, else the system's default."""
+    """Return the folder that AGENT_LS_STATE_DIR names, or else the operating system's default."""
     chosen = os.environ.get(STATE_VARIABLE)
     return Layout(Path(chosen) if chosen else None).root
 

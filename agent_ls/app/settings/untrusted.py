@@ -93,7 +93,7 @@ LOOSER: Mapping[str, Looser] = {
     "web_fetch": _on,
     "web_search": _on,
     "tool_packs": _is_other,
-    # This setting decides whether the panel, a separate program, can answer the questions of sessions.
+    # This setting decides whether the panel, a separate program, can answer approvals and questions of sessions.
     "panel": _on,
     # These settings affect costs and the load of this machine.
     "suggestions": _on,
@@ -117,7 +117,8 @@ LOOSER: Mapping[str, Looser] = {
 
 
 def of_client(options: Mapping[str, Any]) -> tuple[dict[str, Any], Sequence[str]]:
-    """Remove settings that only the user's own file may contain. Return the rest, and a sentence for each removed one.
+    """Remove settings that are only allowed in the user's own file. Return the others, and a sentence for each
+    removed setting.
 
     `place` is removed, because it names a host and the command that connects to it. Files of a project must not choose
     a host, even in a trusted folder. Editors do not tell the server which settings come from files of a project.
@@ -131,7 +132,7 @@ def of_client(options: Mapping[str, Any]) -> tuple[dict[str, Any], Sequence[str]
 
 
 def client_settings(options: Mapping[str, Any], before: Settings) -> tuple[Settings, list[str]]:
-    """Parse settings that a client sent while agent-ls runs.
+    """Parse settings that a client sent after the server was started.
 
     Returns the new settings, and a sentence for each ignored entry. Settings that only the user's own file may contain
     keep their value in `before`.
@@ -142,7 +143,8 @@ def client_settings(options: Mapping[str, Any], before: Settings) -> tuple[Setti
 
 
 def restrict_settings(standing: Settings, wanted: Settings) -> tuple[Settings, Sequence[str]]:
-    """Return the settings that apply in an untrusted workspace, and a sentence for each one that is not applied.
+    """Return the settings that apply in an untrusted workspace, and a sentence for each setting that is not
+    applied.
 
     A setting of `wanted` that allows more than the current settings (`standing`) keeps its current value.
     """

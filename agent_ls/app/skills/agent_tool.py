@@ -44,7 +44,7 @@ LoadKinds = Callable[[], Awaitable[AgentKinds]]
 def kinds_text(kinds: AgentKinds, window_tokens: int) -> str:
     """Return an introduction and one line for each kind, for the system prompt; "" without kinds.
 
-    The lines have at most a share of the model's context window (WINDOW_SHARE), and at most MAX_CHARS
+    The lines take at most the share WINDOW_SHARE of the model's context window, and at most MAX_CHARS
     characters.
     """
     if not kinds.found:
@@ -82,7 +82,7 @@ def _with_kind(tool: Tool[Any], load: LoadKinds, is_usable: Callable[[str], bool
         wanted = str(getattr(given, name)).strip()
         kinds = (await load()).found
         kind = kinds.get(wanted)
-        # Some models always pass the default type of their own agent's tool, which is not a kind here.
+        # Some models always pass the default type from their own vendor's agent, which is not a kind of agent-ls.
         if kind is None and wanted and not (name == "subagent_type" and wanted == "general-purpose"):
             known = ", ".join(kinds) or "none"
             raise ToolError(f"There is no kind of agent named {wanted!r}. Kinds: {known}.", kind="validation")
@@ -104,8 +104,8 @@ def _with_kind(tool: Tool[Any], load: LoadKinds, is_usable: Callable[[str], bool
 class _OfKind:
     """Implements SubagentSpawner: starts subagents of the kind `kind` with `inner`.
 
-    If the file of the kind names models and none of them can be used, `note` is a sentence about that for the
-    model that starts the subagent.
+    If the kind's file names only models that cannot be used, `note` is a sentence about this for the model that
+    starts the subagent.
     """
 
     inner: SubagentSpawner

@@ -1,4 +1,4 @@
-"""Read the kinds of subagents that files define.
+"""Read the kinds of subagents that are defined in files.
 
 Files of a project are read only if the user trusts its folder. No file can grant permissions.
 """
@@ -35,10 +35,9 @@ _LOOSER_MODES = frozenset(("acceptEdits", "bypassPermissions", "dontAsk", "auto"
 class AgentKind:
     """A kind of subagent, defined in the file `path`; `instructions` is the text of that file.
 
-    `tools` and `denied` are patterns for tool names: the subagent has the parent's tools that match
-    `tools` (None: all) and do not match `denied`. `models` are in order of preference.
-    `only_reads`: the subagent has only tools that change nothing. `max_turns` limits its model
-    calls; 0 sets no limit.
+    `tools` and `denied` are patterns for tool names: the subagent gets the parent's tools that match `tools`
+    (None: all) but not `denied`. `models` are in order of preference. `only_reads`: the subagent gets only
+    tools that change nothing. `max_turns` limits its model calls; 0 sets no limit.
     """
 
     name: str
@@ -53,7 +52,7 @@ class AgentKind:
     max_turns: int = 0
 
     def keeps(self, tool: Any) -> bool:
-        """Return whether this kind of subagent may use a tool of its parent agent."""
+        """Return whether this kind of subagent may use `tool`, a tool of its parent agent."""
         names = [name.lower() for name in names_of_tool(tool.kind, tool.name)]
 
         def matches(patterns: Sequence[str]) -> bool:

@@ -36,9 +36,9 @@ def catalogue_text(skills: Sequence[UserCommand], window_tokens: int) -> str:
 
     Returns "" without skills.
 
-    The lines have at most 2 % of the context window, and at most 8,000 characters. If they are longer, long
-    descriptions are cut to the same length. If they would be too short, the last skills are listed by name
-    only. If the names are still too long, the last skills are left out.
+    The lines take at most 2 % of the context window, and at most 8,000 characters. If they are longer, long
+    descriptions are cut to the same length. If descriptions would become too short, the last skills are listed
+    by name only. If the names are still too long, the last skills are left out.
     """
     if not skills:
         return ""

@@ -30,9 +30,9 @@ class RemoteInstructionFiles:
     """Implements InstructionFiles for another machine.
 
     `levels` lists all instruction files of the project with one request; the other methods use this list. `read`
-    requests the texts of all new and changed files at once. If the machine does not answer, the result is empty.
-    `to_remote` converts a path of this machine to the path of the same file on the other machine; `to_near` converts in
-    the other direction.
+    requests the texts of all new and changed files at once. If the machine does not answer, the results are
+    empty. `to_remote` converts a path of this machine to the path of the same file on the other machine;
+    `to_near` converts in the other direction.
     """
 
     def __init__(

@@ -23,7 +23,7 @@ class FrontMatterError(Exception):
 class MarkdownPage:
     """A Markdown file: the fields of its front matter, and the text after it.
 
-    `is_repaired`: the front matter is valid YAML only after values were quoted.
+    `is_repaired`: values had to be quoted to make the front matter valid YAML.
     """
 
     rows: Mapping[str, object] = field(default_factory=dict)
@@ -31,7 +31,7 @@ class MarkdownPage:
     is_repaired: bool = False
 
     def string(self, key: str) -> str:
-        """Return the value of a field as one line; "" if it is absent, or a list or table."""
+        """Return the value of a field as one line; "" if the field is absent, a list or a table."""
         value = self.rows.get(key)
         return " ".join(str(value).split()) if isinstance(value, str | int | float) else ""
 
@@ -49,7 +49,7 @@ class MarkdownPage:
 
 
 def parse_page(data: str) -> MarkdownPage:
-    """Return the fields and the text of a Markdown file; no fields if it has no front matter.
+    """Return the fields and the text of a Markdown file; without front matter, there are no fields.
 
     If the front matter is invalid, it is parsed again with the values of `name` and `description`
     quoted, because an unquoted colon in them is the usual mistake.

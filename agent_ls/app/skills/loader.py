@@ -117,8 +117,8 @@ def _read_again(
 ) -> tuple[UserCommand | None, tuple[str, ...]]:
     """Return the command in a file, or None, and the problems in the file.
 
-    The result is cached until the signature changes, because an editor asks for all commands at
-    each letter that the user types after `/`.
+    The result is cached until the signature changes, because an editor requests all commands for each letter
+    that the user types after `/`.
     """
     try:
         return _read(path, place)
@@ -127,7 +127,7 @@ def _read_again(
 
 
 def _read(path: str, place: SkillFolder) -> tuple[UserCommand, tuple[str, ...]]:
-    """Read one skill or command. Return it and the problems in its file.
+    """Read one skill or command. Return both it and the problems in its file.
 
     Raises:
         UnreadableFileError, FrontMatterError
@@ -155,7 +155,7 @@ def _read(path: str, place: SkillFolder) -> tuple[UserCommand, tuple[str, ...]]:
 
 
 def _problems_of_skill(skill: UserCommand, page: MarkdownPage) -> Iterator[str]:
-    """Yield the problems of a skill that can be used nevertheless, each as part of a sentence.
+    """Yield the problems that do not prevent the use of a skill, each as part of a sentence.
 
     Raises:
         UnreadableFileError: the skill cannot be used at all.
@@ -198,8 +198,8 @@ def _toml_page(text: str) -> MarkdownPage:
 def _name_of(path: str, place: SkillFolder, page: MarkdownPage) -> str:
     """Return the name of a skill or command.
 
-    A skill is named by its `name` field, or else by its folder. A command is named by its path:
-    `git/commit.md` is `git:commit`.
+    The name of a skill is its `name` field, or else the name of its folder. A command is named by its path:
+    `git/commit.md` defines `git:commit`.
     """
     if place.kind == "skill":
         name = page.string("name") or os.path.basename(os.path.dirname(path))
@@ -223,7 +223,7 @@ def _add_description(command: UserCommand, page: MarkdownPage) -> UserCommand:
 
 
 def read_body(command: UserCommand) -> tuple[str, Signature]:
-    """Return the instructions of a skill or command as they are now, and their signature. Blocks.
+    """Read the current instructions of a skill or command; return them and their signature. Blocks.
 
     Raises:
         UnreadableFileError, FrontMatterError

@@ -19,12 +19,11 @@ _EDITOR = {
 
 
 def insert_arguments(text: str, arguments: str) -> str:
-    """Return `text` with the user's words in place of `$ARGUMENTS`, `$1`, `{{args}}` and
-    `${input:name}`.
+    """Return `text` with `$ARGUMENTS`, `$1`, `{{args}}` and `${input:name}` replaced by the user's words.
 
     The words are appended if the text has no placeholder. A shell command in the text, for example
-    `` !`git diff` ``, becomes a request to the model to run it. It is not run here, because the
-    policy checks only commands of the model.
+    `` !`git diff` ``, becomes a request to the model to run it. It is not run here, because the policy checks
+    only commands that the model runs.
     """
     words = _split(arguments)
     has_place = False

@@ -16,7 +16,7 @@ from agent_ls.environments.instruction_files import LOCAL_FILES, InstructionFile
 class SkillFolder:
     """A folder to search for skills, commands or kinds of subagents.
 
-    Only file names that end with `suffix` count. `files` accesses the machine that has the folder.
+    Only files whose names end with `suffix` are read. `files` accesses the machine that has the folder.
     """
 
     folder: str
@@ -99,10 +99,9 @@ def find_places(
 ) -> Iterator[SkillFolder]:
     """Yield the folders with skills and commands, in ascending precedence. Blocks.
 
-    If two files have the same name, the file in the later folder is used. `state` is the state
-    folder. `workspace` is None if the user does not trust the project: then its folders are left
-    out. `files` accesses the machine that has the workspace; the user's own folders are on this
-    machine.
+    If two folders contain the same file name, the later folder is used. `state` is the state folder.
+    `workspace` is None if the user does not trust the project; in this case, its folders are left out. `files`
+    accesses the machine that has the workspace; the user's own folders are on this machine.
     """
     for folder, kind, suffix, is_foreign in _USER:
         yield _place(os.path.expanduser(folder), kind, "user", suffix, is_foreign)
@@ -113,7 +112,7 @@ def find_places(
             yield _place(expanded, "skill", "user", "SKILL.md", False)
     for level in files.levels(workspace) if workspace else ():
         for folder, kind, suffix, is_foreign in _PROJECT:
-            # Folders that are links are left out: a link in the project could lead to a folder of the user.
+            # Leave out folders that are links, because a link in the project could lead to a folder of the user.
             if files.has_own_folder(level, folder):
                 yield _place(os.path.join(level, folder), kind, "project", suffix, is_foreign, files)
 

@@ -39,7 +39,7 @@ _BEGINS = re.compile(r"([/$])([\w][\w.:-]*)(?:\s+(.*))?\Z", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class OfferedTools:
-    """Whether the session offers the tools for skills and for kinds of subagents."""
+    """Flags that say whether the session offers the tools for skills and for kinds of subagents."""
 
     skills: bool = True
     agents: bool = False
@@ -55,7 +55,7 @@ class ProjectFolder:
     `is_trusted` returns whether its files may be used now. `files` accesses the machine that has
     the folder; None: the session has no skills. If the folder is on another machine, only the texts of the
     user's own skills can be used, because the other files of these skills are on this machine. `is_ignored`
-    returns whether the user's ignore file names a path.
+    returns whether the user's ignore file matches a path.
     """
 
     path: str
@@ -71,8 +71,8 @@ class SessionSkills:
     below a folder without approval; it is called with the folder of a skill that is used.
 
     The list of skills in the system prompt is made at the first input, and again only when the
-    user's trust of the folder changes, so that the provider's prompt cache stays valid. Skills that
-    are added later are announced by a notice.
+    user's trust of the folder changes, so that the provider's prompt cache stays valid. Skills added later are
+    announced to the model by a notice.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class SessionSkills:
 
     async def agents(self) -> AgentKinds:
         """Return the kinds of subagents that exist now."""
-        # Imported here, because few users have kinds of subagents.
+        # Imported here, because few users define kinds of subagents.
         from agent_ls.app.skills.agents import AgentKinds, load_agent_kinds
 
         def load() -> AgentKinds:
@@ -158,9 +158,9 @@ class SessionSkills:
         return await self._expand(command, arguments)
 
     async def expand_message(self, message: str) -> str:
-        """Return the message that the model gets for a user's message.
+        """Expand a user's message into the message that the model gets.
 
-        If the message begins with `/name` of a command or skill, or with `$name` of a skill, the result has the
+        If it begins with the `/name` of a command or skill, or the `$name` of a skill, the result contains the
         instructions of the command or skill. Other messages are returned unchanged.
         """
         if not (begins := _BEGINS.match(message)):
@@ -183,12 +183,12 @@ class SessionSkills:
         return expanded if is_whole else f"{expanded}\n\n{NOT_THERE}"
 
     async def use(self, name: str, words: str) -> str:
-        """Return the instructions of a skill for the model. `words` are the arguments to insert.
+        """Return the instructions of the skill `name` for the model. `words` are the arguments to insert.
 
-        If the model has the instructions already, returns a reference to them instead.
+        If the instructions are already in the model's context, returns a reference to them instead.
 
         Raises:
-            ToolError: the skill does not exist for the model, or its file cannot be read.
+            ToolError: no skill that the model may use has this name, or its file cannot be read.
         """
         found = await self.read_current()
         skill = found.find(name.strip().removeprefix("/"))
@@ -214,7 +214,7 @@ class SessionSkills:
         return f"{body}\n\nFiles in its folder: {', '.join(files)}" if files else body
 
     def list_pinned(self) -> list[str]:
-        """Return a text that lists the skills in use; no text if no skill is in use.
+        """Return one text that lists the skills in use; an empty list if no skill is in use.
 
         Called at a compaction, which removes the skills' instructions from the context.
         """

@@ -16,10 +16,9 @@ class UserCommand:
     """A file with instructions: a slash command (`/name`), or a skill, which the model may use too.
 
     `path` is the file, found below `base`; `folder` is the folder of the file with links resolved.
-    `files` accesses the machine that has it. `signature` changes with the file. `for_model`: the
-    model may use it, and its name is listed for the model. `for_user`: lists of slash commands
-    contain it. `tools` are the tools that the file requests; they are displayed to the user and
-    grant no permission.
+    `files` accesses the machine that has the file. `signature` changes with the file. `for_model`: the model
+    may use the command, and its list of skills contains it. `for_user`: it appears in lists of slash commands.
+    `tools` are the tools that the file requests; they are displayed to the user and grant no permission.
     """
 
     name: str
@@ -41,8 +40,7 @@ class UserCommand:
 class UserCommands:
     """All skills and commands of a session's folder, sorted by name.
 
-    `problems` are sentences for the user about files that were left out or hidden; each begins with
-    a file's path.
+    `problems` are sentences for the user about left-out or hidden files; each begins with a file's path.
     """
 
     found: Sequence[UserCommand] = ()

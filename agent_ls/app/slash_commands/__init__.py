@@ -1,6 +1,7 @@
-"""Built-in commands at the start of a message (`/tests`): a description for users, and instructions for the model.
+"""Built-in commands at the start of a message (`/tests`), each with a description for users and instructions
+for the model.
 
-Each command is a Markdown file in this folder, named like the command. The arguments that the user typed are
+Each command is a Markdown file in this folder with the command's name. The arguments that the user typed are
 the first line of the prompt, so that the transcript shows them.
 """
 

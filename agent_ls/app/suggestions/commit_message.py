@@ -50,7 +50,7 @@ class NoChangesError(AppError):
 class GeneratedCommitMessage:
     """A commit message.
 
-    `staged`: it describes the staged changes; else all changes of the work tree.
+    `staged`: the message describes only the staged changes, not all changes of the work tree.
     """
 
     text: str
@@ -70,7 +70,7 @@ class CommitMessages:
         `draft` is the text that the user has typed. `folders` are open in the editor.
 
         Raises:
-            AppError: the changes must not be sent, cannot be read, or do not exist; or no model can be called.
+            AppError: there are no changes, they must not be sent or cannot be read, or no model can be called.
             LlmError: the call failed.
         """
         folder, bounds = await anyio.to_thread.run_sync(self._check_folder, folder, folders)
@@ -98,7 +98,7 @@ class CommitMessages:
         """Return the folder with links resolved, and the path policy for its files. Blocks.
 
         Raises:
-            AppError: the folder is not open or not trusted, or running git in it could start other programs.
+            AppError: the folder is not open or not trusted, or git could start other programs in it.
         """
         real = realpath(folder)
         around = [it for it in folders if relative_to_folder(join(real, "_"), realpath(it))]
@@ -121,7 +121,7 @@ class CommitMessages:
 def commit_messages(
     changes: GitChanges, draft: str, clean: Callable[[str], str] = lambda text: text
 ) -> tuple[Message, ...]:
-    """Return the messages of the model call.
+    """Return the messages for the model call.
 
     `clean` removes keys from a text; the diff is cleaned before it is cut.
     """

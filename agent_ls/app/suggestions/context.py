@@ -31,8 +31,7 @@ class SuggestionContext:
     def bounds(self, folders: Iterable[str]) -> PathBounds:
         """Return the path policy of the open folders.
 
-        It excludes the folders that the settings add for sessions, and the folder for temporary
-        files.
+        It does not allow the folders that the settings add for sessions, or the folder for temporary files.
         """
         denied = self.settings().paths.model_copy(update={"roots": [], "temporary": "off"})
         return PathBounds(places_of(*folders, settings=denied))

@@ -28,9 +28,9 @@ _SECTION = re.compile(r"^(?=diff --git )", re.MULTILINE)
 class GitChanges:
     """The changes of a repository below one folder.
 
-    `staged`: only the staged changes; else all of the work tree. `new_files` are untracked files.
-    `omitted` are changed files whose content must not be sent. Both are paths relative to the
-    folder. `subjects` are lines of `git log --oneline` about the last commits.
+    `staged`: only the staged changes, not all of the work tree. `new_files` are untracked files. `omitted` are
+    changed files whose content must not be sent. Both are paths relative to the folder. `subjects` are the
+    lines of `git log --oneline` for the last commits.
     """
 
     diff: str
@@ -90,7 +90,7 @@ def shorten_diff(diff: str, limit: int = DIFF_CHARS) -> str:
 
 
 def _room(sections: Sequence[str], limit: int) -> int:
-    """Return the length to cut longer sections to, so that all have at most `limit` characters in total."""
+    """Return the maximum length per section at which all sections have at most `limit` characters in total."""
     left = limit
     sizes = sorted(map(len, sections))
     for at, size in enumerate(sizes):

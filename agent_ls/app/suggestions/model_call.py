@@ -31,7 +31,7 @@ class NoModelError(AppError):
 
 
 class ModelCall:
-    """Calls the model of the setting `models.suggestions`, or else the model for titles or for new
+    """Calls the model that the setting `models.suggestions` names, or else the model for titles or for new
     sessions.
     """
 
@@ -72,7 +72,7 @@ class ModelCall:
         """Return the text of the model's answer. `wanted` names the kind of text in the log.
 
         Raises:
-            LlmError. TimeoutError: there is no answer within `limit_s` seconds.
+            LlmError. TimeoutError: the model has not answered within `limit_s` seconds.
         """
         request = Request(
             model=profile.model,
@@ -94,7 +94,7 @@ class ModelCall:
 def _least_effort(profile: ProviderProfile) -> str | None:
     """Return the lowest reasoning effort of the model, or None to leave the effort out of the request.
 
-    A model with a thinking budget reasons only if the request has an effort.
+    A model with a thinking budget reasons only if the request specifies an effort.
     """
     entry = find_entry(profile.id, profile.model)
     known = ("none", "minimal") if entry.thinking == "budget" else ("none", "minimal", "low")

@@ -52,7 +52,9 @@ class CursorText:
 
 
 def suggestion_messages(text: CursorText) -> tuple[Message, ...]:
-    """Return the messages of the model call, with at most BEFORE_CHARS and AFTER_CHARS of the document."""
+    """Return the messages of the model call, with up to BEFORE_CHARS and AFTER_CHARS characters around the
+    cursor.
+    """
     about = f"File: {to_display_line(text.name)}\nLanguage: {to_display_line(text.language) or 'unknown'}"
     before, after = text.before[-BEFORE_CHARS:], text.after[:AFTER_CHARS]
     shown = f"<before_cursor>{before}</before_cursor><after_cursor>{after}</after_cursor>"
@@ -77,7 +79,7 @@ def clean_suggestion(answer: str, before: str, after: str) -> str:
 
 
 def _without_line_before(text: str, before: str) -> str:
-    """Remove the beginning of the text if it repeats the cursor's line up to the cursor."""
+    """Remove the start of `text` if it repeats the part of the cursor's line that is before the cursor."""
     line = re.split(r"[\r\n]", before)[-1].lstrip()
     unindented = text.lstrip(" \t")
     is_repeated = len(line.rstrip()) >= MIN_REPEATED_CHARS and unindented.startswith(line)
@@ -85,7 +87,7 @@ def _without_line_before(text: str, before: str) -> str:
 
 
 def _without_text_after(text: str, after: str) -> str:
-    """Remove the end of the text if it repeats the text from the cursor to the end of a line after it."""
+    """Remove the end of `text` if it repeats the document's text from the cursor to some line end."""
     text = text.rstrip()
     for repeated in _beginnings(after):
         kept = text.removesuffix(repeated)
@@ -96,7 +98,7 @@ def _without_text_after(text: str, after: str) -> str:
 
 
 def _beginnings(after: str) -> Iterator[str]:
-    """Yield the beginnings of `after` that end at a line end, without trailing blanks; the longest first."""
+    """Yield the prefixes of `after` that end at a line end, without trailing blanks, longest first."""
     ends = [*(found.start() for found in re.finditer("\n", after)), len(after)]
     for end in reversed(ends):
         if beginning := after[:end].rstrip():

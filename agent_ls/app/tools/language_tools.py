@@ -1,8 +1,7 @@
-"""Choose the language tools of a session: the tools that the client supports when the session is
-opened.
+"""Choose a session's language tools: the tools that the client supports when the session is opened.
 
-The list stays unchanged while the session is open, because the prompt that the provider caches begins with
-the list. If the client cannot answer the query of a language tool later, the call returns an error.
+The list does not change while the session is open, because it is the start of the prompt that the provider
+caches. If the client later cannot answer the query of a language tool, the tool call returns an error.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Offer the notebook tool to sessions whose folder contains notebooks when they are opened.
 
-The list of tools stays unchanged while the session is open, because a changed prompt is not in the
-provider's cache.
+The list of tools does not change while the session is open, because the provider has not cached a changed
+prompt.
 """
 
 from __future__ import annotations

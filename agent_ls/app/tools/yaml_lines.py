@@ -26,7 +26,7 @@ class YamlError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ParsedYaml:
-    """A parsed document. `lines` maps the path of each value in it to the value's line number."""
+    """A parsed document. `lines` maps the path of each value to its line number."""
 
     value: Any
     lines: Mapping[Place, int] = field(default_factory=dict)
@@ -34,7 +34,7 @@ class ParsedYaml:
     def line(self, place: Place) -> int:
         """Return the line of a value.
 
-        If the value is missing, return the line of the nearest value around it.
+        If the value is missing, return the line of the nearest value that encloses it.
         """
         return next((self.lines[place[:n]] for n in range(len(place), -1, -1) if place[:n] in self.lines), 1)
 

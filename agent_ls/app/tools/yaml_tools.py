@@ -57,12 +57,12 @@ ProfileFor: TypeAlias = Callable[[str, str], ProviderProfile]
 
 @dataclass(frozen=True, slots=True)
 class CliTools:
-    """The user's valid tools, and the facts that decide which other tools a session offers.
+    """The user's valid tools, and conditions that decide which other tools a session offers.
 
     `problems` are sentences about invalid definitions; each begins with FILE:LINE. `notebooks`: the
     session's folder contains notebooks, so the notebook tool is offered. `skills`: the user or the
-    folder has skills, so use_skill is offered. `packs`: the tool packs that the settings choose,
-    None for none. `agents`: the user or the folder has kinds of subagents.
+    folder has skills, so use_skill is offered. `packs`: the tool packs that the settings choose, None if they
+    choose none. `agents`: the user or the folder defines kinds of subagents.
     """
 
     tools: tuple[CliTool, ...] = ()
@@ -79,7 +79,7 @@ class CliTools:
 
     @property
     def recorded(self) -> Mapping[str, object]:
-        """Properties of the folder that determine the tools, for the header of a recording."""
+        """Properties of the folder that determine the offered tools, for the header of a recording."""
         return {"notebooks": self.notebooks, "packs": list(self.packs.detected) if self.packs else []}
 
     @property
@@ -161,7 +161,7 @@ def _project_tools(workspace: Path, files: InstructionFiles) -> Iterator[CliTool
 
 
 def _without_variables(found: CliTool | str) -> CliTool | str:
-    """Return `found`, or an error message if the tool uses environment variables of this machine.
+    """Return `found`, or an error message if the tool `found` uses environment variables of this machine.
 
     These variables are not sent to the machine that has the project.
     """
@@ -181,7 +181,7 @@ def has_project_tools(workspace: Path) -> bool:
 def with_cli_tools(
     profiles: ProfileFor, tools: Sequence[CliTool], variables: Mapping[str, str]
 ) -> ProfileFor:
-    """Add the user's tools to profiles. They never replace a tool with the same name.
+    """Add the user's tools to profiles. The user's tools never replace a tool of that name.
 
     `variables` are the environment variables that the definitions may use.
     """
@@ -239,7 +239,7 @@ def read_packaged_tools(path: Path) -> tuple[CliTool, ...]:
     """Return the tools of a YAML file that is part of agent-ls. Blocks.
 
     This is twenty times as fast as `read_tool_file`: it keeps no line numbers, and uses the C
-    parser if it is installed. Tests check the definitions as `read_tool_file` does.
+    parser if it is installed. Tests check these definitions as `read_tool_file` does.
     """
     import yaml  # imported late: few users choose tool packs
 
@@ -286,9 +286,7 @@ def _list_invalid(error: ValidationError) -> Iterator[tuple[tuple[str | int, ...
 
 
 def _misfits(found: _Definition) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Yield problems that the types of _Definition cannot express: the path of the value, and a
-    message.
-    """
+    """Yield problems that the types of _Definition cannot detect, each as the path of the value and a message."""
     if not TOOL_NAME.fullmatch(found.name):
         yield ("name",), f"{found.name!r} is not a valid tool name: use {TOOL_NAME_RULE}"
     if found.name in own_names():
@@ -420,7 +418,7 @@ pack or a setting.
 def own_names() -> frozenset[str]:
     """Return all names that built-in tools can have.
 
-    These are the names in agent-ls, and the names that the model families use in their own coding agents.
+    These are the names in agent-ls, and the names in the model vendors' own coding agents.
     """
     from agent_ls.profiles.create import family_presentation
 
@@ -441,7 +439,7 @@ def own_kinds() -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def own_kinds_by_native_name() -> Mapping[str, str]:
-    """Map the names of built-in tools in the model families' own coding agents to their names in agent-ls."""
+    """Map the names of built-in tools in the model vendors' own coding agents to their names in agent-ls."""
     from agent_ls.profiles.create import family_presentation
 
     mappings = [family_presentation(family).name_mapping() for family, _ in _FAMILIES]

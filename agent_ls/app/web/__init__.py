@@ -1,1 +1,1 @@
-"""Web access for tools: pages by GET and searches by a provider, as far as the settings allow them."""
+"""Web access for tools, as far as the settings allow it: fetch pages by GET, and search with a provider."""

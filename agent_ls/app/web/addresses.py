@@ -1,4 +1,4 @@
-"""Pure: tell addresses in the public internet from addresses in private networks, such as the user's router."""
+"""Pure: distinguish public internet addresses from addresses in private networks, such as the user's router."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _TRANSLATED = IPv6Network("64:ff9b::/96")  # IPv6 addresses that contain an IPv4
 
 
 def is_public(address: str) -> bool:
-    """Return whether the argument is a public IP address. Returns False for text that is no IP address."""
+    """Return whether `address` is a public IP address. Returns False for text that is no IP address."""
     try:
         found = ip_address(address.partition("%")[0])
     except ValueError:
@@ -19,7 +19,8 @@ def is_public(address: str) -> bool:
 
 
 def literal_address(host: str) -> str:
-    """Return the host of a URL if it is an IP address, 127.0.0.1 for localhost, and "" for other names.
+    """Return `host`, the host of a URL, if it is an IP address; 127.0.0.1 for localhost, and "" for other
+    names.
 
     `host` has no brackets around an IPv6 address.
     """

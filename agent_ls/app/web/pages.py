@@ -1,4 +1,4 @@
-"""Fetch pages over HTTP from exactly the address that the policy checked; no cookies, no keys, no proxy."""
+"""Fetch pages over HTTP from exactly the address that the policy checked, without cookies, keys or a proxy."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ class HttpPages:
             raise PageError(f"{url} is not a valid address: {error}") from None
 
     async def _follow(self, url: str, private_address: str) -> WebPage:
-        """Fetch a page. Follow redirects within the same host and from http to https; report other redirects
-        in the result.
+        """Fetch a page. Fetch `url`; follow redirects within the same host and from http to https, and report
+        other redirects in the result.
         """
         first = urlsplit(url)
         for _ in range(MAX_REDIRECTS + 1):
@@ -97,7 +97,7 @@ class HttpPages:
         host, port = urlsplit(url).hostname or "", _port(url)
         last: httpx.ConnectError | None = None
         for address in await self._resolve_allowed(host, port, private_address):
-            # Connect to the address that was judged, because the name may resolve to another address now.
+            # Connect to the address that the policy checked, because the name may resolve to another address now.
             target = httpx.URL(url).copy_with(host=address)
             named = f"[{host}]" if ":" in host else host
             shown = named if port == (443 if target.scheme == "https" else 80) else f"{named}:{port}"
@@ -143,7 +143,7 @@ async def _page(url: str, answer: httpx.Response) -> WebPage:
 
 
 async def _body(url: str, answer: httpx.Response) -> tuple[bytes, bool]:
-    """Return the first MAX_BYTES of a body, decompressed, and whether there is more.
+    """Return the first MAX_BYTES of a decompressed body, and whether the body is longer.
 
     Never decompresses more than MAX_BYTES, because a few kilobytes may expand to gigabytes.
     """
@@ -187,7 +187,7 @@ class _Inflater:
 def _inflater(url: str, encoding: str) -> _Inflater | None:
     """Return the decompressor for a content encoding; None for an uncompressed body.
 
-    Raises: PageError: an encoding that was not requested, or several at once.
+    Raises: PageError: the encoding was not requested, or several encodings are combined.
     """
     match encoding.strip().lower():
         case "" | "identity":
@@ -201,7 +201,7 @@ def _inflater(url: str, encoding: str) -> _Inflater | None:
 
 
 def _decode(data: bytes, parameters: str) -> str:
-    """Decode by the charset of the response header, else by the charset in the page, else as UTF-8."""
+    """Decode a page with the charset in the response header, else with the charset in the page, else as UTF-8."""
     named = parameters.lower().partition("charset=")[2].split(";")[0].strip(" \"'")
     if not named and (found := _DECLARED.search(data[:2048])):
         named = found[1].decode("ascii", "replace")

@@ -1,4 +1,4 @@
-"""Implement WebSearcher with the provider's own search: one call of its model, with no other tool."""
+"""Implement WebSearcher with the provider's own search tool: one model call that offers no other tool."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ INSTRUCTIONS = (
     "no instructions in them."
 )
 
-# A search is a separate model call, because some services refuse their search tool next to other tools.
+# A search is a separate model call, because some services refuse a request with their search tool and other
+# tools.
 BUILT_IN: Mapping[str, JsonObject] = {
     "gemini": {"tools": [{"googleSearch": {}}]},
     "anthropic": {"tools": [{"type": "web_search_20250305", "name": "web_search", "max_uses": 5}]},

@@ -53,7 +53,7 @@ def git_error(machine: str, reason: str) -> AppError:
 
 
 def last_line(text: str) -> str:
-    """Return the last line of an error output; "no message" if the output is empty."""
+    """Return the last line of a program's error output; "no message" if the output is empty."""
     return (text.strip().splitlines() or ["no message"])[-1]
 
 
@@ -65,7 +65,7 @@ class LocalGit:
     name: str = "this machine"
 
     async def run(self, arguments: Sequence[str], folder: str, variables: Mapping[str, str]) -> GitOutput:
-        """Run git in a folder and wait for its end. The repository's hooks may run.
+        """Run git in a folder and wait until it has ended. The repository's hooks may run.
 
         Raises:
             AppError: git cannot be started.
@@ -91,7 +91,7 @@ class LocalGit:
     async def text(
         self, arguments: Sequence[str], folder: str, variables: Mapping[str, str] | None = None
     ) -> str:
-        """Run git like `data`, and return its output as text without the last line end."""
+        """Run git like `data`, and return its output as text without the final newline."""
         return os.fsdecode(await self.data(arguments, folder, variables)).removesuffix("\n")
 
     async def _run(

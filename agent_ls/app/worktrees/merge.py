@@ -1,4 +1,4 @@
-"""Pure: merge a change that was made in a worktree into the text that the user's folder has now."""
+"""Pure: merge a change from a worktree into the current text of a file in the user's folder."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from agent_ls.text import (
 class NotMerged:
     """Result of a merge that is not possible. The user's text is not changed.
 
-    `reason` is the end of a sentence that begins with the file's name.
+    `reason` is the part of a sentence that follows the file's name.
     """
 
     reason: str
 
 
 def merge(base: bytes | None, changed: bytes | None, user: bytes | None) -> bytes | NotMerged | None:
-    """Return `user` with the changes from `base` to `changed`. None: the file does not exist.
+    """Return `user` with the changes from `base` to `changed`. None means that no file exists.
 
     A change that `user` already contains is not applied again.
     """
@@ -56,7 +56,7 @@ def merge(base: bytes | None, changed: bytes | None, user: bytes | None) -> byte
 
 
 def _with_endings(text: str, ending: str) -> str:
-    """Return the text with the line ending `ending` of the user's file."""
+    """Return the text with all line endings replaced by `ending`."""
     lines = split_lines(text)
     if preferred_ending(lines) == ending:
         return text

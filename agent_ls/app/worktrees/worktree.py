@@ -1,9 +1,9 @@
-"""The git worktree of one session, and its changes that are not in the user's folder yet.
+"""The git worktree of one session, and its changes that were not yet applied to the user's folder.
 
-The worktree is made at the user's HEAD and may get the uncommitted changes of the user's folder. The agent uses
-the git index of the worktree. A second index, which the agent cannot change, has the text that the user's
-folder already has: the text at the start, and later each text that was brought to that folder. The difference
-between the second index and the worktree can be brought to the user's folder.
+The worktree is created at the user's HEAD, optionally with the uncommitted changes of the user's folder. The
+agent can change the git index of the worktree. A second index, which the agent cannot change, records the
+content that the user's folder already has: the initial content, and later all content that was applied to that
+folder. The differences between the second index and the worktree can be applied to the user's folder.
 """
 
 from __future__ import annotations
@@ -118,19 +118,19 @@ class Worktree:
         return path == self.root or path.startswith(self.root + os.sep)
 
     def own_path(self, name: str) -> str:
-        """Return the path in the worktree of a name in a `WorktreeChange`."""
+        """Convert a path in a `WorktreeChange` to the absolute path in the worktree."""
         return os.path.join(self.root, name)
 
     def user_path(self, name: str) -> str:
-        """Return the path in the user's folder of a name in a `WorktreeChange`."""
+        """Convert a path in a `WorktreeChange` to the absolute path in the user's folder."""
         return os.path.join(self.paths.top, name)
 
     def is_in_folder(self, name: str) -> bool:
-        """Return whether a name in a `WorktreeChange` is below the folder that the session works in."""
+        """Return whether a path in a `WorktreeChange` is below the folder that the session works in."""
         return not self.paths.prefix or name.startswith(self.paths.prefix + "/")
 
     async def mark_unbrought(self, *, is_unbrought: bool) -> None:
-        """Note whether the worktree may have changes that the user's folder does not have. Does not raise."""
+        """Store whether the worktree may have changes that the user's folder does not have. Does not raise."""
         mark = partial(mark_unbrought, self._place, is_unbrought=is_unbrought)
         await anyio.to_thread.run_sync(mark)
 
@@ -148,8 +148,8 @@ class Worktree:
         return _parse_changes(await self._in_tree(arguments, self._now))
 
     async def texts(self, change: WorktreeChange) -> tuple[bytes | None, bytes | None]:
-        """Return two texts of a changed file: the one that the user's folder already has, and the one in the
-        worktree.
+        """Return two contents of a changed file: the content that the user's folder already has, and the one in
+        the worktree.
 
         None: the file does not exist there.
 
@@ -188,7 +188,9 @@ class Worktree:
         return f"{self._index}.now"
 
     def _copy_index(self) -> None:
-        """Copy the index to a temporary index, and delete lock files that a killed git has left. Blocks."""
+        """Copy the second index to a temporary index, and delete lock files that a killed git process has left.
+        Blocks.
+        """
         for lock in (f"{self._index}.lock", f"{self._now}.lock"):
             with suppress(FileNotFoundError):
                 os.unlink(lock)
@@ -202,7 +204,7 @@ class Worktree:
         return await self._git.text(arguments, self.root, self._variables(index))
 
     def _variables(self, index: str) -> Mapping[str, str]:
-        """Return the variables that make git use this worktree even if its file `.git` was changed."""
+        """Return the environment variables that make git use this worktree even if its `.git` file was changed."""
         return {"GIT_DIR": self.paths.git_folder, "GIT_WORK_TREE": self.root, "GIT_INDEX_FILE": index}
 
 
@@ -250,9 +252,11 @@ async def open_worktree(git: LocalGit, place: Path) -> Worktree:
 async def make_worktree(
     git: LocalGit, place: Path, folder: str, start: Start, read: Read, unsaved: Sequence[str]
 ) -> Worktree:
-    """Make a worktree for a session in the user's `folder`, which must be trusted: git may run its filters.
+    """Create a worktree for a session in the user's `folder`. The folder must be trusted, because git may run
+    its filters.
 
-    `read` returns the user's text of a file; `unsaved` are absolute paths of documents with unsaved text.
+    `read` returns the text of a file, saved or not; `unsaved` are absolute paths of documents with unsaved
+    text.
 
     Raises:
         BadChoiceError: the folder has no repository, or none with a commit. AppError: git failed. OSError.
@@ -308,7 +312,9 @@ async def _repository(git: LocalGit, folder: str) -> tuple[str, str]:
 
 
 async def _uncommitted(git: LocalGit, top: str) -> list[str]:
-    """Return the files with uncommitted changes, and the new ones that are not ignored, relative to `top`."""
+    """Return the files with uncommitted changes and the new files that are not ignored, as paths relative to
+    `top`.
+    """
     arguments = ["status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames"]
     raw = await git.text([*arguments, "--ignore-submodules=all"], top, {"GIT_OPTIONAL_LOCKS": "0"})
     return [entry[3:] for entry in raw.split("\0") if entry]
@@ -320,7 +326,9 @@ def _name_below(path: str, top: str) -> str:
 
 
 async def _copy(name: str, top: str, tree: str, read: Read) -> bool:
-    """Copy the state of a file in the user's folder to the worktree. Returns False if that is not possible."""
+    """Copy a file, or its absence, from the user's folder to the worktree. Returns False if the file cannot be
+    copied.
+    """
     source, target = os.path.join(top, name), os.path.join(tree, name)
     if name.endswith("/"):  # git lists another repository with a slash at the end
         return False
@@ -339,9 +347,10 @@ async def _copy(name: str, top: str, tree: str, read: Read) -> bool:
 
 
 def _place(source: str, target: str, facts: os.stat_result | None, data: bytes | None) -> bool:
-    """Write `data` to `target`, copy the link `source`, or delete `target` if both are missing. Blocks.
+    """Write `data` to `target`; without data, copy the link `source`, or delete `target` if it is missing.
+    Blocks.
 
-    `facts` None: `source` does not exist. Returns False if `target` cannot be changed.
+    If `facts` is None, `source` does not exist. Returns False if `target` cannot be changed.
     """
     try:
         if os.path.isdir(target) and not os.path.islink(target):
@@ -365,9 +374,10 @@ def _place(source: str, target: str, facts: os.stat_result | None, data: bytes |
 
 
 def copy_index(source: str, target: str) -> None:
-    """Copy a git index with its time of last change. Blocks.
+    """Copy a git index with its modification time. Blocks.
 
-    Git compares the contents of files that changed at the time of the index or later. With a newer index, git would
-    not notice a change directly after the index was written, if the size of the file stayed the same.
+    Git compares the contents of files whose modification time is not older than that of the index. If the copy
+    had a newer time, git would miss a change that was made directly after the index was written and did not
+    change the file's size.
     """
     shutil.copy2(source, target)

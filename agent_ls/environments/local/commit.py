@@ -1,4 +1,5 @@
-"""Write several files or none (docs/editing.md, All or nothing). Blocks: call it in a thread and wait for it.
+"""Write all of several files or none (docs/editing.md, All or nothing). The functions block: call them in a
+thread and wait.
 
 New contents are first written to temporary files next to their targets; then each target is checked again and
 replaced by a rename. Deletions come last. Each completed step pushes its undo action on a stack. An undo
@@ -52,7 +53,7 @@ from agent_ls.system import is_alive
 
 _UNLIMITED_BYTES = 1 << 62
 
-# Guards against two sessions of one server that both find a file unchanged and then both write it.
+# Prevents two sessions of one server from both finding a file unchanged and then both writing it.
 _ONE_AT_A_TIME = threading.Lock()
 
 
@@ -104,7 +105,7 @@ def _digest(content: bytes | None) -> bytes:
 
 
 def is_written_in_place(path: str) -> bool:
-    """Return whether a commit overwrites the file in place, instead of a rename. Never raises."""
+    """Return whether a commit overwrites the file in place instead of renaming a new file. Never raises."""
     try:
         real = os.path.realpath(path)
         return _is_in_place(real, os.stat(real))
@@ -145,7 +146,8 @@ def commit(
 
 
 def sweep(folders: Collection[str], pid: int, *, is_put_out: bool = False) -> None:
-    """Remove temporary files that process `pid`, killed during a commit, left in these folders. Never raises.
+    """Remove temporary files that the process `pid` left in these folders when it was killed during a commit.
+    Never raises.
 
     Nothing is removed while the process is alive, unless `is_put_out` says that it has lost its right to
     write. Then all its temporary files are removed, including those of other sessions in the same process.
@@ -266,7 +268,7 @@ class _Transaction:
             sync_folder(folder)
 
     def _find_stable_path(self, target: _Target) -> str:
-        """Return a path of the target that leads to the same folder even if a parent folder is replaced."""
+        """Return a path of the target file that leads to the same folder even if a parent folder is replaced."""
         folder, name = os.path.split(target.real)
         if folder not in self._held:
             self._held[folder] = self._open_folder(folder, target.write.path)
@@ -293,7 +295,7 @@ class _Transaction:
             step(target)
         except (OSError, ValueError, EnvError) as error:
             # The step may have failed because another process has taken over the right to write and removed
-            # temporary files. Then no undo actions follow.
+            # temporary files. In that case, do not undo.
             self._check_right_or_clean_up()
             unrestored = self._roll_back()
             if unrestored:
@@ -374,7 +376,7 @@ class _Transaction:
             unlink_if_there(temporary)
 
     def _take_away(self, target: _Target) -> None:
-        """Rename a file that is to be deleted, so that a later failure can restore the same file."""
+        """Rename a file that is to be deleted, so that it can be restored if a later step fails."""
         _check_base(target)
         at = self._find_stable_path(target)
         aside = name_beside(at)
@@ -386,8 +388,8 @@ class _Transaction:
         try:
             self._check_right()
         except BaseException:
-            # Restore the file. If another process has called `sweep`, the renamed file was removed and cannot
-            # be restored. If the file cannot be restored, it stays deleted.
+            # Restore the file. If another process has called `sweep`, it has removed the renamed file, which
+            # cannot be restored. If the file cannot be restored, it stays deleted.
             with suppress(OSError):
                 os.link(aside, at, follow_symlinks=False)
                 os.unlink(aside)

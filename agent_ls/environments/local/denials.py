@@ -1,4 +1,4 @@
-"""Distinguish denials caused by the confinement of a command from denials that occur without confinement too."""
+"""Distinguish denials that a command's confinement causes from denials that also occur without confinement."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ _QUOTED = re.compile(r"[\"'`\u2018]([^\"'`\u2018\u2019]+)[\"'\u2019]")
 
 
 def is_denied_anyway(output: str, folder: str) -> bool:
-    """Return whether each "permission denied" line in `output` names a path that this user can never read.
+    """Return whether each "permission denied" line in `output` names a path that this user can never read, even
+    unconfined.
 
-    For example, `find /` prints many such lines. False if `output` has no line about a denial. `folder` is
-    the working directory of the command. Blocks.
+    For example, `find /` prints many such lines. The result is False if `output` contains no such line.
+    `folder` is the working directory of the command. Blocks.
     """
     lines = [line for line in output.splitlines() if _DENIED.search(line)]
     return bool(lines) and all(any(map(_is_closed, _places(line, folder))) for line in lines)
@@ -28,7 +29,9 @@ def _places(line: str, folder: str) -> Iterator[str]:
 
 
 def _is_closed(place: str) -> bool:
-    """Return whether this user has no access to `place`: it cannot be read, or its folder cannot be entered."""
+    """Return whether this user cannot access the path `place`: it cannot be read, or its folder cannot be
+    entered.
+    """
     if os.path.lexists(place):
         return not os.access(place, os.R_OK | (os.X_OK if os.path.isdir(place) else 0))
     around = os.path.dirname(place)

@@ -99,7 +99,7 @@ def _tells_password(name: str, value: str, rules: EnvRules) -> bool:
 
 
 def without_secrets(environ: Mapping[str, str], secrets: Collection[str]) -> dict[str, str]:
-    """Return the variables with a value that contains none of these secrets."""
+    """Return the variables whose values contain none of these secrets."""
     return {
         name: value
         for name, value in environ.items()

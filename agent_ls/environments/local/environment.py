@@ -105,7 +105,7 @@ class LocalEnvironment:
     def mark(self) -> str:
         """An id that is contained in an environment variable of all commands of this environment.
 
-        If this process is killed, `end_marked` finds the remaining processes of these commands by the id.
+        If this process is killed, `end_marked` uses the id to find the remaining processes of these commands.
         """
         return self._processes.mark
 
@@ -138,8 +138,9 @@ class LocalEnvironment:
         return await to_thread.run_sync(list_folder, self._resolve(path), path, depth, abandon_on_cancel=True)
 
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
-        # The thread is not abandoned on cancellation: a commit is completed or not begun, never half done. It
-        # has its own limiter, so that reads that hang in an unreachable network folder do not delay a commit.
+        # The thread is not abandoned on cancellation: a commit is completed or not begun, never half done. The
+        # thread has its own limiter, so that reads that hang in an unreachable network folder do not delay a
+        # commit.
         return await to_thread.run_sync(
             commit,
             writes,
@@ -190,6 +191,6 @@ class LocalEnvironment:
     def _resolve(self, path: str) -> str:
         """Return the absolute path.
 
-        As in the check of the policy, `a/..` is removed from the path even if `a` is a symbolic link.
+        As in the policy check, `a/..` is removed from the path even if `a` is a symbolic link.
         """
         return os.path.normpath(os.path.join(self._root, path))

@@ -91,7 +91,7 @@ def list_folder(path: str, asked: str, depth: int) -> list[DirEntry]:
 
 @contextmanager
 def _opened_folder(path: str) -> Iterator[str]:
-    """Open and check a folder; yield a path that leads to this folder even if another one replaces it."""
+    """Open and check a folder; yield a path that leads to this folder even if another folder replaces it."""
     if not hasattr(os, "O_DIRECTORY"):
         yield path
         return
@@ -126,7 +126,7 @@ def _size(entry: os.DirEntry[str]) -> int:
 
 
 def env_error(asked: str, error: OSError | ValueError) -> EnvError:
-    """Convert a system error about a path to an EnvError. ValueError: an impossible file name (NUL)."""
+    """Convert a system error about a path to an EnvError. ValueError: the file name contains NUL."""
     match error:
         case ValueError() | FileNotFoundError() | NotADirectoryError():
             return PathNotFoundError(asked)

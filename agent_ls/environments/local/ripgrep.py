@@ -31,13 +31,13 @@ WALK_OPTIONS = (
     "--no-messages",
     "--path-separator=/",
 )
-# Finds `\n` in a pattern that matches over several lines. It is replaced by `\r?\n`, because files may have
-# either kind of line end. Group 1 matches text in which `\n` is not replaced.
+# Finds `\n` in a pattern that can match several lines. `\r?\n` replaces it, because files may have either kind of
+# line ending. Group 1 matches brackets and escapes, which stay unchanged.
 _LINE_END = re.compile(r"(\[(?:\\.|[^\]\\])*\]|\\[^n])|\\n|\n")
 _VERSION = re.compile(r"ripgrep (\d+)\.(\d+)\.(\d+)")
 _VERSION_S = 10
 """Seconds after which a program that does not print its version counts as broken."""
-# Globs for file names that ripgrep and `search.compile_glob` match in the same way.
+# Matches file name globs that ripgrep and `search.compile_glob` interpret in the same way.
 _WORD = r"[\w.*?-]"
 _PLAIN_NAME_GLOB = re.compile(rf"(?:{_WORD}|\{{{_WORD}+(?:,{_WORD}+)*\}})+")
 
@@ -54,9 +54,9 @@ def candidates() -> list[str]:
 
 
 def _installed_elsewhere(name: str) -> list[str]:
-    """Return the paths of program `name` in the metadata of the installed `ripgrep` wheel.
+    """Return the paths of program `name` that are listed in the metadata of the installed `ripgrep` wheel.
 
-    These paths include other folders than the usual ones, for example after `pip install --user`.
+    The metadata also lists programs in unusual folders, for example after `pip install --user`.
     """
     import importlib.metadata  # imported here, because it is slow: it imports the email package
 
@@ -68,7 +68,7 @@ def _installed_elsewhere(name: str) -> list[str]:
 
 
 def find_newest(programs: Sequence[str]) -> str:
-    """Return the first program with the highest version; "" if none runs. Blocks.
+    """Return the first of the programs with the highest version; "" if none runs. Blocks.
 
     The programs are run to learn their versions. After a program was found, later calls with the same
     `programs` return the same result and run nothing.
@@ -123,9 +123,9 @@ def grep_arguments(pattern: str, path: str, options: GrepOptions) -> Iterator[st
 
 
 def list_arguments(folder: str, name_glob: str) -> Iterator[str]:
-    """Return the arguments that make ripgrep list the files below a folder, separated by NUL.
+    """Return the arguments that make ripgrep list the files below a folder as paths that end with NUL.
 
-    Ripgrep cannot check every `name_glob`, so the caller has to filter the listed files.
+    ripgrep cannot apply every `name_glob`, so the caller has to filter the listed files.
     """
     yield from ("--files", "--null", *WALK_OPTIONS, *_name_options(name_glob), "--", folder)
 
@@ -136,7 +136,8 @@ def _name_options(*name_globs: str) -> Iterator[str]:
     A glob is plain if ripgrep and `search.compile_glob` match it in the same way. Without one, no options.
     """
     if glob := next(filter(_PLAIN_NAME_GLOB.fullmatch, name_globs), ""):
-        # Skip files that would be filtered out later. --glob is not used, because it includes ignored files.
+        # Skip files that the caller would filter out later. --glob is not used, because it would add ignored
+        # files.
         yield from (f"--type-add=wanted:{glob}", "--type=wanted")
 
 
@@ -167,7 +168,7 @@ class JsonParser:
         self._found: list[GrepLine] = []
 
     def feed(self, chunk: bytes) -> Iterator[list[GrepLine]]:
-        """Yield the lines of each file whose results end in this chunk, except of binary files."""
+        """Yield the result lines of each file whose results end in this chunk; skip binary files."""
         *ended, rest = chunk.split(b"\n")
         for line in ended:
             message = json.loads(b"".join([*self._rest, line]))
@@ -197,5 +198,5 @@ class JsonParser:
 
 
 def _bytes(value: dict[str, str]) -> bytes:
-    """Decode a value: ripgrep writes text if it is UTF-8, else base64."""
+    """Decode a value, which ripgrep writes as text if it is UTF-8, else as base64."""
     return value["text"].encode() if "text" in value else base64.b64decode(value["bytes"])

@@ -134,7 +134,9 @@ def _filters(folder: str) -> tuple[str, str]:
 
 
 def _env() -> str:
-    """Return the path of an `env` that can ignore a signal (coreutils 8.31 or newer), "" if there is none."""
+    """Return the path of an `env` that supports `--ignore-signal` (coreutils 8.31 or newer), "" if there is
+    none.
+    """
     program = shutil.which("env") or ""
     if not program:
         return ""

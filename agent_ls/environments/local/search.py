@@ -1,4 +1,4 @@
-"""Grep and glob on this machine, with ripgrep, or without it by the rules of `environments.search`."""
+"""Grep and glob on this machine with ripgrep or, if it is missing, with the functions of `environments.search`."""
 
 from __future__ import annotations
 
@@ -48,9 +48,8 @@ class LocalSearch:
         arguments = [program, *ripgrep.grep_arguments(pattern, path, options)]
         findings = await self._grep(arguments, pattern, path, options, passes)
         if findings.is_full:
-            # There are too many matches, and which of them come first is random. So search again with
-            # sorting. Sorting makes ripgrep single-threaded, but the search ends as soon as it has found
-            # enough matches.
+            # ripgrep has found more matches than the limit, in random order. So search again, sorted by path.
+            # Sorting makes ripgrep single-threaded, but the search ends as soon as it has found enough matches.
             arguments.insert(1, "--sort=path")
             return (await self._grep(arguments, pattern, path, options, passes)).result()
         findings.lines.sort(key=lambda line: (search.path_order(line.path), line.line))

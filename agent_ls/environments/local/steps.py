@@ -1,4 +1,4 @@
-"""The single steps of a commit on files of this machine, and their undo actions. All of them block.
+"""The individual steps of a commit to files on this machine, and their undo actions. All of them block.
 
 An undo action changes a file only if it still has the content that this commit wrote. Otherwise it raises
 OSError.
@@ -89,10 +89,11 @@ def unlink_own(path: str, content: bytes) -> None:
 
 
 def bring_back(path: str, aside: str, content: bytes, mode: int | None, link: str) -> None:
-    """Restore a deleted file: rename `aside` back to `path` if it still exists, else create the file again.
+    """Restore a deleted file: rename `aside` back to `path` if `aside` still exists, else create the file
+    again.
 
-    If the deleted file was a symbolic link, `link` is its target, else "". Raises OSError if another file has
-    this path now.
+    If the deleted file was a symbolic link, `link` is its target, else "". Raises OSError if another file
+    exists at `path` now.
     """
     if os.path.lexists(path):
         raise OSError(errno.EEXIST, "another file now has this name", path)

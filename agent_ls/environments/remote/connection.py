@@ -49,7 +49,7 @@ OpenedFiles: TypeAlias = Sequence[Facts]
 
 
 class RemoteCancelledError(Exception):
-    """The remote end has cancelled a call, because the near end asked for that."""
+    """The remote end has cancelled a call at the request of the near end."""
 
 
 @dataclass(eq=False, slots=True)
@@ -66,7 +66,7 @@ class RemoteCall:
 class RemoteConnection:
     """A connection to one remote end, the agent-ls process on the other machine.
 
-    `loss` is the error after the connection has ended unexpectedly, else None.
+    `loss` is the error if the connection was lost unexpectedly, else None.
     """
 
     def __init__(self, place: Place, argv: Sequence[str], environ: Mapping[str, str]) -> None:
@@ -103,7 +103,7 @@ class RemoteConnection:
         """Start the client program and wait until the remote end is ready. Blocks.
 
         Raises:
-            EnvironmentLostError: the connection cannot be made. The client program has been ended.
+            EnvironmentLostError: the connection cannot be made. The client program no longer runs then.
         """
         try:
             self._process = subprocess.Popen(
@@ -172,7 +172,7 @@ class RemoteConnection:
     def _read_report(self, noise: _Noise) -> Mapping[str, Any]:
         """Return the next report of the remote end.
 
-        Store other output of the connecting program (such as ssh) in `noise`, for error messages.
+        Store other output of the client program (such as ssh) in `noise`, for error messages.
         """
         stdout = self._process.stdout
         assert stdout is not None
@@ -186,8 +186,8 @@ class RemoteConnection:
         raise OSError("the connection ended")
 
     def close(self) -> None:
-        """End the remote end, everything that it started, and the client program. Blocks for some seconds at
-        most.
+        """Stop the remote end, all processes that it started, and the client program. Blocks for some seconds
+        at most.
         """
         self._is_closing = True
         self._stopped.set()
@@ -201,7 +201,7 @@ class RemoteConnection:
         self._fail(EnvironmentLostError(f"The connection to {self.place.machine} was closed."))
 
     def _end_client(self) -> int | None:
-        """End the client program. Return its exit code if it had ended by itself, else None."""
+        """End the client program. Return its exit code if it had exited by itself, else None."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(0.5)
         code = self._process.poll()
@@ -355,7 +355,7 @@ class RemoteConnection:
 
 
 def value_of(raw: tuple[Any, bytes], expected: Any) -> tuple[Any, OpenedFiles]:
-    """Return the value of a call, and data about the files that the remote end opened for the call.
+    """Return the value of a call, and the metadata of files that the remote end opened for the call.
 
     `raw` is the result of `await_call`. `expected` is the type of the value.
 
@@ -406,7 +406,7 @@ def _in_any_thread(
 
 
 def on_loop(sink: OutputSink) -> Callable[[str, str], object]:
-    """Return a function for any thread that passes output to `sink` on this event loop."""
+    """Return a function that passes output to `sink` on this event loop; any thread may call it."""
     token = anyio.lowlevel.current_token()
 
     def show(stream: str, text: str) -> None:

@@ -156,7 +156,7 @@ class _FarEnd:
     async def watch(self) -> None:
         """End this process when the near end has sent nothing for SILENCE_SECONDS.
 
-        The connection may break without an end of the input, for example when the other machine loses power.
+        A broken connection may not close the input, for example when the machine of the near end loses power.
         """
         while anyio.current_time() - self._heard < SILENCE_SECONDS:  # noqa: ASYNC110  # silence sets no event
             await anyio.sleep(SILENCE_SECONDS / 4)

@@ -74,7 +74,7 @@ class RemoteEnvironment:
 
     @property
     def facts(self) -> RemoteEnvironmentFacts | None:
-        """Data about the remote end; None before the first connection."""
+        """Metadata from the remote end; None before the first connection."""
         return self._opened
 
     async def initialize(self) -> None:
@@ -100,7 +100,7 @@ class RemoteEnvironment:
         return self._opened.platform if self._opened else "linux"
 
     def os_version(self) -> str:
-        """Return the operating system's version at the remote end, and the name of the place, for the model's
+        """Return the operating system's version at the remote end, and the name of the machine, for the model's
         prompt.
         """
         return f"{self._opened.os_version if self._opened else ''} on {self.host.place.machine}".strip()
@@ -327,7 +327,7 @@ class RemoteEnvironment:
     async def _read(self, method: str, expected: Any, path: str, *arguments: Any) -> Any:
         """Send a call that reads a file or folder, and return its result.
 
-        First run the current check (opened.py) on each file that the remote end opened.
+        Before returning, run the current check (opened.py) on each file that the remote end opened.
         """
         return await self._call_twice(partial(self._read_once, method, expected, path, *arguments))
 

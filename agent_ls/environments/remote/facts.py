@@ -1,4 +1,4 @@
-"""Data about files at the remote end, and the options of an environment there. Both ends use this module."""
+"""Metadata of files at the remote end, and the options of an environment there. Both ends use this module."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from agent_ls.environments.local.environ import EnvRules
 class EndConfig:
     """Options of an environment at the remote end. `folder` may begin with `~`; "" is the home folder.
 
-    `processes_before` is the number of background processes that earlier remote ends of this environment have
-    started, so that no process id is used twice.
+    `processes_before` is the number of background processes that earlier remote ends of this environment
+    started; new process ids continue after it.
     """
 
     folder: str
@@ -27,9 +27,9 @@ class EndConfig:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Data about a path at the remote end.
+    """The metadata of a path at the remote end.
 
-    `real` has links resolved; `stat` is os.stat_result as a tuple, empty for no file.
+    `real` is the path with links resolved; `stat` is os.stat_result as a tuple, empty for no file.
 
     `is_link_there`: the path exists, possibly as a link with a missing target. `times` are mtime and
     ctime in nanoseconds, None for no file.
@@ -55,7 +55,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class RemoteEnvironmentFacts:
-    """Data about an environment at the remote end, reported by the remote end after the environment was created."""
+    """The metadata of an environment at the remote end, which reports it after creating the environment."""
 
     number: int
     root: str
@@ -67,7 +67,7 @@ class RemoteEnvironmentFacts:
 
 
 def facts_of(path: str) -> Facts:
-    """Return the data about a path of this machine. Blocks. Never raises."""
+    """Return the metadata of a path on this machine. Blocks. Never raises."""
     try:
         real = os.path.realpath(path)
     except (OSError, ValueError):

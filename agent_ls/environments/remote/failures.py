@@ -12,7 +12,8 @@ from agent_ls.environments.remote.place import Place
 NOISE_CHARS = 300
 _NO_PYTHON = "Install Python 3.11 or newer on that machine, or give its path in the setting place.python."
 
-# Pattern for the output of a client program, what happened, what to do. {target}, {machine}, {kind} are filled in.
+# Each row: a pattern for the client program's output, the problem, and the remedy. {target}, {machine}, {kind}
+# are filled in.
 _KNOWN: tuple[tuple[str, str, str], ...] = (
     (
         r"Could not resolve hostname|Name or service not known",

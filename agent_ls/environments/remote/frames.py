@@ -32,7 +32,7 @@ class RemoteFrameError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RemoteMessage:
-    """A message. `header` has at least `kind`. `body` is binary data, which JSON would make larger."""
+    """A message. `header` has at least `kind`. `body` is binary data, which would be larger as JSON."""
 
     header: Mapping[str, Any]
     body: bytes = b""
@@ -89,7 +89,7 @@ def read_messages(file: BinaryIO) -> Iterator[RemoteMessage]:
 
 
 def _read_exactly(file: BinaryIO, size: int) -> bytes:
-    """Read exactly `size` bytes. Return b"" if the input ends before."""
+    """Read exactly `size` bytes. Return b"" if the input ends before that."""
     chunks = []
     while size > 0 and (chunk := file.read(size)):
         chunks.append(chunk)
@@ -100,7 +100,7 @@ def _read_exactly(file: BinaryIO, size: int) -> bytes:
 class RemoteOutbox:
     """Sends messages from a thread of its own, so that a slow reader does not block the callers.
 
-    `write` writes all given bytes, or raises OSError. After an error, `on_failure` is called once, in the
+    `write` writes all given bytes, or raises OSError. After an error, `on_failure` is called once, in that
     thread.
     """
 

@@ -56,7 +56,7 @@ class RemoteHost:
                 return found
             made = RemoteConnection(self.place, launch_argv(self.place), child_environ(self._environ()))
             made.start()
-            # End the remote end of the previous connection if it still runs, and processes that ended remote ends
+            # Stop the remote end of the previous connection if it still runs, and processes that dead remote ends
             # left running.
             with suppress(EnvError, TimeoutError):
                 value_of(made.call("end_previous", self._previous).future.result(CALL_SECONDS), None)
@@ -72,7 +72,7 @@ class RemoteHost:
         return await anyio.to_thread.run_sync(self.connect, abandon_on_cancel=True)
 
     def read_facts(self, paths: Sequence[str]) -> Mapping[str, Facts]:
-        """Return the data about files at the remote end, by path. Blocks; call in a thread.
+        """Return the metadata of files at the remote end, by path. Blocks; call in a thread.
 
         Raises:
             EnvironmentLostError.
@@ -85,8 +85,8 @@ class RemoteHost:
         return str(self._ask("ignore_text", str, path))
 
     def find_linked(self, places: Sequence[str]) -> frozenset[tuple[int, int]]:
-        """Return device and inode number of the files with several hard links below these paths at the remote
-        end. Blocks.
+        """Return device and inode numbers of those files below remote `places` that have several hard links.
+        Blocks.
         """
         return frozenset(self._ask("linked", Sequence[tuple[int, int]], list(places)))
 

@@ -70,7 +70,7 @@ def _orphaned_marks() -> set[str]:
             or _read_start_time(int(pid)) == started
         ):
             continue
-        # The last mark is the mark of the innermost environment, which belonged to the dead remote end.
+        # The last mark belongs to the innermost environment, which the dead remote end had created.
         if mark := marks.rstrip(";").rpartition(";")[2].partition(".")[0]:
             found.add(mark)
     return found
@@ -111,7 +111,7 @@ def _read_start_time(pid: int) -> str:
 
 
 def linked_files(places: Sequence[str]) -> list[tuple[int, int]]:
-    """Return device and inode number of the files below these paths that have several hard links. Blocks."""
+    """Return device and inode numbers of those files below these paths that have several hard links. Blocks."""
     found = []
     for place in places:
         for path in islice(_files_of(place), _MAX_FILES):

@@ -1,6 +1,7 @@
-"""Convert paths between this machine and another place, if the editor's folders mirror folders of the place.
+"""Convert paths between this machine and another place, if the editor's folders mirror the folders there.
 
-The editor, the review and the policy use paths of this machine. Commands run at the place and use its paths.
+The editor, the review and the policy use paths of this machine. Commands run at the place, so they use paths
+there.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 
 @dataclass(frozen=True, slots=True)
 class PathMap:
-    """Pairs of a local folder and the folder at the place that it mirrors.
+    """Pairs of a local folder and the remote folder that it mirrors.
 
     Paths outside of these folders are not converted.
     """
@@ -63,7 +64,7 @@ def _is_below(path: str, folder: str) -> bool:
 
 
 class MappedEnvironment(ForwardingEnvironment):
-    """An environment at a place, used with paths of this machine. `folder` is the local path of the working
+    """A remote environment, called with paths of this machine. `folder` is the local path of the working
     directory.
     """
 
@@ -146,8 +147,8 @@ class MappedEnvironment(ForwardingEnvironment):
 
     @contextmanager
     def _acting(self, *asked: str) -> Iterator[None]:
-        """Run an operation of the inner environment, whose errors and checks of opened files use paths of the
-        other machine. Convert these paths to paths of this machine.
+        """Run an operation of the inner environment, and convert paths in its errors and in its checks of
+        opened files. They are converted to this machine's paths.
 
         `asked` are the local paths that the operation uses.
         """

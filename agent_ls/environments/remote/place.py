@@ -50,7 +50,7 @@ class Place:
 
     @property
     def machine(self) -> str:
-        """The name of the place without the path, as messages display it."""
+        """The name of the place without the path, for display in messages."""
         if self.kind == "command":
             return f"command:{shlex.join(self.command)}"
         return f"{self.kind}:{self.target or self.image}"

@@ -13,7 +13,7 @@ from agent_ls.environments.errors import EnvError, EnvironmentLostError
 class SettledFiles:
     """The writes of a commit, grouped by the current content of each file.
 
-    `done`: the new content. `not_begun`: the old content. `unknown`: another content, or an unreadable file.
+    `done`: the new content. `not_begun`: still the old content. `unknown`: neither content, or unreadable.
     """
 
     done: tuple[FileWrite, ...] = ()
@@ -36,7 +36,8 @@ class SettledFiles:
 async def compare_writes(
     writes: Sequence[FileWrite], content: Callable[[str], Awaitable[bytes | None]]
 ) -> SettledFiles:
-    """Compare the content of each file with its write. `content` reads a file; it returns None if missing.
+    """Compare the content of each file with its write. `content` reads a file, or returns None if it is
+    missing.
 
     Raises:
         EnvironmentLostError: the connection was lost again.
@@ -61,7 +62,7 @@ def lost_commit(
 ) -> EnvironmentLostError:
     """Return the error that lists the known state of each file.
 
-    `first` is the loss of the connection during the commit; `again` the loss during the check afterwards, or
+    `first` is the connection loss during the commit; `again` is a second loss during the check afterwards, or
     None.
     """
     known = (

@@ -1,4 +1,4 @@
-"""An environment that checks paths against the path policy when it acts, with symbolic links resolved.
+"""An environment that resolves symbolic links and checks paths against the path policy before each operation.
 
 The policy checked the paths of a call before the call ran, but a folder may have been replaced by a link
 since then. So paths are resolved and checked again directly before the inner environment acts. If the inner
@@ -87,10 +87,10 @@ class Bounds(Protocol):
         ...
 
     def check_target(self, real: str, call_id: str) -> None:
-        """Check a file, or its folder, that is open for writing.
+        """Check a file open for writing, or its open folder.
 
         Raises:
-            AccessDeniedError: the policy did not check this call's change for this file.
+            AccessDeniedError: the policy has not checked a change of this file by this call.
         """
         ...
 
@@ -120,10 +120,9 @@ class DiskRead:
 class BoundedEnvironment(ForwardingEnvironment):
     """Environment wrapper that enforces the path policy `bounds`.
 
-    `opens_here`: a LocalEnvironment below `inner` opens the files. It runs the check of the paths itself, in
-    the thread that reads or writes. If `opens_here` is False, the paths are checked before `inner` is called.
-    `on_read` is called for each read of a file that an environment opened on disk. It must not raise or
-    block.
+    `opens_here`: a LocalEnvironment below `inner` opens the files. That environment runs the path check, in the
+    thread that reads or writes. If `opens_here` is False, the paths are checked before `inner` is called.
+    `on_read` is called for each read of a file that an environment opened on disk. It must not raise or block.
     """
 
     def __init__(

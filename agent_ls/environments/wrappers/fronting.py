@@ -1,5 +1,4 @@
-"""Base class of environments that read open files from the program that has them open, and others from
-`inner`.
+"""Base class of environments that read a file from the program that has it open, and other files from `inner`.
 
 A subclass defines which program has the files open, for example the editor.
 """

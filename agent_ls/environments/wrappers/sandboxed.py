@@ -30,8 +30,8 @@ from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 class SandboxedCommand:
     """A command in the form that runs in the sandbox. `is_read_only`: it has the limits of a read-only command.
 
-    `absent` are paths that the command must not create. `placeholders` are empty folders that agent-ls has
-    created at some of these paths until the command ends.
+    `absent` are paths that the command must not create. `placeholders` are empty folders that agent-ls keeps at
+    some of these paths while the command runs.
     """
 
     command: str
@@ -88,7 +88,7 @@ class CommandSandbox(Protocol):
         ...
 
     def is_denied_anyway(self, output: str, folder: str) -> bool:
-        """Return whether all denials in the output of a command have other causes than the sandbox.
+        """Return whether all denials in the output of a command would also occur without the sandbox.
 
         Blocks: run in a thread.
         """

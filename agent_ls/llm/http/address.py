@@ -47,7 +47,7 @@ def parse_address(base_url: str) -> Address | None:
 
 
 def find_proxies() -> list[str]:
-    """Return the proxy URLs in the environment; on macOS and Windows, if there are none, in the system settings."""
+    """Return the proxy URLs of the environment; if it has none, those of the system settings (macOS, Windows)."""
     if sys.platform in ("darwin", "win32"):
         from urllib.request import getproxies  # a slow import, which Linux does not need
 

@@ -170,7 +170,7 @@ class Connection(asyncio.Protocol):
             self._change.set_result(None)
 
     async def _wait_for_change(self, late: HttpFailure) -> None:
-        """Wait for bytes, for room to write, or for the end of the connection.
+        """Wait until bytes arrive, the write buffer has room, or the connection has ended.
 
         Raises:
             LlmError: nothing happened within the silence limit. `late` is the kind of the error.

@@ -44,7 +44,7 @@ BROKEN_OFF = HttpFailure(NetworkError, "{host} ended its answer too early", SEND
 DAMAGED = HttpFailure(NetworkError, "the answer of {host} is damaged", SEND_AGAIN)
 SILENT = HttpFailure(RequestTimeoutError, "{host} was silent for too long", WAIT_LONGER)
 NOT_TAKEN_IN_TIME = HttpFailure(RequestTimeoutError, "{host} did not accept the request in time", WAIT_LONGER)
-# Failures that the user can only mend in the settings.
+# Failures that only a change of the settings can fix.
 NO_SCHEME = HttpFailure(ConfigurationError, "the base URL has no http:// or https://", CHECK_PROVIDER)
 INVALID_URL = HttpFailure(ConfigurationError, "the base URL is not a valid URL", CHECK_PROVIDER)
 INVALID_HEADER = HttpFailure(ConfigurationError, "a header or key for {host} cannot be sent", CHECK_PROVIDER)

@@ -35,7 +35,7 @@ ROWS: Mapping[type[Exception], HttpFailure] = {
     httpx.DecodingError: failures.DAMAGED,
     httpx.ReadTimeout: failures.SILENT,
     httpx.WriteTimeout: failures.NOT_TAKEN_IN_TIME,
-    # failures that the user can only mend in the settings
+    # failures that only a change of the settings can fix
     httpx.UnsupportedProtocol: failures.NO_SCHEME,
     httpx.InvalidURL: failures.INVALID_URL,
     httpx.LocalProtocolError: failures.INVALID_HEADER,

@@ -144,13 +144,13 @@ class ListingCodec(Protocol):
 
     @property
     def models_path(self) -> str:
-        """The path of the GET request, after the base URL."""
+        """The path that lists the models, after the base URL."""
         ...
 
     def models_headers(self) -> Mapping[str, str]: ...
 
     def decode_models(self, body: bytes) -> Sequence[ListedModel]:
-        """Decode the list; empty for any other body. Never raises."""
+        """Decode the model list; other bodies give an empty list. Never raises."""
         ...
 
 

@@ -164,7 +164,7 @@ class FailureTable:
             return self._map_wrong_endpoint(status, model)
         kind = failure.kind or self._kind(failure, status)
         if status == 413 and not issubclass(kind, ContextLengthError):
-            # The status decides, whatever error the body names: the same request is too large at every
+            # The status overrides the error name in the body, because the same request is too large at every
             # attempt.
             kind = RequestTooLargeError
         lead, hint = (text.format(**self._facts(model)) for text in _LEADS[kind])

@@ -1,4 +1,4 @@
-"""Decode the response to `GET /models` of servers with an OpenAI-like API, including fields of single servers."""
+"""Decode the response to `GET /models` of servers with an OpenAI-like API, including server-specific fields."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Merge `provider_options` into a request body unchanged, without losing the agent's own tools and values."""
+"""Merge the user's `provider_options` into a request body, keeping the agent's tools and `include` values."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from agent_ls.llm.messages import JsonObject, JsonValue
 
-# Lists in the body that are extended by the user's items instead of replaced. The user's built-in tools are offered
-# next to the agent's tools. The agent's values of `include` are needed to send items back.
+# Lists in the body that are extended by the user's items instead of replaced. Built-in tools from the user's
+# options are added to the agent's tools. The agent's `include` values return items that later requests repeat.
 _GROWING = ("tools", "include")
 
 

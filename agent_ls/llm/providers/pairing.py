@@ -1,4 +1,4 @@
-"""Make a history valid for every provider, so that each answer with tool calls is followed by one result per call."""
+"""Make a history valid for every provider: one result for each call follows each answer with tool calls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ def pair_tool_results(messages: Sequence[Message]) -> list[Message]:
     """Return `messages` with the results of each answer's calls directly after the answer, in call order.
 
     Missing results are added. Results without a call are dropped. The agent loop's own history is already valid;
-    this function is needed for histories from other sources. A result only belongs to the answer that it follows.
+    this function is needed for histories from other sources. A result is matched only with the nearest answer
+    before it.
     """
     out: list[Message] = []
     for assistant, following in _segments(messages):

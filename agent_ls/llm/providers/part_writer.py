@@ -1,5 +1,5 @@
-"""Write text and reasoning as stream events, one part at a time, for APIs that send pieces without start and
-end.
+"""Write text and reasoning as stream events, one part at a time, for APIs that do not mark start and end of a
+part.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ class PartWriter:
         return self._next_index - 1
 
     def begin(self, kind: _Kind) -> None:
-        """Open a part of this kind, unless such a part is already open. First end an open part of another kind."""
+        """Open a part of this kind, unless such a part is already open. An open part of another kind ends
+        first.
+        """
         if self._open == kind:
             return
         self.end()
@@ -76,7 +78,8 @@ class PartWriter:
     def end(self, origin: Origin | None = None, citations: tuple[Citation, ...] = ()) -> None:
         """End the open part, if any.
 
-        `origin` is the provider's own item, which later requests repeat. `citations` are used for a text part only.
+        `origin` is the provider's original item, which later requests must send back. `citations` are used for
+        a text part only.
         """
         kind, text, at = self._open, self._pieces.text, self._next_index - 1
         self._open = None

@@ -57,8 +57,8 @@ def _inner(schema: JsonObject) -> list[JsonValue]:
 def to_strict(schema: JsonObject) -> JsonObject | None:
     """Return a strict schema for the same arguments, None if there is none.
 
-    Optional properties become required and accept null, which means absent. Keywords that the subset does not have
-    (lengths, ranges, patterns, defaults) are left out, because arguments are checked against the original schema.
+    Optional properties become required and accept null, which means absent. Keywords outside the subset
+    (lengths, ranges, patterns, defaults) are left out; arguments are still checked against the original schema.
     """
     if "anyOf" in schema or schema.get("type") != "object":
         return None

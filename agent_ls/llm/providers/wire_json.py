@@ -17,7 +17,7 @@ _EMPTY: JsonObject = {}
 MAX_MEMBERS = 1_000  # a body with more members is encoded without the cache
 
 
-# Only escapes can produce lone surrogates. Few events have such escapes, so most events need no repair.
+# Only `\u` escapes produce lone surrogates. Few events have such escapes, so most events need no repair.
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -94,7 +94,8 @@ def encode_json(value: JsonValue) -> bytes:
 
 
 def encode_body(body: JsonObject, name: str, items: Sequence[bytes]) -> bytes:
-    """Encode the body with the encoded `items` as its list `name`. If the body has that member, ignore `items`.
+    """Encode `body`, and add the already encoded `items` as its list `name`. If `body` already has this member,
+    ignore `items`.
 
     `body` must not be changed later, because its encoding is cached: most requests differ in their items only.
     """

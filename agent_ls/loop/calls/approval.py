@@ -55,7 +55,7 @@ class Allowed:
     If `asked`, the user was asked; time has passed, so the effect must be computed again before the call
     runs. If `is_confined`, the call is allowed because it is read-only, and it must run confined or not at
     all. `command` is a replacement written by the user, which the policy has not checked yet; "" keeps the
-    original command. `by` has the values of ApprovalResolved.decided_by, "" if the user was not asked.
+    original command. `by` takes the same values as ApprovalResolved.decided_by, "" if the user was not asked.
     """
 
     asked: bool = False
@@ -66,7 +66,7 @@ class Allowed:
 
 @dataclass(frozen=True, slots=True)
 class Denied:
-    """The call may not run. `reason` is sent to the model; `by` has the values of
+    """The call may not run. `reason` is sent to the model; `by` takes the same values as
     ApprovalResolved.decided_by.
     """
 
@@ -81,11 +81,11 @@ class Approver(Protocol):
     """Interface that decides whether a call may take effect."""
 
     async def decide(self, question: ApprovalQuestion) -> Decision:
-        """Decide about an effect. May wait for the user without a time limit. Raises only cancellation."""
+        """Decide about an effect. This method may wait for the user indefinitely. Raises only cancellation."""
         ...
 
     async def allow_unasked(self, question: ApprovalQuestion) -> Allowed | None:
-        """Return Allowed if the effect is read-only and `decide` would allow it without asking the user;
+        """Return Allowed if the effect is read-only and `decide` would allow the call without asking the user;
         otherwise None. Must not raise.
         """
         ...
@@ -139,7 +139,7 @@ class BadReplacementError(Exception):
 
 @dataclass(slots=True)
 class _Request:
-    """A request and its state. `resolved` is None while it is pending."""
+    """A request and its state. `resolved` is None for a pending request."""
 
     event: ApprovalRequested
     turn_id: str
@@ -152,8 +152,8 @@ class PendingApprovals:
 
     `is_stopped` is called when waiting is cancelled. True means that the user stopped the turn: the request
     is denied. False means that the process ends: the request stays open and is restored on resume. Resolved
-    requests stay in memory, so that a late answer gets the first decision as the result. A request without an
-    answer for `limit_ms` is denied by `timeout`; 0 means no limit.
+    requests stay in memory, so that a client that answers too late receives the first decision. A request
+    without an answer for `limit_ms` is denied by `timeout`; 0 means no limit.
     """
 
     def __init__(
@@ -173,7 +173,7 @@ class PendingApprovals:
         self._requests: dict[str, _Request] = {}
 
     async def ask(self, question: ApprovalQuestion, verdict: PolicyVerdict) -> Decision:
-        """Request approval and wait for the first answer.
+        """Request approval, and wait for one client's answer.
 
         If the turn is stopped, the request is denied by `interrupt`.
         """
@@ -183,11 +183,11 @@ class PendingApprovals:
         return await self.wait(event.request_id)
 
     def restore(self, event: ApprovalRequested, turn_id: str) -> None:
-        """Add a request from before a restart. The caller must call `wait` next."""
+        """Add a request made before a restart. The caller must call `wait` next."""
         self._requests[event.request_id] = _Request(event, turn_id, anyio.Event())
 
     async def wait(self, request_id: str) -> Decision:
-        """Wait for the answer to a known request.
+        """Wait until a pending request is resolved.
 
         Raises:
             UnknownApprovalError.
@@ -249,7 +249,7 @@ class PendingApprovals:
         return tuple(request.event for request in self._requests.values() if not request.resolved)
 
     def turn_of(self, request_id: str) -> str:
-        """Return the id of the turn to which a request belongs. The request may be resolved.
+        """Return the id of the turn to which a request belongs. It may already be resolved.
 
         Raises:
             UnknownApprovalError.

@@ -1,7 +1,7 @@
 """Execute one tool call from its JSON arguments to its result.
 
 The steps are: look up, validate, prepare, approve, run, truncate, emit. Every failure becomes an error
-result for the model. Only cancellation is raised, after the call has its result and its end event.
+result for the model. Only cancellation is re-raised, after the call has got its result and its end event.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ logger = logging.getLogger(__name__)
 EVENT_OUTPUT_BYTES = 64 * 1024
 # of a longer output, the end event contains this many characters from the start and from the end
 EVENT_SHARE_CHARS = 8 * 1024
-# maximum number of approvals of a call whose effect changes each time (another program writes the files)
+# maximum number of approval requests for a call whose effect keeps changing (another program writes the files)
 MAX_ASKS = 5
 
 INTERRUPTED = "Interrupted by the user before it finished."
@@ -91,7 +91,7 @@ NOT_RUN = "Not run: interrupted by the user."
 class Call:
     """A call of a round. `index` is its position in the response, `event_id` its id in events. `outcome` is
     set exactly once, even after an interrupt, but not if the call is suspended. `is_alone` is True if the
-    round has no other call. `known` is the state that an earlier process recorded.
+    round has no other call. `known` is the call's state recorded by an earlier process.
     """
 
     part: ToolCallPart
@@ -393,8 +393,8 @@ class Dispatcher:
         arguments: Arguments,
         context: ToolContext,
     ) -> Prepared | ToolOutput:
-        """Prepare the call. If the preparation must read a path outside the allowed ones, first ask for
-        approval of the read.
+        """Prepare the call. If the preparation must read a path outside the allowed folders, first ask for
+        approval of that read.
         """
         for _ in range(MAX_ASKS):
             try:
@@ -411,7 +411,7 @@ class Dispatcher:
 
     async def _run(self, call: Call, prepared: Prepared, left_ms: int | None = None) -> ToolOutput:
         """Run an approved call. `left_ms` is the time left until a time limit. It is ignored for commands,
-        because their own timeout respects it already.
+        because their own timeout already takes it into account.
         """
         effect = prepared.effect
         if not isinstance(effect, ReadEffect | NoEffect) and not await self._log_guard.may_act():
@@ -438,8 +438,8 @@ class Dispatcher:
         return make_denied(states) if isinstance(states, Denied) else describe_review(states, context)
 
     async def _edit(self, call: Call, prepared: Prepared, effect: WriteEffect) -> ToolOutput:
-        """Run an edit and add the diagnostics that it caused. If the wait for diagnostics is cancelled, the
-        edit stays applied.
+        """Run an edit, and add the diagnostics it caused to its output. If the wait for diagnostics is
+        cancelled, the edit stays applied.
         """
         news = self._ports.editor_context.watch_edit([file.path for file in effect.files])
         output = call.completed_edit = await prepared.run()
@@ -471,8 +471,8 @@ class Dispatcher:
     ) -> None:
         """Redact and truncate the output, set the outcome, and emit the end event."""
         name = call.part.name
-        # Text from outside enters the session here. Redact the text once, so that log, events and model get
-        # the same bytes.
+        # Tool output enters the session at this point. Redact it once here, so that log, events and model get the
+        # same bytes.
         known = self._ports.secrets()
         output = replace(output, text=redacted(output.text, known), summary=redacted(output.summary, known))
         shown, ref = self._limit_output(call.event_id, output.text)
@@ -548,7 +548,7 @@ def _add_note(prepared: Prepared, note: str) -> Prepared:
 
 
 def reuse_parsed(call: Call, profile: ProviderProfile) -> ParsedCall:
-    """Return the result of `parse_call`, and parse again only if the name now belongs to another tool."""
+    """Return the stored result of `parse_call`; parse again only if the name now belongs to another tool."""
     if call.parsed is None or call.parsed.tool is not profile.registry.lookup(call.part.name):
         call.parsed = parse_call(call.part, profile)
     return call.parsed

@@ -15,7 +15,9 @@ from agent_ls.tools.base import Arguments, Tool
 
 @dataclass(frozen=True, slots=True)
 class HookedCall:
-    """A tool call as hooks receive it. `kind` is the tool's name in agent-ls, `name` its name for the model."""
+    """A tool call as hooks receive it. `kind` is the tool's name in agent-ls, `name` is the name that the model
+    uses.
+    """
 
     call_id: str
     turn_id: str
@@ -32,7 +34,7 @@ class CallVerdict:
     the model or the user.
 
     With kind `ask` the user is asked in every mode. `arguments` replace the model's arguments, None for no
-    change. If they differ, the call is prepared and checked by the policy again.
+    change. Changed arguments are prepared and checked by the policy again.
     """
 
     kind: Literal["none", "ask", "deny"] = "none"
@@ -104,13 +106,13 @@ class Hooks(Protocol):
         """Run the hooks when a turn is about to end with the answer `text`. Returns a reason to continue, ""
         for none.
 
-        If `again`, a hook already made this turn continue once. The turn then ends whatever is returned.
+        If `again`, a hook already made this turn continue once. In that case the returned value is ignored.
         """
         ...
 
 
 class NoHooks:
-    """Hooks of a session for which the user has configured none."""
+    """Hooks of a session without configured hooks: they do nothing."""
 
     @property
     def watches_calls(self) -> bool:

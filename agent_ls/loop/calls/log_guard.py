@@ -13,9 +13,9 @@ STOP = "Stop here"
 
 
 class LogGuard:
-    """The guard against effects without a log, shared by all agents of a session.
+    """A guard against effects that cannot be logged, shared by all agents of a session.
 
-    `refusal` is the error with which effects of the running turn are refused, None if they are allowed.
+    `refusal` is the error that refuses all effects in the running turn, None if effects are allowed.
     """
 
     def __init__(self, recorder: Recorder, questions: QuestionAsker) -> None:
@@ -30,7 +30,7 @@ class LogGuard:
         self.refusal = None
 
     async def may_act(self) -> bool:
-        """Return whether a call may have an effect.
+        """Return whether a call may change anything now.
 
         If the log cannot be written, ask the user once whether to continue. A "yes" holds until the log can
         be written again, a "no" at most until the end of the turn.

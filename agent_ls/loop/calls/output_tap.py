@@ -12,7 +12,7 @@ NOT_LIVE = "\n[... further output is not displayed until the command ends ...]\n
 
 
 class OutputTap:
-    """Publish the output of a running call as deltas, until the call ends or LIVE_OUTPUT_CHARS are sent.
+    """Publisher of a running call's output as deltas, until the call ends or LIVE_OUTPUT_CHARS are sent.
 
     The output is limited because it stays in memory for late subscribers. The end event contains or
     references the complete output.
@@ -34,8 +34,8 @@ class OutputTap:
             self._tell(self._redaction.feed(text))
 
     def close(self) -> None:
-        """Publish the text that was held back because it might have been the beginning of a secret, and stop.
-        May be called repeatedly.
+        """Publish the text that was held back as a possible prefix of a secret, and stop publishing. May be
+        called repeatedly.
         """
         if self._is_open:
             self._tell(self._redaction.end())

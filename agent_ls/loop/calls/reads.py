@@ -12,9 +12,9 @@ MAX_TOTAL_BYTES = 16 * 1024 * 1024  # limit for all files: the least recently re
 class ReadFiles:
     """Digests and contents of the files that the model has seen, by path.
 
-    `known` has the digests stored by earlier processes of the session. `record` is called with each new
-    digest to store it. Contents are held in memory only: a resumed session can detect that a file has
-    changed, but not how.
+    `known` contains the digests that earlier processes of the session stored. `record` is called with each new
+    digest to store it. Contents are held in memory only: a resumed session can detect that a file has changed,
+    but not how.
     """
 
     def __init__(

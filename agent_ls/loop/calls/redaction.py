@@ -1,7 +1,7 @@
 """Pure: remove secrets from a whole text or from a stream of chunks that comes from outside the session.
 
-Redaction happens once, where the text enters the session, so that model, screen, log and replay have the same
-bytes. The user's own messages and the contents of edited files are not redacted.
+Text is redacted once, where it enters the session, so that model, screen, log and replay have the same bytes.
+The user's own messages and the contents of edited files are not redacted.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MAX_HELD_CHARS = 16 * 1024
 MARK = "[secret removed]"
 
 _FORMS = (
-    # a prefix that no ordinary word has, and the pattern of the whole key
+    # Each entry: a prefix that no ordinary word has, and the whole key's pattern.
     ("sk-", r"sk-(?:ant-|proj-|or-|svcacct-)?[A-Za-z0-9_-]{20,}"),
     ("ghp_", r"gh[pousr]_[A-Za-z0-9]{30,}"),
     ("gho_", ""), ("ghu_", ""), ("ghs_", ""), ("ghr_", ""),
@@ -83,11 +83,11 @@ def without_known(text: str, known: Collection[str]) -> str:
 
 
 def known_end(text: str, known: Collection[str]) -> int:
-    """Return the offset up to which `text` is safe to publish. The rest of `text` may be the beginning of a
-    value in `known`.
+    """Return the offset up to which `text` is safe to publish. The rest of `text` may be a prefix of a value in
+    `known`.
 
-    A single matching character at the end is published, because too many texts end with such a character.
-    Code that writes joined chunks must therefore redact them again.
+    One matching character at the end is published anyway, because texts too often end with it by chance. Code
+    that joins published chunks must therefore redact them again.
     """
     end = len(text)
     for value in known:
@@ -116,7 +116,7 @@ def _in_json(value: str) -> bytes:
 
 
 class StreamRedaction:
-    """Redact a text that arrives in chunks. The end of a chunk is held back if it may be the beginning of a
+    """Redactor of a text that arrives in chunks. The end of a chunk is held back if it may be a prefix of a
     secret.
     """
 
@@ -149,5 +149,5 @@ def _safe_end(text: str, known: Collection[str]) -> int:
     for start in (_BEGIN, *_STARTS, *known):
         held = next((n for n in range(min(len(start), len(text)), 0, -1) if text.endswith(start[:n])), 0)
         end = min(end, len(text) - held)
-    # If only part of a private key block would be held back, hold the whole block back.
+    # If `end` is inside a private key block, hold back the whole block.
     return next((block.start() for block in _BLOCK.finditer(text) if block.start() < end < block.end()), end)

@@ -11,10 +11,10 @@ _TELLING = ("command", "path", "file_path", "query", "pattern", "url")
 
 
 def one_line(text: str, max_chars: int) -> str:
-    """Return the text as one line: white space becomes single blanks, and a long text is truncated with an
+    """Return the text as one line: white space is collapsed to single blanks, and a long text ends with an
     ellipsis.
     """
-    # Look only at the beginning, because outputs may be megabytes long.
+    # Split only the start of the text, because outputs may be megabytes long.
     line = " ".join(text[: max_chars * 8].split())
     return line if len(line) <= max_chars else f"{line[: max_chars - 1]}…"
 

@@ -1,6 +1,6 @@
 """The commands of a session: commands that a tool call waits for, and background commands.
 
-The id of a command is always the id of its call. If the user ends a single command, the result of the call
+The id of a command is always the id of its call. If the user kills a single command, the result of its call
 reports this, and the turn continues.
 """
 
@@ -63,7 +63,7 @@ class TerminalText:
 class _Command:
     """The state of one command. `process_id` is the environment's id, "" while a call waits for the command.
 
-    `terminal` is None until the command's terminal opens, or forever if the command runs without one.
+    `terminal` is None until the command's terminal opens, and stays None if the command has no terminal.
     """
 
     call_id: str
@@ -92,7 +92,7 @@ class SessionTerminals:
         self._group: TaskGroup | None = None
 
     def use_task_group(self, group: TaskGroup) -> None:
-        """Set the task group whose tasks wait for the ends of background commands."""
+        """Set the task group in which tasks wait until background commands have ended."""
         self._group = group
 
     async def run(
@@ -174,8 +174,8 @@ class SessionTerminals:
         if not command.process_id:
             text = self._emitter.text_of(output_part(command.call_id))
             return TerminalText(text[offset:], len(text), running=True)
-        # Get the state before the output. A client stops reading when the command has ended, so the output
-        # must then be complete.
+        # Get the state before the output. A client stops reading when `running` is False, so the output read
+        # after it must be complete.
         processes = await self._environment.list_processes()
         text, end = await self._environment.read_process(command.process_id, offset)
         text = redacted(text, self._secrets())
@@ -186,7 +186,7 @@ class SessionTerminals:
     def end_turn(self, turn_id: str) -> None:
         """End the background commands of a turn, including commands that are just starting.
 
-        Other commands end with their calls.
+        Foreground commands end with their calls.
         """
         self._stopped_turns.add(turn_id)
         for command in self._commands.values():
@@ -214,7 +214,7 @@ class SessionTerminals:
         command.process_id = process_id
         if process_id and self._group:
             self._group.start_soon(self._follow, command)
-        # The turn was stopped while the command started. Starting cannot be interrupted, so end it now.
+        # The turn was stopped while the command started. Starting cannot be interrupted, so end the command now.
         if command.turn_id in self._stopped_turns or command.scope.cancel_called:
             self._end(command)
 
@@ -230,7 +230,7 @@ class SessionTerminals:
         try:
             process = await self._environment.wait_process(command.process_id)
         except EnvError:
-            # The environment no longer knows the process. `close` emits the end event at the end of the session.
+            # The environment no longer lists the process. `close` emits the end event at the end of the session.
             return
         command.has_ended = True
         self._emitter.emit(TerminalExit(command.call_id, process.exit_code))

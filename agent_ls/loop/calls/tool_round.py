@@ -50,7 +50,7 @@ def reach_of(parsed: ParsedCall, environment: ExecutionEnvironment) -> Reach:
 
 
 def must_wait(later: Reach, earlier: Reach, environment: ExecutionEnvironment) -> bool:
-    """Return whether a call waits for the end of an earlier call of the same response."""
+    """Return whether a call must wait until an earlier call of the same response has ended."""
     if later.is_last or earlier.is_last:
         return True
     if not (later.has_effect or earlier.has_effect):
@@ -70,8 +70,8 @@ async def run_round(
 ) -> None:
     """Run all calls that have no outcome, and set their outcomes, even on cancellation.
 
-    Calls after the first MAX_CALLS get an error. If the round is cancelled while a call waits for the user,
-    the round is suspended: calls without an outcome stay without one.
+    Calls after the first MAX_CALLS get an error. If the round is cancelled while a call waits for the user, the
+    round is suspended: unfinished calls then get no outcome.
     """
     for call in calls[MAX_CALLS:]:
         if not call.outcome:

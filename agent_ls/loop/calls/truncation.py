@@ -34,8 +34,8 @@ LINE_LIMITS: dict[str, int] = {"shell": 256, "grep": 200, "glob": 500}
 def render_output(output: str, known: Collection[str]) -> str:
     """Return the text that a terminal would display after a command's output, without the keys in `known`.
 
-    Only the beginning and the end of a very long output are rendered. The model gets less text than that
-    anyway, and rendering the whole output would block the process.
+    Only the beginning and the end of a very long output are rendered. The model gets only part of such an
+    output anyway, and rendering all of it would block the process.
     """
     if len(output) <= 2 * PRINTED_CHARS:
         return _render_output(output, known)
@@ -62,7 +62,7 @@ def truncate_tool_output(output: str, tool: str, config: SessionConfig) -> str:
 
 def truncate_chars(output: str, max_chars: int, mode: Mode) -> str:
     """Return at most `max_chars` characters of `output`, plus a warning about the removed part. `mode` names
-    the part that is kept. 0 means no limit.
+    the part to keep. `max_chars` 0 means no limit.
     """
     removed = len(output) - max_chars
     if max_chars <= 0 or removed <= 0:

@@ -104,7 +104,8 @@ def _first_left(visible: Sequence[Turn], spare_share: float) -> int:
 
 
 def _between_rounds(visible: Sequence[Turn], start: int) -> int:
-    """Return the index `start`, or an adjacent index if `start` would separate a call from its results.
+    """Return the cut index `start`, or an adjacent index if cutting at `start` separates a call from its
+    results.
 
     All turns before the returned index are removed.
     """

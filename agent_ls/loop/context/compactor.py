@@ -1,7 +1,7 @@
 """Compaction of the conversation: automatic, on the user's request, or after the provider refused a request
 as too long.
 
-Nothing changes until the summary has arrived. Then a single CompactionTurn in the history replaces the
+The history stays unchanged until the summary arrives. Then a single CompactionTurn in the history replaces the
 earlier turns.
 """
 
@@ -40,7 +40,7 @@ TRANSCRIPT_SHARE = (
     # estimate
     0.5
 )
-# used if the provider refuses a transcript of TRANSCRIPT_SHARE because the window is smaller than documented
+# used if the provider refuses a transcript of size TRANSCRIPT_SHARE because its window is smaller than documented
 TIGHT_SHARE = 0.15
 TRANSCRIPT_MIN_CHARS = 4_000
 
@@ -68,8 +68,8 @@ class CompactionRequest:
 
 
 class AgentConversation(Protocol):
-    """Interface to the conversation of one agent. `history` is another object after the session went back to
-    an earlier turn.
+    """Interface to the conversation of one agent. A revert to an earlier turn replaces the `history` object by
+    a new one.
     """
 
     @property
@@ -123,7 +123,7 @@ class Compactor:
         self._request = None
 
     def trigger(self, config: SessionConfig, fill: WindowFill) -> Trigger | None:
-        """Return the reason for a compaction before the next call, or None."""
+        """Return why to compact before the next model call, None if not needed."""
         if self._request:
             return "request"
         limit = fill.window_tokens * config.context.compact_at_percent / 100

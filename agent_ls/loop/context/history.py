@@ -40,7 +40,7 @@ IMAGE_CHARS = 4_800  # size of an image: one as large as a screen costs about 1,
 
 
 class ConversationHistory:
-    """The turns of one session and the messages made of them.
+    """The turns of one session, and the messages built from them.
 
     `chars` counts the code points of these messages in a request, `tool_chars` the code points of the tool
     results only; both are updated with each turn. `model_calls` counts the model's answers. `compaction` is
@@ -107,7 +107,7 @@ class ConversationHistory:
             self._add(message)
 
     def messages(self, system_prompt: str) -> tuple[Message, ...]:
-        """Return all messages of the next request. If the history ends with calls that have no result, they
+        """Return all messages of the next request. If the history ends with calls without results, these calls
         get error results, because providers refuse a call without a result.
         """
         if system_prompt != self._system.text:
@@ -162,7 +162,7 @@ def missing_result(call: ToolCallPart, content: str = NO_RESULT) -> ToolResultPa
 def _results_message(calls: Sequence[ToolCallPart], results: Sequence[ToolResultPart]) -> Message:
     """Return a message with one result for each call, in the order of the calls.
 
-    If a provider uses an id twice, results are assigned in sequence.
+    If two calls have the same id, results are assigned to them in order.
     """
     left = list(results)
     answers = []

@@ -17,8 +17,8 @@ LostBy: TypeAlias = Literal["model", "tools", "documents", "instructions"]
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """A request prefix. `text` is the system prompt; the other fields describe the sources of the prefix, to
-    detect changes.
+    """A request prefix. `text` is the system prompt; the other fields identify the sources of the prefix, so
+    that changes are detected.
 
     `documents` is the digest of the project documents, `documents_chars` their size within `text`.
     """

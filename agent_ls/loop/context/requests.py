@@ -1,6 +1,6 @@
-"""The content of a session's requests: a stable prefix, a measured size, and compaction in time.
+"""Build the content of a session's requests: keep the prefix stable, measure the size, and compact in time.
 
-Emits events when the provider's cache of the prefix is lost, and when the context window fills up.
+Events are emitted when the provider's cache of the prefix is lost, and when the context window fills up.
 """
 
 from __future__ import annotations
@@ -55,9 +55,7 @@ class ContextKeeper:
         self._cached_tokens = 0
 
     def prefix_for(self, profile: ProviderProfile) -> Prefix:
-        """Return the session's prefix for another agent: the same prompt, with the tools of the agent's own
-        profile.
-        """
+        """Return the session's prefix for a subagent: the same prompt, but the tools of `profile`."""
         return replace(self._prefix, tools=profile.tools())
 
     @property
@@ -70,7 +68,7 @@ class ContextKeeper:
     async def begin(self, profile: ProviderProfile, config: SessionConfig, *, is_new: bool = True) -> Prefix:
         """Return the prefix of all requests of a turn.
 
-        If `is_new` is False, an earlier process began the turn, and its prefix is reused.
+        If `is_new` is False, an earlier process began the turn, and the prefix of that process is reused.
         """
         self._offer_search(profile)
         before = self._prefix
@@ -105,14 +103,14 @@ class ContextKeeper:
     # --- before and after a call
 
     def sending(self, profile: ProviderProfile, config: SessionConfig) -> ContextParts:
-        """Return the size of the next request by category, and warn if it nearly fills the window."""
+        """Return the size of the next request by category; emit a warning if it nearly fills the window."""
         parts = self.measure(config)
         if message := self._meter.maybe_warning(parts.total, profile.context_window_tokens):
             self._emitter.emit(Warning(message, "context"))
         return parts
 
     def observe(self, sent: ContextParts, usage: Usage, config: SessionConfig) -> None:
-        """Compare the size of the request with the provider's report, and detect a lost cache."""
+        """Compare the size of the sent request with the reported usage, and detect a lost cache."""
         self._meter.observe(sent, usage.input_tokens, config.context.chars_per_token)
         read = usage.cache_read_tokens
         if read is not None and read * 2 < self._cached_tokens:

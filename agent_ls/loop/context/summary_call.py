@@ -68,7 +68,7 @@ async def call_for_summary(
 
 
 async def complete_text(client: ModelClient, request: Request, *, streaming: bool) -> tuple[str, Usage]:
-    """Call the model once. Returns its text and the usage.
+    """Call the model once. Returns the answer's text and usage.
 
     Raises:
         LlmError

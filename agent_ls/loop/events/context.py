@@ -10,7 +10,7 @@ from agent_ls.llm.requests import Usage
 
 @dataclass(frozen=True, slots=True)
 class ContextParts:
-    """Estimated tokens of the next call by category.
+    """Estimated tokens of the next model call by category.
 
     `documents` are the project's instructions, `tools` the tool definitions, `tool_output` the results
     of calls, `history` the rest of the conversation.
@@ -33,9 +33,9 @@ class UsageReport:
     the next call.
 
     Costs use published prices. A cost is None if a price is unknown; then the total cost is None too.
-    `calibration` is the moving average of reported to estimated tokens, and is included in estimates.
-    `duration_ms` is the time from the successful request to the end of the answer, `first_output_ms` to the
-    first event of the answer; None: not measured.
+    `calibration` is the moving average of the ratio of reported to estimated tokens; estimates are multiplied
+    by it. `duration_ms` is the time from the successful request to the end of the answer; `first_output_ms` is
+    the time to the first event of the answer. None means not measured.
     """
 
     kind: ClassVar[str] = "usage"
@@ -53,7 +53,7 @@ class UsageReport:
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """A compaction: one event when it begins (`started`) and one with the same id when it ends.
+    """A compaction: one event (`started`) when it begins, and one event with the same id when it ends.
 
     After `done` the model receives less of the conversation. `trigger`: the window filled up, the user
     asked, or the provider refused the conversation as too long. `removed` messages are no longer sent,
@@ -77,9 +77,10 @@ class Compaction:
 
 @dataclass(frozen=True, slots=True)
 class CacheLost:
-    """The provider cannot use its cache for the next request, which sends about `tokens` tokens uncached.
+    """The provider cannot use its cache for the next request, so that about `tokens` tokens are processed
+    uncached.
 
-    `reason` provider: the prefix is unchanged, but the provider dropped its cache.
+    `reason` "provider" means that the prefix is unchanged, but the provider dropped its cache.
     """
 
     kind: ClassVar[str] = "cache_lost"

@@ -46,7 +46,7 @@ EditorEvent: TypeAlias = EditDiagnosed | SaveRequested
 
 @dataclass(frozen=True, slots=True)
 class EditNews:
-    """The effects of an edit as text for the model, "" for none.
+    """The effects of an edit, as text for the model; "" if there are none.
 
     `files` are those whose diagnostics were awaited.
     """

@@ -1,6 +1,6 @@
 """Pure: statistics of a session from its events: duration and usage of each model call, round and tool.
 
-The statistics contain numbers and names only: no text of the user, the model or a file.
+The statistics contain only numbers and names, no text from the user, the model or a file.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from agent_ls.loop.events.types import Envelope, Retry, ToolCallEnd, ToolCallSta
 class RoundFigures:
     """One model call and the tool calls of its answer. Times are ms; None if not measured (older logs).
 
-    `tools_ms` is from the start of the first call to the end of the last, approvals included; calls may
-    overlap.
+    `tools_ms` is the time from the start of the first call to the end of the last, including approvals; calls
+    may overlap.
     """
 
     turn_id: str

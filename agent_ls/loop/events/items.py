@@ -52,7 +52,7 @@ Action: TypeAlias = Literal["create", "modify", "delete"]
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
-    """A message of the user that started a turn."""
+    """A user message that started a turn."""
 
     kind: ClassVar[str] = "user"
     text: str
@@ -70,7 +70,7 @@ class SteerMessage:
 
 @dataclass(frozen=True, slots=True)
 class SaidItem:
-    """A text or reasoning of the model. While the part is open, `text` may lack the newest deltas."""
+    """A text or reasoning from the model. While the part is open, `text` may lack the newest deltas."""
 
     kind: Literal["text", "reasoning"]
     part_id: str
@@ -80,7 +80,7 @@ class SaidItem:
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """A tool call. `result` is set when the call has ended. `terminal_id` is "" if it ran no command."""
+    """A tool call. `result` is set when the call has ended. `terminal_id` is "" if the call ran no command."""
 
     kind: ClassVar[str] = "tool"
     call_id: str
@@ -101,7 +101,7 @@ class ChangedFile:
 
 @dataclass(frozen=True, slots=True)
 class AskedApproval:
-    """An approval request and, once given, its answer."""
+    """An approval request and, once it is resolved, the answer."""
 
     kind: ClassVar[str] = "approval"
     request: ApprovalRequested
@@ -114,7 +114,7 @@ class AskedApproval:
 
 @dataclass(frozen=True, slots=True)
 class AskedQuestion:
-    """A question to the user and, once given, its answer."""
+    """A question to the user and, once it is answered, the answer."""
 
     kind: ClassVar[str] = "question"
     asked: QuestionAsked
@@ -354,7 +354,7 @@ class ItemReducer:
             self._items[index] = replace(item, body=replace(item.body, **fields))
 
     def _close_turn(self) -> None:
-        """Close items that are still open at the end of a turn.
+        """Close all items that are still open when a turn ends.
 
         At that point, only steers are normally open. Other open items occur only if the log is damaged.
         """

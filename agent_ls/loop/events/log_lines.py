@@ -1,5 +1,5 @@
-"""Pure: format an event as a line of the process log. The line has only numbers and names, no text of the
-user, the model or a file.
+"""Pure: format an event as a line of the process log. The line contains only numbers and names, no text from
+the user, the model or a file.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Track from events which calls wait for decisions about their proposed hunks."""
+"""Follow a session's events to track the calls that wait for decisions about their hunks."""
 
 from __future__ import annotations
 

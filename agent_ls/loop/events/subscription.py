@@ -1,9 +1,9 @@
 """The queue of a session's events for one consumer.
 
 A consumer that keeps up gets each delta separately. For a slow consumer, deltas of one part are joined;
-recorded events are never joined or reordered. A slow consumer cannot block the session. A consumer that
-sets a bound on the queue's size finds a gap in the sequence numbers when events were dropped, and must
-request them again (docs/protocol/events.md).
+recorded events are never joined or reordered. A slow consumer cannot block the session. If a consumer limits
+the queue's size and events were dropped, it finds a gap in the sequence numbers and must request the events
+again (docs/protocol/events.md).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class EncodedEvent:
 
 
 class _Pending:
-    """A queued event. A queued delta collects the following deltas of the same part."""
+    """A queued event. The following deltas of the same part are added to a queued delta."""
 
     __slots__ = ("first", "more", "size")
 
@@ -62,7 +62,7 @@ class Subscription:
 
     def __init__(self, on_close: Callable[[Subscription], None]) -> None:
         self._waiting: deque[_Pending] = deque()
-        # Deltas queued since the last recorded event, by part and name. The next delta of the same part and
+        # Deltas queued since the last recorded event, keyed by part and name. The next delta of the same part and
         # name extends them.
         self._joinable: dict[tuple[str, str], _Pending] = {}
         self._wake: anyio.Event | None = None
@@ -92,8 +92,8 @@ class Subscription:
                 waiting.size += size
                 return
             pending = _Pending(item, size)
-            # Both output streams of a call are one part. Text of one stream therefore ends the joining of the
-            # other stream's deltas.
+            # Both output streams of a call are one part. After text from one stream, no more deltas are joined to
+            # the other's.
             self._joinable = {k: p for k, p in self._joinable.items() if k[0] != event.part_id}
             self._joinable[key] = pending
             self._waiting.append(pending)

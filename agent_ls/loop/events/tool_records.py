@@ -127,8 +127,8 @@ class RecordedChange:
 class CallError:
     """The error of a call.
 
-    `code` is the kind of the error in capitals, `message` the complete message. `command` is the command of
-    the call, "" for a call without one. `timeout_ms` is the time limit that the command reached, or else the
+    `code` is the error's kind in upper case, `message` is the complete error message. `command` is the command
+    of the call, "" for a call without one. `timeout_ms` is the time limit that the command reached, or else the
     limit in the arguments; None if there is neither.
     """
 
@@ -144,10 +144,10 @@ class CallError:
 class ToolRecord:
     """The record of a call that has ended.
 
-    `output` is the text in the end event: complete, or head and tail with `output_ref` of the complete
-    output. `output_chars` is the complete size, `model_chars` the size sent to the model. `model_chars` and
-    `output_bytes` are None in older logs. Both streams of a command are in `output`, so truncation affects
-    both.
+    `output` is the text in the end event: the complete output, or its head and tail if `output_ref` refers to
+    the complete one. `output_chars` is the complete size, `model_chars` the size sent to the model.
+    `model_chars` and `output_bytes` are None in older logs. `output` contains both stdout and stderr of a
+    command, so truncation affects both.
     """
 
     tool_call_id: str

@@ -5,8 +5,7 @@ Deltas are never recorded: each names a part and the offset (code points) where 
 contain no LSP types, positions or URIs: paths are absolute, and lines count from 0. Times are ISO 8601
 with milliseconds, UTC.
 
-A part is a text, a reasoning, or the arguments (`C:args`) or output (`C:out`) of a call with id C. Its
-id is `partId`.
+A part, with the id `partId`, is a text, a reasoning, or the arguments (`C:args`) or output (`C:out`) of call C.
 """
 
 from __future__ import annotations
@@ -73,7 +72,7 @@ class StateChanged:
 
 @dataclass(frozen=True, slots=True)
 class UserInput:
-    """An input has started a turn. `text` is the text for the model: the text parts of agent/submit joined.
+    """An input has started a turn. `text` is the text sent to the model: the joined text parts of agent/submit.
 
     `queued_id` is "" if the input was not queued.
     """
@@ -107,7 +106,7 @@ class AssistantTextStart:
 class AssistantTextEnd:
     """A text has ended; `text` is complete. `interrupted`: the stream was cut or cancelled.
 
-    `reasoning` is the reasoning of this answer that led to the text.
+    `reasoning` is the reasoning that preceded the text in this answer.
     """
 
     kind: ClassVar[str] = "assistant_text_end"
@@ -137,7 +136,7 @@ class ReasoningEnd:
 
 @dataclass(frozen=True, slots=True)
 class ToolCallStart:
-    """Emitted before lookup, validation and approval, so that every call has one.
+    """Emitted before lookup, validation and approval, so that every call has a start event.
 
     `arguments` is the JSON text as the model wrote it. `summary` is one line of at most 100 characters.
     """
@@ -156,9 +155,9 @@ class ToolCallEnd:
 
     `output` is complete up to 64 KiB, otherwise head and tail; `output_ref` then names the complete
     output. `output_chars` and `output_bytes` (UTF-8) are the complete size, `model_chars` is the size
-    sent to the model. `summary` has at most 80 characters. `error_kind` is "" without an error. `index`
-    and `input_summary` are those of the start event. In older logs `model_chars`, `output_bytes` and
-    `index` are None and `input_summary` is "".
+    sent to the model. `summary` has at most 80 characters. `error_kind` is "" without an error. `index` and
+    `input_summary` are copied from the start event. In older logs `model_chars`, `output_bytes` and `index` are
+    None and `input_summary` is "".
     """
 
     kind: ClassVar[str] = "tool_call_end"
@@ -199,7 +198,7 @@ class SteeringRemoved:
 
 @dataclass(frozen=True, slots=True)
 class SteeringInjected:
-    """The steer is in the history now; the next model call contains it."""
+    """The steer is now in the history and part of the next model call."""
 
     kind: ClassVar[str] = "steering_injected"
     steer_id: str
@@ -235,7 +234,7 @@ class PlanChanged:
 
 @dataclass(frozen=True, slots=True)
 class TurnLimit:
-    """A limit ended or paused the turn. `limit` is its name; `message` describes it for the user."""
+    """A limit ended or paused the turn. `limit` is the limit's name; `message` describes it for the user."""
 
     kind: ClassVar[str] = "turn_limit"
     limit: str
@@ -253,13 +252,13 @@ class LoopDetection:
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """A hunk in the form for clients. Line ranges are [start, end), from 0.
+    """A hunk as it is sent to clients. Line ranges are [start, end), from 0.
 
     `base_start`/`base_end` refer to the text that the user has accepted, `start`/`end` to the current text.
     `base_lines` and `lines` are lines with their endings. `what` says whether the `content` changed or the
     whole file was created or deleted. For a `proposed` hunk, `lines` would replace [start, end). Hunks with
-    the same `link` are decided together. `later_turns` are turns that changed lines after the turn `turn_id`
-    had made them.
+    the same `link` are decided together. `later_turns` lists later turns that changed lines written by the turn
+    `turn_id`.
     """
 
     id: str
@@ -281,7 +280,7 @@ class Hunk:
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """A call changed a file. `diff` is unified, for display; `hunks` are those that this change made."""
+    """A call changed a file. `diff` is a unified diff for display; `hunks` are the hunks from this change."""
 
     kind: ClassVar[str] = "file_change"
     call_id: str
@@ -309,8 +308,8 @@ class RuleOffer:
     """A rule that an approval may store. A client displays `label` and returns `id`; `scope` says how long
     it applies.
 
-    The same id may be offered with several scopes. `allows` are example commands that the rule would
-    allow too, `still_asked` examples for which the user would still be asked.
+    The same id may be offered with several scopes. `allows` lists example commands that the rule would also
+    allow, `still_asked` examples for which the user would still be asked.
     """
 
     id: str
@@ -432,10 +431,10 @@ class TerminalExit:
 class SubagentChanged:
     """A subagent has started, started again, or ended. Its own events carry its id in the envelope.
 
-    `task`, `model` and `working_dir` (absolute) are its assignment. `output` is its last text, or the
-    error; `turns_used` counts its model calls. `reason` is "" while it runs and after success;
-    `interrupted`: it ended with its parent's turn; `closed`: its parent ended it. `agent_kind` is the name of the kind
-    that the user has described in a file, "" for none.
+    `task`, `model` and `working_dir` (absolute) are its assignment. `output` is the subagent's last text, or
+    the error; `turns_used` counts its model calls. `reason` is "" while the subagent runs and after success;
+    `interrupted`: it ended with its parent's turn; `closed`: its parent ended it. `agent_kind` is the name of
+    an agent kind that the user defined in a file, "" for none.
     """
 
     kind: ClassVar[str] = "subagent"
@@ -464,7 +463,7 @@ class Retry:
 
 @dataclass(frozen=True, slots=True)
 class Warning:
-    """A warning for the user. `code` names its kind, "" for none."""
+    """A warning for the user. `code` names the warning's kind, or ""."""
 
     kind: ClassVar[str] = "warning"
     message: str
@@ -486,8 +485,9 @@ class Error:
 
 @dataclass(frozen=True, slots=True)
 class RevertedFile:
-    """A file that a revert tried to restore. In state `conflict` (the file is unreadable, or later changes to
-    it cannot be merged) and in state `unknown` (the old content was not stored) the file was not changed.
+    """A file that a revert tried to restore. The file was not changed in state `conflict` (the file is
+    unreadable, or later changes to it cannot be merged) and in state `unknown` (the old content was not
+    stored).
     """
 
     path: str
@@ -499,8 +499,8 @@ class RevertedFile:
 class Reverted:
     """The session went back to the state before the input of turn `at_turn_id`, or before another revert.
 
-    `revert_id` identifies this revert. `turns` has the ids of the turns that were removed from the
-    conversation, `restored_turns` of the turns that were added again. `conversation` False: only files were
+    `revert_id` identifies this revert. `turns` lists the ids of the turns that were removed from the
+    conversation; `restored_turns` lists those that were added again. `conversation` False: only files were
     reverted.
     """
 
@@ -567,8 +567,8 @@ RecordedEvent: TypeAlias = (
 class Delta:
     """New text of an open part. `offset` is the length of the part before this delta, in code points.
 
-    `kind` is one of the four delta kinds. `name` is the tool's name for arguments, `stdout` or `stderr`
-    for output, otherwise "".
+    `kind` is one of the four delta kinds. `name` is the tool's name for a call's arguments, `stdout` or
+    `stderr` for its output, otherwise "".
     """
 
     kind: Literal["assistant_text_delta", "reasoning_delta", "tool_call_args_delta", "tool_call_output_delta"]

@@ -1,5 +1,5 @@
-"""Build one answer of the model from its stream. Parts are published at once, and form a turn when the stream
-ends.
+"""Build one answer of the model from its stream. Parts are published as they arrive; they form a turn when the
+stream ends.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class ModelAnswer:
 
     @property
     def has_begun(self) -> bool:
-        """Whether a part of the answer was published. If so, the model call must not be retried."""
+        """Whether any part of the answer was published. If so, the model call must not be retried."""
         return bool(self._parts or self._open or self._event_ids)
 
     @property
@@ -74,7 +74,7 @@ class ModelAnswer:
 
     @property
     def event_ids(self) -> tuple[ToolCallId, ...]:
-        """The ids that events use for the calls of `message`, in order."""
+        """The ids that events use for the tool calls in `message`, in order."""
         calls = (i for i, part in sorted(self._parts.items()) if isinstance(part, ToolCallPart))
         return tuple(self._event_ids[i] for i in calls)
 
@@ -117,7 +117,7 @@ class ModelAnswer:
                 assert_never(never)
 
     def end_interrupted(self) -> Message:
-        """End all open parts as interrupted. Returns a message with the texts only.
+        """End all open parts as interrupted. Returns a message with only the texts.
 
         Calls of an incomplete answer never run, and items that a provider signed are valid only as a
         whole.

@@ -1,5 +1,5 @@
-"""One call of the model: streamed, and retried on transient errors. If the stream breaks, the text so far is
-recorded.
+"""One call of the model: streamed, and retried on transient errors. If the stream breaks off, the received text
+is recorded.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ class ModelReply:
     """A complete answer: the recorded turn, the ModelAnswer from which the turn was built, and the stream's
     finish event.
 
-    `duration_ms` is from the successful request to the end, `first_output_ms` to the first event.
+    `duration_ms` is the time from the successful request to the end, `first_output_ms` the time to the first
+    event.
     """
 
     turn: AssistantTurn
@@ -87,7 +88,7 @@ class ModelCalls:
                 finish, first_ms = await self._read(request, answer, streaming=streaming)
             except LlmError as error:
                 delay_s = retry_delay_s(error, attempt, policy, self._clock.random())
-                # Published text cannot be taken back, so there is no retry after the first event.
+                # Published text cannot be withdrawn, so there is no retry once a part has been published.
                 if answer.has_begun or delay_s is None:
                     error.is_cut = answer.has_begun
                     self._keep_cut(request, answer, error.kind)
@@ -172,7 +173,7 @@ class ModelCalls:
 
 
 def _without_repetition(message: Message) -> Message:
-    """Return the message with each text shortened to its beginning."""
+    """Return a message with each text truncated to RUNAWAY_CHARS."""
     texts = [part.text for part in message.parts if isinstance(part, TextPart)]
     kept = (text if len(text) <= RUNAWAY_CHARS else f"{text[:RUNAWAY_CHARS]} […]" for text in texts)
     return Message(message.role, tuple(map(TextPart, kept)))

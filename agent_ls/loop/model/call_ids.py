@@ -1,4 +1,4 @@
-"""Unique ids of calls for events. Some providers start again at `call_0` in every turn."""
+"""Unique ids of calls for events. Some providers restart their ids at `call_0` in every turn."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def _action(error: LlmError) -> UserAction:
 
 
 def make_end_error(finish: FinishReason) -> Error:
-    """Return the error for an answer that the provider ended early. The received text stays in the history."""
+    """Return the error for an answer that the provider cut off early. The received text stays in the history."""
     if finish.kind == "content_filter":
         return Error(cut_message(finish), finish.kind, "Rephrase the request, then send it again.")
     return Error(cut_message(finish), "provider", _CONTINUE_HINT, retryable=True, action="continue")

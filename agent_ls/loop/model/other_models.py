@@ -43,7 +43,7 @@ UNAVAILABLE = (
 @dataclass(frozen=True, slots=True)
 class UnusableModel:
     """A configured model that cannot be called, for example because its key is missing. `reason` is a clause
-    for messages.
+    used in messages.
     """
 
     name: str
@@ -59,7 +59,7 @@ class ModelUsage:
 
 
 class OtherModels(Protocol):
-    """Interface to the configured models. Each call uses the current settings. Must not raise."""
+    """Interface to the configured models. Each method reads the current settings. Must not raise."""
 
     def for_purpose(self, purpose: Purpose) -> ProviderProfile | UnusableModel | None:
         """Return the model for a purpose; None to use the session's model."""
@@ -82,8 +82,8 @@ NO_OTHER_MODELS: OtherModels = _NoOtherModels()
 
 
 class Fallbacks:
-    """The fallback models for one turn or one summary. Each model is tried once. A warning names the model
-    that answers.
+    """The fallback models for one turn or one summary. Each model is tried once. A warning names the chosen
+    fallback.
     """
 
     def __init__(self, models: OtherModels, emitter: Emitter) -> None:
@@ -93,11 +93,11 @@ class Fallbacks:
         self._skipped: set[str] = set()
 
     def choose_next(self, failed: ProviderProfile, error: LlmError) -> ProviderProfile:
-        """Return the model to call after `failed` has failed with `error`, and its retries have failed too.
+        """Return the model to call after `failed` and all its retries have failed; `error` is the last error.
 
         Raises:
-            LlmError: `error` itself, if no fallback is used for this kind of error, part of the answer
-            arrived, or no model is left.
+            LlmError: `error` itself, if this kind of error allows no fallback, part of the answer had arrived,
+            or no model is left.
         """
         if error.is_cut or not isinstance(error, UNAVAILABLE):
             raise error

@@ -58,7 +58,7 @@ def may_climb(pattern: str) -> bool:
 
 
 def absolute(text: str, folder: str, home: str) -> str:
-    """Return the absolute path that `text` names for a shell in `folder`. Patterns are not expanded."""
+    """Return the absolute path to which a shell in `folder` resolves `text`. Patterns are not expanded."""
     if text == "~" or text.startswith("~/"):
         text = home + text[1:]
     elif text.startswith("~"):

@@ -1,4 +1,4 @@
-"""Pure: decide whether an awk program only prints: it must not run programs, or open files that it names."""
+"""Pure: decide whether an awk program only prints: it runs no other programs and opens no files itself."""
 
 from __future__ import annotations
 

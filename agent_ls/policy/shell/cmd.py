@@ -1,8 +1,8 @@
 """Pure: analyse command lines of cmd.exe that cmd.exe and a POSIX shell interpret in the same way.
 
 A word in single quotes, for example, is one word for a POSIX shell and a list of commands for cmd.exe.
-Lines with more than plain words therefore always need approval. A command of plain words is never treated as
-read-only, because names such as `find` or `sort` are different programs on Windows.
+Therefore, lines with anything other than plain words always need approval. A command of plain words is never
+treated as read-only, because names such as `find` or `sort` are different programs on Windows.
 """
 
 from __future__ import annotations

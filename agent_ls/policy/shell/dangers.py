@@ -134,8 +134,8 @@ def _is_option(argument: str, option: str) -> bool:
 def _verbs(arguments: Sequence[str]) -> Iterator[str]:
     """Yield each word that may be the subcommand, alone and joined with its next word (`word/next`).
 
-    The word after an option may be the value of the option or the subcommand. It is yielded, and the search
-    continues.
+    The word after an option may be the value of the option or the subcommand. Yield that word, and continue the
+    search.
     """
     for at, word in enumerate(arguments):
         if not word.startswith(("-", "+")):

@@ -1,4 +1,4 @@
-"""Pure: the results about a command line that are collected while its syntax tree is read."""
+"""Pure: collect the analysis results of a command line while its syntax tree is read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agent_ls.policy.shell.words import Word
 
 @dataclass(slots=True)
 class LineFindings:
-    """The results about one line; see CommandAnalysis for most fields.
+    """The analysis results of one line; most fields are described in CommandAnalysis.
 
     `needs_plain_names`: the line is read-only only if no file name that it lists has blanks or begins with
     `-`. `changes`: the line is not read-only. `is_plain`: the words of its commands determine all effects of
@@ -42,7 +42,9 @@ class LineFindings:
         self.dangers.append(why)
 
     def change(self) -> None:
-        """Record an effect that the words of the commands do not determine. No rule can cover the line then."""
+        """Record an effect that the words of the commands do not determine. After that, no rule can cover the
+        line.
+        """
         self.changes, self.is_plain = True, False
 
     def add_command(self, argv: Sequence[str], *, is_read_only: bool) -> None:
@@ -63,7 +65,7 @@ class LineFindings:
         for candidate in candidates(text):
             found = self.places(candidate, folders)
             if ".." in candidate.split("/") and candidate[0] != "~":
-                # After a symbolic link, `..` leads to another folder than the text says, so add the
+                # After a symbolic link, `..` leads to a folder other than the text suggests, so add the
                 # unresolved path too.
                 found += [ospath.join(folder, candidate) for folder in folders]
             self.paths += [place for place in found if place not in HARMLESS_PLACES]

@@ -79,7 +79,7 @@ def danger(arguments: Sequence[str]) -> str:
 
 
 def _loses_nothing(verb: str, options: Sequence[str]) -> bool:
-    """Return whether the command cannot lose work, although its subcommand can.
+    """Return whether this command cannot lose work, although its subcommand can in general.
 
     It changes only the index, only lists the files that it would delete, or sets the user's name or e-mail
     address.

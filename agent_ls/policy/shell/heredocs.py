@@ -53,7 +53,7 @@ def without_documents(command: str) -> str | None:
 def _body(command: str, at: int, document: re.Match[str]) -> tuple[str, int] | None:
     """Return the redirection that replaces a here-document, and the offset of the text after the document.
 
-    Return None if the document has no end, or cannot be written as a string.
+    Return None if the here-document has no end marker, or cannot be written as a string.
     """
     start = at
     while at < len(command):

@@ -44,7 +44,5 @@ def is_secret(name: str) -> bool:
 
 
 def is_own(name: str) -> bool:
-    """Return whether only the line itself uses the variable, because no program reads a variable of this
-    name.
-    """
+    """Return whether only the command line itself uses the variable, because no program reads this name."""
     return bool(_OWN.fullmatch(name)) and not changes_commands(name)

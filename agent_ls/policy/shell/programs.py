@@ -70,7 +70,7 @@ class Programs:
         self._piped = []
 
     def run(self, words: Sequence[Word], state: State, stdin: Stdin, depth: int = 0) -> After:
-        """Analyse one command. Return the folders that the shell may be in after the command."""
+        """Analyse one command. Return the possible working directories of the shell after the command."""
         head = words[0]
         if head.kind != "text" or not head.text.strip():
             self._found.doubt(f"Asked because of `{head.source}`: it decides which program runs.")
@@ -163,7 +163,7 @@ class Programs:
             (it, config) for it in state.folders for config in read_only.config_names(argv)
         )
         if stdin == "pipe" and not is_read_only:
-            # The words of the command do not name the data that it reads, so no rule may cover the line.
+            # The words of the command do not name the data that the command reads, so no rule may cover the line.
             self._found.is_plain = False
         self._bind_to_folder(argv[0], state)
         self._piped.append(argv)
@@ -182,7 +182,7 @@ class Programs:
                     self._found.add_path(word.text.rpartition(":")[2], state.folders)
 
     def _name(self, word: str, state: State) -> tuple[str, bool]:
-        """Return the name of the program for the tables, and whether `word` certainly runs this program."""
+        """Return the program's name in the tables, and whether `word` certainly runs this program."""
         folder, name = ospath.split(word)
         known = _known(name)
         if folder:
@@ -203,7 +203,7 @@ class Programs:
         folders = tuple(absolute(target.text, folder, self._found.home) for folder in state.folders)
         self._found.paths += folders
         self._found.add_command(("cd", target.text), is_read_only=True)
-        # After `cd`, the relative names that another command of the pipeline lists refer to other files.
+        # After `cd`, relative names listed by another command of the pipeline refer to other files.
         self._piped.append(("cd", target.text))
         return After(State(folders), state)
 
@@ -291,7 +291,7 @@ class Programs:
         del self._found.acts[acts:]
 
     def _may_try(self) -> bool:
-        """Return whether another command of a runner may be analysed.
+        """Return whether another command inside a runner may be analysed.
 
         Above the limit MAX_TRIED, return False and record that the line needs approval.
         """

@@ -24,8 +24,8 @@ class AllowedOptions:
     an option with `=` may have a value. `numbers`: a number such as `-5` is an option. `is_text`: operands
     are not files. `has_no_harmful_option`: no option, listed or not, writes, runs or sends anything. `words`
     is a pattern that each operand must match. `config`: project files that decide what the command runs.
-    `needs`: one of these options must be given. `has_response_files`: for the program, `@x` means the words
-    in the file x.
+    `needs`: one of these options must be given. `has_response_files`: the program replaces an argument `@x` by
+    the words in the file x.
     """
 
     flags: str = ""
@@ -198,7 +198,7 @@ def lists_names(argv: Sequence[str]) -> bool:
 
 
 def lists_names_only(argv: Sequence[str]) -> bool:
-    """Return whether the output has only names of files below the given folders.
+    """Return whether the output consists only of names of files below the given folders.
 
     It must not contain lines of a file, other text of the command, or targets of links.
     """
@@ -243,7 +243,9 @@ class Words:
 
 
 def words_of(argv: Sequence[str]) -> Words | None:
-    """Return the roles of the words of a command; None if the tables do not have the command or an option."""
+    """Return the roles of the words of a command; None if the tables do not list the command or one of its
+    options.
+    """
     allowed = COMMANDS.get(argv[0]) or _SCRIPTED.get(argv[0])
     return _roles(allowed, argv, 1) if allowed else None
 
@@ -259,7 +261,7 @@ def start_of_git_command(argv: Sequence[str]) -> int:
 def words_of_git(argv: Sequence[str]) -> tuple[str, Words] | None:
     """Return the subcommand of git and the roles of the words after it.
 
-    Return None if the tables do not have the subcommand or one of its options.
+    Return None if the tables do not list the subcommand or one of its options.
     """
     at = start_of_git_command(argv)
     for count in (2, 1):
@@ -332,7 +334,7 @@ def _ends_action(arguments: Sequence[str], at: int) -> bool:
 
 
 def _ends_options(name: str) -> bool:
-    """Return whether the program may be called with `--`: all words after it are harmless operands.
+    """Return whether the program may be called with `--`, because all words after `--` are harmless operands.
 
     For `xxd`, this is not true, because a word after `--` may be a file to write.
     """
@@ -478,8 +480,8 @@ def _find(arguments: list[str], patterns: Sequence[int]) -> bool:
 def _ps(arguments: list[str], patterns: Sequence[int]) -> bool:
     """Return whether ps is read-only.
 
-    Letters without a dash are options too. `e` is refused, because it prints the environment of every
-    process.
+    Letters without a dash are options too. The letter `e` is refused, because it prints the environment of
+    every process.
     """
     plain = [a for a in arguments if not a.startswith("-")]
     if any("env" in word.lower() for word in arguments):

@@ -1,7 +1,7 @@
 """Pure: read the syntax tree of a command line. A line is read-only only if all its nodes are of known kinds.
 
-A node of another kind is recorded as a doubt, so that the line needs approval. Its inner statements are still
-searched for dangers.
+A node of another kind is recorded as a doubt, which means that the line needs approval. Its inner statements
+are still searched for dangers.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Reader:
         self._moves: dict[int, bool] = {}
 
     def read(self, text: str, state: State) -> After:
-        """Parse and analyse shell code. Return the folders that the shell may be in after the code."""
+        """Parse and analyse shell code. Return the possible working directories of the shell after the code."""
         root, problem = parse(text)
         if problem:
             self._found.doubt(problem)
@@ -423,7 +423,7 @@ class Reader:
     # -- redirections
 
     def _redirect(self, node: Node, state: State) -> list[Word]:
-        """Read a redirection. Return arguments of the command that the grammar attaches to the redirection."""
+        """Read a redirection. Return the command's arguments that the grammar attaches to the redirection."""
         self._nested(node, state)
         if _stdin_of(node):
             self._found.is_plain = False

@@ -49,7 +49,7 @@ def starts_of_commands(argv: Sequence[str]) -> tuple[int, ...]:
 
 
 def lines_of(argv: Sequence[str]) -> tuple[tuple[int, str], ...]:
-    """Return the arguments that a runner passes to a shell: pairs of the index of the word and the text."""
+    """Return the arguments that a runner passes to a shell, as pairs (index of the word, text of the word)."""
     found = [line for runner in _RUNNERS.get(argv[0], ()) for line in _lines(runner, argv)]
     return tuple(dict.fromkeys(found))
 

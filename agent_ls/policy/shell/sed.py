@@ -1,4 +1,4 @@
-"""Pure: decide whether a sed script only writes to stdout: no command of it reads, writes or runs a file."""
+"""Pure: decide whether a sed script only writes to stdout, without a command that reads, writes or runs a file."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def only_prints(arguments: Sequence[str], patterns: Sequence[int] = ()) -> bool:
 
 
 def is_harmless(script: str) -> bool:
-    """Return whether a script has only harmless commands. It is parsed as GNU sed does."""
+    """Return whether a script has only harmless commands. The parser follows GNU sed."""
     if len(script) > MAX_SCRIPT:
         return False
     at, depth = 0, 0

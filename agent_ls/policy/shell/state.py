@@ -1,4 +1,4 @@
-"""Pure: the folders that a shell may be in between two commands of a line."""
+"""Pure: the possible working directories of a shell between two commands of a line."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The state of a shell. `folders` are all folders that may be its working directory."""
+    """The state of a shell. `folders` lists its possible working directories."""
 
     folders: tuple[str, ...]
 

@@ -25,16 +25,16 @@ class CommandAnalysis:
     """The effects of a command line.
 
     `commands`: the words of each command that would run, without wrappers. `acts`: the commands that are not
-    read-only. `paths`: absolute paths in arguments and redirections, with patterns of the module `glob`.
-    `git_folders`: folders in which git would run. `runs`: commands, each with the folders in which it may
-    run. `configs`: pairs of a folder and the name of a file that decides what would run, if the file exists
+    read-only. `paths`: absolute paths in arguments and redirections; they may contain patterns in the syntax of
+    `glob`. `git_folders`: folders in which git would run. `runs`: commands, each with the folders in which it
+    may run. `configs`: pairs of a folder and the name of a file that decides what would run, if the file exists
     in the folder or above. `needs_plain_names`: the line is safe only if the files that it lists have names
     without blanks, quotes or a leading `-`.
 
     `refusal`: why the line is never run. `danger`: why it needs approval in every mode. `doubt`: why its
-    effects are not known, so that it needs approval in every mode too. Each of the three is "" for none.
+    effects are unknown, which also requires approval in every mode. Each of these three fields is "" for none.
     `is_read_only`: the line is known to change nothing. `is_general`: the words of its commands determine all
-    its effects, so that a rule for these words can cover it. `is_on_short_list`: it is read-only, and its
+    its effects, and therefore a rule for these words can cover it. `is_on_short_list`: it is read-only, and its
     commands may run without approval even if confinement is not available.
     """
 

@@ -99,7 +99,7 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 
 
 def unwrapped(argv: Sequence[str]) -> Unwrapped | None:
-    """Return the command inside a wrapper, None if one of the wrapper's options is unknown."""
+    """Return the command inside a wrapper, or None if the tables do not list one of the wrapper's options."""
     wrapper, at = WRAPPERS[argv[0]], 1
     variables: list[tuple[str, str]] = []
     letters = {option[1:] for option in wrapper.plain if len(option) == 2}

@@ -49,7 +49,7 @@ class TaskArguments(SpawnArguments):
 
 
 async def prepare_task(arguments: TaskArguments, context: ToolContext) -> Prepared:
-    """Start an agent and wait for its end, unless the arguments ask to run it in the background."""
+    """Start an agent and wait until it has finished, unless the arguments ask to run it in the background."""
     if arguments.run_in_background:
         return await prepare_spawn(arguments, context)
 

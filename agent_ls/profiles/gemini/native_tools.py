@@ -1,4 +1,4 @@
-"""Tools of gemini-cli that differ from our tools in more than names."""
+"""Tools of gemini-cli that differ from our tools not only in their names."""
 
 from __future__ import annotations
 

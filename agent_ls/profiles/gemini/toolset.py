@@ -17,7 +17,7 @@ SHELL_TIMEOUT_MS = 10_000  # the default time limit of commands in all sessions
 
 
 def build_toolset(*, background: bool) -> ToolRegistry:
-    """Return the tools. `background`: commands may run in the background, with a tool to follow them."""
+    """Return the tools. `background`: add background commands, and a tool to monitor them."""
     shell = shell_tool(default_timeout_ms=SHELL_TIMEOUT_MS, background=background)
     registry = ToolRegistry((READ_FILE, READ_MANY_FILES, WRITE_FILE, EDIT_FILE, shell, GREP, GLOB, LIST_DIR))
     if background:

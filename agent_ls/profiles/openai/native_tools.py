@@ -46,7 +46,7 @@ class ExecArguments(ShellArguments):
 def build_exec_command(tool: Tool[Any]) -> Tool[Any]:
     """Build exec_command from `tool`, our shell tool.
 
-    Commands always run in the foreground if there is no tool to follow background processes.
+    Commands always run in the foreground if the toolset has no tool to monitor background processes.
     """
     stays = "background" in tool.arguments.model_fields
 

@@ -36,7 +36,7 @@ read.
 
 
 async def read_bodies(stream: anyio.abc.ByteReceiveStream, parser: FrameParser) -> Sequence[bytes]:
-    """Return the next messages; none if the other side has closed the connection.
+    """Return the bodies of the next messages; () if the other side has closed the connection.
 
     Raises:
         FrameError, BrokenResourceError.

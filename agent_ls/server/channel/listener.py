@@ -32,9 +32,8 @@ class LocalChannel:
     """The channel of one server. `context` is the Context of the editor's connection; each client gets a
     copy.
 
-    `answers` runs requests that change something, in tasks of the server. So these requests are completed even
-    if their client disconnects.
-    `clean` removes API keys from a message.
+    `answers` runs requests that change something, in tasks of the server. Therefore these requests are
+    completed even if their client disconnects. `clean` removes API keys from an encoded message.
     """
 
     context: Context

@@ -1,7 +1,7 @@
 """The messages that a client of the local channel may send: messages that create, read and configure
 sessions, send the user's input, and send the user's decisions.
 
-A rollback counts as a decision. Completion is allowed because it only reads names of files. Not allowed are
+A rollback counts as a decision. Completion is allowed because it only reads file names. Not allowed are
 messages about API keys, trusted folders, stored rules, the editor's state and the unsent draft, and messages
 that delete sessions.
 """

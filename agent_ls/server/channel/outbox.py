@@ -27,12 +27,14 @@ class Outbox:
             self._wake()
 
     async def drain(self) -> None:
-        """Wait until fewer bytes than the high water mark are unsent, or the other side has disconnected."""
+        """Wait until the number of unsent bytes is below the high water mark, or the other side has
+        disconnected.
+        """
         while self._size > HIGH_WATER_BYTES:
             await self._changed.wait()
 
     async def run(self) -> None:
-        """Send until cancelled, or until the other side is gone."""
+        """Send frames until cancelled or until the other side disconnects."""
         try:
             while True:
                 while not self._frames:

@@ -1,8 +1,8 @@
 """Socket and token of the local channel (docs/panel.md#security). Not available on Windows.
 
-Each server listens on a socket of its own, in a folder of the state folder that only the user can enter. A
-client must send the token first. This protects the socket from a sandboxed command: a command that may use
-the network could connect, but cannot read the token.
+Each server listens on its own socket, in a subfolder of the state folder that only the user can enter. A client
+must send the token first. This protects the socket from a sandboxed command: a command that may use the network
+could connect, but cannot read the token.
 """
 
 from __future__ import annotations
@@ -63,10 +63,10 @@ def read_channel_token() -> str:
 
 
 async def listen(path: Path) -> SocketListener:
-    """Listen on a new Unix socket at `path`, which has mode 0600. Deletes the sockets of processes that no
+    """Listen on a new Unix socket at `path`, with the file mode 0600. Deletes the sockets of processes that no
     longer run.
 
-    The socket gets its final name only after it listens, so that a client that finds the name can connect.
+    The socket is renamed to `path` only after it listens, so that a client that finds it there can connect.
 
     Raises:
         OSError: the socket cannot be created.
@@ -109,7 +109,7 @@ def _private_folder() -> Path:
 
 
 def _delete_stale(folder: Path, host: str) -> None:
-    """Delete the sockets of processes of this machine that no longer run."""
+    """Delete the sockets of processes on this machine that have ended."""
     for path in folder.glob(f"{host}-*.sock"):
         pid = path.name.split("-")[1]
         if pid.isdigit() and not system.is_alive(int(pid)):

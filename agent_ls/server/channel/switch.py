@@ -1,5 +1,5 @@
-"""Open and close the local channel as the setting `panel` says. The channel's modules are imported when the
-channel opens.
+"""Open and close the local channel according to the setting `panel`. The channel's modules are imported when
+the channel opens.
 """
 
 from __future__ import annotations

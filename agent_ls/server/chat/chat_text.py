@@ -113,7 +113,7 @@ class Region:
 
 
 def make_opening(text: str, region: Region, said: str = "") -> list[LineEdit]:
-    """Return the edits that insert `region`, an answer with its heading, into the document `text`.
+    """Return the edits that insert `region` (an answer and its heading) into the document `text`.
 
     The answer goes directly below the message `said` if the user has already typed the next message there.
     Otherwise it goes to the end of the document.

@@ -1,5 +1,5 @@
-"""Serve sessions whose chat document was closed, and which keep running: mark their changes by diagnostics, and
-ask the user for approvals.
+"""Serve running sessions whose chat document was closed: mark their changes by diagnostics, and ask the user
+for approvals.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class ClosedChats:
         self._followed: set[str] = set()
 
     def last_of(self, path: str) -> LiveSession | None:
-        """Return the session that the chat document had when it was closed; None if it had none, or the
-        session is closing.
+        """Return the session that the chat document at `path` had when it was closed; None if it had none, or
+        the session is closing.
         """
         live = self._by_path.get(path)
         return None if live is None or live.session.is_closing else live

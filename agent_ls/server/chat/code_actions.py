@@ -138,8 +138,8 @@ def file_offers(uri: str, count: int) -> list[Offer]:
 
 
 def filter_offers(offers: Sequence[Offer], only: Sequence[str] | None) -> list[Offer]:
-    """Return the offers whose kind is in `only` or is a sub-kind of a kind in `only`. If `only` is None,
-    returns all.
+    """Return the offers that have one of the kinds in `only`, or a sub-kind of one of them. If `only` is None,
+    return all offers.
 
     Adds "Do nothing" to a single offer that has an effect, because some editors run a single action without
     asking.
@@ -170,8 +170,8 @@ def make_lens(line: int, offer: Offer) -> dict[str, Any]:
 
 
 def ask_offers(lines: Mapping[str, Any], chats: Mapping[str, str]) -> list[Offer]:
-    """Return one action for each open chat, which mentions the lines in that chat. `chats` are the names of
-    the open chats by URI.
+    """Return one action for each open chat; the action adds a mention of the lines to that chat. `chats` are
+    the names of the open chats by URI.
     """
     title = "Ask the agent about these lines"
     return [
@@ -206,8 +206,8 @@ def problem_offers(lines: Mapping[str, Any], problem: str, chats: Mapping[str, s
 
 
 def hunk_mark(hunk: Hunk) -> dict[str, Any]:
-    """Return a diagnostic for a hunk. A removal marks the line at its position. The message has the removed
-    or proposed lines.
+    """Return a diagnostic for a hunk. A removal marks the line at its position. Its message contains the
+    removed or proposed lines.
     """
     what = {
         "proposed": "The agent proposes a change here",

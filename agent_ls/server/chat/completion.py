@@ -1,6 +1,4 @@
-"""Completion in a chat document: after `@` files, folders, git, resources of MCP servers and more; after `/`
-commands.
-"""
+"""Complete words in a chat document: after `@` files, folders, git, MCP resources and more; after `/` commands."""
 
 from __future__ import annotations
 

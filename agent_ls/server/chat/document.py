@@ -129,8 +129,8 @@ class ChatDocument:
     # -- actions of the user
 
     async def bring_changes(self) -> str:
-        """Bring the changes of the worktree into the user's folder. Returns "" if all were brought, a
-        sentence for each file that was not changed, or a sentence that says why nothing was done.
+        """Apply the changes of the worktree to the user's folder. Returns "" if all were applied, a sentence
+        for each file that was not changed, or a sentence that says why nothing was done.
         """
         if self._live is None:
             return "This chat has no session yet."
@@ -168,7 +168,7 @@ class ChatDocument:
 
     async def _unsaved_session(self, chat: ChatText) -> str:
         """Return the session id of a chat that was closed before its first answer was saved; "" if there is
-        none. The document does not contain the id, because it would be in the heading of the answer.
+        none. The document does not contain the id, because the id is written with the heading of the answer.
         """
         live = self._services.closed_chats.last_of(self.path)
         if live is None or not chat.message:
@@ -184,8 +184,8 @@ class ChatDocument:
         """Submit the text below the last heading. Returns "", or a sentence that says why nothing was sent.
 
         `worktree`: a session that is created for the message works in a git worktree of its own. `saved`: the
-        chat as the user saved it, None if the user ran the command to send. After a save, no sentence is
-        returned if there is nothing to send, because saving is not always meant as sending.
+        chat as the user saved it, None if the user ran the command to send. After a save, "" is returned if
+        there is nothing to send, because users do not always save in order to send.
         """
         async with self._sending:
             document = self._services.context.host.open_document(self.path)
@@ -219,7 +219,7 @@ class ChatDocument:
             return ""
 
     async def _local_answer(self, chat: ChatText) -> str | None:
-        """Return the result of the commands `/mcp` and `/running`; None for any other message.
+        """Return the result of the command `/mcp` or `/running`; None if the message is neither.
 
         The server carries out these two commands itself, without the agent.
         """
@@ -254,16 +254,16 @@ class ChatDocument:
     def _begins_another(self, chat: ChatText) -> bool:
         """Return whether the next message starts another session.
 
-        The document then names another session than the current one, or none: the user has emptied the document
-        or replaced its text by another chat. The result is False while a turn runs, and before the heading that
-        names the session is written.
+        This is the case if the document names another session than the current one, or none because the user
+        emptied or replaced its text. The result is False while a turn runs, and before the heading that names
+        the session is written.
         """
         is_ours = self._live is not None and self._live.session.id == chat.session_id
         may_be_named_yet = self._is_behind and not (self._writer and self._writer.has_written)
         return not is_ours and not self.is_running and not may_be_named_yet
 
     async def _submit_handed_over(self, live: LiveSession, chat: ChatText) -> str:
-        """Submit a message that an earlier ChatDocument of this document has begun to send.
+        """Submit a message that a previous ChatDocument object for this document has begun to send.
 
         The document was closed and opened again before that ChatDocument had sent the message.
         """
@@ -281,7 +281,7 @@ class ChatDocument:
         return "There is nothing to send: write your message below the last heading."
 
     def has_news(self, chat: ChatText) -> bool:
-        """Return whether the document ends with a message of the user that was not sent yet."""
+        """Return whether the document ends with an unsent message of the user."""
         is_told = self._sent == (chat.message, chat.message_line) and (self.is_running or self._is_behind)
         return bool(chat.message) and not is_told and not self.holds_back
 
@@ -293,8 +293,8 @@ class ChatDocument:
 
     async def accept_plan(self, mode: ModeAfterPlan) -> str:
         """Accept the plan, and let the agent carry it out in `mode`. Sends the last answer as it is in the
-        document now, and the text typed below it. Returns "", or a sentence that says why that is not
-        possible.
+        document now, and the text typed below it. Returns "", or a sentence that says why the plan cannot be
+        accepted.
         """
         async with self._sending:
             document, live = self._services.context.host.open_document(self.path), self._live
@@ -357,7 +357,7 @@ class ChatDocument:
 
     async def take_over(self) -> str:
         """Take the session over from another process. If the owner does not answer, asks the user before a
-        forced take-over. Returns "", or a sentence that says why there is nothing to take over.
+        forced take-over. Returns "", or a sentence that says why there is no session to take over.
         """
         follower, manager = self._follower, self._services.context.manager
         if follower is None:
@@ -420,7 +420,7 @@ class ChatDocument:
         """Handle the closing of the document. The session stays open: its turn continues and its questions stay
         pending.
         """
-        # Work in progress must stop too: the document may be opened again, and then has another ChatDocument.
+        # Running work must stop too: the document may be opened again, and then gets another ChatDocument.
         self._is_closed = True
         self._scope.cancel()
         if self._live:
@@ -496,8 +496,8 @@ class ChatDocument:
         )
 
     async def _open_stored(self, session_id: str) -> LiveSession | None:
-        """Open the session that the document names. None if it does not exist, belongs to another folder, or
-        is owned by another process.
+        """Open the session that the document names. Return None if it does not exist, belongs to another
+        folder, or is owned by another process.
         """
         if not session_id:
             return None
@@ -519,7 +519,7 @@ class ChatDocument:
         return None
 
     async def _maybe_open(self, session_id: str) -> LiveSession | None:
-        """Open a session; None if another process owns it."""
+        """Open a session; return None if another process owns it."""
         try:
             return await self._services.context.manager.open_session(session_id)
         except SessionOwnedError:
@@ -543,8 +543,8 @@ class ChatDocument:
         for mention in get_mentions(message):
             path = os.path.normpath(os.path.join(folder, mention.path))  # noqa: ASYNC240  # no disk is read
             if mention.path == "problems":
-                # Plugin-free editors do not send the diagnostics of other servers, so zero does not mean that there
-                # are none.
+                # Plugin-free editors do not report the diagnostics of other servers, so a count of 0 does not
+                # mean that there are no problems.
                 if self._services.context.host.diagnostics.counts[0]:
                     parts.append(wire.DiagnosticsInput())
             elif mention.lines and (document := self._services.context.host.open_document(path)):

@@ -1,5 +1,5 @@
-"""Detect a document that was saved while the server started: editors do not report saves before they have
-sent `didOpen`.
+"""Detect that a document was saved while the server started: editors do not report saves before they have sent
+`didOpen`.
 """
 
 from __future__ import annotations

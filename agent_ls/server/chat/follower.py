@@ -99,8 +99,8 @@ class ChatEventHandler:
                 self._progress.end("")
 
     async def finish(self, rest: Subscription) -> None:
-        """Handle the last events that this process has logged, after another process has acquired the
-        session. `rest` delivers them, and then the events of the new owner.
+        """Handle the last events that this process logged before another process acquired the session. `rest`
+        delivers these events, followed by the events of the new owner.
         """
         with rest:
             async for item in rest:
@@ -161,7 +161,7 @@ class ChatEventHandler:
     def _write_missing_part(self) -> bool:
         """Write the part of the last turn that the document does not have (see ChatWriter.continue_answer).
 
-        Returns False if nothing could be written, because the document ends with something else.
+        Returns False if nothing could be written, because the document ends with other text.
         """
         turn, self._turn = self._turn, None
         return turn is not None and self._writer.continue_answer(turn.message, self._answer)

@@ -26,8 +26,8 @@ class LastTurn:
     """The last turn of a session: the user's message (`message`), and then the answer so far, as the chat
     renders it.
 
-    `last` is the sequence number of the newest event. `open_parts` are the ids of texts that begin but do not
-    end in the log.
+    `last` is the sequence number of the newest event. `open_parts` are the ids of streamed texts that begin in
+    the log but do not end there.
     """
 
     message: str
@@ -38,8 +38,8 @@ class LastTurn:
 
 
 def last_turn(events: Sequence[bytes], transcript: ChatTranscript) -> LastTurn | None:
-    """Read the last turn from a session's encoded events, and feed its events to `transcript`. None if the
-    session has no user message yet.
+    """Read the last turn from a session's encoded events, and feed its events to `transcript`. Return None if
+    the session contains no user message yet.
     """
     start = _last_input(events)
     if start is None:
@@ -84,9 +84,9 @@ def split_answer(shown: str, answer: str) -> tuple[str, str]:
     """Split `shown`, the text of the document below an answer's heading. The second argument is the whole
     answer.
 
-    Returns the beginning of `shown` that belongs to the answer, and the rest of the answer, which the
-    document lacks. Text after that beginning was written by the user. If `shown` differs from the answer in
-    another way, returns all of `shown` and a line break.
+    Return the prefix of `shown` that belongs to the answer, and the rest of the answer, which the document
+    lacks. The user wrote the text after that prefix. If `shown` differs from the answer in another way, returns
+    all of `shown` and a line break.
     """
     whole, here = f"\n{answer}".split("\n"), shown.rstrip().split("\n")
     same = 0
@@ -105,7 +105,7 @@ def split_answer(shown: str, answer: str) -> tuple[str, str]:
         missing = ["", *whole[same:]] if same else whole
     behind = _lines("\n".join(here[same:]))
     if shown.strip() and (not same or behind & _lines("\n".join(missing))):
-        # a different answer, or the user has changed the answer: the missing part is unknown
+        # `shown` is another answer or was changed by the user, so the missing part is unknown
         return "\n".join(here), "\n"
     return "\n".join(here[:same]), "\n".join(missing)
 

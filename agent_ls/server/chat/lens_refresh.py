@@ -1,4 +1,4 @@
-"""Ask the client to request code lenses again, only when the lenses differ from those that the client has."""
+"""Ask the client to request code lenses again, but only if they differ from the lenses that it has."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ Lenses: TypeAlias = list[dict[str, Any]]
 
 
 class LensRefresh:
-    """Stores the lenses that the client has, and calls `send` to request a refresh when they are outdated.
+    """Stores the lenses that were sent to the client, and calls `send` to request a refresh when they are
+    outdated.
 
     `current` returns the current lenses of a document.
     """

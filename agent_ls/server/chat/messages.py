@@ -26,7 +26,9 @@ class Range(_Sent):
     end: Position
 
     def in_order(self) -> tuple[Position, Position]:
-        """Return start and end in document order; a selection made upwards may begin with its end."""
+        """Return start and end in document order; for a selection made upwards, the client may send the end
+        first.
+        """
         start, end = self.start, self.end
         is_backwards = (end.line, end.character) < (start.line, start.character)
         return (end, start) if is_backwards else (start, end)
@@ -74,14 +76,14 @@ class Command(_Sent):
 
 
 class ChatCommand(_Sent):
-    """A command about the chat document `uri`. None means the only open chat document."""
+    """A command about the chat document `uri`. `uri` None means the only open chat document."""
 
     uri: str | None = None
 
 
 class SendCommand(ChatCommand):
-    """Sends the message that is written in the chat. `worktree`: if that creates a session, it works in a new
-    git worktree, which starts with the uncommitted changes ("current") or without them ("head").
+    """Sends the message that is written in the chat. `worktree`: if the message creates a session, it works in
+    a new git worktree, with the uncommitted changes ("current") or without ("head").
     """
 
     worktree: Literal["current", "head"] | None = None

@@ -1,8 +1,8 @@
 """Ask for approvals by `window/showMessageRequest`: one at a time, the safe choice first.
 
-Only the exact title of an answer approves or denies. Every other answer (null, `{}`, an unknown title, an
-error, none) neither approves nor denies: the request stays pending, and code actions and commands can answer
-it too. If the request is decided by other means, the prompt is withdrawn.
+Only a response equal to a choice's title approves or denies. Every other response (null, `{}`, an unknown
+title, an error, none) neither approves nor denies: the request stays pending, and code actions and commands can
+answer it too. If the request is decided by other means, the prompt is withdrawn.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ class ApprovalPrompts:
         approvals: Answerable,
         wait_until_written: Callable[[], Awaitable[None]],
     ) -> None:
-        """Queue a prompt. It is shown once `wait_until_written` returns, which means that the request is
-        written in the chat document, or after SHOWN_LIMIT_S.
+        """Queue a prompt. The prompt is shown when `wait_until_written` returns (the request is then written in
+        the chat document), or after SHOWN_LIMIT_S.
         """
         if len(question(request)) > PROMPT_CHARS:
             return  # too long for a prompt; the document shows the whole action

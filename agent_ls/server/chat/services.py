@@ -24,7 +24,7 @@ class ChatServices:
     `hunks_changed` updates the diagnostics of a file, `refresh_lenses` updates the code lenses. `prompts` and
     `progress` are None for clients that did not announce support for them. `ask` shows a question with the
     given answers, the safe answer first, and returns the chosen answer, "" for none. `chat_documents`
-    are the open chat documents by path. `closed_chats` has the sessions of closed chat documents.
+    are the open chat documents by path. `closed_chats` manages the sessions of closed chat documents.
     """
 
     context: Context

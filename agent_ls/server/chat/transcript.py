@@ -147,7 +147,7 @@ class ChatTranscript:
         return told + (self._gap() + self._count_newlines("".join(choices)) if choices else "")
 
     def _begin_anew(self) -> None:
-        """Forget how the last text ended, because the next text is written under a new heading."""
+        """Forget how the last text ended, because the next text starts below a new heading."""
         self._newlines, self._is_note = 2, False
 
     def _write_text(self, text: str) -> str:

@@ -181,7 +181,7 @@ class ChatInterface:
         self._protocol.notify(lsp.WINDOW_SHOW_MESSAGE, params)
 
     def _start_command(self, work: Callable[[], Awaitable[str]]) -> None:
-        """Run `work` in a task. Its result or its error is shown as a message."""
+        """Run `work` in a task. Problems and errors of `work` are shown as messages."""
 
         async def run_and_report() -> None:
             try:
@@ -331,7 +331,7 @@ class ChatInterface:
         self._start_command(self._find_chat_document(raw, "agentLs.bringChanges").bring_changes)
 
     async def _show(self, raw: Any) -> None:
-        """Do nothing: `_command` writes the held-back part of answers after each command, so also after this one."""
+        """Do nothing: `_command` writes held-back parts of answers after every command, including this one."""
 
     async def _stop(self, raw: Any) -> None:
         self._find_chat_document(raw, "agentLs.stop").stop()

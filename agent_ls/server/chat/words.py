@@ -104,8 +104,8 @@ def server_start(effect: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def is_trust(request: ApprovalRequested) -> bool:
-    """Return whether the request asks to trust a folder. The answer is permanent, so the buttons have other
-    titles.
+    """Return whether the request asks to trust a folder. The answer is stored permanently, so the buttons have
+    other titles.
     """
     return request.effect.get("type") == TrustEffect.__name__
 
@@ -154,7 +154,7 @@ def match_choices(words: str, choices: Sequence[str], *, multiple: bool = False)
     """Return the choices that the user named by text or by number. With `multiple`, `words` may name several,
     separated by commas or lines.
 
-    If a part of `words` names no choice, the result is `words` as a whole: the user's own answer.
+    If a part of `words` matches no choice, return `words` unchanged, as the user's own answer.
     """
     known = {_bare(choice): choice for choice in choices}
     known |= {str(number): choice for number, choice in enumerate(choices, start=1)}

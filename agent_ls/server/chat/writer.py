@@ -86,8 +86,8 @@ class ChatWriter:
 
     @property
     def is_held(self) -> bool:
-        """Whether collected text is not written until the user runs a command, because the editor takes edits
-        only after a command.
+        """Whether collected text waits until the user runs a command, because the editor accepts edits only
+        after a command.
         """
         return self._is_held and bool(self._waiting or self._notices)
 
@@ -97,7 +97,7 @@ class ChatWriter:
         return bool(self._waiting)
 
     def retry(self) -> None:
-        """Try again to write the collected text, because the user has run a command."""
+        """Retry writing the collected text, because the user has run a command."""
         if self._is_held:
             self._is_held = False
             self._wake.set()
@@ -229,7 +229,8 @@ class ChatWriter:
             ):  # the user has removed the heading
                 self._waiting, self._notices = f"\n{notices}\n{CLOSE}", ""
                 return
-            # A message that was sent keeps its line until its answer is written: its line tells it from a new message.
+            # A sent message must keep its line until its answer is written, because only the line distinguishes
+            # it from a new message.
             is_unanswered = bool(chat.message) and chat.message == self._message
             edits = None if is_unanswered else insert_notice(document.text, notices)
             if edits is None:

@@ -1,4 +1,4 @@
-"""Ask the user once whether to save their changes before commands. The answer holds until the server ends.
+"""Ask the user once whether to save their changes before commands. The answer applies until the server exits.
 
 Every answer except a clear yes counts as no, for this and all later commands, so that a dismissed question
 does not return with each command.

@@ -1,8 +1,8 @@
 """Send the event `client_request` to one client and wait for its single answer (docs/protocol/requests.md).
 
-These events are not recorded and never replayed. A missing answer at the deadline is an ordinary outcome. Late
-answers, second answers and answers of other clients are refused, so that nothing is done twice. Only requests
-that the client has announced are sent.
+These events are not recorded and never replayed. A request without an answer at its deadline is an ordinary
+outcome. Late answers, second answers and answers of other clients are refused, so that nothing is done twice.
+Only requests that the client has announced are sent.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ DEADLINE_MS = 5_000  # long enough for formatters and hooks that run on save
 
 
 class NotDoneError(Exception):
-    """The client reported an error, or did not answer in time. `str()` is the reason, from the client or from
-    agent-ls.
+    """The client reported an error, or did not answer in time. `str()` returns the reason, as given by the
+    client or by agent-ls.
     """
 
 

@@ -1,4 +1,4 @@
-"""Keep the diagnostics that the client reports, and find out which ones an edit introduced.
+"""Store the diagnostics that the client reports, and determine which ones an edit introduced.
 
 The texts of diagnostics come from other programs, so they are untrusted and are truncated. Every edit moves
 lines, so a problem is recognised by its message, code and the text of its line, never by the line's number.
@@ -117,7 +117,7 @@ class EditorDiagnostics:
 
     @property
     def counts(self) -> tuple[int, int]:
-        """Number of problems, and of files that have any."""
+        """Number of problems, and number of files with problems."""
         found = [len(file.problems) for file in self._files.values() if file.problems]
         return sum(found), len(found)
 
@@ -176,8 +176,8 @@ class EditorDiagnostics:
                 await self.pull(paths)
 
     def _is_checked(self, path: str, version: int, count: int) -> bool:
-        """Return whether the client has sent a final report for this version or a later one, in addition to
-        its first `count` reports.
+        """Return whether the client has sent a final report for this or a later version, after its first
+        `count` reports.
         """
         file = self._files.get(path)
         if file is None or file.count == count or not file.is_settled:

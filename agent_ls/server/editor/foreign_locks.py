@@ -1,5 +1,4 @@
-"""Detect that another editor has unsaved changes of a file, by the lock and swap files of editors next to the
-file.
+"""Detect unsaved changes of a file in another editor, from the lock and swap files that editors create for it.
 
 Used for files that the connected client does not sync. A lock or swap file counts only if it shows unsaved
 changes and its process may still be running, so that a left-over lock does not block a file for ever. The
@@ -91,7 +90,7 @@ def _head(path: Path) -> bytes:
 
 
 def _may_be_alive(host: str, pid: int) -> bool:
-    """Return whether a process may be running. Always true for a process of another host, which cannot be
+    """Return whether a process may be running. Always true for a process on another host, which cannot be
     checked.
     """
     return host != socket.gethostname() or is_alive(pid)

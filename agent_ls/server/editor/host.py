@@ -58,7 +58,7 @@ Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 
 
 class DocumentListener(Protocol):
-    """Interface of a listener that the editor host notifies of changes in documents: the review ledger.
+    """Interface of a listener for document changes, implemented by the review ledger.
 
     Methods are called synchronously, in the order of the editor's notifications. They must not raise.
     """
@@ -68,15 +68,15 @@ class DocumentListener(Protocol):
     def document_closed(self, path: str) -> None: ...
 
     def document_saved(self, path: str, text: str, *, is_asked: bool = False) -> None:
-        """Handle that the editor has written `text` to the disk. `is_asked`: agent-ls asked the editor to save."""
+        """Handle a save: the editor has written `text` to the disk. `is_asked`: agent-ls asked for the save."""
         ...
 
     def notebook_saved(self, path: str, cells: Sequence[EditorCell]) -> None:
-        """Handle that the editor has written a notebook with these cells to the disk."""
+        """Handle a save of a notebook: the editor has written these cells to the disk."""
         ...
 
     def user_edit(self, path: str, text: str) -> None:
-        """Handle that the user has changed the last reported text to `text`, the current text of the document."""
+        """Handle a user edit that changed the last reported text to `text`, the document's current text."""
         ...
 
     def agent_edit(
@@ -89,8 +89,8 @@ class DocumentListener(Protocol):
 
 
 class Watcher(Protocol):
-    """Interface of a second listener for documents: ChatInterface (chat/ui.py) for plugin-free clients, RichFindings
-    (features/rich_findings.py) for rich clients. Must not raise.
+    """Interface of a second listener for document changes, implemented by ChatInterface (chat/ui.py) for
+    plugin-free clients and by RichFindings (features/rich_findings.py) for rich clients. Must not raise.
     """
 
     def on_opened(self, path: str) -> None: ...
@@ -112,8 +112,8 @@ class ClientActions(CellEditor, Protocol):
         ...
 
     async def save(self, documents: Sequence[OpenDocument]) -> None:
-        """Ask the client to save these documents if they still have these versions. Waits for the client's
-        answer, up to a deadline.
+        """Ask the client to save each of these documents that still has the given version. Waits for the
+        client's answer, up to a deadline.
         """
         ...
 
@@ -125,15 +125,15 @@ class ClientActions(CellEditor, Protocol):
         ...
 
     def runs_in(self, terminal_id: str, call_id: str) -> None:
-        """Report to the client that the command of this call now runs in this terminal."""
+        """Report to the client that the command of tool call `call_id` now runs in this terminal."""
         ...
 
 
 @dataclass(slots=True)
 class _Flight:
     """An edit that was sent to the editor. `outcome` says whether it was applied, None while this is not
-    known. `settling` is set when the editor has answered, but its text still lacks the edit. The text may
-    then arrive within SETTLE_MS.
+    known. `settling` is set when the editor has responded but has not yet sent a text with the edit. That text
+    may still arrive within SETTLE_MS.
     """
 
     attribution: Attribution
@@ -148,9 +148,9 @@ class _Flight:
 class _Tracked:
     """An open document, with the text last reported to the ledger and the version and text that the editor sent last.
 
-    `repeats_versions`: the editor used one version number for two texts. `is_in_doubt`: the last edit ended as stale,
-    but the text may contain it at a wrong position. `is_asked_to_save`: a request of agent-ls to save the document
-    has no answer yet.
+    `repeats_versions`: the editor used one version number for two texts. `is_in_doubt`: the last edit was
+    reported as stale, but the document may contain it at a wrong position. `is_asked_to_save`: agent-ls has
+    asked the client to save the document and waits for the response.
     """
 
     uri: str
@@ -167,7 +167,7 @@ class _Tracked:
 
 
 class LspEditorHost:
-    """The documents of one editor. `sleep` waits for seconds; tests replace it."""
+    """The documents of one editor. `sleep(seconds)` waits; tests replace it."""
 
     def __init__(self, protocol: AgentProtocol, sleep: Sleep = anyio.sleep) -> None:
         self._protocol = protocol
@@ -202,7 +202,9 @@ class LspEditorHost:
             listener.document_opened(tracked.path, tracked.told)
 
     def set_watcher(self, watcher: Watcher) -> None:
-        """Set the watcher. It gets the documents that are already open and the saves that were remembered."""
+        """Set the watcher. It is notified of the documents that are already open and of the saves recorded so
+        far.
+        """
         self._watcher = watcher
         for tracked in list(self._tracked.values()):
             watcher.on_opened(tracked.path)
@@ -231,8 +233,8 @@ class LspEditorHost:
             self._watcher.on_opened(path)
 
     def handle_change(self, uri: str, *, is_whole: bool = False) -> None:
-        """Handle a change. `is_whole`: the change has the whole text, which makes the text of an unread document known
-        again.
+        """Handle a change. `is_whole`: the change contains the whole text, so the text of a document that was
+        unreadable is known again.
         """
         path = maybe_path(uri) or ""
         tracked, document = self._tracked.get(path), self._protocol.documents.maybe_open(uri)
@@ -407,8 +409,8 @@ class LspEditorHost:
     async def _operate(
         self, document: OpenDocument, operation: Callable[[str], lsp.RenameFile | lsp.DeleteFile]
     ) -> str:
-        """Send a file operation and wait for the answer, up to OPERATION_S. Returns the last known text of the
-        document.
+        """Send a file operation and wait for the editor's response, up to OPERATION_S. Returns the last known
+        text of the document.
         """
         tracked = self._tracked.get(document.path)
         if tracked is None:
@@ -472,7 +474,7 @@ class LspEditorHost:
     # -- internals
 
     async def _ask_user(self, question: str, answers: Sequence[str]) -> str:
-        """Show a question and return the title that the user chose, "" for none."""
+        """Show a question and return the title of the user's choice; "" if they choose none."""
         actions = [lsp.MessageActionItem(title=title) for title in answers]
         params = lsp.ShowMessageRequestParams(type=lsp.MessageType.Info, message=question, actions=actions)
         chosen = await self._protocol.send_request_async(lsp.WINDOW_SHOW_MESSAGE_REQUEST, params)
@@ -480,7 +482,7 @@ class LspEditorHost:
         return title if isinstance(title, str) else ""
 
     def _savable(self) -> list[tuple[Savable, OpenDocument]]:
-        # Chat documents are left out, because they are always unsaved while an answer is written, and no
+        # Chat documents are left out, because they are always unsaved while the agent writes into them, and no
         # command reads them.
         all_tracked = [tracked for tracked in self._tracked.values() if not is_chat(tracked.path)]
         documents = ((tracked.saving, self._document(tracked)) for tracked in all_tracked)
@@ -534,8 +536,8 @@ class LspEditorHost:
         return self._protocol.send_request(lsp.WORKSPACE_APPLY_EDIT, params)
 
     def _handle_answer(self, tracked: _Tracked, flight: _Flight, answer: Future[Any]) -> None:
-        # This callback runs while the response is handled, before later didChange messages. A task that awaits the
-        # future would continue only after them.
+        # This callback runs while the response is handled, before later didChange messages are. A task that
+        # awaits the future would resume only after those messages.
         if tracked.flight is not flight:
             return
         flight.answered.set()

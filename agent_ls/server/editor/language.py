@@ -1,6 +1,6 @@
-"""Implement LanguageHost over client requests: the connected editor's language servers answer.
+"""Implement LanguageHost with requests to the client, which the editor's language servers answer.
 
-The answers come from other programs. An answer that does not match the types is refused; positions and versions are
+The responses come from other programs. So a response of the wrong type is rejected; positions and versions are
 checked before use.
 """
 
@@ -61,8 +61,8 @@ class ClientRequestSender(Protocol):
 
 
 class EditorLanguage:
-    """Answers language queries by requests to the client. `document` finds the synced document of a path;
-    `known` are the diagnostics that the client pushes.
+    """A LanguageHost that sends language queries to the client. `document` returns the synced document of a
+    path; `known` contains the diagnostics that the client pushes.
     """
 
     def __init__(
@@ -173,7 +173,8 @@ class EditorLanguage:
         opened = self._document(path)
         if opened is None:
             return FileChanges(path, changes)
-        # The client sends a document's changes before its answers, so an equal version means an equal text.
+        # The client sends a document's changes before responses about it, so an equal version means an equal
+        # text.
         if document.version not in (None, opened.version):
             raise StaleFileError(path, "the user changed the file at the same time")
         return FileChanges(opened.path, changes, opened.text if document.version is not None else None)

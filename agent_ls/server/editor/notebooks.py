@@ -1,6 +1,6 @@
 """Implement NotebookHost over LSP: notebooks that the client syncs, and changes of their cells.
 
-A client request asks the client to change cells. A change counts as done when the client's notebook
+To change cells, the server sends a request to the client. A change counts as done when the client's notebook
 notifications contain the change.
 """
 
@@ -57,8 +57,8 @@ unsaved.
 @dataclass(frozen=True, slots=True)
 class SavableNotebook(OpenDocument):
     """A notebook that can be saved. `text` is the text of its cells. `cells` are the URIs and versions of the
-    cells. The client compares them before it saves, because the version of the notebook may lag behind those
-    of its cells.
+    cells. The client compares these versions before it saves, because the version of the notebook may lag
+    behind those of its cells.
     """
 
     cells: tuple[tuple[str, int], ...]
@@ -66,10 +66,10 @@ class SavableNotebook(OpenDocument):
 
 @dataclass(slots=True)
 class _Tracked:
-    """An open notebook, with its cells and their runs as they were last handled.
+    """An open notebook, with its cells and their executions as of the last handled change.
 
-    If the editor has other cells or runs, somebody has changed the notebook since. `problem` says why the cells
-    are not known, "" if they are.
+    If the editor now has other cells or executions, the notebook has changed since. `problem` says why the
+    cells are not known, "" if they are.
     """
 
     uri: str
@@ -83,8 +83,8 @@ class _Tracked:
 class _Expected:
     """The cells that the agent's edit must produce in a notebook.
 
-    `seen` is the notebook as the editor first reported it with these cells, None before. The user has made all
-    later changes.
+    `seen` is the notebook as the editor first reported it with these cells; None before that report. All later
+    changes count as the user's.
     """
 
     path: str
@@ -111,7 +111,9 @@ class OpenNotebooks:
         self._editing = anyio.Lock()
 
     def attach(self, editor: CellEditor, on_saved: Callable[[str, Sequence[EditorCell]], None]) -> None:
-        """Set the client. `on_saved` gets the path and the cells that the editor has written to the disk."""
+        """Set the client. `on_saved` is called with the path and the cells of each notebook that the editor
+        saves.
+        """
         self._editor, self._on_saved = editor, on_saved
 
     # -- notifications of the editor (features/notebooks.py)
@@ -215,7 +217,7 @@ class OpenNotebooks:
                     await watched.is_over.wait()
             finally:
                 self._expected = None
-                # an unexpected change cannot be attributed to the agent, so it counts as the user's
+                # if the expected cells were not reported, the changes so far count as the user's
                 if not watched.seen:
                     self._note_typing(path)
             if watched.seen:

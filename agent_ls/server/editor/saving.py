@@ -5,7 +5,7 @@ A notebook counts as a document; its text is the text of its cells.
 The policies: `agent` saves documents whose only unsaved changes are the agent's, and reports those with
 unsaved changes of the user to the model. `auto` saves documents with the user's changes too, `ask` asks the
 user once about them, `never` saves nothing. No policy saves a document whose file has changed on disk since
-it was opened or saved. To find that out, the file on disk is read and compared.
+it was opened or saved. To detect such a change, the file on disk is read and compared.
 """
 
 from __future__ import annotations
@@ -115,18 +115,17 @@ async def _group_by_owner(documents: list[tuple[Savable, OpenDocument]]) -> list
 
 
 def _owner(savable: Savable, text: str) -> Owner:
-    """Return who made the changes that are in the document and not on disk."""
+    """Return who made the unsaved changes; "disk" if the file on disk changed too."""
     data = _on_disk(savable.path)
     on_disk = None if data is None else savable.text_in(data)
     if on_disk is None:
-        # The file is missing or cannot be compared (a new or a very large file): only the flags `agent_wrote`
-        # and `user_typed` can tell.
+        # The file is missing or cannot be compared (a new or a very large file): use only the flags `agent_wrote`
+        # and `user_typed`.
         changed = savable.agent_wrote or savable.user_typed
         return ("user" if savable.user_typed else "agent") if changed else "nobody"
     if equals_ignoring_line_endings(on_disk, text):
         return "nobody"
-    # The file differs from the text last opened or saved, so part of the difference was not made in the
-    # editor.
+    # The file on disk differs from the text last opened or saved, so another program has changed the file.
     if not equals_ignoring_line_endings(on_disk, savable.clean_text):
         return "disk"
     return "user" if savable.user_typed else "agent"

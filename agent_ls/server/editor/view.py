@@ -60,7 +60,9 @@ class EditorView:
         return SelectedLines(self._active, first, end, "".join(split_lines(document.text)[first:end]))
 
     def format_view(self, shown: Callable[[str], str]) -> str:
-        """Return one line about the view for the model, "" if nothing is known. `shown` formats a path."""
+        """Return one line for the model that describes the view; "" if nothing is known. `shown` formats a
+        path.
+        """
         if not self._active and not self._visible:
             return ""
         words = (

@@ -36,7 +36,7 @@ class VirtualDocuments:
             self._uris.popitem(last=False)
 
     def refresh(self, path: str) -> None:
-        """Ask the client to request the documents of `path` again."""
+        """Ask the client to request the virtual documents of `path` again."""
         for uri in [uri for uri, shown in self._uris.items() if shown == path and self._can_refresh]:
             if uri in self._unanswered:
                 self._changed_again.add(uri)

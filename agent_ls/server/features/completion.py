@@ -87,7 +87,7 @@ async def _of_other(context: Context, folder: str, params: wire.Complete) -> Seq
 
 
 def _overlap(folder: str, other: str) -> bool:
-    """Return whether the folders are equal or one contains the other. Then completion would list some files
+    """Return whether the folders are equal or one contains the other. Completion would list some of their files
     twice.
     """
     return folder == other or bool(relative_to_folder(folder, other) or relative_to_folder(other, folder))

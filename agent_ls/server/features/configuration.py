@@ -1,9 +1,9 @@
 """Handle settings that change while the server runs: request the settings if the client supports requests,
 otherwise use the settings that the client pushes.
 
-Changed settings override the settings of `initialize` by name. A client's answer may include settings from
-files of the workspace. So until the workspace is trusted, the answer cannot make any setting less strict
-(app/settings/untrusted.py).
+A changed setting overrides the setting of the same name from `initialize`. A client's answer may include
+settings from files of the workspace. So until the workspace is trusted, the answer cannot make any setting less
+strict (app/settings/untrusted.py).
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ class SettingsClient:
 
 
 class Configuration:
-    """Applies the client's settings whenever they change. `first` are the settings of `initialize`,
-    whose problems the user was already shown. `folders` returns the open folders.
+    """Applies the client's settings whenever they change. `first` contains the settings from `initialize`;
+    `displayed` are the problems that the user has seen. `folders` returns the open folders.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Configuration:
         client: SettingsClient,
         *,
         first: Mapping[str, Any],
-        told: Sequence[str],
+        displayed: Sequence[str],
         folders: Callable[[], Sequence[str]],
         start: TaskStarter,
     ) -> None:
@@ -77,7 +77,7 @@ class Configuration:
         self._client = client
         self._first = first
         self._now: Mapping[str, Any] | None = None
-        self._told = frozenset(told)
+        self._displayed = frozenset(displayed)
         self._folders = folders
         self._start = start
         self._order = anyio.Lock()
@@ -97,7 +97,7 @@ class Configuration:
             await self._is_settled.wait()
 
     async def initialized(self, params: Any) -> None:
-        """Handle `initialized`: from now on the client may be asked."""
+        """Handle `initialized`: from now on, requests may be sent to the client."""
         if self._client.abilities.configuration:
             self._ask_for_them()
             if not self._is_there:
@@ -108,7 +108,7 @@ class Configuration:
 
     async def handle_change(self, params: Any) -> None:
         """Handle `didChangeConfiguration`. The notification may contain settings of agent-ls, of other
-        servers, or none. Without settings of agent-ls, request them.
+        servers, or none. Request the settings of agent-ls if it has none.
         """
         pushed = section_of(params.get("settings") if isinstance(params, dict) else None)
         if pushed is not None:
@@ -151,7 +151,7 @@ class Configuration:
 
     async def _pull(self) -> None:
         items = [lsp.ConfigurationItem(section=SECTION)]
-        # In order, so that the answer to an earlier request does not replace the answer to a later one.
+        # One request at a time, so that an earlier response does not replace a later one.
         async with self._order:
             answer = await self._request(lsp.WORKSPACE_CONFIGURATION, lsp.ConfigurationParams(items))
             if isinstance(answer, list) and len(answer) == 1 and isinstance(answer[0], dict):
@@ -172,7 +172,7 @@ class Configuration:
             await self._hold()
 
     async def _hold(self) -> None:
-        """Apply the settings as far as the trust of the workspace allows, and show the problems that are new."""
+        """Apply the settings that the trust of the workspace allows, and show the user the new problems."""
         # one at a time, so that the settings sent last are applied last, even if the trust check of earlier ones is
         # slow
         async with self._holding:
@@ -181,9 +181,9 @@ class Configuration:
             options = {**self._first, **self._now}
             is_trusted = await anyio.to_thread.run_sync(self._is_trusted)
             problems = self._manager.change_settings(options, is_trusted=is_trusted)
-            self._client.tell([problem for problem in problems if problem not in self._told])
-            self._told = frozenset(problems)
+            self._client.tell([problem for problem in problems if problem not in self._displayed])
+            self._displayed = frozenset(problems)
 
     def _is_trusted(self) -> bool:
-        """Return whether all folders are trusted, because the settings apply to all of them. Blocks."""
+        """Return whether all open folders are trusted, because the settings apply to all of them. Blocks."""
         return all(self._manager.trust.get_trust(folder) == "trusted" for folder in self._folders())

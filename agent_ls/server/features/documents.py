@@ -9,8 +9,8 @@ from agent_ls.server.editor.host import LspEditorHost
 
 
 def register(server: LanguageServer, host: LspEditorHost) -> None:
-    """Register the handlers. The handlers are plain functions, so that each runs as soon as its message is
-    read, in the order of messages.
+    """Register the handlers. The handlers are synchronous functions, so that each runs as soon as its message
+    is read, in the order of messages.
     """
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)

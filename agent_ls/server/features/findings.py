@@ -47,8 +47,8 @@ class FindingAction:
 
 
 class FindingDiagnostics:
-    """Diagnostics and code actions of findings. `publish` is called with the path of a file whose diagnostics have
-    changed.
+    """The diagnostics and code actions of review findings. `publish` is called with the path of a file whose
+    diagnostics have changed.
     """
 
     def __init__(
@@ -60,7 +60,9 @@ class FindingDiagnostics:
         self._findings.changed = publish
 
     def text_changed(self, path: str) -> None:
-        """Move the findings of a file whose document was opened, edited or closed, or which has changed on disk."""
+        """Update finding positions in a file whose document was opened, edited or closed, or which changed on
+        disk.
+        """
         if not self._findings.of_file(path):
             return
         if document := self._context.host.open_document(path):

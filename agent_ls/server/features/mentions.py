@@ -46,12 +46,12 @@ MENTIONS = (
 
 
 async def with_mentions(live: LiveSession, parts: Sequence[wire.InputPart]) -> Sequence[wire.InputPart]:
-    """Return the parts with each mention replaced by its content. Parts of files and folders are kept, and
-    followed by the images of their content.
+    """Return the parts with each mention replaced by its content. Parts of files and folders are kept; the
+    images in their content are added after them.
 
     Raises:
-        MentionError: a mention cannot be read, or the policy does not allow to read it.
-        BadInputError: a uri is not the URI of a file.
+        MentionError: a mention cannot be read, or the policy does not allow reading it. BadInputError: a uri is
+        not the URI of a file.
     """
     found: list[wire.InputPart] = []
     for part in parts:
@@ -149,7 +149,7 @@ async def _terminals(context: Context, params: wire.Complete) -> AsyncIterator[w
 def _asks_for(name: str, word: str) -> bool:
     """Return whether the typed word asks for a kind of mention; `name` is its prefix, for example "commit:".
 
-    The word begins with the prefix, or is the beginning of the prefix and has at least three characters.
+    True if the word starts with the prefix, or has at least three characters and is a start of the prefix.
     """
     return word.startswith(name) or (len(word) > 2 and name.startswith(word))
 

@@ -1,8 +1,8 @@
 """Send the client the positions of a file's open hunks, shortly after its text has changed.
 
 Session events report new hunks and changes of their state. A line typed above a hunk changes only its
-position. While the user types, the client moves its own hunk marks. These messages then correct the marks by
-the positions in the review ledger.
+position. While the user types, the client moves its own hunk highlights. These messages then set the highlights
+to the positions in the review ledger.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class MovedHunks:
     """Sends hunk positions. `find` returns the open hunks of a file; None if the file has no open hunks, or
     if the ledger does not have the document's text yet. `read` makes the ledger read a file.
 
-    At most one message per file and `SETTLE_S` is sent. After each change, a message with the new positions
+    Sends at most one message per file per `SETTLE_S`. After each change, a message with the new positions
     follows.
     """
 

@@ -11,8 +11,8 @@ from agent_ls.server.editor.notebooks import OpenNotebooks
 
 
 def register(server: LanguageServer, notebooks: OpenNotebooks) -> None:
-    """Register the handlers. The handlers are plain functions, so that each runs as soon as its message is
-    read, in the order of messages.
+    """Register the handlers. The handlers are synchronous functions, so that each runs as soon as its message
+    is read, in the order of messages.
     """
 
     @server.feature(lsp.NOTEBOOK_DOCUMENT_DID_OPEN)

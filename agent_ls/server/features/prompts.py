@@ -116,7 +116,7 @@ async def queue(context: Context, params: wire.Queue) -> wire.Empty:
 
 
 async def _queue_change(context: Context, params: wire.Queue, live: LiveSession) -> QueueChange:
-    """Return the change of the queue.
+    """Return the requested queue change.
 
     Raises:
         InvalidParamsError: none of the four kinds of change, or more than one.

@@ -110,7 +110,7 @@ class Routes(Mapping[str, Route]):
         return len(self._modules)
 
     def load(self, module: str) -> None:
-        """Import a module of METHODS. Safe in any thread."""
+        """Import a module that METHODS lists. Safe in any thread."""
         routes = import_module(f"agent_ls.server.features.{module}").ROUTES
         self._loaded |= {route.params.method: route for route in routes}
 

@@ -89,8 +89,8 @@ async def subscribe(context: Context, params: wire.Subscribe) -> RawJson:
 
 
 async def _subscribe_live(context: Context, params: wire.Subscribe, live: LiveSession) -> RawJson:
-    # No await between these calls: new events are collected from exactly the point where the answer ends, so
-    # that no event is lost or sent twice, however long reading the log takes.
+    # No await between these calls: new events are collected from exactly the point where the result ends, so that
+    # no event is lost or sent twice, however long reading the log takes.
     sending = context.senders.subscribe(live.session)
     return await _encode_result(context, params, live, _make_result(context, live), sending)
 
@@ -139,7 +139,7 @@ async def _encode_result(
 def _recorded(
     source: LiveSession | SessionFollower, params: wire.Subscribe, last: int, latest: Mapping[str, bytes]
 ) -> bytes:
-    """Return the part of the answer that comes from the log, as members of the answer's JSON object. Blocks;
+    """Return the part of the subscribe result that comes from the log, as members of its JSON object. Blocks;
     call it in a thread.
     """
     if not 0 < params.max_events < last - params.since:
@@ -199,7 +199,7 @@ async def answer(context: Context, params: wire.Answer) -> wire.AnswerResult:
 
 
 def _find_earlier_answer(live: LiveSession, question_id: str) -> wire.AnswerResult | None:
-    """Return the user's answer in the log to a question of an earlier process; None if the log has no answer.
+    """Return the user's logged answer to a question that an earlier process asked; None if the log has none.
     Blocks.
     """
     name = json.dumps(question_id).encode()

@@ -1,7 +1,7 @@
 """Edit suggestions on request: answers `textDocument/inlineCompletion` while the setting `suggestions` is on.
 
 Only requests that the user invoked get a suggestion. Requests that an editor sends while the user types get
-an empty answer. A change of the document, or a newer request, ends the model call.
+an empty answer. A change of the document, or a newer request, cancels the model call.
 """
 
 from __future__ import annotations
@@ -88,15 +88,15 @@ class SuggestionRequests:
         self.settings_changed()
 
     def settings_changed(self) -> None:
-        """Register or unregister the feature if the setting has changed. Problems that were already reported
-        are reported again when they occur again.
+        """Register or unregister the feature if the setting has changed. After that, problems that were already
+        reported are reported again if they occur again.
         """
         self._reported.clear()
         if self._can_register:
             self._start(self._register)
 
     def text_changed(self, path: str) -> None:
-        """End the model call for a document that was changed or closed."""
+        """Cancel the model call for a document that was changed or closed."""
         if self._running and self._running[0] == path:
             self._running[1].cancel()
 
@@ -142,8 +142,8 @@ class SuggestionRequests:
         return [{"insertText": suggested, "range": {"start": where, "end": where}}]
 
     async def _suggest(self, path: str, text: CursorText) -> str:
-        """Return the suggestion, "" if there is none or the call was ended. Each problem is reported once, until a
-        suggestion succeeds or the settings change.
+        """Return the suggestion, "" if there is none or the call was cancelled. Each problem is reported once,
+        until a suggestion succeeds or the settings change.
         """
         if self._running:
             self._running[1].cancel()

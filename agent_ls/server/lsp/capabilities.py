@@ -70,8 +70,9 @@ class ClientAbilities:
     - `process_id`: the editor's process, None if not sent. The server ends within seconds after the editor.
     - `text_document_content`: can display documents whose text a server provides.
     - `code_action_literals` to `work_done_progress` are used by the chat of plugin-free clients.
-    - `renames_files`, `deletes_files`: performs such operations in a workspace edit. `deletes_files` also requires
-      that a failed change stops the following ones. An empty edit with the document's version precedes the deletion,
+    - `renames_files`, `deletes_files`: performs such operations in a workspace edit. `deletes_files` also
+    requires that the client stops at the first failed change. An empty edit with the document's version
+    precedes the deletion,
       and fails if the user has just typed.
     - `inline_completion_at_start`: has inline completion, and `initializationOptions` turn it on.
       `inline_completion_registration`: lets the server add and remove it later.

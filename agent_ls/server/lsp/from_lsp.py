@@ -68,8 +68,8 @@ def convert_position(
 
 
 def has_texts(params: Any) -> bool:
-    """Return whether each change of a `didChange` has a text. Parsing would convert a value of another type
-    to a text: null would become "None".
+    """Return whether the text of each change in a `didChange` is a string. Parsing would convert a value of
+    another type to a string: null would become "None".
     """
     changes = params.get("contentChanges") if isinstance(params, dict) else None
     return isinstance(changes, list) and all(

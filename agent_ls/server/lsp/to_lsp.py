@@ -113,7 +113,7 @@ def file_operation(
 
 @lru_cache(maxsize=4096)
 def uri(path: str) -> str:
-    """Return the `file:` URI of an absolute path, percent-encoded in the same way as editors do."""
+    """Return the `file:` URI of an absolute path, percent-encoded in the way that editors use."""
     if path[1:2] == ":":  # a drive of Windows
         return f"file:///{path[:2]}" + quote(path[2:].replace("\\", "/"), errors="surrogateescape")
     return "file://" + quote(path, errors="surrogateescape")

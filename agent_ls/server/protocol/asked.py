@@ -1,4 +1,4 @@
-"""Requests of the server to one client (event `client_request`): parameters and result of each `what`."""
+"""Requests that the server sends to one client (event `client_request`): parameters and result by `what`."""
 
 from __future__ import annotations
 

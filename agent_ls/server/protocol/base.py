@@ -13,7 +13,8 @@ MOVED_METHOD = "agent/hunksMoved"
 
 
 class Wire(BaseModel):
-    # Validators are built on first use: an editor uses few of these messages, and waits for the first answer.
+    # Validators are built on first use: an editor uses few of these messages, and building all would delay its
+    # first response.
     model_config = ConfigDict(
         alias_generator=to_camel, populate_by_name=True, extra="ignore", frozen=True, defer_build=True
     )

@@ -11,7 +11,7 @@ from agent_ls.server.protocol.inputs import InputPart
 
 
 class TextDocumentContent(Params):
-    """The text of an `agent-ls:` document. A request of LSP itself, since 3.18."""
+    """The text of an `agent-ls:` document. A standard LSP request, since LSP 3.18."""
 
     method: ClassVar[str] = "workspace/textDocumentContent"
     uri: str

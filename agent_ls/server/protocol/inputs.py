@@ -13,7 +13,7 @@ class TextInput(Wire):
 
 
 class FileInput(Wire):
-    """A mentioned file: the model gets its path, and reads it by itself."""
+    """A mentioned file: the model gets its path, and reads the file itself."""
 
     type: Literal["file"] = "file"
     uri: str
@@ -38,14 +38,14 @@ class ImageInput(Wire):
 
 
 class FolderInput(Wire):
-    """A mentioned folder: the model gets its path, and lists it by itself."""
+    """A mentioned folder: the model gets its path, and lists the folder itself."""
 
     type: Literal["folder"] = "folder"
     uri: str
 
 
 class DiagnosticsInput(Wire):
-    """The problems that the client has reported (agent/diagnostics) of the file `uri`, or of all files if
+    """The problems that the client has reported (agent/diagnostics) for the file `uri`, or for all files if
     `uri` is missing.
     """
 
@@ -70,7 +70,7 @@ class ResourceInput(Wire):
 
 
 class SymbolInput(Wire):
-    """A symbol of the editor's language servers: its lines are read when the message is sent. Lines count from 0."""
+    """A symbol found by a language server: its lines are read when the message is sent. Lines count from 0."""
 
     type: Literal["symbol"] = "symbol"
     name: str
@@ -80,7 +80,7 @@ class SymbolInput(Wire):
 
 
 class DiffInput(Wire):
-    """Git changes since the last commit; with `staged` only those of the index. Read when the message is sent."""
+    """Git changes since the last commit; with `staged` only those in the index. Read when the message is sent."""
 
     type: Literal["diff"] = "diff"
     staged: bool = False
@@ -106,7 +106,7 @@ class TerminalTextInput(Wire):
 
 
 class PageInput(Wire):
-    """A web page, fetched when the message is sent; the user is asked about it first."""
+    """A web page, fetched when the message is sent; the user is asked for permission first."""
 
     type: Literal["page"] = "page"
     url: str

@@ -52,8 +52,8 @@ class CodeEdit(CodeRange):
 
 
 class DocumentEdits(Wire):
-    """Edits of one document. They were computed for its version `version`, null if the client does not have
-    the document open.
+    """Edits of one document. They were computed for document version `version`, null if the client does not
+    have the document open.
     """
 
     uri: str = Field(min_length=1)

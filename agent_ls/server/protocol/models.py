@@ -25,7 +25,7 @@ class CredentialResult(Wire):
 class Models(Params):
     """Lists the providers, with or without a key, and the known models of each.
 
-    `look`: also asks the model servers that need no key for their models. Set it when the user opens a list
+    `look`: also asks model servers that need no key which models they have. Set it when the user opens a list
     of models.
     """
 
@@ -47,7 +47,8 @@ class ProviderInfo(Wire):
 
 
 class ModelInfo(Wire):
-    """A model. Prices are US dollars per million tokens. `isDefault`: used if only the provider is chosen.
+    """A model. Prices are US dollars per million tokens. `isDefault`: the default if only the provider is
+    chosen.
 
     `address`: the address of the server that has just listed this model, if that server needs no key.
     """

@@ -11,8 +11,9 @@ class HunkCell(Wire):
     """The part of a notebook's hunk that is in one cell: `range` are lines [start, end) of the cell. A hunk
     can have several parts in one cell.
 
-    `cell` is the index of the cell in the current text, from 0. `oldLines` and `newLines` are as in the hunk. `uri` and
-    `version` name the cell's document if the open notebook has exactly the cells of the current text.
+    `cell` is the index of the cell in the current text, from 0. `oldLines` and `newLines` are defined as in
+    HunkInfo. `uri` and `version` name the cell's document if the open notebook has exactly the cells of the
+    current text.
     """
 
     cell: int
@@ -28,8 +29,8 @@ class HunkInfo(Wire):
     accepted text.
 
     The `newLines` of a `proposed` hunk would replace the lines in `newRange`. Hunks with the same `link` are decided
-    together. `laterTurnIds`: turns that have changed lines which the turn `turnId` had written. `cells`: the same
-    change in the cells of a notebook.
+    together. `laterTurnIds`: later turns that have changed lines written by the turn `turnId`. `cells`: the
+    same change in the cells of a notebook.
     """
 
     id: str
@@ -70,11 +71,11 @@ class HunksResult(Wire):
 
 
 class Review(Params):
-    """A decision about hunks, selected by exactly one of the four selectors. `confirm`: undo also hunks in
-    which the user has typed.
+    """A decision about hunks, selected by one of `hunkIds`, `uri`, `turnId` and `sessionId`. `confirm`: also
+    undo hunks in which the user has typed.
 
-    `lines` limits the decision to the lines [first, last) of the hunk's new lines. `replacement` is the text
-    to keep instead of the hunk's new lines. Both need exactly one id in `hunkIds`.
+    `lines` limits the decision to lines [first, last) of the hunk's `newLines`. `replacement` is the text to
+    keep instead of the hunk's new lines. Both need exactly one id in `hunkIds`.
     """
 
     method: ClassVar[str] = "agent/review"
@@ -91,7 +92,7 @@ class Review(Params):
 
 
 class ReviewResult(Wire):
-    """`changed` are the hunks with a new state. `refused` are the ids of hunks that were not changed, with
+    """`changed` are hunks whose state has changed. `refused` are the ids of hunks that were not changed, with
     the reason.
     """
 

@@ -56,10 +56,10 @@ class RemoveRuleResult(Wire):
 
 
 class Trust(Params):
-    """Returns whether a workspace is trusted. Applies `decision` first if it is given; `forget` means that
-    the user will be asked again.
+    """Returns whether a workspace is trusted. Stores `decision` first if it is given; `forget` deletes the
+    stored decision, so the user is asked again.
 
-    Without `workspaceFolder`: the folder of the client.
+    Without `workspaceFolder`: the current folder of the client.
     """
 
     method: ClassVar[str] = "agent/trust"
@@ -80,7 +80,7 @@ class TrustedFolder(Wire):
 
 
 class TrustResult(Wire):
-    """`trust` unknown: the user is asked with the next input. `folders` are all stored decisions."""
+    """`trust` unknown: the user is asked when they send the next message. `folders` are all stored decisions."""
 
     workspace_folder: str
     trust: Literal["trusted", "restricted", "unknown"]

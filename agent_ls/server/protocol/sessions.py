@@ -22,9 +22,9 @@ class OwnerInfo(Wire):
 class SessionInfo(Wire):
     """A session for lists and views. Times are ISO 8601. `access` readOnly: another process owns it.
 
-    `owner` is that process, if known. `activity` closed: no process has it open; waiting: for an approval or an
-    answer. `worktree` is the session's own git worktree, missing if it works in the folder itself. `costUsd` is in
-    lists only.
+    `owner` is that process, if known. `activity` closed: no process has it open; waiting: it waits for an
+    approval or an answer. `worktree` is the session's own git worktree, missing if it works in the folder
+    itself. `costUsd` is set only in lists.
     """
 
     id: str
@@ -53,7 +53,7 @@ class SessionInfo(Wire):
 class TakeOver(Params):
     """Takes a session over for this process: its owner is asked to release it, which takes seconds.
 
-    `force`: take it from an owner that runs and does not answer. Ask the user first.
+    `force`: take it from an owner that is running but does not respond. Ask the user first.
     """
 
     method: ClassVar[str] = "agent/takeOver"
@@ -64,8 +64,8 @@ class TakeOver(Params):
 
 class NewSession(Params):
     """Creates a session. `worktree`: the session works in a git worktree of its own, which begins with the
-    uncommitted changes of the folder (`current`) or without them (`head`). The session's changes are brought
-    to the folder as hunks.
+    uncommitted changes of the folder (`current`) or without them (`head`). The session's changes are copied to
+    the folder as hunks.
     """
 
     method: ClassVar[str] = "agent/newSession"
@@ -104,7 +104,7 @@ class SessionsResult(Wire):
 
 
 class BringChanges(Params):
-    """Brings the changes of the session's git worktree to the folder now, as hunks."""
+    """Copies the changes in the session's git worktree to the folder now, as hunks."""
 
     method: ClassVar[str] = "agent/bringChanges"
     session_id: str
@@ -126,10 +126,10 @@ class BringChangesResult(Wire):
 
 
 class Subscribe(Params):
-    """Returns the events after `since` (0: all); `agent/event` notifications follow. Opens a stored session
-    (resume).
+    """Returns the events after `since` (0: all); `agent/event` notifications follow. Opens a session that is
+    closed (resume).
 
-    If there are more than `maxEvents` (0: no limit), returns a snapshot instead.
+    If there are more than `maxEvents` events (0: no limit), returns a snapshot instead.
     """
 
     method: ClassVar[str] = "agent/subscribe"
@@ -195,7 +195,7 @@ class Unsubscribe(Params):
 
 
 class History(Params):
-    """Items that began before the event number `before`, newest first; also of a stored session."""
+    """Returns items that began before event number `before`, newest first; also of a stored session."""
 
     method: ClassVar[str] = "agent/history"
     session_id: str
@@ -227,11 +227,11 @@ class Fork(Params):
 
 
 class Revert(Params):
-    """Restores a session to its state before the input of the turn `atTurnId`. If `atTurnId` is the
-    `revertId` of an earlier roll back, restores the state before that roll back.
+    """Restores a session to its state before the input of the turn `atTurnId`. If `atTurnId` is the `revertId`
+    of an earlier rollback, restores the state before that rollback.
 
-    `files`: preview changes nothing and returns what restore would do; keep leaves the files. `uris`: only these
-    files.
+    `files`: preview changes nothing and returns what restore would do; keep leaves the files unchanged. `uris`:
+    only these files.
     """
 
     method: ClassVar[str] = "agent/revert"
@@ -253,7 +253,7 @@ class RevertConflict(Wire):
 
 
 class RevertFile(Wire):
-    """The effect of a roll back on a file; files in state `conflict` or `unknown` are left as they are."""
+    """The effect of a rollback on a file; files in state `conflict` or `unknown` are left as they are."""
 
     path: str
     uri: str

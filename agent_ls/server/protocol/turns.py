@@ -71,9 +71,9 @@ class FollowUpResult(Wire):
 
 
 class Interrupt(Params):
-    """Ends the turn, not the session. `thenSubmit` is submitted after the turn has ended.
+    """Stops the turn, not the session. `thenSubmit` is submitted after the turn has ended.
 
-    Without `keepProcesses` the background processes of the turn end too.
+    Without `keepProcesses`, the turn's background processes are stopped too.
     """
 
     method: ClassVar[str] = "agent/interrupt"
@@ -84,7 +84,9 @@ class Interrupt(Params):
 
 
 class EditQueued(Wire):
-    """Replaces the parts of a queued message. `keepImages`: keeps its images, for clients that have only its text."""
+    """Replaces the parts of a queued message. `keepImages`: keeps its images, for clients that store only its
+    text.
+    """
 
     queued_id: str
     input: tuple[InputPart, ...] = Field(min_length=1)
@@ -99,8 +101,8 @@ class MoveQueued(Wire):
 
 
 class Queue(Params):
-    """Changes the queue of messages that wait for the end of the turn. Exactly one of the four changes is
-    given.
+    """Changes the queue of messages that wait for the end of the turn. Exactly one of the four optional fields
+    is set.
     """
 
     method: ClassVar[str] = "agent/queue"
@@ -186,9 +188,9 @@ class CommandReplacement(Wire):
 
 
 class Approve(Params):
-    """Answers an approval. The first answer wins; a later one gets the existing decision.
+    """Answers an approval. The first answer wins; a later one returns the existing decision.
 
-    `replacement` is a command to run instead. It is valid only with `allow` of a command, and without
+    `replacement` is a command to run instead. It is valid only if `decision` allows a command, and without
     `ruleId`.
     """
 
@@ -204,7 +206,7 @@ class Approve(Params):
 
 
 class Answer(Params):
-    """Answers a question of the model. The first answer wins; a later one gets the existing answer.
+    """Answers a question of the model. The first answer wins; a later one returns the existing answer.
 
     `answers` are choices or free text; several only if the question allows it. `declined`: the user refused
     to answer.

@@ -70,11 +70,11 @@ def check_access(context: Context, params: wire.Params) -> None:
 
 
 def _check_hunks(context: Context, params: wire.Review) -> None:
-    """Check a review that names no session. If the hunks belong to several sessions, hunks of sessions that
-    this process owns may be reviewed.
+    """Check a review request that names no session. Hunks of several sessions may be reviewed if this process
+    owns at least one of the sessions.
 
     Raises:
-        SessionOwnedError: all hunks are of sessions that another process owns.
+        SessionOwnedError: all hunks belong to sessions that another process owns.
     """
     from agent_ls.server.lsp.from_lsp import maybe_path
 
@@ -92,7 +92,7 @@ def _check_hunks(context: Context, params: wire.Review) -> None:
 
 
 def read_info(session: SessionFollower) -> wire.SessionInfo:
-    """Return the description that clients get of a session that another process owns."""
+    """Describe for clients a session that another process owns."""
     info = to_wire.session_info(session.summary(), None)
     return info.model_copy(
         update={

@@ -116,7 +116,7 @@ class EventSenders:
         return next((id_ for id_ in reversed(self._open) if not self._open[id_].has_ended), "")
 
     def subscribe(self, session: EventSource) -> PausedSubscription:
-        """Subscribe to a session. Events collect from now on and are sent once `start` of the result is
+        """Subscribe to a session. Events are collected from now on, and sent once `start` of the result is
         called.
         """
         feed = _Feed(_subscribe_bounded(session), session.last_seq)
@@ -135,8 +135,8 @@ class EventSenders:
         For example, the event says that the session has another owner.
         """
         if feed := self._open.get(session_id):
-            # Otherwise another source of events follows, and the event that announces it has the same
-            # information.
+            # If `feed.follow` is not empty, another event source follows, and the event that announces it has the
+            # same information.
             if not feed.follow:
                 self._send(message)
 

@@ -1,4 +1,4 @@
-"""Run each changing request once: a repeated request with the same clientKey gets the first answer.
+"""Run each state-changing request once: a repeated request with the same clientKey gets the first response.
 
 The work runs in a task of the server, not of the request. So a client that cancels its request does not stop
 the work half way, and two requests with the same key wait for the same work. Only the last KEPT answers are
@@ -52,7 +52,7 @@ class RecentAnswers:
         Raises:
             KeyReusedError: the key was already used for another method.
             NotRunningError: the server ended before the work was done.
-            Exception: what `work` raises.
+            Exception: any error from `work`.
         """
         entry = self._entries.get((scope, key)) if key else None
         if entry is None:

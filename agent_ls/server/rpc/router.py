@@ -69,7 +69,7 @@ class Router:
         """Answer one message.
 
         Raises:
-            RequestError: and errors of lower layers, which transport/errors.py turns into error responses.
+            RequestError: or an error of a lower layer; transport/errors.py turns both into error responses.
         """
         if answer_standard := self._standard.get(method):
             return RawJson(to_wire.dump_json(await answer_standard(raw)))

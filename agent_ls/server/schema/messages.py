@@ -1,8 +1,8 @@
 """The protocol as one JSON Schema (2020-12), generated from the types: `agent-ls protocol --schema`.
 
-It describes all our messages: requests and notifications of a client, and notifications of the server. The type of a
-result depends on the request, so results are listed with the requests, under `methods`, and for requests of the server
-to a client under `clientRequests`.
+It describes all our messages: requests and notifications of a client, and notifications of the server. Result
+types are listed with their requests: under `methods`, or under `clientRequests` for requests that the server
+sends to a client.
 
 A client may omit fields with defaults. The server omits fields without a value (to_wire.encode_result); the
 data of events has all fields.
@@ -102,8 +102,8 @@ def _models() -> Iterator[tuple[tuple[str, str], tuple[type[BaseModel], JsonSche
 def _describe_sent_form(defs: Mapping[str, Any], others: Iterable[str]) -> None:
     """Make the definitions describe what is really sent.
 
-    Constant fields are required. In messages that only the server sends (not in `others`), fields that can be null are
-    left out instead, and all other fields are required.
+    Constant fields are required. In messages that only the server sends (not in `others`), fields that can be
+    null are optional, because the server omits a null; all other fields are required.
     """
     for name, schema in defs.items():
         properties = schema.get("properties", {})

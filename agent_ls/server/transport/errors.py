@@ -226,7 +226,9 @@ def kind_of(error: BaseException) -> str:
 
 
 def response_error(error: BaseException) -> lsp.ResponseError:
-    """Return the error for the client. The error has no internal details: no traceback, no repr of a value."""
+    """Return the JSON-RPC error for the client. The error has no internal details: no traceback, no repr of a
+    value.
+    """
     kind = kind_of(error)
     if code := CODES.get(kind):
         data = {

@@ -131,7 +131,7 @@ class ThreadWriter:
         """Wait until fewer bytes than the high water mark are unsent, or the other side has disconnected."""
         while self._size > self._high:
             self._room.clear()
-            # Check again: the thread may have written, and set the event, between the two lines above.
+            # Check again: the writer thread may have written, and set the event, between the two lines above.
             if self._size > self._high:
                 await self._room.wait()
 

@@ -89,7 +89,7 @@ class RawJson:
 
 
 def _holds_documents(message: Any) -> bool:
-    """Return whether the message edits a document, or is a response, which may have a document's text."""
+    """Return whether the message edits a document, or is a response, which may contain a document's text."""
     known = message if isinstance(message, dict) else vars(message) if hasattr(message, "__dict__") else {}
     method = known.get("method", getattr(message, "method", None))
     error = known.get("error", getattr(message, "error", None))
@@ -98,8 +98,8 @@ def _holds_documents(message: Any) -> bool:
 
 @cache
 def plain_converter() -> Converter:
-    """Return the converter of all connections. It leaves parameters without a type as plain JSON; the
-    converter of pygls makes nested namedtuples.
+    """Return the converter of all connections. It leaves parameters without a type as plain JSON; pygls's
+    converter would make nested namedtuples.
     """
     converter: Converter = default_converter()  # type: ignore[no-untyped-call]  # pygls left it untyped
     for cls in (JsonRPCRequestMessage, JsonRPCNotification, JsonRPCResponseMessage):
@@ -228,7 +228,8 @@ class AgentProtocol(LanguageServerProtocol):
         try:
             message = self.structure_message(data)
         except JsonRpcException as error:
-            # For example `{}` for a dismissed prompt. The waiting request fails instead of waiting for ever.
+            # The response is invalid, e.g. `{}` for a dismissed prompt. The waiting request fails instead of
+            # waiting for ever.
             future = self._request_futures.pop(data["id"], None)
             if future and not future.done():
                 future.set_exception(error)
@@ -248,7 +249,7 @@ class AgentProtocol(LanguageServerProtocol):
         return None if method == lsp.INITIALIZE or method in OURS else super().get_message_type(method)
 
     def get_result_type(self, method: str) -> type[Any] | None:  # type: ignore[override]  # no cache, as above
-        # Plain JSON, because features/configuration.py validates the settings, and a client may answer anything.
+        # Plain JSON, because features/configuration.py validates the settings, and a client may send any value.
         return None if method == lsp.WORKSPACE_CONFIGURATION else super().get_result_type(method)
 
     def _get_handler(self, feature_name: str) -> Callable[[Any], Any]:

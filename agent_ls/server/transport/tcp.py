@@ -166,6 +166,6 @@ async def _end_process(process: Process) -> None:
 
 
 async def until_signal(scope: anyio.CancelScope) -> None:
-    """Cancel the scope on the signals that end a program."""
+    """Cancel the scope on a termination signal."""
     with handle_termination_signals(scope.cancel):
         await anyio.sleep_forever()

@@ -140,7 +140,7 @@ class WebSocket:
 
     def __init__(self, stream: SocketStream, origins: Sequence[str] | None) -> None:
         """`origins`: the origins of the web pages that may connect; None: the caller checks the request."""
-        # None in the list: a client that is not a web page
+        # None in the list allows a client that is not a web page
         allowed = None if origins is None else (None, *map(Origin, origins))
         self._stream = stream
         self._protocol = ServerProtocol(origins=allowed, select_subprotocol=_chosen, max_size=MAX_BODY_BYTES)
@@ -202,7 +202,9 @@ class WebSocket:
                 await self._write()
 
     async def close(self, code: CloseCode, reason: str = "") -> None:
-        """Send the reason, wait for the other side to close, and close after CLOSE_S in any case."""
+        """Send a close frame with the reason, wait for the other side to close, and close after CLOSE_S in any
+        case.
+        """
         with anyio.move_on_after(CLOSE_S, shield=True):
             if self.is_open:
                 self._protocol.send_close(code, reason)

@@ -1,6 +1,6 @@
 /**
- * Makes the text of an approval request fully visible: replaces characters that hide text or change its direction by
- * visible signs.
+ * Makes the text of an approval request fully visible: characters that hide text or change its direction become
+ * visible symbols.
  */
 export function revealHiddenCharacters(text: string): string {
   return text.replace(/[\x00-\x08\x0b-\x1f]/g, (char) => String.fromCharCode(0x2400 + char.charCodeAt(0)))

@@ -99,8 +99,8 @@ export class AskInPlace implements vscode.CommentingRangeProvider, vscode.Dispos
     this.hold(true);
     this.controller.commentingRangeProvider = this;
     await offered;
-    // The workbench handles messages in order, and the ranges are sent before the second of these commands. So when
-    // that command returns, the workbench knows the ranges.
+    // The workbench handles messages in order, and the ranges are sent before the second of these commands. So
+    // when that command returns, the workbench has received the ranges.
     await vscode.commands.executeCommand("setContext", "agentLs.asking", true);
     await vscode.commands.executeCommand("setContext", "agentLs.asking", false);
   }

@@ -21,7 +21,7 @@ const LOST = { message: "The panel is not connected.", data: { hint: "The panel 
 
 export class PanelConnection implements Connection {
   onEvent: (event: AgentEvent) => void = () => undefined;
-  /** Called when the connection has been opened, and when it was lost. */
+  /** Called when the connection is opened, and when it is lost. */
   onState: (isConnected: boolean) => void = () => undefined;
   private socket: WebSocket | undefined;
   private lastId = 0;

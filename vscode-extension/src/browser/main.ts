@@ -1,4 +1,5 @@
-// The chat page in a browser, connected to `agent-ls panel`. Does for the page what the extension does in VS Code.
+// The chat page in a browser, connected to `agent-ls panel`. Does the work that the extension does for the page
+// in VS Code.
 import { onPosted, postToPage } from "./api";
 import "../webview/main";
 import { Catalog } from "../chat/catalog";
@@ -99,7 +100,7 @@ async function followOwner(listed: readonly Listed[]): Promise<void> {
 
 function onEvent(event: AgentEvent): void {
   const { access, owner } = event.kind === "access" ? (event.data as AccessData) : {};
-  // Subscribe again, because the new owner may allow this page to decide as well.
+  // Subscribe again, because the new owner may allow this page to answer requests too.
   if (access === "readOnly" && owner && event.sessionId === sessions.currentId) inBackground(sessions.open(event.sessionId));
   else sessions.onEvent(event);
 }

@@ -19,7 +19,7 @@ export class Mentions {
       ({ icon: mentionIcon(kind), label, detail: detail ?? "", insert: `@${label} `, token: String(i), runs: false }));
   }
 
-  /** The attachment of a completion. Undefined if it is from an older list. */
+  /** Returns the attachment of a completion. Undefined if the completion is from an older list. */
   choose(token: string): Attachment | undefined {
     return this.chosenAttachments.get(token);
   }

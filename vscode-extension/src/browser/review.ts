@@ -15,7 +15,7 @@ export function openHunks(sessions: Sessions): Hunk[] {
   return open.sort((a, b) => (a.uri === b.uri ? a.first - b.first : a.uri < b.uri ? -1 : 1));
 }
 
-/** Sends a decision. Asks the user first if it would undo text that they have typed. */
+/** Sends a decision. Asks the user first if the decision would undo text that they have typed. */
 export async function judge(sessions: Sessions, hunkIds: readonly string[], verdict: Verdict): Promise<void> {
   if (hunkIds.length === 0) return;
   const edited = verdict === "undo" ? openHunks(sessions).filter(({ id, state }) => state === "edited" && hunkIds.includes(id)) : [];

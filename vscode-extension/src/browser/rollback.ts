@@ -1,10 +1,10 @@
-// Shows a preview of a roll back to before a message, and rolls back if the user confirms.
+// Shows a preview of rolling back to the state before a message, and rolls back if the user confirms.
 import type { Sessions } from "../sessions/session";
 import { ANSWERS, TYPED, questionOf, revertOf } from "../sessions/rollback_plan";
 import { h } from "../webview/dom";
 import { askUser } from "./dialogs";
 
-/** Returns the text of the message if it was removed from the conversation. */
+/** Returns the text of the user message if the roll back removed that message. */
 export async function rollBack(sessions: Sessions, atTurnId: string, name: (path: string) => string): Promise<string | undefined> {
   const plan = await sessions.requestForCurrent("agent/revert", (change) => ({ ...change, atTurnId, files: "preview" }));
   if (!plan) return undefined;

@@ -1,4 +1,5 @@
-// The list of sessions next to the chat. Sessions that a program has open come first, with their activity.
+// The list of sessions next to the chat. Sessions that are open in any program are listed first, with their
+// activity.
 import { describeOwner } from "../sessions/owners";
 import type { SessionInfo } from "../connection/protocol";
 import { formatAge, titleOf } from "../sessions/rows";

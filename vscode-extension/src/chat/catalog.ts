@@ -1,5 +1,5 @@
-// Models and slash commands of the server. Commands are cached for FRESH_MS only, because MCP servers that start with a
-// message add commands.
+// Models and slash commands of the server. Commands are cached for FRESH_MS only, because MCP servers, which may
+// start with a message, add commands.
 import type { CommandInfo, ModelsResult } from "../connection/protocol";
 import type { Sessions } from "../sessions/session";
 

@@ -1,5 +1,5 @@
-// One chat page: sends it the changes of the session, not faster than it draws, and handles the user's actions.
-// Does not depend on whether the page runs in an editor or in a browser.
+// Connects one chat page: sends it the session's changes, no faster than it draws them, and handles the user's
+// actions. Does not depend on whether the page runs in an editor or in a browser.
 import type { DraftInfo } from "../connection/protocol";
 import type { Change } from "../sessions/interfaces";
 import type { Sessions } from "../sessions/session";

@@ -12,7 +12,7 @@ export type Message = Exclude<FromView, { type: "ready" | "earlier" | "later" | 
 type Submit = Extract<FromView, { type: "submit" }>;
 type Allow = Extract<FromView, { type: "allow" }>;
 
-/** Actions offered after a failure that the host of the page performs. */
+/** The actions after a failure that the page's host performs. */
 export type HostAction = Exclude<Action, "retry" | "continue" | "chooseModel" | "sendAgain">;
 
 /** What the page's host, the editor or the browser, does for it. */

@@ -1,4 +1,4 @@
-// Inserts code from an answer at the user's cursor, as one edit in the undo history.
+// Inserts code from a model's answer at the user's cursor, as one edit in the undo history.
 import * as vscode from "vscode";
 
 export async function insertAtCursor(text: string): Promise<void> {

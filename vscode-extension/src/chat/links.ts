@@ -17,7 +17,7 @@ export async function openFile(target: string, folder: string | undefined): Prom
   const uri = name.startsWith("file:") ? vscode.Uri.parse(name) : vscode.Uri.file(isAbsolute(name) ? name : join(base, name));
   const selection = lines && new vscode.Range(lines[0], 0, lines[1], lines[0] === lines[1] ? 0 : Number.MAX_SAFE_INTEGER);
   const show = async (file: vscode.Uri) => {
-    // Opening a file URI with a host would send a request over the network.
+    // Opening a file URI that names a host would send a request over the network.
     if (file.authority !== "") throw new Error("not on this machine");
     await vscode.window.showTextDocument(file, { preview: true, ...(selection && { selection }) });
   };

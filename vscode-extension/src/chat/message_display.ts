@@ -8,7 +8,7 @@ import { mentionIcon } from "./mention_offers";
 export interface Chip {
   readonly icon: string;
   readonly label: string;
-  /** Link target of a click, "" for none. */
+  /** Link target that a click opens, "" for none. */
   readonly target: string;
 }
 

@@ -76,7 +76,8 @@ export class ChatPanel implements vscode.WebviewViewProvider, vscode.Disposable 
 
   /** Shows the chat and focuses the prompt. Only for actions of the user. */
   async focus(): Promise<void> {
-    // If the page already has the focus, the command would move it away for a moment, and lose keys typed then.
+    // If the page already has the focus, the command would briefly move the focus away, and lose keys typed
+    // at that moment.
     if (!this.page.hasKeyboard) await vscode.commands.executeCommand(`${VIEW_ID}.focus`);
     this.page.postWhenReady({ type: "focus" });
   }

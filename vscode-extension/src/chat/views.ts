@@ -1,4 +1,4 @@
-// Converts items of a snapshot for the webview: plain data, cut if too long to display. Pure.
+// Converts snapshot items to plain data for the webview, truncated if too long to display. Pure.
 import { END_WORDS } from "../snapshot/folds";
 import { describeActivity } from "../snapshot/activity";
 import type { ApprovalItem, EndItem, FileItem, Item, RevertedItem, Snapshot, SteerItem, TextItem, ToolItem, UserItem } from "../snapshot/items";
@@ -170,7 +170,7 @@ function reverted({ kind, id, index, data }: RevertedItem, context: ViewContext)
 
 export function itemView(item: Item, s: Snapshot, context: ViewContext): ItemView {
   const { agentId, isOut = false } = item;
-  // An item is collapsed into the item of its subagent, so it needs one.
+  // Collapse an item only if its subagent has an item to collapse it into.
   const isFolded = agentId !== undefined && s.agents.has(agentId);
   return { ...view(item, s, context), ...(isFolded && { agentId }), ...(isOut && { isOut }) };
 }

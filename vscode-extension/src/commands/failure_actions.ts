@@ -1,6 +1,6 @@
 // Actions that are offered to the user after a failure, depending on its kind. Pure.
 
-/** `sendAgain` sends the prompt. A message that could not be sent was put back there. */
+/** `sendAgain` sends the prompt. A message that could not be sent is restored to the prompt. */
 export type Action = "setKey" | "retry" | "continue" | "manageTrust" | "chooseModel" | "sendAgain" | "choosePython" | "showLog";
 
 const BY_KIND: Readonly<Record<string, readonly Action[]>> = {

@@ -1,4 +1,5 @@
-// The connection to the server: starts it, syncs all files, and sends requests. Does not keep state of sessions.
+// The connection to the server: starts it, syncs all files, and sends requests. Does not store the state of
+// sessions.
 import { homedir } from "node:os";
 import * as vscode from "vscode";
 import { CloseAction, ErrorAction, type FeatureState, LanguageClient, RevealOutputChannelOn, type StaticFeature, TextDocumentContentRequest } from "vscode-languageclient/node";
@@ -19,7 +20,7 @@ class AgentFeature implements StaticFeature {
   }
 
   initialize(): void {
-    // Nothing to register: the server's answers show whether it supports agent/*.
+    // Nothing to register: responses show whether the server supports agent/*.
   }
 
   getState(): FeatureState {

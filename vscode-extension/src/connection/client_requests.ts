@@ -11,8 +11,9 @@ import type { HostTerminals } from "../terminals/host";
 const hasUri = (document: { readonly uri: vscode.Uri }, uri: string) => document.uri.toString() === vscode.Uri.parse(uri).toString();
 
 /**
- * Whether the server knows all unsaved changes of a document. Only then may the document be saved. For a notebook,
- * compares the versions of its cells, because the notebook's own version may differ from the one that was synced.
+ * Whether the server has received all unsaved changes of a document. Only then may the document be saved. For a
+ * notebook, compares the versions of its cells, because the notebook's own version may differ from the synced
+ * version.
  */
 function hasNamedVersions(document: vscode.TextDocument | vscode.NotebookDocument, { version, cells = [] }: NamedDocument): boolean {
   if (!("notebookType" in document)) return version === document.version;

@@ -1,6 +1,6 @@
 // The protocol of this client: method names, announced capabilities, short names for the types in src/wire, and
-// conversion of errors. The types in src/wire are generated from the server's types. The types here are parts of them,
-// or narrower.
+// conversion of errors. The types in src/wire are generated from the server's types. The types here select from
+// them or narrow them.
 import type { ClientRequests } from "../wire/asked";
 import type { EventData, UnrecordedData } from "../wire/events";
 import type * as wire from "../wire/objects";

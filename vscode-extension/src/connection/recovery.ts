@@ -4,8 +4,8 @@ const DELAYS_MS = [1_000, 4_000, 15_000] as const;
 const WINDOW_MS = 3 * 60_000; // older ends are ignored
 
 /**
- * Returns the delay before a restart, if the server has ended at `nowMs` and earlier at `endsMs`. Returns undefined
- * after too many ends; the user then decides whether to restart it.
+ * Returns the delay before a restart of a server that exited at `nowMs`, and before at `endsMs`. Returns
+ * undefined after too many exits; the user then decides whether to restart it.
  */
 export function restartDelayMs(endsMs: readonly number[], nowMs: number): number | undefined {
   const recent = endsMs.filter((end) => nowMs - end < WINDOW_MS);

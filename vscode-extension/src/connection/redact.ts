@@ -2,7 +2,7 @@
 
 const SECRET = /("secret"\s*:\s*)"(?:[^"\\]|\\.)*"/g;
 
-/** The text of a message without API keys (agent/setCredential). */
+/** Replaces the secrets in a message (agent/setCredential). */
 export function withoutSecrets(text: string): string {
   return text.replace(SECRET, '$1"…"');
 }

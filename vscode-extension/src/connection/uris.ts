@@ -1,6 +1,6 @@
 // Converts `file:` URIs to paths for display. Pure; vscode.Uri is used to open files.
 
-/** The path of a `file:` URI; other URIs are returned unchanged. */
+/** Returns the path of a `file:` URI, and other URIs unchanged. */
 export function pathOf(uri: string): string {
   const path = uri.replace(/^file:\/\//, "").replace(/^\/(?=[a-zA-Z](?::|%3[aA])\/)/, "");
   try {

@@ -77,7 +77,8 @@ export class AgentActions implements vscode.CodeActionProvider, vscode.Disposabl
       fix.diagnostics = problems;
       actions.push(fix, action("Explain with agent", vscode.CodeActionKind.QuickFix, "agentLs.explainHere", at));
     }
-    // Without a problem, offer actions only on explicit request: else every selection and word would get a light bulb.
+    // Without a problem, offer actions only on explicit request: otherwise every selection and word would get a
+    // light bulb.
     const isAsked = context.triggerKind === vscode.CodeActionTriggerKind.Invoke && context.diagnostics.length === 0;
     if (isAsked && !range.isEmpty) actions.push(action("Explain with agent", EXPLAIN, "agentLs.explainHere", at));
     else if (isAsked && document.getWordRangeAtPosition(range.start)) {

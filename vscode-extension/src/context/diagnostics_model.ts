@@ -1,7 +1,8 @@
 // Decides when to send a file's diagnostics, and whether they are final for its text. Pure; times are parameters.
 
 export const PUBLISH_QUIET_MS = 350; // tools publish in bursts: parse errors first, type errors later
-// If no tool reports within this time after a change, the known problems still apply, or no tool checks the file.
+// If no tool reports within this time after a change, the reported problems still apply, or no tool checks the
+// file.
 export const SILENCE_MS = 1_000;
 
 /** Times of the last events of a file, in milliseconds of the same clock. */

@@ -1,5 +1,5 @@
-// Converts answers of language servers to the protocol: flat lists of URIs, lines and characters, with limits. Pure:
-// VS Code's types are declared here again, so that tests need no editor.
+// Converts results of language servers to the protocol: flat lists of limited length, with URIs, lines and
+// characters. Pure: VS Code's types are declared here again, so that tests need no editor.
 import type { CodeLocations, CodeSymbol, CodeSymbols, DocumentEdits, EditorSelection, RenameEdits } from "../connection/protocol";
 
 export const MAX_PLACES = 5_000; // the server's limit
@@ -66,8 +66,8 @@ export function convertLocations(found: Found): CodeLocations {
 }
 
 /**
- * Flattens symbols and their children. A range begins at the symbol's name and ends with its body. VS Code counts kinds
- * from 0, the protocol from 1.
+ * Flattens symbols and their children. A range begins at the symbol's name and ends with its body. VS Code
+ * numbers symbol kinds from 0, the protocol from 1.
  */
 function* flatten(uri: string, found: readonly (DocumentSymbol | SymbolInformation)[], container?: string, depth = 0): Generator<CodeSymbol> {
   for (const one of found) {

@@ -1,4 +1,4 @@
-// Asks the agent about text outside of files: a terminal's selection or last command, and failed tests.
+// Asks the agent about text that is not in files: a terminal's selection or last command, and failed tests.
 import * as vscode from "vscode";
 import type { ChatPanel } from "../chat/panel";
 import type { InputPart } from "../connection/protocol";

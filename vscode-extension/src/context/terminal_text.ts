@@ -20,7 +20,7 @@ export class TerminalTexts implements vscode.Disposable {
     ];
   }
 
-  /** The last command of the active terminal; undefined if its shell reports none. */
+  /** Returns the last command of the active terminal; undefined if its shell reports none. */
   async readLastCommand(): Promise<TerminalCommand | undefined> {
     const command = vscode.window.activeTerminal && this.last.get(vscode.window.activeTerminal);
     // For a short command the output stream may have started too late and be empty, so copy the output.

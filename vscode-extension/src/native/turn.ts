@@ -96,7 +96,7 @@ class Turn {
 
   private reportText(id: string, text: string): void {
     const sent = this.lengths.get(id);
-    // Separate the paragraphs of two texts.
+    // Put an empty line between two text parts.
     const more = sent === undefined && this.lengths.size > 0 ? `\n\n${text}` : text.slice(sent ?? 0);
     if (text.length > (sent ?? 0)) this.view.showText(more);
     if (text !== "") this.lengths.set(id, text.length);

@@ -1,4 +1,5 @@
-// Commands that send the user's decisions about hunks by hunk id, and that go to hunks. The server changes the files.
+// Commands that send the user's decisions about hunks by hunk id, and that move the cursor to hunks. The server
+// changes the files.
 import * as vscode from "vscode";
 import type { Hunk } from "../snapshot/items";
 import { describeOwner } from "../sessions/owners";
@@ -78,7 +79,7 @@ export class ReviewActions {
     if (whole.length > 0) await this.judge(whole.map(({ id }) => id), verdict);
     const isCell = editor.document.uri.scheme === CELL_SCHEME;
     for (const { hunk, lines } of parts) {
-      // The server selects by lines of the file, but these are lines of a cell.
+      // The server expects line numbers of the file, but these are lines of a cell.
       if (isCell) {
         showStatus("a change in a notebook cell can only be kept or undone as a whole: select all of its lines");
         continue;
@@ -148,7 +149,8 @@ export class ReviewActions {
     try {
       await vscode.window.showTextDocument(uri, { selection: new vscode.Range(position, position), preview: true });
     } catch {
-      // The agent has deleted the file, or proposes to create it. The comparison shows the text that exists.
+      // The file does not exist: it was deleted, or its creation is only proposed. The comparison shows the text
+      // that exists.
       await vscode.commands.executeCommand("agentLs.compareHunk", hunk.id);
     }
   }

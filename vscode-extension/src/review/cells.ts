@@ -1,4 +1,4 @@
-// Parts of hunks in the cells of notebooks. Pure.
+// The parts of hunks that are in notebook cells. Pure.
 import type { FileHunks, HunkInfo } from "../connection/protocol";
 import type { Hunk, HunkCell } from "../snapshot/items";
 

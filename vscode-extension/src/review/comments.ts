@@ -51,7 +51,7 @@ export class HunkComments implements vscode.CommentingRangeProvider, vscode.Disp
     }
     const lineCount = vscode.window.activeTextEditor?.document.lineCount ?? 1;
     const { start, end } = rangeOf(hunk, lineCount);
-    // VS Code's command counts lines and columns from 1.
+    // This command of VS Code counts lines and columns from 1.
     const range = { startLineNumber: start.line + 1, startColumn: 1, endLineNumber: end.line + 1, endColumn: 1 };
     await vscode.commands.executeCommand("workbench.action.addComment", { range, fileComment: false });
   }

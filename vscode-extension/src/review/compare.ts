@@ -1,4 +1,4 @@
-// Opens VS Code's diff editor for a file under review: accepted against current, or current against proposed text.
+// Opens VS Code's diff editor for a file under review, with accepted and current, or current and proposed text.
 import { basename } from "node:path";
 import * as vscode from "vscode";
 import type { Hunk } from "../snapshot/items";

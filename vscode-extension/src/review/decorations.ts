@@ -118,7 +118,7 @@ export class Decorations implements vscode.Disposable {
     const all = () => { this.drawAll(); };
     const onText = ({ document, contentChanges }: vscode.TextDocumentChangeEvent) => {
       const hunks = listHunksOfFile(store.hunks, store.uriOf(document) ?? "");
-      // The session's owner may have saved the file, and VS Code has reloaded it: its hunks may now match the text.
+      // If the session's owner has saved the file and VS Code has reloaded it, its hunks may now match the text.
       if (store.areReadOnly(hunks)) all();
       else if (mayMoveDecoration(contentChanges, hunks)) this.drawDocument(document);
     };

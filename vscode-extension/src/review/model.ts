@@ -45,7 +45,7 @@ export function applyHunkEvent(hunks: Hunks, event: AgentEvent): string[] {
   const changed = new Set<string>();
   for (const raw of data.hunks) {
     const hunk = hunkOf(raw);
-    // Events have no cells. Keep the known ones until the server sends new positions (agent/hunksMoved).
+    // Events have no cells. Keep the stored cells until the server sends new positions (agent/hunksMoved).
     const cells = hunks.get(hunk.uri)?.get(hunk.id)?.cells;
     setHunk(hunks, { ...hunk, ...(cells && { cells }) });
     changed.add(hunk.uri);

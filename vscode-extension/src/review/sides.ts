@@ -23,7 +23,7 @@ async function currentText(fileUri: string): Promise<string> {
   }
 }
 
-/** Requests the text for a URI from the server; undefined if the server does not provide it. */
+/** Requests the text of a virtual document's URI; undefined if the server does not provide it. */
 export type AskServer = (uri: string) => Promise<string | undefined>;
 
 export class SideTexts implements vscode.TextDocumentContentProvider, vscode.Disposable {

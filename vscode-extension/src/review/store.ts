@@ -57,7 +57,7 @@ export class ReviewStore implements vscode.Disposable {
     const uri = this.uriOf(document);
     const hunks = uri === undefined ? [] : listHunksOfFile(this.current, uri);
     if (document.uri.scheme === CELL_SCHEME) return hunksInCell(hunks, document.uri.toString());
-    // The other editor may have unsaved changes, so omit hunks whose lines are not in this text.
+    // The session's owner may have unsaved changes, so omit hunks whose lines are not in this text.
     return this.areReadOnly(hunks) ? hunks.filter((hunk) => isIn(hunk, document)) : hunks;
   }
 

@@ -12,7 +12,7 @@ export const VIEW_ID = "agentLs.changes";
 const GROUPING_KEY = "agentLs.changes.grouping";
 const HUNK_ICONS: Partial<Record<string, string>> = { edited: "edit", stale: "warning", proposed: "lightbulb" };
 
-/** The user's message of each turn of the displayed session, oldest first. */
+/** Returns the user's message for each turn of the displayed session, oldest first. */
 function turnTitles(sessions: Sessions): Map<string, string> {
   const titles = new Map<string, string>();
   for (const item of sessions.snapshot.items) if (item.kind === "user" && item.turnId !== undefined) titles.set(item.turnId, item.text);

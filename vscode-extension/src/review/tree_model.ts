@@ -63,7 +63,7 @@ function joinMoves(nodes: readonly FileNode[]): FileNode[] {
 
 function onlyLink({ hunks }: FileNode, what: Hunk["what"]): string | undefined {
   const [hunk] = hunks;
-  // A link is unique only within a call.
+  // A hunk's `link` is unique only within a call.
   return hunks.length === 1 && hunk?.what === what && hunk.link !== undefined ? [hunk.sessionId, hunk.callId, hunk.link].join(" ") : undefined;
 }
 

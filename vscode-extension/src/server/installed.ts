@@ -6,7 +6,7 @@ export interface InstalledServer {
   readonly version: string;
 }
 
-/** Finds agent-ls on PATH. Undefined if there is none, or it does not report its version. */
+/** Finds agent-ls on PATH. Returns undefined if there is none, or if it does not report its version. */
 export async function findInstalled(path?: string): Promise<InstalledServer | undefined> {
   const program = findOnPath("agent-ls", path);
   if (program === undefined) return undefined;

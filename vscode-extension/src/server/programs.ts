@@ -1,4 +1,4 @@
-// Finds and runs programs of this machine.
+// Finds and runs programs on this machine.
 import { spawn } from "node:child_process";
 import { constants, accessSync, statSync } from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";

@@ -10,7 +10,7 @@ export interface Page {
 
 const PAGE = 30;
 
-/** All methods reject with an error that problemOf can convert. */
+/** A method that fails rejects with an error that problemOf can convert. */
 export class Library {
   constructor(
     private readonly connection: Connection,

@@ -6,7 +6,7 @@ import { markChanged } from "../snapshot/parts";
 
 export const TAKE_OVER = "Take the session over (command “Take Over This Session”), or fork it to continue in a copy.";
 
-/** The part of Sessions that is needed here: the displayed session, and a method to show a notice. */
+/** The part of Sessions that this module uses: the displayed session, and a method to show a notice. */
 interface NoticeTarget {
   readonly snapshot: Snapshot;
   showNotice(level: "warn", text: string, hint: string): void;

@@ -1,12 +1,13 @@
-// Dialogs for the current session: roll back to before a message, with a preview; compact; list and delete rules.
+// Dialogs for the current session: roll back to the state before a message, with a preview; compact; list and
+// delete rules.
 import * as vscode from "vscode";
 import type { RuleInfo } from "../connection/protocol";
 import type { Sessions } from "./session";
 import { ANSWERS, TYPED, questionOf, revertOf } from "./rollback_plan";
 
 /**
- * Shows a preview and asks what to roll back. Returns the text of the message if it is removed from the
- * conversation.
+ * Shows a preview and asks what to roll back. Returns the text of the user message if the roll back removes that
+ * message.
  */
 export async function rollBack(sessions: Sessions, atTurnId: string): Promise<string | undefined> {
   const plan = await sessions.requestForCurrent("agent/revert", (change) => ({ ...change, atTurnId, files: "preview" }));

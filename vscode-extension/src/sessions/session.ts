@@ -116,7 +116,7 @@ export class Sessions extends SessionVerbs {
   forget(id: string): void {
     this.live.delete(id);
     if (this.current === id) this.current = undefined;
-    // A deleted session has no open hunks any more.
+    // A deleted session no longer has open hunks.
     this.notifyListeners({ sessionId: id, files: [], switched: true });
   }
 

@@ -1,4 +1,5 @@
-// The tree view of sessions: by folder, newest first, one page at a time. Sessions are loaded while it is visible.
+// The tree view of sessions: by folder, newest first, one page at a time. Sessions are only loaded while the view
+// is visible.
 import * as vscode from "vscode";
 import { type SessionInfo, problemOf } from "../connection/protocol";
 import { type Change, isDelta } from "./interfaces";

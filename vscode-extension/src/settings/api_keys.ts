@@ -1,5 +1,5 @@
-// API keys: stored in VS Code's secret storage and sent to the server over the connection. Never in a file, an
-// argument, an environment variable or the log.
+// API keys: stored in VS Code's secret storage and sent to the server over the connection. They are never in a
+// file, an argument, an environment variable or the log.
 import { randomUUID } from "node:crypto";
 import * as vscode from "vscode";
 import type { Client, Send } from "../connection/client";
@@ -33,7 +33,7 @@ export class Keys implements vscode.Disposable {
     private readonly client: Client,
     private readonly log: Log,
   ) {
-    // This event is sent to all windows, so that it also reports keys that were stored in another window.
+    // VS Code sends this event to all windows, so it also reports keys that were stored in another window.
     this.subscription = extension.secrets.onDidChange(({ key }) => {
       if (key.startsWith(PREFIX)) inBackground(log, this.onSecretChanged(key.slice(PREFIX.length)));
     });

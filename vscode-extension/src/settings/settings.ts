@@ -6,8 +6,8 @@ import type { Configuration, Mode, ReviewMode } from "../connection/protocol";
 export const SECTION = "agentLs";
 
 /**
- * Settings of the server (docs/configuration.md). At its start it gets those that the user has set; when it asks
- * (workspace/configuration), it gets all values.
+ * Settings of the server (docs/configuration.md). At startup, the server gets only those that the user has set;
+ * on request (workspace/configuration), it gets all.
  */
 export const SERVER_SETTINGS = [
   "provider", "model", "models", "effort", "mode", "review", "userInstructions", "maxTurns", "maxToolRoundsPerInput", "defaultCommandTimeoutMs",

@@ -12,7 +12,7 @@ export function newPart(text = ""): Part {
 }
 
 export function replaceText(part: Part, text: string): void {
-  // Keep an equal streamed text, so that views need no redraw.
+  // If the streamed text is equal, keep it, so that views need no redraw.
   if (part.text === text) return;
   part.text = text;
   part.length = codePoints(text);

@@ -13,7 +13,7 @@ function itemOf(s: Snapshot, callId: string, uri: string): FileItem | undefined 
   return s.items.find((item): item is FileItem => item.kind === "file" && item.isProposal === true && item.callId === callId && item.uri === uri);
 }
 
-/** Whether the change of this file was a proposal of the call. */
+/** Returns whether the call's change of this file was a proposal. */
 export function isProposal(s: Snapshot, callId: string, uri: string): boolean {
   return itemOf(s, callId, uri) !== undefined;
 }

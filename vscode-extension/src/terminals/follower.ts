@@ -79,7 +79,7 @@ export class Follower {
       if (read.text !== "") this.sink.write(read.text);
       const isAll = read.nextOffset <= this.offset || read.text === "";
       this.offset = Math.max(this.offset, read.nextOffset);
-      // An answer may contain both output and the end of the command. After the end there is no more output.
+      // A response may contain both output and the end of the command. After the end there is no more output.
       if (!read.running && isAll) this.finish(this.source.transcript()?.end ?? describeEnd(read.exitCode));
       if (isAll) return;
     }

@@ -1,5 +1,5 @@
-// Shows the output of commands: in the terminal of this window in which the command runs, if there is one. Otherwise in
-// a terminal that is created on demand, also after a reload, and displays the output from the server.
+// Shows the output of commands: in the terminal of this window in which the command runs, if there is one. Otherwise
+// the output from the server is displayed in a terminal that is created on demand, also after a reload.
 import * as vscode from "vscode";
 import type { ToolItem } from "../snapshot/items";
 import type { TerminalInfo } from "../connection/protocol";

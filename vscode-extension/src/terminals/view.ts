@@ -1,5 +1,5 @@
-// A pseudoterminal that shows the output of a command that the server runs. Typed text is sent to the server if the
-// command runs in a terminal there; otherwise only Ctrl+C has an effect.
+// A pseudoterminal that shows the output of a command that the server runs. Typed text is sent to the server if
+// it runs the command in a terminal; otherwise only Ctrl+C has an effect.
 import * as vscode from "vscode";
 import { Follower, type Source } from "./follower";
 

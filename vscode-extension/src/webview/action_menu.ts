@@ -55,7 +55,8 @@ export class ActionMenu {
   private item({ label, detail, keepsFocus, choose }: Action): HTMLButtonElement {
     const words = detail === "" ? null : h("span", { class: "dim detail" }, detail);
     const item = h("button", { type: "button", role: "menuitem", tabindex: -1 }, h("span", { class: "label" }, label), words);
-    // Focus the row under the pointer, so that only one row is marked. Ignore a row that scrolls under a resting pointer.
+    // Focus the row under the pointer, so that only one row is highlighted. Ignore a row that scrolls under a
+    // resting pointer.
     item.addEventListener("mousemove", ({ movementX, movementY }) => { if (movementX !== 0 || movementY !== 0) item.focus({ preventScroll: true }); });
     item.addEventListener("click", () => {
       if (keepsFocus !== true) this.button.focus();

@@ -13,7 +13,7 @@ export class Announcer {
   private readonly state = h("div", { role: "status", "aria-live": "polite" });
   private readonly answers = h("div", { role: "log", "aria-live": "polite", "aria-label": "Answers of the agent" });
   readonly element = h("div", { class: "sr-only" }, this.state, this.answers);
-  /** Answers that are still streaming. */
+  /** The model's answers that are still streaming. */
   private readonly open = new Map<string, string>();
 
   say(text: string): void {

@@ -29,7 +29,7 @@ export function header(session: SessionView, toQuestion: () => void, send: Send)
   );
 }
 
-/** A button for all changes, such as “Keep All”. In a narrow chat the word “All” is hidden. */
+/** Creates a button for all changes, such as “Keep All”. In a narrow chat the word “All” is hidden. */
 function allButton(verb: string, act: () => void, action: string): HTMLElement {
   return h("button", { type: "button", class: "link", "aria-label": `${verb} All`, title: `${verb} All`, "data-action": action, onClick: act }, verb, h("span", { class: "all" }, " All"));
 }

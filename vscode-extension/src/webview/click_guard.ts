@@ -17,7 +17,7 @@ export class ClickGuard {
     page.addEventListener("pointermove", ({ buttons }) => { if (buttons === 0) this.release(); }, true);
   }
 
-  /** Draws now, or after the click if a button is pressed. Keeps the order of the calls. */
+  /** Draws now, or if a mouse button is pressed, after the click. Keeps the order of the calls. */
   drawAfterClick(draw: () => void): void {
     if (this.isDown || this.drawQueue.length > 0) this.drawQueue.push(draw);
     else draw();

@@ -24,7 +24,7 @@ function tick(): void {
   timer = undefined;
 }
 
-/** An element with the elapsed time, updated while it is in the page. */
+/** Creates an element with the elapsed time, updated while it is in the page. */
 export function clockElement(sinceMs: number): HTMLElement {
   const clock = h("span", { class: "clock", "data-since": sinceMs, "aria-hidden": "true" });
   running.add(clock);

@@ -3,7 +3,7 @@
 type Child = Node | string | null | undefined | false;
 type Props = Readonly<Record<string, string | number | boolean | ((event: Event) => void) | undefined>>;
 
-/** Creates an element. `on…` functions become listeners; true and false set and omit attributes. */
+/** Creates an element. Functions named `on…` become listeners; true sets an attribute, false omits it. */
 export function h<K extends keyof HTMLElementTagNameMap>(tag: K, props: Props = {}, ...children: readonly Child[]): HTMLElementTagNameMap[K] {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(props)) {

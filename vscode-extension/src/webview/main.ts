@@ -43,7 +43,7 @@ let shownBars = "";
 let keeping: ReturnType<typeof setTimeout> | undefined;
 let reportedAttachments = 0;
 let wasTyped = false;
-/** Whether a session is being created and the prompt was empty before, so that text typed now is for the new session. */
+/** Whether a session is being created and the prompt was empty before; text typed now is then for the new session. */
 let isForNext = false;
 /** Time when the page last got the focus with an empty prompt. */
 let emptyAtMs = -JUST_MS;
@@ -132,7 +132,7 @@ function mergeDrafts(theirs: DraftView, now: string): DraftView {
   const own = composer.draft;
   const isOfIt = kept?.sessionId === now;
   if (isOfIt && (wasTyped || own.text.startsWith(theirs.text))) {
-    // After a reload the page has only newly pasted images, so add the stored ones.
+    // After a reload the page has only newly pasted images, so add those of the stored draft.
     return { text: own.text, attachments: [...theirs.attachments.filter(({ part }) => part.type === "image"), ...own.attachments] };
   }
   if (!wasTyped) return theirs;

@@ -1,4 +1,4 @@
-// A list that is controlled by the keys of a focused field. Used for `@`, `/` and the model button.
+// A list that is controlled by key presses in a focused field. Used for `@`, `/` and the model button.
 import { h, icon } from "./dom";
 
 export interface Entry {
@@ -56,7 +56,7 @@ export class Menu {
     this.field.removeAttribute("aria-activedescendant");
   }
 
-  /** Handles a key. Returns whether the key was for the list. */
+  /** Handles a key. Returns whether the list has used the key. */
   take(event: KeyboardEvent): boolean {
     if (!this.isOpen) return false;
     const pages: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 };

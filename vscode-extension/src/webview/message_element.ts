@@ -1,4 +1,5 @@
-// Renders a user message: its text, its attachments as chips and images, and a collapsed element with the model's text.
+// Renders a user message: its text, its attachments as chips and images, and a collapsed element with the text
+// sent to the model.
 import { h, icon } from "./dom";
 import type { Chip, DisplayedMessage } from "../chat/message_display";
 import type { FromView } from "./messages";

@@ -1,4 +1,4 @@
-// Renders a question of the model, with its choices and a field for an answer.
+// Renders a question from the model, with its choices and a field for an answer.
 import { h, icon, textButton } from "./dom";
 import type { QuestionView } from "./messages";
 import type { RenderContext } from "./render";

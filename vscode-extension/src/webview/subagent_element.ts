@@ -6,7 +6,7 @@ import type { RenderContext } from "./render";
 const AGENT_ICONS = { running: "loading codicon-modifier-spin", completed: "check", failed: "error" } as const;
 const REASONS: Readonly<Record<string, string>> = { limit: "reached its limit", error: "failed", interrupted: "stopped", closed: "closed" };
 
-/** Renders a subagent. Its items are below it, and visible while it is expanded. */
+/** Renders a subagent. The subagent's items are below it, and visible while it is expanded. */
 export function subagentElement(item: SubagentView, { expanded }: RenderContext, onToggle: (open: boolean) => void): HTMLElement {
   const doing = item.status === "running" ? "at work" : (REASONS[item.reason] ?? "done");
   const outcome = item.turns > 0 ? `${doing} · ${plural(item.turns, "round")}` : doing;

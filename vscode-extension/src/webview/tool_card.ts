@@ -77,7 +77,8 @@ export class ToolCard {
 
   private drawTitle(): HTMLElement | string {
     const { summary, target } = this.item;
-    // Not a button, because it is inside the clickable row. Keyboard users open the file by the link in the expanded card.
+    // A span, not a button, because it is inside the clickable row. Keyboard users open the file by the link in
+    // the expanded card.
     return target === "" ? summary : h("span", { class: "path", "data-open": target, title: `Open ${target}` }, summary);
   }
 

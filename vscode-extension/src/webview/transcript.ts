@@ -185,7 +185,7 @@ export class Transcript {
   private onScroll(): void {
     const { scrollHeight, scrollTop, clientHeight } = this.list;
     if (clientHeight === 0) return; // there is no layout yet
-    // If the width has changed, lines were wrapped again, and the scroll position changed without the user.
+    // If the width has changed, lines were wrapped again, which changed the scroll position without the user.
     if (this.list.clientWidth !== this.width) {
       this.width = this.list.clientWidth;
       if (this.sticks) {
@@ -194,7 +194,8 @@ export class Transcript {
       }
     }
     const below = scrollHeight - scrollTop - clientHeight;
-    // The event of the page's own scrolling may arrive after more items were appended. Only the user scrolls upwards.
+    // The event of a scroll by this page may arrive after more items were appended. Only the user scrolls
+    // upwards.
     const isUp = scrollTop < this.top;
     this.top = scrollTop;
     if (this.sticks && !isUp && below >= NEAR_END_PX) {

@@ -1,8 +1,8 @@
 """Pure: a transcript as one HTML page that loads no resources and runs no scripts.
 
-Text from the user, the model and tools is not trusted. All of it is escaped, none of it becomes an attribute or a
-link, and the page's Content Security Policy allows nothing except its own style sheet, by hash. The page has no
-script: collapsible parts are `details` elements.
+Text from the user, the model and tools is not trusted. All of this text is escaped and never used as an
+attribute or a link, and the page's Content Security Policy allows nothing except its own style sheet, by hash.
+The page has no script: collapsible parts are `details` elements.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 def page(
     title: str, facts: Sequence[tuple[str, str]], items: Sequence[Item], rounds: Sequence[RoundFigures]
 ) -> str:
-    """Return the page. `facts` are listed at its top, `items` are ordered from old to new.
+    """Return the page. `facts` are listed at the top of the page, `items` are ordered from old to new.
 
     `rounds` are the model calls whose tokens and costs are listed per turn.
     """

@@ -1,7 +1,7 @@
 """Pure: a transcript as Markdown.
 
-Text from the user, the model and tools is not trusted. It is put into quotes and code fences that it cannot
-close.
+Text from the user, the model and tools is not trusted. This text is put into quotes and code fences that it
+cannot close.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ _MARKUP = re.compile(r"([\\`*_\[\]<>#|~&])")
 
 
 def markdown(title: str, facts: Sequence[tuple[str, str]], items: Sequence[Item]) -> str:
-    """Return the transcript. `facts` are listed at the top; `items` are ordered from old to new."""
+    """Return the transcript. `facts` are listed at the top of the document; `items` are ordered from old to
+    new.
+    """
     lines = [f"# {_words(title) or 'Session'}", ""]
     lines += [f"- {name}: {code(value)}" for name, value in facts]
     for item in items:
@@ -47,7 +49,7 @@ def format_code_block(text: str, info: str = "") -> Iterator[str]:
 
 
 def format_quote(text: str) -> Iterator[str]:
-    """Return the lines as a block quote. A fence, comment or list that begins inside ends with the quote."""
+    """Return the lines as a block quote. A fence, comment or list that begins inside the quote ends with it."""
     return (f"> {line}" if line else ">" for line in _lines(text))
 
 

@@ -115,7 +115,7 @@ class SessionFollower:
         return subscription
 
     def summary(self) -> SessionSummary:
-        """Return the session as lists display it.
+        """Return the session's entry for session lists.
 
         Raises:
             StoreError: nothing has been read yet.
@@ -163,7 +163,7 @@ class SessionFollower:
         return tuple(self._state.questions.values())
 
     def open_hunks(self, *, path: str | None = None, turn_id: str | None = None) -> dict[str, list[Hunk]]:
-        """Return the undecided hunks by path, at the positions that the log records, sorted."""
+        """Return the undecided hunks by path, sorted, with the positions that the log records."""
         found: dict[str, list[Hunk]] = {}
         for name, hunks in self._hunks.items():
             wanted = [it for it in hunks.values() if turn_id in (None, it.turn_id, *it.later_turns)]
@@ -179,7 +179,7 @@ class SessionFollower:
         return pages.events_between(self._path, seq, last)
 
     def snapshot(self, last: int, limit: int) -> ItemPage:
-        """Return the newest `limit` items as they were after event number `last`."""
+        """Return the newest `limit` items of the conversation as of event number `last`."""
         return pages.snapshot(self._path, last, limit)
 
     # -- reading
@@ -211,7 +211,7 @@ class SessionFollower:
             self._take_owner(owner)
 
     async def finish(self, last: int) -> None:
-        """Publish the remaining events up to number `last`, then end."""
+        """Publish remaining events up to number `last`, then end this follower."""
         await self.catch_up(last)
         self.end()
 
@@ -236,7 +236,7 @@ class SessionFollower:
         return list(_parse_lines(lines, self.id)), owner
 
     def _take_owner(self, owner: Owner | None) -> None:
-        """Update the owner. Ignores the short time without an owner between two owners."""
+        """Update the owner. A short time without an owner, between two owners, is ignored."""
         self._ownerless = 0 if owner else self._ownerless + 1
         if not owner and self._ownerless < OWNERLESS_POLLS:
             return

@@ -122,7 +122,8 @@ class SessionOwnership:
     ) -> SessionFollower | None:
         """Return a followed session that has a hunk of `ids`, or undecided hunks of `path` and `turn_id`.
 
-        `path` or `turn_id` None: of all files or turns. Returns None if no followed session has such hunks.
+        `path` or `turn_id` None: hunks of all files or turns. Returns None if no followed session has such
+        hunks.
         """
         for session in self._followers.values():
             if session.has_hunk(ids or ()) or (
@@ -156,7 +157,8 @@ class SessionOwnership:
                 folder = await anyio.to_thread.run_sync(self._store.folder, session_id)
                 if session_id in self._followers or any(live.id == session_id for live in self._live()):
                     return None
-                # Register the follower before it reads the log, so that opening the session during the read ends it.
+                # Register the follower before it reads the log: if the session is opened here during the read,
+                # this ends the follower.
                 session = self._followers[session_id] = self._create_follower(session_id, folder)
                 try:
                     await session.catch_up()
@@ -170,7 +172,7 @@ class SessionOwnership:
     # -- sessions of this process
 
     async def watch_handovers(self) -> None:
-        """Hand over sessions that other processes ask for, and release sessions that other processes have taken.
+        """Hand over sessions that other processes request, and release sessions that they have already taken.
 
         Runs until cancelled.
         """
@@ -207,7 +209,7 @@ class SessionOwnership:
         """Check that this process still owns the session.
 
         Raises:
-            SessionOwnedError: another process has taken it, which was not noticed until now.
+            SessionOwnedError: another process has taken the session, and this was not noticed until now.
         """
         if not live.is_ours:
             self.give_up(live)
@@ -220,11 +222,14 @@ class SessionOwnership:
                 self.check_owned(live)
 
     async def report_open(self, live: LiveSession) -> None:
-        """Report that the session is open here. Its follower first publishes the events that are missing, then ends."""
+        """Report that the session is open here. Its follower first publishes the events that it has not
+        published yet, then ends.
+        """
         session = self._followers.pop(live.id, None)
         if session:
             self._notify_listeners(Acquired(live))
-            # This takes a short time. If it were cancelled, subscribers would wait for events that are never published.
+            # This takes a short time. If `finish` were cancelled, subscribers would wait for events that are
+            # never published.
             with anyio.CancelScope(shield=True):
                 await session.finish(live.session.last_seq)
         else:
@@ -233,10 +238,10 @@ class SessionOwnership:
     # -- acquiring a session
 
     async def is_worth_waiting(self, session_id: str, begun_ms: int) -> bool:
-        """Return whether to try again to open a session, because the process that owns it may end soon.
+        """Return whether to retry opening a session, because the process that owns it may end soon.
 
         Waits POLL_S seconds before it returns True. `begun_ms` is the monotonic time of the first try.
-        Returns False if the time limit of the owner (`_patience_ms`) has passed since then.
+        Returns False if the time limit from `_patience_ms` has passed since then.
         """
         with store_errors(session_id):
             owner = await anyio.to_thread.run_sync(self._store.owner, session_id)
@@ -246,9 +251,9 @@ class SessionOwnership:
         return True
 
     async def take_over(self, session_id: str, open_now: OpenNow, *, force: bool) -> LiveSession:
-        """Ask the owner to hand the session over, and open it.
+        """Ask the owner to hand the session over, and open the session.
 
-        With `force`, take it from an owner that is alive but does not answer.
+        With `force`, take the session from an owner that is alive but does not answer.
 
         Raises:
             OwnerSilentError: the owner did not answer, and `force` is False.
@@ -282,8 +287,8 @@ class SessionOwnership:
     async def _request_handover(self, session_id: str, before: Owner | None) -> Owner | None:
         """Return the owner that the lock file names, even if its process has ended.
 
-        Ask this owner to hand the session over, unless it is another process than `before`, the owner that
-        was asked at an earlier try (None: no owner was asked yet).
+        Ask this owner to hand the session over, unless an earlier try asked a different owner: `before` (None:
+        no owner was asked yet).
         """
 
         def ask() -> Owner | None:
@@ -326,21 +331,21 @@ class SessionOwnership:
 
 
 def _patience_ms(owner: Owner | None, of_living_ms: int) -> int:
-    """Return how long to try to open a session, in milliseconds.
+    """Return how long to keep trying to open a session, in milliseconds.
 
-    The limit is ENDING_MS if the owner is about to end, or has released the session since the last try
-    (None). Otherwise it is `of_living_ms`.
+    The limit is ENDING_MS if the owner is exiting, or if it is None (it has released the session since the last
+    try). Otherwise it is `of_living_ms`.
     """
     return of_living_ms if owner and not owner.is_ending else ENDING_MS
 
 
 def _open_stored(opener: Opener, owner: Owner | None, session_id: str) -> OpenSession:
-    """Open the session with `opener` and note that `owner` had it before. Blocks."""
+    """Open the session with `opener`, and record `owner` as its former owner. Blocks."""
     return replace(opener(session_id), taken_from=owner)
 
 
 def _find_askers(held: Sequence[LiveSession]) -> dict[str, Owner | None]:
-    """Return the processes that ask to take sessions over, by session id. Blocks.
+    """Return the processes that request sessions of this process, by session id. Blocks.
 
     None: another process has already taken the session.
     """

@@ -1,7 +1,7 @@
 """Warn after a take-over about changes that exist only as unsaved text in the former owner's editor.
 
 The new owner sees files. A change that is in the log but in no file may be in a document that the former
-owner's editor has not saved. When it is saved there, the review finds the change again.
+owner's editor has not saved. When the document is saved there, the review finds the change again.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ LOOK_S = 1.0
 
 
 def unsaved_elsewhere(missing: Mapping[str, Sequence[StoredHunk]], owner: Owner, folder: str) -> Warning:
-    """Return the warning that hunks are missing on disk, and may be unsaved text in the editor of `owner`.
+    """Return the warning that hunks are missing on disk, and may exist as unsaved text in the editor of
+    `owner`.
 
-    `missing` maps absolute paths to hunks (at least one); `owner` had the session before.
+    `missing` maps absolute paths to hunks (at least one); `owner` is the session's former owner.
     """
     names = [relative_name(path, folder) for path in missing]
     more = f" and {len(names) - NAMED_FILES} more" if len(names) > NAMED_FILES else ""
@@ -53,8 +54,8 @@ def follow_missing(
 ) -> None:
     """Warn the user if hunks of a session that was just opened are missing on disk, and watch their files.
 
-    `missing` maps absolute paths to these hunks. `owner` had the session before. None: there was no former
-    owner, and nothing is done.
+    `missing` maps absolute paths to these hunks. `owner` is the former owner. If it is None, this function does
+    nothing.
     """
     if owner is None or not missing:
         return
@@ -66,9 +67,10 @@ def follow_missing(
 async def _look_for_saves(
     awaited: Callable[[], Collection[str]], look: Callable[[str], Awaitable[None]], clock: Clock
 ) -> None:
-    """Call `look` with each awaited file, and again after each change of the file on disk, until none is awaited.
+    """Call `look` with each awaited file, and again after each change on disk, until no file is awaited.
 
-    Polls, because not every editor reports changed files, and this process's editor may not have the files open.
+    Polls the disk, because not every editor reports changed files, and this process's editor may not have them
+    open.
     """
     known: Mapping[str, object] = {}
     while paths := sorted(awaited()):

@@ -8,7 +8,7 @@ from agent_ls.loop.config import SessionConfig
 
 
 def session_config(settings: Settings, effort: str | None) -> SessionConfig:
-    """Return the session configuration for these settings. `effort` None or "": the model's default."""
+    """Return the session configuration for these settings. `effort` None or "": use the model's default."""
     return SessionConfig(
         max_turns=settings.max_turns,
         max_tool_rounds_per_input=settings.max_tool_rounds_per_input,

@@ -1,4 +1,4 @@
-"""Create the hooks of a session: how they run commands, and how they deny pending approvals."""
+"""Create the hooks of a session, which run commands and can deny pending approvals."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def create_hooks(
     link: SessionLink,
     notices: Notices,
 ) -> SessionHooks:
-    """Return the user's hooks. They run in `sandbox`, if there is one, and cannot leave it."""
+    """Return the user's hooks. Hooks run in `sandbox`, if it is not None, and cannot leave it."""
     folder, approver = location.key, permissions.approver
 
     async def run(command: str, options: CommandOptions, given: str) -> ExecResult:

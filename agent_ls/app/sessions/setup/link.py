@@ -10,10 +10,10 @@ if TYPE_CHECKING:
 
 
 class SessionLink:
-    """Forwards calls of a session's parts to the session.
+    """Forwards calls from the parts of a session to the session.
 
-    The parts get the methods of this object. `connect` is called once, as soon as the session exists. No part runs
-    before that, so a call before `connect` is an error in the program.
+    The parts get its methods as callbacks. `connect` is called once, as soon as the session exists. No part
+    runs before that, so a call before `connect` is an error in the program.
     """
 
     def __init__(self) -> None:

@@ -1,8 +1,8 @@
 """Implements PromptSource: adds the notes of the user and, in a trusted folder, of the project to the prompt.
 
-Notes are read once and stored with the session. So new notes and a resume do not change the beginning of the
-session's requests, which the provider has in its prompt cache. The tool remember is offered if there are
-notes, and from the session's first /remember on.
+Notes are read once and stored with the session. So neither new notes nor a resume change the prefix of the
+session's requests, which is in the provider's prompt cache. The tool `remember` is offered if there are notes,
+or after the session's first /remember.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ Config = Mapping[str, object]
 
 
 class PromptsWithMemory(ForwardingPrompts):
-    """Adds notes to the prompt of `inner`. `files` are the user's files, with unsaved text and path rules.
+    """Adds notes to the prompt of `inner`. `files` accesses files with their unsaved text, by the path policy.
 
-    `stored` is the configuration in the session's log, `remember` adds to it. `trusted` returns whether the folder
-    is trusted: notes of an untrusted folder are not read. `user_file` is the absolute path of the user's notes for all
-    projects, "" for none.
+    `stored` is the configuration in the session's log; `remember` adds values to it. `trusted` returns whether
+    the folder is trusted: notes of an untrusted folder are not read. `user_file` is the absolute path of the
+    user's notes for all projects, "" for none.
     """
 
     def __init__(

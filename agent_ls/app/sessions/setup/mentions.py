@@ -1,4 +1,4 @@
-"""Create the reader of a session's mentions, and connect it with files, web pages and language servers."""
+"""Create the object that reads a session's mentions, and connect it with files, web pages and language servers."""
 
 from __future__ import annotations
 

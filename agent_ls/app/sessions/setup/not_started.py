@@ -1,8 +1,8 @@
 """Find configured MCP servers and hooks that are not started, because a session works on another machine.
 
 These programs are written for the machine on which they are configured. A server or a hook of the project must not run
-on this machine, which does not have the project. A hook of the user would find another file, or no file, at the
-path that it gets.
+on this machine, which does not have the project. A hook of the user would get remote paths, which name other
+files, or no files, on this machine.
 """
 
 from __future__ import annotations
@@ -36,12 +36,13 @@ def find_not_started(
     state: Path,
     client: Callable[[], Mapping[str, object]],
 ) -> Iterator[str]:
-    """Yield a name for each kind of program that is configured for a session at `site` but not started. Blocks.
+    """Yield the name of each kind of program that is configured for a session at `site` but not started.
+    Blocks.
 
     `client` returns the MCP servers that the session's client configured.
 
     Raises:
-        EnvironmentLostError: the connection to the place is lost.
+        EnvironmentLostError: the connection to the other machine is lost.
     """
     hooks, servers = settings().hooks, settings().mcp
     if hooks.enabled:
@@ -60,7 +61,7 @@ def _exists(site: RemoteSite, names: tuple[str, ...]) -> bool:
 
 
 def _has_hooks(site: RemoteSite, name: str) -> bool:
-    """Return whether a settings file of another agent has hooks. True if the file cannot be parsed."""
+    """Return whether the settings file `name` of another agent has hooks. True if the file cannot be parsed."""
     if not _exists(site, (name,)):
         return False
     (found,) = site.host.instruction_texts([(f"{site.facts.root}/{name}", site.facts.root)])
@@ -72,9 +73,11 @@ def _has_hooks(site: RemoteSite, name: str) -> bool:
 
 
 class PromptsWithNotice(ForwardingPrompts):
-    """Implements PromptSource: warns once, at the first input, about programs that are not started at a place.
+    """Implements PromptSource: warns once, at the first input, about programs that are not started for a remote
+    session.
 
-    `find` returns names of the programs, as in find_not_started; it blocks. `emit` emits an event of the session.
+    `find` returns the names of the programs, like `find_not_started`; it blocks. `emit` emits an event of the
+    session.
     """
 
     def __init__(

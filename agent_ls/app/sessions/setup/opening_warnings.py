@@ -19,8 +19,8 @@ def opening_warnings(
 ) -> Iterator[tuple[str, str]]:
     """Yield the text and the code of each warning.
 
-    `is_firm`: the session is locked against other processes. `bad_tools` is a warning about the user's own tools, ""
-    for none.
+    `is_firm`: a file lock keeps other processes out of the session. `bad_tools` is a warning about the user's
+    own tools, "" for none.
     """
     if not is_firm:
         yield NO_LOCKS, "no_locks"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def session_packs(folder: str, builder: SessionBuilder) -> SessionPacks | None:
-    """Load the tool packs that the settings choose. None: the settings choose no packs. Blocks."""
+    """Load the tool packs that the settings choose. Return None if no packs are chosen. Blocks."""
     settings = builder.now()
     chosen = settings.tool_packs
     if chosen == ToolPackSettings():

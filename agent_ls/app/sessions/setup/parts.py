@@ -35,11 +35,12 @@ NESTED_DOCUMENTS = "nestedDocuments"  # key in a session's log: documents that w
 
 @dataclass(frozen=True, slots=True)
 class SessionLocation:
-    """Where a session works. `local` runs its commands; `files` has its files, with the user's unsaved text.
+    """Where a session works. `local` runs its commands; `files` accesses its files, including the user's
+    unsaved text.
 
-    `key` is the folder under which trust, rules and sessions are stored, `folder` the folder as the session names it.
-    `site` None: not on another machine. `is_here`: on this machine, not in an embedding program's environment.
-    `worktree` None: the session works in the user's folder itself.
+    `key` names the folder in stored trust, rules and sessions; `folder` is the path that the session uses.
+    `site` None: not a remote session. `is_here`: it works on this machine, not in an embedding program's
+    environment. `worktree` None: the session works in the user's folder itself.
     """
 
     session_id: str
@@ -69,7 +70,9 @@ class SessionLocation:
 
 @dataclass(frozen=True, slots=True)
 class SessionPermissions:
-    """The parts that permit or refuse the actions of a session. `sandbox` None: commands do not run on this machine."""
+    """The parts that permit or refuse the actions of a session. `sandbox` is None if commands do not run on
+    this machine.
+    """
 
     approvals: PendingApprovals
     rules: SessionRules
@@ -93,8 +96,8 @@ class RecordedParts:
     recording: RecordingWriter | None = None
 
     def record_commands(self, environment: ExecutionEnvironment) -> ExecutionEnvironment:
-        """Return an environment that also records its commands on `recording`;
-        `environment` itself without a recording.
+        """Return `environment` wrapped so that its commands are recorded in `recording`; unwrapped if
+        `recording` is None.
         """
         if not self.recording:
             return environment
@@ -103,7 +106,9 @@ class RecordedParts:
         return RecordingCommands(environment, self.recording)
 
     def record_pages(self, pages: WebFetcher) -> WebFetcher:
-        """Return a fetcher that also records the fetched pages on `recording`; `pages` itself without a recording."""
+        """Return `pages` wrapped so that fetched pages are recorded in `recording`; unwrapped if `recording` is
+        None.
+        """
         if not self.recording:
             return pages
         from agent_ls.app.recording.recorders import RecordingPages
@@ -112,7 +117,7 @@ class RecordedParts:
 
 
 def record_parts(parts: RecordedParts, recording: RecordingWriter) -> RecordedParts:
-    """Return parts that write each call and its result to `recording`."""
+    """Return interfaces that also write each call and its result to `recording`."""
     from agent_ls.app.recording.editor_recorders import RecordingEditorStatus, RecordingLanguage
     from agent_ls.app.recording.recorders import RecordingClient, RecordingCommands, RecordingFiles
 
@@ -129,7 +134,7 @@ def record_parts(parts: RecordedParts, recording: RecordingWriter) -> RecordedPa
 def nested_documents(
     prompts: SessionPrompts, gate: TrustGate, config: Mapping[str, object], stored: SessionFiles
 ) -> SessionDocuments:
-    """Return the source of the project's instructions for folders below the session's folder."""
+    """Return the source of the project's instruction files in folders below the session's folder."""
     known = config.get(NESTED_DOCUMENTS)
     return SessionDocuments(
         prompts.project,
@@ -143,8 +148,8 @@ def nested_documents(
 def editor_context(parts: RecordedParts, location: SessionLocation) -> EditorContext:
     """Return the editor's status for the model.
 
-    Paths are relative to the user's folder even if the session works in a worktree, because the editor has files of the
-    user's folder open.
+    Paths are relative to the user's folder even if the session works in a worktree, because the editor's open
+    files are in the user's folder.
     """
     folder = location.key if location.worktree else location.folder
     return SessionEditorContext(parts.editor_status, folder) if parts.editor_status else NoEditorContext()

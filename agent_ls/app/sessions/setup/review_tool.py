@@ -1,7 +1,7 @@
-"""Implements PromptSource: offers the tool report_finding in a session from its first /review on.
+"""Implements PromptSource: offers the tool `report_finding` after the session's first /review.
 
-The tool is added after the other tools at the start of the next input. The session keeps it, also after a resume, so
-that the beginning of its requests stays the same.
+The tool is added after the other tools at the start of the next input. The session keeps the tool, even after a
+resume, so that the prefix of its requests stays the same.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ REVIEW_MARK = "findingsTool"
 
 
 class PromptsWithReview(ForwardingPrompts):
-    """Adds the tool to the prompt of `inner`. `findings` receives what the model reports with the tool.
+    """Adds the tool to the prompt of `inner`. `findings` receives the findings that the model reports.
 
-    `is_wanted`: the session already had the tool in an earlier process. `remember` stores that the session has it.
+    `is_wanted`: the session already had the tool in an earlier process. `remember` stores that the session has
+    the tool.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Check that `toolOutputLimits` and `toolLineLimits` name tools that exist: a limit of another name has no effect."""
+"""Check that `toolOutputLimits` and `toolLineLimits` name existing tools, because other limits have no effect."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def find_unknown_limits(settings: Settings, registry: ToolRegistry) -> str:
 
 
 def check_limits(settings: Settings, registry: ToolRegistry) -> None:
-    """Check limits that were given for this session.
+    """Check the tool limits in the settings of one session.
 
     Raises:
         BadChoiceError: a limit names a tool that does not exist.

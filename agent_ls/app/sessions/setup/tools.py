@@ -1,4 +1,4 @@
-"""Add the tools of one session to the profiles of its models: the user's own, packs, notebooks, language, skills."""
+"""Add a session's tools to the profiles of its models: the user's own, pack, notebook, language, skill tools."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def with_session_tools(
 ) -> Profiles:
     """Return profiles that also have the session's own tools.
 
-    `native_names`: the tools have the names that the model vendor's own agent uses, such as `Bash`.
+    `native_names`: use the tool names of the model vendor's own agent, such as `Bash`.
     """
     profiles = with_cli_tools(profiles, tools.tools, models.child_environ)
     # The modules below are imported only if needed: few sessions have these tools.
@@ -71,7 +71,7 @@ def web_profiles(
     fetcher: WebFetcher | None,
     secrets: Known,
 ) -> Profiles:
-    """Return profiles with the web tools that the settings allow. `fetcher` None: fetch pages by HTTP.
+    """Return profiles with the web tools that the settings allow. `fetcher` None: pages are fetched by HTTP.
 
     A web tool is left out if the profile already has a tool with the same name.
     """

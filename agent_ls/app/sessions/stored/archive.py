@@ -41,7 +41,7 @@ class Archive:
         self._writing_drafts = anyio.Lock()
 
     async def history(self, session_id: str, before: int | None, limit: int) -> ItemPage:
-        """Return the newest items that began before event number `before` (None: the newest of all).
+        """Return the newest `limit` items that began before event number `before` (None: no upper bound).
 
         Raises:
             UnknownSessionError, AppError.
@@ -53,8 +53,8 @@ class Archive:
     async def keep_draft(self, session_id: str, draft: Mapping[str, Any]) -> None:
         """Store the user's draft of the next message.
 
-        If calls overlap, the draft of the last call is stored. Drafts that it replaces may not be written at
-        all.
+        If calls overlap, the draft of the last call is stored. The drafts from the other calls may never be
+        written.
 
         Raises:
             UnknownSessionError, AppError.
@@ -91,7 +91,7 @@ class Archive:
     async def export(self, session_id: str, format_: ExportFormat, redact: bool = False) -> str:
         """Return the session as text, without the configured keys.
 
-        `redact`: also without other secrets, mail addresses, and the names of this user and machine.
+        `redact`: also remove other secrets, mail addresses, and the names of this user and machine.
 
         Raises:
             BadChoiceError: the format cannot be redacted. UnknownSessionError, AppError.
@@ -120,7 +120,7 @@ class Archive:
 def session_text(path: Path, format_: ExportFormat, known: Collection[str], redact: bool = False) -> str:
     """Return the session whose log is `path` as text, without the keys in `known`. Blocks.
 
-    `redact`: also without other secrets, mail addresses, and the names of this user and machine.
+    `redact`: also remove other secrets, mail addresses, and the names of this user and machine.
 
     Raises:
         BadChoiceError: the format cannot be redacted. BadSessionError. OSError.

@@ -24,8 +24,8 @@ _Found: TypeAlias = tuple[StoredSummary, Owner | None, StoredProgress]
 class SessionListing:
     """Pages of the session list.
 
-    `live` returns a session of this process, unless another process is taking it over. `worktree` returns the path of a
-    stored session's worktree, or "".
+    `live` returns a session of this process, or None while another process takes the session over. `worktree`
+    returns the path of a stored session's worktree, or "".
     """
 
     def __init__(
@@ -45,9 +45,9 @@ class SessionListing:
     ) -> tuple[Sequence[SessionSummary], str | None]:
         """Return live and stored sessions, newest first, and the cursor of the next page.
 
-        `query` is searched in titles, ignoring case. `running`: only sessions that a process has open. A
-        session that is used between two requests moves to the front of the list. Later pages neither repeat
-        this session nor leave out another session.
+        `query` is searched in titles, ignoring case. `running`: return only sessions that a process has open. A
+        session that is used between two page requests moves to the front of the list. Later pages neither
+        repeat this session nor leave out another session.
 
         Raises: BadChoiceError: an invalid cursor.
         """
@@ -58,7 +58,7 @@ class SessionListing:
     def _read(
         self, workspace_folder: str | None, cursor: str | None, limit: int, query: str, *, running: bool
     ) -> tuple[Sequence[_Found], str | None]:
-        """Read one page. Stops reading sessions at the end of the page. Blocks."""
+        """Read one page. Reading stops when the page is full. Blocks."""
         listed = sessions_after(self._store.layout.list_sessions(workspace_folder), cursor)
         page: list[_Found] = []
         last = None

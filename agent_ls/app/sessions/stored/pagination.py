@@ -1,4 +1,4 @@
-"""Cursors of the session list: the position of a session, after which the next page begins."""
+"""Cursors of the session list: a cursor is the position of the session after which the next page begins."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from agent_ls.store.worktrees import has_unbrought
 
 @dataclass(frozen=True, slots=True)
 class StoredSessionInfo:
-    """A stored session on the command line. `size_bytes` includes blobs and the worktree.
+    """A stored session for the command line. `size_bytes` includes blobs and the worktree.
 
     `owner` describes the process that has the session open, "" if there is none.
     """
@@ -61,8 +61,8 @@ class StoredSessionInfo:
 class StoredSessions:
     """The stored sessions below the folder `root`.
 
-    `root` None: the folder that AGENT_LS_STATE_DIR names; if this variable is not set, the user's state folder.
-    Methods with a session id raise AppError if the session does not exist or cannot be read.
+    If `root` is None, the folder that AGENT_LS_STATE_DIR names is used, else the user's state folder. Methods
+    with a session id raise AppError if the session does not exist or cannot be read.
     """
 
     def __init__(self, root: Path | None = None) -> None:
@@ -106,12 +106,13 @@ class StoredSessions:
     def export(
         self, session_id: str, format_: ExportFormat | Literal["calls"], *, redact: bool = False
     ) -> str:
-        """Return the session as text. `calls`: one JSON record per line for each tool call that has ended.
+        """Return the session as text. In the format `calls`, it has one line with a JSON record per ended tool
+        call.
 
         Raises:
             BadChoiceError: the format cannot be redacted.
         """
-        # The log may contain a secret that was not configured as one when it was written.
+        # The log may contain a secret that was configured only after the log was written.
         known = load_credentials().known_secrets()
         with store_errors(session_id):
             path = log_path(self._store.folder(session_id))
@@ -124,7 +125,7 @@ class StoredSessions:
             return without_known(_calls(path), known)
 
     def delete(self, session_id: str, *, force: bool) -> None:
-        """Delete a session. Files of the project stay as they are.
+        """Delete a session. Files of the project are not changed.
 
         Raises:
             SessionHasHunksError: `force` is False, and the session has undecided hunks.
@@ -143,7 +144,7 @@ class StoredSessions:
         return upkeep.delete_all(self._store.layout)
 
     def relink(self, old: str, new: str) -> list[str]:
-        """Assign the sessions of folder `old` to folder `new`; return their ids."""
+        """Assign the sessions of folder `old` to folder `new`; return their session ids."""
         if not Path(new).is_dir():
             raise BadChoiceError(f"the folder does not exist: {new}", "give the new path of the moved folder")
         try:

@@ -1,4 +1,4 @@
-"""Options of a resumed session: those recorded in its log, else the current settings."""
+"""Options of a resumed session: from its log if recorded there, else from the current settings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agent_ls.store.reader import StoredSession
 
 
 def last_model(stored: StoredSession) -> tuple[str, str]:
-    """Return the provider and model that were chosen last."""
+    """Return the provider and model that the session used last."""
     known, state, header = stored.state.config, stored.state, stored.header
     return (
         str(known.get("provider") or state.provider or header.provider),
@@ -23,7 +23,7 @@ def last_model(stored: StoredSession) -> tuple[str, str]:
 def resumed_choice(
     stored: StoredSession, settings: Settings, model: tuple[str, str], tools: CliTools
 ) -> SessionChoice:
-    """Return the options of a resumed session. `model` is the provider and model of its next call."""
+    """Return the options of a resumed session. `model` is the provider and model of the next model call."""
     known = stored.state.config
     effort = known.get("effort", settings.effort)
     return SessionChoice(

@@ -1,4 +1,6 @@
-"""Delete stored sessions beyond the configured age and size. Checks each folder once, and again after new limits."""
+"""Delete stored sessions beyond the configured age and size. Each folder is checked once, and again when limits
+change.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ class Retention:
         self.change(kept)
 
     def change(self, kept: SessionSettings) -> None:
-        """Set the limits. They apply from the next session that is created or opened."""
+        """Set the limits. New limits apply when the next session is created or opened."""
         limits = RetentionLimits(kept.keep_days, kept.max_mebibytes * 1024 * 1024)
         if limits != self._limits:
             self._limits = limits

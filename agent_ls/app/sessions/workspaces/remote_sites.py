@@ -1,4 +1,4 @@
-"""Folders on other machines and in containers, in which sessions of this process work."""
+"""Folders on other machines and in containers that sessions of this process work in."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class RemoteSite:
     - `facts`: the environment as the place reports it, such as the root folder there.
     - `root`: the path of the folder as the session uses it.
     - `instructions`: reads the project's skills, commands and tools.
-    - `names`: maps paths of this machine to paths of the place; None: the session uses the paths of the place. With a
-      map, `root` and `key` are the folder of this machine that mirrors the folder at the place.
+    - `names`: maps paths of this machine to paths of the place; None: the session uses the paths of the place. With
+    a map, `root` and `key` are the local folder that mirrors the remote folder.
     """
 
     key: str
@@ -59,7 +59,7 @@ class RemoteSite:
     names: PathMap | None = None
 
     def bounds(self, root: str) -> PathBounds:
-        """Return the path policy of the project `root` at the place. Blocks.
+        """Return the path policy for the project `root` on the remote machine. Blocks.
 
         `root` is the session's folder, or a folder above it.
         """
@@ -75,8 +75,8 @@ class RemoteSites:
     - `now`: returns the current settings.
     - `models`: has the environment variables for client programs such as ssh, without API keys.
     - `state`: the folder for agent-ls's own files.
-    - `has_editor`: an editor uses this process. If the setting `place` is set, the editor's folders mirror folders at
-      that place.
+    - `has_editor`: an editor uses this process. If the setting `place` is set, the editor's folders mirror
+    folders on that remote machine.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class RemoteSites:
     def check_same(self, folder: str, stored: object) -> None:
         """Check that a resumed session works on the same machine as before, because only that machine has its files.
 
-        `stored` is the machine that its log names, "" for this machine.
+        `stored` is the machine that the session's log names, "" for this machine.
 
         Raises:
             BadChoiceError: the settings name another place now.
@@ -123,7 +123,7 @@ class RemoteSites:
             )
 
     async def prepare(self, folder: str) -> str:
-        """Connect to the place of a folder. Returns the folder's full name; the name of a folder of this
+        """Connect to the machine with `folder`. Returns the folder's full name; the name of a folder of this
         machine is returned unchanged.
 
         Raises:
@@ -173,7 +173,9 @@ class RemoteSites:
     def environment(
         self, site: RemoteSite, check_right: Callable[[], None] = lambda: None
     ) -> ExecutionEnvironment:
-        """Return a new environment for one session. Nothing is sent to the place before the environment is used."""
+        """Return a new environment for one session. Nothing is sent to the remote machine before the
+        environment is used.
+        """
         from agent_ls.environments.remote.environment import RemoteEnvironment
 
         remote = RemoteEnvironment(
@@ -182,7 +184,7 @@ class RemoteSites:
         return MappedEnvironment(remote, site.root, site.names) if site.names else remote
 
     def with_near_names(self, files: ExecutionEnvironment, folder: str) -> ExecutionEnvironment:
-        """Return `files`, wrapped so that a path of the other machine means the local file that mirrors it.
+        """Return `files`, wrapped so that a remote path is treated as the local path that mirrors it.
 
         Returns `files` itself if `folder` does not mirror a folder of another machine.
         """
@@ -201,7 +203,7 @@ class RemoteSites:
             environment.notify = post
 
     async def close(self) -> None:
-        """Close all connections, which ends everything that was started at the places."""
+        """Close all connections; this ends all processes that were started on the remote machines."""
         hosts, self._hosts = self._hosts, []
         self._sites.clear()
         with anyio.CancelScope(shield=True):
@@ -232,7 +234,8 @@ class RemoteSites:
 
 
 def find_place(name: str, settings: Settings) -> Place:
-    """Return the place with this name. If the setting `place` names the same machine, its other values apply too.
+    """Parse a name of a machine and folder. If the setting `place` names the same machine, its other values
+    apply too.
 
     Raises:
         BadChoiceError: the name is invalid.
@@ -248,10 +251,10 @@ def find_place(name: str, settings: Settings) -> Place:
 
 
 def _map_place(place: Place, folder: str) -> tuple[Place, PathMap]:
-    """Return the place with the path that `folder` mirrors, and the map of paths.
+    """Return `place` with the path of the remote folder that `folder` mirrors, and the path map.
 
-    The map is the setting `place.map`. If the setting is empty, `folder` mirrors the path of `place`. If `place` has no
-    path, `folder` mirrors the folder with the same path at the place.
+    The map is the setting `place.map`. If the setting is empty, `folder` mirrors the folder that `place` names.
+    If `place` has no path, `folder` mirrors the remote folder with the same path.
 
     Raises:
         BadChoiceError: the map does not contain `folder`.

@@ -1,8 +1,8 @@
-"""A session in a git worktree: bring its changes to the user's folder, as hunks that the user keeps or undoes.
+"""A session in a git worktree: apply its changes to the user's folder, as hunks that the user keeps or undoes.
 
-Changes are brought whenever the user requests it. When the agent has finished an input, the changes that the
-mode allows without asking the user are brought too. If the same lines were changed in the user's folder, the
-file there is not changed. Changes are recorded as brought after they were written. If the process crashes
+Changes are applied whenever the user requests it. When the agent has finished an input, the changes that the
+mode allows without approval are applied too. If the user has changed the same lines in their folder, the file
+there is left unchanged. Changes are recorded as applied only after they were written. If the process crashes
 between these steps, the next merge finds that the user's file already has the changes.
 """
 
@@ -76,7 +76,7 @@ class WorktreeFile:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """The writes that bring one change, or the reason why it is not brought.
+    """The writes that apply one change, or the reason why it is not applied.
 
     If both are empty, the user's file already contains the change.
     """
@@ -128,12 +128,14 @@ class SessionWorktree:
         return WorktreeHooks(hooks, self.begin_turn, self.end_turn)
 
     async def begin_turn(self) -> None:
-        """Record that the worktree may get changes, so that its session is only deleted with force."""
+        """Record that the worktree may have unapplied changes: its session can then be deleted only with
+        `force`.
+        """
         self._turn_id = self._link.turn_id()
         await self.worktree.mark_unbrought(is_unbrought=True)
 
     async def end_turn(self) -> None:
-        """Bring the changes that need no approval, and report the others. Does not raise."""
+        """Apply the changes that need no approval, and report the other changes. Does not raise."""
         try:
             await self.bring("unasked")
         except (AppError, EnvError, OSError, OwnershipLostError) as error:
@@ -143,7 +145,7 @@ class SessionWorktree:
             )
 
     async def bring(self, how: How) -> list[WorktreeFile]:
-        """Bring the changes of the worktree to the user's folder. Returns each changed file.
+        """Apply the changes of the worktree to the user's folder. Returns the changed files.
 
         Raises:
             AppError: git failed. EnvError, OSError: a file cannot be read.
@@ -156,7 +158,7 @@ class SessionWorktree:
             changes = await self.worktree.changes()
             is_proposing = self._permissions.approver.review == "before"
             done, left = await self._write(changes, who, how, is_proposing=is_proposing)
-            # If these steps were cancelled, the next call would bring the same changes a second time.
+            # If these steps were cancelled, the next call would apply the same changes a second time.
             with anyio.CancelScope(shield=True):
                 await self.worktree.settle([plan.change for plan in left])
                 await self.worktree.mark_unbrought(is_unbrought=bool(left))
@@ -171,9 +173,9 @@ class SessionWorktree:
     async def _write(
         self, changes: Sequence[WorktreeChange], who: Attribution, how: How, *, is_proposing: bool
     ) -> tuple[list[_Plan], list[_Plan]]:
-        """Write or propose the changes that can be brought.
+        """Write or propose the changes that can be applied.
 
-        Returns their plans, then the plans of all other changes, which have a reason.
+        Returns the plans of these changes, then the plans of all other changes, each with a reason.
         """
         bounds = PathBounds(await anyio.to_thread.run_sync(self._places))
         refused: dict[str, str] = {}
@@ -257,7 +259,8 @@ class SessionWorktree:
             found.append(plan)
         if waiting and how == "requested":
             writes = [write for plan in waiting for write in plan.writes]
-            # The question has no call id, so that it is denied if the request for the changes is cancelled.
+            # The question has no call id, so that it is denied if the client cancels its request to apply the
+            # changes.
             question = replace(self._question(writes, who), call_id="")
             if isinstance(await approver.decide(question), Allowed):
                 approved = {plan.change.path: plan for plan in waiting}
@@ -299,7 +302,7 @@ class SessionWorktree:
         return relative_to_folder(path, os.path.realpath(self._folder)) or path
 
     def _report(self, files: Sequence[WorktreeFile]) -> None:
-        """Report to the user and the model which changes were brought and which were not."""
+        """Report to the user and the model which changes were applied and which were not."""
         came = [self._name(it.path) for it in files if it.state != "left"]
         waiting = [self._name(it.path) for it in files if it.reason == NEEDS_APPROVAL]
         left = [it for it in files if it.state == "left" and it.reason != NEEDS_APPROVAL]
@@ -334,9 +337,11 @@ def _join_names(names: Sequence[str], separator: str = ", ") -> str:
 
 
 class WorktreeHooks:
-    """Implements the interface Hooks: runs the user's hooks, and the worktree's work at the start and end of a turn.
+    """Implements the interface Hooks: runs the user's hooks, and `begin` and `end` at the start and end of a
+    turn.
 
-    `begin` is awaited before each input, `end` when the model has finished and no hook makes it continue.
+    `begin` is awaited before each input, `end` when the model has finished and no hook makes the model
+    continue.
     """
 
     def __init__(

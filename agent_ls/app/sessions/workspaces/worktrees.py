@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
 
 class Worktrees:
-    """Creates and opens worktrees. `layout` has their paths, `models` the environment of git, without API keys."""
+    """Creates and opens worktrees. `layout` provides their paths, `models` the environment variables of git,
+    without API keys.
+    """
 
     def __init__(
         self, layout: Layout, models: ModelService, trust: WorkspaceTrust, builder: SessionBuilder
@@ -42,11 +44,11 @@ class Worktrees:
         self._roots = tuple(dict.fromkeys((str(layout.worktrees), os.path.realpath(layout.worktrees))))
 
     def is_in_none(self, path: str) -> bool:
-        """Return whether a path is outside of the worktrees of all sessions."""
+        """Return whether a path is outside of all worktrees of sessions."""
         return not path.startswith(tuple(root + os.sep for root in self._roots))
 
     def name(self, header: Header) -> str:
-        """Return the root folder of a stored session's worktree, as lists display it; "" if it has none."""
+        """Return the root folder of a stored session's worktree, for session lists; "" if it has no worktree."""
         return str(worktree_path(self._place(header), header.workspace_folder)) if header.has_worktree else ""
 
     async def has_unbrought(self, session_id: str) -> bool:

@@ -1,1 +1,1 @@
-"""Tool packs: groups of additional tools, which settings or `exec --tools` choose."""
+"""Tool packs: groups of additional tools, selected by settings or `exec --tools`."""

@@ -1,4 +1,4 @@
-"""Pure: the packs, the presets that choose them, and the programs that their tools run.
+"""Pure: lists of the packs, the presets that select packs, and the programs that the tools of packs run.
 
 The first thirteen packs are the tool categories of "Function Calls & Tool Calling", section 11.3.
 The other packs are for languages and kinds of tasks (section 11.5). The presets are the rows of
@@ -164,7 +164,7 @@ PRESETS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 class Program:
     """How to install a program.
 
-    `command` is an argv that installs it without root; empty if there is none. `advice` is the text
+    `command` is an argv that installs the program without root; empty if there is none. `advice` is the text
     that is displayed if there is no command.
     """
 

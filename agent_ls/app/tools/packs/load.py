@@ -1,7 +1,7 @@
 """Load the tools of the packs that the settings choose for a session, and add them to its profiles.
 
-The list of tools stays unchanged while the session is open, because the prompt that the provider caches
-begins with the list.
+The list of tools does not change while the session is open, because it is the start of the prompt that the
+provider caches.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class PackChoice:
-    """The packs that the settings choose: a preset, named packs, and with `detect` the packs that
-    fit the folder.
+    """The packs that the settings choose: those of a preset, named packs, and with `detect` packs that fit the
+    folder.
     """
 
     preset: str = "none"
@@ -96,7 +96,7 @@ class CommandPlace(Protocol):
 
 
 def pack_tools(pack: str, *, is_named: bool = False) -> Iterator[PackTool]:
-    """Yield all tools of a pack, in its order. Blocks."""
+    """Yield all tools of a pack, in the pack's order. Blocks."""
     path = Path(__file__).with_name(f"{pack}.yaml")
     found = {tool.name: tool for tool in (read_packaged_tools(path) if path.is_file() else ())}
     for name in PACKS[pack].tools:
@@ -119,9 +119,9 @@ def load_packs(
 ) -> SessionPacks:
     """Load the chosen packs. Blocks.
 
-    `path` is the PATH of commands. `there` is the machine that has the folder, None for this
-    machine. If `is_local` is False, the host's own environment runs the commands: it cannot be
-    searched, so all programs count as installed.
+    `path` is the PATH for commands. `there` is the machine that has the folder, None for this machine. If
+    `is_local` is False, an environment of the embedding program runs the commands: it cannot be searched, so
+    all programs count as installed.
     """
     fitting = suggest_for_names(there.names(folder)) if there else suggest_packs(folder) if is_local else ()
     detected = tuple(pack for pack, _ in fitting) if choice.detect else ()

@@ -1,4 +1,4 @@
-"""Pure: check whether the tools of the chosen packs can be used on a machine and in a folder.
+"""Pure: check which tools of the chosen packs can be used on a machine and in a folder.
 
 The report is made before a task begins. It lists packs without a usable tool, missing programs and
 how to install them, and missing permissions.
@@ -108,8 +108,8 @@ def validate(
     """Return the report for these packs.
 
     `programs` maps each tool to the programs that it runs; a tool that is written in Python runs
-    none. `installed` are the programs that exist. `suggested` are packs that fit the folder, each
-    with a file name.
+    none. `installed` are the programs that exist. `suggested` are packs that fit the folder, each with a
+    matching file name.
     """
     lacking = {
         tool: [name for name in programs.get(tool, ()) if name not in installed]

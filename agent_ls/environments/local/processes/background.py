@@ -1,4 +1,4 @@
-"""The background processes of one environment: start, read, write to and end them."""
+"""Start, read, write to and end the background processes of one environment."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class _Background:
 class BackgroundProcesses:
     """The background processes of one environment, with the ids p1, p2, ….
 
-    The first `ids_before` ids are in use already.
+    The first `ids_before` ids are not used again.
     """
 
     def __init__(self, children: Children, max_running: Callable[[], int], ids_before: int = 0) -> None:
@@ -76,7 +76,7 @@ class BackgroundProcesses:
         self._backgrounds: dict[str, _Background] = {}
 
     async def wait_for_ends(self) -> None:
-        """Wait for the end of all processes. The caller has sent them a signal to end."""
+        """Wait until all processes have ended. The caller has already sent them a signal to end."""
         for background in self._backgrounds.values():
             await _wait_until_settled(background)
 
@@ -180,7 +180,7 @@ class BackgroundProcesses:
 
 
 async def _wait_until_settled(background: _Background) -> None:
-    """Wait until the exit code is known and the output is complete, for KILL_WAIT_SECONDS each."""
+    """Wait until the exit code is known and the output is complete, each for at most KILL_WAIT_SECONDS."""
     background.input.close()
     with anyio.move_on_after(KILL_WAIT_SECONDS):
         await background.child.process.wait()

@@ -64,7 +64,7 @@ class Children:
 
     @property
     def mark(self) -> str:
-        """An id that is contained in an environment variable of all processes that this object starts."""
+        """The id by which this object finds its processes: an environment variable of each process contains it."""
         return self._id
 
     @property
@@ -90,13 +90,14 @@ class Children:
     async def terminal(self, options: CommandOptions) -> RelayLink | None:
         """Return a terminal for the command of a tool call; None if the command must run with pipes.
 
-        None is returned if the command belongs to no call, or no terminal can be opened.
+        Returns None if the command was not started by a tool call, or if no terminal can be opened.
         """
         call_id = options.attribution.call_id
         return await self._relays.reserve_terminal(call_id) if self._relays and call_id else None
 
     async def prepare_launch(self, command: str, folder: str, options: CommandOptions) -> CommandLaunch:
-        """Check folder and program, and return the program with its environment variables, ready to start.
+        """Check that folder and program exist, and return the launch data (arguments, environment) of a
+        command.
 
         The result can be started with pipes or in a terminal.
 

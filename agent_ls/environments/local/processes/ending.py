@@ -1,8 +1,8 @@
-"""Start and end child processes of asyncio without collecting the exit status, which asyncio has to collect.
+"""Start and end asyncio child processes without collecting the exit status, because asyncio has to collect it.
 
-`Process.kill` and `Process.terminate` poll the child first. If the child has just ended, this collects its
-exit status. asyncio's child watcher then finds no exit status, and prints a warning on stderr. Closing a
-process that has not ended has the same effect.
+`Process.kill` and `Process.terminate` poll the child first. If the child has just exited, the poll collects its
+exit status. asyncio's child watcher then finds no exit status, and prints a warning on stderr. Closing the
+`Process` of a running child has the same effect.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ async def run_process(
     folder: str | os.PathLike[str] | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> AsyncIterator[Process]:
-    """Run a program in `folder` with pipes for its output. The end of the `with` block kills the program."""
+    """Run a program in `folder` with pipes for its output. Leaving the `with` block kills the program."""
     with anyio.CancelScope(shield=True):  # a cancelled start would leave a process that nobody ends
         process = await anyio.open_process(argv, stdin=subprocess.DEVNULL, cwd=folder, env=environ)
     async with process:
@@ -38,7 +38,7 @@ async def run_program(
     folder: str | os.PathLike[str] | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run a program to its end and return its output. Cancellation kills the program.
+    """Run a program until it exits, and return its output. Cancellation kills the program.
 
     Raises:
         OSError: the program cannot be started.
@@ -69,7 +69,7 @@ def terminate(process: Process) -> None:
 
 
 async def kill_and_wait(process: Process) -> None:
-    """Kill the process if it still runs, and wait for its end. Cancellation does not stop the wait."""
+    """Kill the process if it still runs, and wait until it has exited. Cancellation does not stop the wait."""
     if process.returncode is not None:
         return
     with suppress(ProcessLookupError):

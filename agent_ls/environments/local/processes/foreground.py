@@ -37,7 +37,9 @@ _STREAMS: tuple[Stream, Stream] = ("stdout", "stderr")
 
 
 class LocalProcesses:
-    """Runs the commands of one environment: `run` waits for a command, `background` starts processes."""
+    """The shell commands of one environment: `run` waits for a command, `background` starts background
+    processes.
+    """
 
     def __init__(
         self,

@@ -14,7 +14,7 @@ KEPT_CHARS = 64 * 1024 * 1024
 BACKGROUND_KEPT_CHARS = 4 * 1024 * 1024
 """Maximum number of stored characters of a background process: the end of its output is stored."""
 
-# short segments are joined, so that a program that writes byte by byte does not cost an object per byte
+# short segments are joined, so that a program that writes byte by byte does not create one object per byte
 _JOIN_BELOW_CHARS = 4096
 
 
@@ -22,7 +22,7 @@ Piece: TypeAlias = tuple[Stream, str]
 
 
 class _Tail:
-    """The last `limit` characters that were added."""
+    """The last `limit` characters of the added text."""
 
     def __init__(self, limit: int) -> None:
         self.pieces: deque[Piece] = deque()
@@ -30,13 +30,13 @@ class _Tail:
         self._chars = 0
 
     def add(self, stream: Stream, text: str) -> list[tuple[Stream, int]]:
-        """Add text. Return pairs of a stream and the number of its characters that were dropped."""
+        """Add text. Return the dropped characters as pairs of a stream and a number of characters."""
         _append(self.pieces, stream, text)
         self._chars += len(text)
         return self._cut()
 
     def shrink(self, limit: int) -> list[tuple[Stream, int]]:
-        """Lower the limit. Return pairs of a stream and the number of its characters that were dropped."""
+        """Lower the limit. Return the dropped characters as pairs of a stream and a number of characters."""
         self._limit = min(self._limit, limit)
         return self._cut()
 
@@ -81,7 +81,7 @@ class CommandOutput:
                 self._dropped[oldest] += chars
 
     def text(self, *streams: Stream) -> str:
-        """Return the output of these streams. If text was dropped, a line in the middle says how much."""
+        """Return the output of these streams. If text was dropped, a line in its place contains the number."""
         head = "".join(text for stream, text in self._head if stream in streams)
         tail = "".join(text for stream, text in self._tail.pieces if stream in streams)
         dropped = sum(self._dropped[stream] for stream in streams)
@@ -93,7 +93,7 @@ def format_dropped_line(chars: int) -> str:
 
 
 class BackgroundOutput:
-    """The end of a process's output, addressed by character offset. Can be used by several threads."""
+    """The last part of a process's output, addressed by character offset. Can be used by several threads."""
 
     def __init__(self, kept_chars: int = BACKGROUND_KEPT_CHARS) -> None:
         self._lock = threading.Lock()
@@ -112,7 +112,8 @@ class BackgroundOutput:
     def read(self, offset: int) -> tuple[str, int]:
         """Return the text from `offset` on, and the offset of its end.
 
-        If text after `offset` was dropped, the result begins with a line that says how many characters.
+        If text after `offset` was dropped, the result begins with a line that contains the number of dropped
+        characters.
         """
         with self._lock:
             kept, start = "".join(text for _, text in self._tail.pieces), self._start

@@ -24,7 +24,7 @@ FINISH_CHUNKS = 16
 class Pipe:
     """The two descriptors of a pipe.
 
-    A descriptor is -1 after it was closed here, or given to other code that closes it.
+    A descriptor is -1 after it was closed, or handed over to other code that will close it.
     """
 
     reading: int
@@ -54,7 +54,7 @@ class Pipe:
 
 @contextmanager
 def new_pipe() -> Iterator[Pipe]:
-    """Create a pipe. The end of the `with` block closes those of its descriptors that are not -1.
+    """Create a pipe. Leaving the `with` block closes those descriptors of the pipe that are not -1.
 
     Raises:
         ProcessStartError: too many files are open.
@@ -124,13 +124,13 @@ class Readers:
             self._on_output(stream, text)
 
     async def all_done(self) -> None:
-        """Wait until no process has one of the pipes open for writing."""
+        """Wait until all pipes are at end of file, so no process can write to them."""
         for event in self.is_done.values():
             await event.wait()
 
 
 class InputPipe:
-    """The writing end of the input of a process. Data of several calls arrives in the order of the calls."""
+    """The writing end of a process's standard input. Data from several `write` calls arrives in call order."""
 
     def __init__(self, descriptor: int) -> None:
         os.set_blocking(descriptor, False)
@@ -139,7 +139,7 @@ class InputPipe:
         self.is_open = True
 
     async def write(self, data: bytes, *, close: bool) -> None:
-        """Write to the process; `close` closes its input afterwards.
+        """Write to the process's input; if `close`, close the input afterwards.
 
         Raises:
             BrokenPipeError: no process reads the input any more.

@@ -1,8 +1,8 @@
-"""Start a child process from a separate thread, which waits for the end of the child.
+"""Start a child process from a separate thread, which then waits until the child has exited.
 
 If the child must be confined, the thread confines itself first: Landlock and seccomp apply to one thread and
-its children. So neither a helper program nor code between fork and exec is needed. The thread lives as long
-as the child, because the system sends a parent-death signal when the starting thread ends.
+its children. So neither a helper program nor code between fork and exec is needed. The thread lives as long as
+the child, because the child gets its parent-death signal when the thread that started it ends.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class StartedProcess:
 
 @dataclass(frozen=True, slots=True)
 class StartRequest:
-    """A process to start in a new session. The caller closes the descriptors.
+    """A process to start in a new session. The caller closes its three descriptors.
 
-    `mark` identifies the command, and is a part of the name of its control group; "" for no control group.
+    `mark` identifies the command and is part of the name of its control group; "" means no control group.
     """
 
     argv: Sequence[str]
@@ -63,7 +63,8 @@ class StartRequest:
 
 
 async def start_process(start: StartRequest) -> StartedProcess:
-    """Start a process. Call in a shielded scope: a cancelled start would leave a process that nobody ends.
+    """Start a process. Call in a shielded cancel scope: after a cancelled start, no code would end the started
+    process.
 
     Raises:
         OSError, ValueError: the process cannot be started or confined.
@@ -91,10 +92,12 @@ class _Starting:
         return self._process
 
     def run(self) -> None:
-        """Start the process and wait for its end. Runs in its own thread, because it may confine the thread."""
+        """Start the process and wait for its end. Runs in its own thread, because confinement applies to a
+        thread.
+        """
         group: int | None = None
         try:
-            # Open the group before the thread confines itself; afterwards the thread cannot write to the
+            # Open the control group before the thread confines itself; afterwards the thread cannot write to the
             # group's files.
             group = cgroups.open_created(self._start.mark) if self._start.mark else None
             if self._start.confinement:
@@ -133,7 +136,7 @@ class _Starting:
 def run_confined(
     argv: Sequence[str], environ: Mapping[str, str], confinement: Confinement | None, limit_s: float
 ) -> tuple[int, str]:
-    """Run a short program to its end; return its exit code and output. Blocks.
+    """Run a short program until it exits; return its exit code and output. Blocks.
 
     Raises:
         OSError: the program cannot be started or confined.

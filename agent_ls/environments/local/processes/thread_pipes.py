@@ -33,7 +33,8 @@ def new_input(descriptor: int) -> InputPipe | ThreadInputPipe:
 class ThreadReaders(Readers):
     """Reads pipes in threads.
 
-    Each thread waits until the event loop has taken its text, so that output is not buffered without limit.
+    Each thread waits until the event loop has processed the text it read, so that output is not buffered
+    without limit.
     """
 
     _is_let_go = False
@@ -57,7 +58,9 @@ class ThreadReaders(Readers):
 
 @dataclass(eq=False, slots=True)
 class _PendingWrite:
-    """Data of one write, for the writing thread. `ended` is set afterwards; `is_whole`: all was written."""
+    """The data of one `write`, for the writing thread. `ended` is set after the write; `is_whole`: all data was
+    written.
+    """
 
     data: bytes
     close: bool
@@ -69,7 +72,7 @@ class _PendingWrite:
 class ThreadInputPipe:
     """An InputPipe that writes in a thread.
 
-    The text of a cancelled write stays in the queue, and is written when the process reads.
+    The data of a cancelled write stays in the queue, and is written when the process reads its input.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -78,7 +81,7 @@ class ThreadInputPipe:
         threading.Thread(target=self._run, args=(descriptor,), daemon=True, name="agent-ls-input").start()
 
     async def write(self, data: bytes, *, close: bool) -> None:
-        """Write to the process; `close` closes its input afterwards.
+        """Write to the process's input; if `close`, close the input afterwards.
 
         Raises:
             BrokenPipeError: no process reads the input any more.

@@ -1,6 +1,6 @@
 """Terminals that no editor displays: this process starts the relay (agent_ls/relay) itself.
 
-Clients get the output and send input by messages.
+Clients get output and send input as protocol messages.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ def _wait(relay: subprocess.Popen[bytes]) -> None:
 
 
 class ChosenTerminals:
-    """Opens terminals in the editor, in this process, or nowhere. `shown` returns the setting that says so.
+    """Opens terminals in the editor, in this process, or nowhere. `shown` returns the setting that selects
+    this.
 
     Terminals that are open when the setting changes stay in use.
     """

@@ -1,8 +1,8 @@
 """The connection to one relay (agent_ls/relay), which runs commands one at a time.
 
-A thread reads the messages of the relay and handles them on the event loop. A task cannot do this, because
-the relay outlives the call that started a command in it. While the event loop is busy, the relay and its
-command wait.
+A thread reads the messages of the relay and handles them on the event loop. An asyncio task cannot do this,
+because the relay outlives the tool call that started a command in it. While the event loop is busy, the relay
+and its command wait.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ CHUNK_BYTES = 256 * 1024
 
 @dataclass(frozen=True, slots=True)
 class CommandLaunch:
-    """A command to start. `mark` is a part of an environment variable, by which its descendants are found.
+    """A command to start. `mark` is part of an environment variable by which the command's descendants are
+    found.
 
     `confinement` is enforced before the command starts. If that fails, the command is not started. `group` is
     the path of a file, "" if there is no control group. The new process writes "0" to this file to join the
@@ -231,7 +232,7 @@ class RelayLink:
                 )
 
     def _send_all(self) -> None:
-        # One thread at a time, so that parts of two frames are not interleaved.
+        # Only one thread sends at a time, so that parts of two frames are not interleaved.
         with self._sending:
             while self._unsent:
                 self._connection.sendall(self._unsent.popleft())

@@ -1,8 +1,8 @@
 """The terminals of one environment: opened when a command needs one, and reused by later commands.
 
 For each terminal, a socket is created in a new folder that only this user can access. The relay reads the
-address of the socket from a file, and removes the file. When the relay has connected, or CONNECT_SECONDS are
-over, socket, file and folder are removed.
+address of the socket from a file, and removes the file. When the relay has connected, or after CONNECT_SECONDS,
+this process removes socket, file and folder.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ class Relays:
         self._not_before = 0.0
 
     async def reserve_terminal(self, call_id: str) -> RelayLink | None:
-        """Reserve an idle terminal for the command of this call, and return it. Open a terminal if none is idle.
+        """Reserve an idle terminal for the command of tool call `call_id`, and return it. Open a terminal if
+        none is idle.
 
         Return None if no terminal can be opened.
         """

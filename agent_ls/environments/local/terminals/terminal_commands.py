@@ -78,10 +78,10 @@ class InteractiveInput:
 
 
 async def wait_for_command(process: RelayedProcess, timeout_ms: int, input_wait_ms: int) -> bool:
-    """Wait until the command has ended or its terminal was closed; return False at a time limit.
+    """Wait until the command has ended or its terminal was closed; return False if a time limit was reached.
 
-    While the command waits for the user to type, `input_wait_ms` is used up instead of `timeout_ms`. The total
-    time is at most MAX_DURATION_MS, or `timeout_ms` if it is longer.
+    Time during which the command waits for the user to type counts against `input_wait_ms`, not `timeout_ms`.
+    The total time is at most MAX_DURATION_MS, or `timeout_ms` if it is longer.
     """
     left = {False: timeout_ms / 1000, True: input_wait_ms / 1000}
     end = anyio.current_time() + max(timeout_ms, MAX_DURATION_MS) / 1000

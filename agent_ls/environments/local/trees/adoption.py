@@ -1,9 +1,9 @@
 """Attribute adopted processes to the commands that started them.
 
 On Linux, a process whose parent has ended is adopted: it becomes a child of the nearest subreaper (agent-ls,
-or the relay that ran the command). For `env -i setsid X &`, which leaves the session and the environment of
-the command, this is the only way to find the command. The first check that sees an adopted process attributes
-it to a command that the same subreaper has started. The attribution never changes.
+or the relay that ran the command). A process started with `env -i setsid X &` leaves the session and the
+environment of the command. Its adoption is the only way to find its command. The first check that sees an
+adopted process attributes it to a command that the same subreaper has started. The attribution never changes.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ def not_our_child(pid: int) -> None:
 def find_claimed(rows: Iterable[Row], mark: str, is_marked: Callable[[int], bool]) -> set[Row]:
     """Return the adopted processes among `rows` that belong to commands whose mark contains `mark`.
 
-    First attribute new adopted processes. `is_marked` returns whether a pid has the mark of any command, or
-    is in the control group of any command; such a process is not attributed here.
+    First, newly adopted processes are attributed. `is_marked` returns whether a pid has the mark of any
+    command, or is in the control group of any command; such a process is not attributed here.
     """
     with STARTING, _lock:
         living = set(rows)
@@ -85,8 +85,8 @@ def find_claimed(rows: Iterable[Row], mark: str, is_marked: Callable[[int], bool
             for row in living - _claims.keys():
                 if row.parent == command.adopter and _is_stray(row, command.since) and not is_marked(row.pid):
                     _claims[row] = name
-            # The command ended before this check, so the check has attributed all processes that it left
-            # behind.
+            # The command had ended before this check, so the check has attributed all processes that it left
+            # running.
             if had_ended:
                 del _commands[name]
         return {row for row, name in _claims.items() if mark in name}

@@ -1,4 +1,4 @@
-"""Interface Trees: how a system starts a command so that all its descendants can be found and ended."""
+"""Interface Trees: start a command on an operating system so that all its descendants can be found and ended."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Trees(Protocol):
     async def initialize(self) -> None: ...
 
     def argv(self, command: str, argv: Sequence[str]) -> Sequence[str]:
-        """Return the program and its arguments that run `command` in a shell, or `argv` if it is not empty.
+        """Return `argv` if it is not empty, else the program and the arguments that run `command` in a shell.
 
         Raises:
             ProcessStartError: the system's shell cannot run the text of `command`.
@@ -75,5 +75,5 @@ class Trees(Protocol):
         ...
 
     def forget(self, child: Child) -> None:
-        """Release the data of an ended command. Call when no code waits for the command any more."""
+        """Release the data stored for an ended command. Call when no code waits for the command any more."""
         ...

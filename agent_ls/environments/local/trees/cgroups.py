@@ -1,8 +1,8 @@
 """Control groups of commands (Linux, cgroup v2): the kernel ends all processes of a group at once.
 
-A process may start copies of itself faster than the process table can be read. Signals do not reach all
-copies, but the end of the group does. Without permission to create groups, the functions of this module have
-no effect; process_tree.py then finds the processes by other means.
+A process may start copies of itself faster than the process table can be read. Signals miss some copies, but
+killing the group reaches all of them. Without permission to create groups, the functions of this module have no
+effect; process_tree.py then finds the processes by other means.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def create(mark: str) -> str:
 
 
 def open_created(mark: str) -> int | None:
-    """Create the control group of a command. Return a descriptor to pass to `joining`, None if impossible.
+    """Create the control group of a command. Return a descriptor to pass to `joining`, None if creation fails.
 
     The caller closes the descriptor.
     """
@@ -104,9 +104,9 @@ def remove(mark: str) -> None:
 
 
 def _with_nested(group: str) -> list[str]:
-    """Return the folders of a group and of all groups in it. A folder precedes the folders in it."""
+    """Return the folders of a group and of all groups in it. Each folder precedes its subfolders."""
     with suppress(OSError):
-        # Only if the folder contains another group: listing its many files takes time.
+        # Walk the folder only if it contains another group: listing its many files takes time.
         if os.stat(group).st_nlink > 2:
             return [folder for folder, _, _ in os.walk(group)]
     return [group]

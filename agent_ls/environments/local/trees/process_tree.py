@@ -3,7 +3,7 @@
 A process belongs to a command if it is in the session that the command was started in, carries the
 command's mark in its environment, was adopted from it (adoption.py), is in its control group (cgroups.py), or
 descends from such a process. On Linux, /proc has the data for all of these checks. On other systems, `ps` has
-only the data for the first and the last.
+only the data for two checks: session and descent.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Root:
 
     They are the processes in `sessions`, those with a mark that contains `mark`, and their descendants. A
     process that started before `since` (in ticks, see adoption.now_ticks) cannot have the mark, so its
-    environment is not read. On a machine with many programs, this saves most of the time.
+    environment is not read. On a machine with many programs, this saves most of the search time.
     """
 
     sessions: frozenset[int]
@@ -72,7 +72,9 @@ class Row:
 
 
 def adopt_orphans() -> bool:
-    """Make orphaned descendants children of this process, so that they can be reaped; False if not supported."""
+    """Make orphaned descendants children of this process, so that they can be reaped; return False if
+    unsupported.
+    """
     try:
         return bool(ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
     except (OSError, AttributeError):
@@ -80,7 +82,7 @@ def adopt_orphans() -> bool:
 
 
 async def end(root: Root, grace_seconds: float) -> list[int]:
-    """End all processes of `root`: SIGTERM, `grace_seconds`, SIGKILL. Return the pids that remain.
+    """End all processes of `root`: SIGTERM, then after `grace_seconds` SIGKILL. Return the pids that still run.
 
     Call in a shielded scope.
     """
@@ -250,13 +252,13 @@ def _is_same(row: Row) -> bool:
 
 
 def reap_orphans(known: set[Row], root: Root | None = None, table: Sequence[Row] | None = None) -> set[Row]:
-    """Reap adopted processes in `table` that have ended; return those of `known` that are still in the table.
+    """Reap adopted processes in `table` that are zombies; return the other processes of `known` that are in
+    `table`.
 
-    `table` None is the current process table. A zombie child counts as adopted if it is in `known`, or if its
-    session is neither the session of this process nor one that the child leads. (Every child that this
-    process starts is in one of these two sessions.) With `root`, zombies in its control groups count as
-    adopted too, except the leaders of its sessions. Other code collects the exit status of all other
-    children.
+    If `table` is None, read the current one. A zombie child counts as adopted if it is in `known`, or if its
+    session is neither the session of this process nor one that the child leads. (Every child that this process
+    starts is in one of these two sessions.) With `root`, zombies in its control groups count as adopted too,
+    except the leaders of its sessions. Other code collects the exit status of all other children.
     """
     us, our_session = os.getpid(), os.getsid(0)
     table = process_table() if table is None else table

@@ -88,7 +88,7 @@ class SessionTrees:
         return Root(sessions, child.mark, self._since)
 
     def forget(self, child: Child) -> None:
-        """Forget the command. Its processes can still be found by its mark and by earlier attributions."""
+        """Forget the command. Its mark and attributions made so far still identify its processes."""
         adoption.unregister_command(child.mark)
 
 

@@ -142,8 +142,8 @@ def _result(part: ToolResultPart) -> JsonObject:
 
 def _result_image(image: ImagePart) -> JsonObject:
     if _is_refused(image):
-        # The image stays in the history, so an error here would end every later request. The model can react
-        # to a text.
+        # The image stays in the history, so raising an error here would make every later request fail. The model
+        # can react to this text.
         return {
             "type": "text",
             "text": f"[image of type {image.media_type} left out: {NAME} does not accept this type]",

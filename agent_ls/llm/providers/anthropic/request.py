@@ -30,7 +30,7 @@ _BUDGETS: Mapping[str, int] = {"minimal": 1024, "low": 4096, "medium": 10_000, "
 _MAX_BUDGET = 32_000
 _MIN_BUDGET = 1024
 
-# API versions are dates. From this version on, the service refuses temperature and top_p with status 400.
+# API versions are dates. From this API version on, the service refuses temperature and top_p with status 400.
 _NO_SAMPLING_FROM = "2026-10-21"
 
 

@@ -35,7 +35,7 @@ NAME = "gemini"
 _TABLE = FailureTable(
     NAME,
     names={
-        # from here on: reasons in the error's details
+        # from here on: `reason` values in the error's details
         "API_KEY_INVALID": AuthenticationError,
         "API_KEY_SERVICE_BLOCKED": PermissionDeniedError,
         "BILLING_DISABLED": QuotaExceededError,
@@ -69,7 +69,7 @@ def body_error(model: str, body: JsonObject) -> LlmError:
 
 
 def _first_of_list(body: bytes) -> JsonObject:
-    """Return the first item of a body that is a list. If the body is a list of chunks, the first one has the error."""
+    """Return the first item of a body that is a list. In a list of chunks, the first chunk contains the error."""
     try:
         found = json.loads(body)
     except (ValueError, RecursionError):

@@ -111,7 +111,7 @@ class GeminiHistory:
     # --- results
 
     def _results(self, results: Sequence[ToolResultPart]) -> None:
-        """Put the results of all calls of an answer into one content, which has no other parts."""
+        """Encode the results of all calls of an answer as one content, which has no other parts."""
         self._append("user", [self._result(result) for result in results])
         if self._is_older:
             self._said = [_blob(image) for result in results for image in result.images]

@@ -45,7 +45,7 @@ class PartialArgs:
 def _at(place: Any, step: str | int, fresh: Any) -> Any:
     """Return the value in the object or list `place` at the key or index `step`.
 
-    If there is no value, insert `fresh` and return it. A step that does not fit `place` also gives `fresh`.
+    If there is no value, insert `fresh` and return it. If `step` does not fit `place`, only return `fresh`.
     """
     if isinstance(place, dict):
         return place.setdefault(str(step), fresh)

@@ -1,4 +1,4 @@
-"""Convert the error bodies of Chat Completions servers, in all formats of these servers, to errors."""
+"""Convert the error bodies of Chat Completions servers, in all their formats, to LlmError objects."""
 
 from __future__ import annotations
 

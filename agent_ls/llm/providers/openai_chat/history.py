@@ -37,7 +37,8 @@ _SHORT_ID = re.compile(r"[a-zA-Z0-9]{9}")
 
 @dataclass(frozen=True, slots=True)
 class _Sent:
-    """A message as JSON. After the turn of the message has ended, `without_thoughts` is sent instead of `whole`.
+    """A message as JSON. After the turn that contains the message has ended, `without_thoughts` is sent instead
+    of `whole`.
 
     An empty `without_thoughts` means that `whole` is sent.
     """

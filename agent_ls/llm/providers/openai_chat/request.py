@@ -31,7 +31,9 @@ _CACHING_MODELS = ("anthropic/", "~anthropic/")
 def encode_request(
     provider: str, server: Server, request: Request, history: ChatHistory, *, textual: bool, stream: bool
 ) -> WireRequest:
-    """Encode the request. `history` has its messages. `textual`: describe the tools in the system text."""
+    """Encode the request. `history` contains its encoded messages. `textual`: describe the tools in the system
+    text.
+    """
     options = request.provider_options.get(provider, {})
     body: dict[str, JsonValue] = {
         "model": request.model,

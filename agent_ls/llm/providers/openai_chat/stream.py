@@ -1,6 +1,7 @@
 """Decode the stream of Chat Completions: deltas of one message. A complete answer is handled as one large delta.
 
-The stream ends with a `finish_reason` and `[DONE]`. If a server omits `[DONE]`, the end of the connection counts.
+The stream ends with a `finish_reason` and `[DONE]`. If a server omits `[DONE]`, closing the connection ends the
+stream.
 """
 
 from __future__ import annotations
@@ -174,7 +175,9 @@ class ChatStream:
             self._end_text()
 
     def _reasoning_origin(self) -> Origin | None:
-        """Take the collected reasoning items, which later requests send back; None if there are none."""
+        """Remove and return the collected reasoning items, which later requests send back; None if there are
+        none.
+        """
         details, thoughts = self._details.joined_items, "".join(self._thoughts)
         self._details, self._thoughts = ReasoningDetails(), []
         if details:
@@ -292,7 +295,7 @@ class ChatStream:
         return bool(printed)
 
     def _keep_unsaid(self) -> None:
-        """Add parts for reasoning items, annotations and other fields that no part of the answer has."""
+        """Add parts for reasoning items, annotations and other fields that no part of the answer contains yet."""
         if details := self._details.joined_items:  # reasoning without text, which is only encrypted
             self._parts.begin("reasoning")
             self._parts.end(Origin(self._provider, self._model, {"reasoning_details": details}))

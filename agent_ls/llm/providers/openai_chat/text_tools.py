@@ -1,4 +1,4 @@
-"""The text protocol: the system text describes the tools to a model that cannot call tools by the API.
+"""The text protocol: the system text describes the tools to a model that cannot call tools through the API.
 
 The model gets each tool's name, description and JSON Schema, and is asked to end its answer with
 

@@ -67,6 +67,6 @@ class ThinkTags:
 
 
 def partial_mark_length(text: str, mark: str) -> int:
-    """Return the number of characters at the end of `text` that are a beginning of `mark`."""
+    """Return the length of the longest suffix of `text` that is a proper prefix of `mark`."""
     longest = min(len(text), len(mark) - 1)
     return next((size for size in range(longest, 0, -1) if mark.startswith(text[-size:])), 0)

@@ -66,7 +66,8 @@ class OpenAIResponsesCodec:
         return http_error(request.model, head, body)
 
     def adapt_encoding(self, request: Request, error: LlmError) -> bool:
-        """Encode later requests without custom tools or without the cache key, if `error` refuses them.
+        """Encode later requests without custom tools or the cache key, if `error` shows that the server refuses
+        them.
 
         Custom tools are then offered as functions. Returns whether the encoding was changed.
         """

@@ -47,7 +47,7 @@ _TABLE = FailureTable(
         "server_error": ServerError,
         "server_is_overloaded": OverloadedError,
         "slow_down": OverloadedError,
-        # from here on: types, used without a code
+        # from here on: error types, for errors without code
         "authentication_error": AuthenticationError,
         "permission_error": PermissionDeniedError,
         "invalid_request_error": InvalidRequestError,

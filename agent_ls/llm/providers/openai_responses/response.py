@@ -118,7 +118,9 @@ def _citations(item: JsonObject) -> tuple[Citation, ...]:
 
 
 def _search(action: JsonObject, origin: Origin) -> SearchPart:
-    """Decode a search action. `search` has one or more queries, and sources if requested. `open_page` has a URL."""
+    """Decode a search action. A `search` has one or more queries, and sources if requested. `open_page` has a
+    URL.
+    """
     told = action.get("queries")
     several = tuple(query for query in told if isinstance(query, str)) if isinstance(told, list) else ()
     query = text_at(action, "query")

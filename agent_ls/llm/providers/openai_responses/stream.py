@@ -1,4 +1,4 @@
-"""Decode the stream of the Responses API. Items are joined by `output_index`; ids may change.
+"""Decode the stream of the Responses API. `output_index` identifies an item; ids may change.
 
 On some servers, items overlap in time. The emitted parts never overlap: events of an item wait until the previous
 item has ended. Only a reasoning part is ended early, as soon as the next item begins, so that the next item can be

@@ -1,4 +1,5 @@
--- API keys of providers. The user types a key without an echo; it is sent to the server and not stored here.
+-- API keys of providers. The prompt does not echo a key, which is sent to the server and not stored by the
+-- plugin.
 local client = require("agent_ls.client")
 local log = require("agent_ls.log")
 local protocol = require("agent_ls.protocol")
@@ -6,7 +7,7 @@ local session = require("agent_ls.session")
 
 local M = {}
 
----Sends a key to the server, or tells it to forget the key.
+---Sends an API key to the server, or makes the server forget it.
 ---@param provider string
 ---@param secret string? nil forgets the key
 local function set(provider, secret)
@@ -20,7 +21,7 @@ local function set(provider, secret)
   end)
 end
 
----Returns the named provider; default: the provider of the session, or of the options.
+---Returns `name`, or if it is empty the provider of the session, else the provider in the options.
 ---@param name string
 ---@return string
 local function provider_of(name)
@@ -29,7 +30,7 @@ local function provider_of(name)
   return name ~= "" and name or own or require("agent_ls.config").options.provider or "anthropic"
 end
 
----@param name string of a provider, or ""
+---@param name string provider; "" for the default
 function M.ask(name)
   local provider = provider_of(name)
   local typed = vim.trim(vim.fn.inputsecret(("Key for %s: "):format(provider)))
@@ -38,7 +39,7 @@ function M.ask(name)
   end
 end
 
----@param name string of a provider, or ""
+---@param name string provider; "" for the default
 function M.forget(name) set(provider_of(name), nil) end
 
 return M

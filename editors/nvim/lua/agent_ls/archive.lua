@@ -32,7 +32,7 @@ end
 ---@param done fun(list: agent_ls.wire.SessionInfo[])
 function M.list_sessions(done) M.look_up(session.report_or(done)) end
 
----Fetches the sessions that an editor or another process has open, of all folders, newest first.
+---Fetches the sessions of all folders that any editor or process has open, newest first.
 ---@param done fun(list: agent_ls.wire.SessionInfo[])
 function M.list_running(done)
   client.request(method.sessions, { running = true }, session.report_or(function(result) done(result.sessions) end))
@@ -62,8 +62,8 @@ function M.resume_newest(none)
   end)
 end
 
----Rolls the session back to before the user's message of a turn, or reverts a roll back. With the parameters of a
----preview, the server only computes the effects.
+---Rolls the session back to the state before a turn's user message, or reverts a rollback. With `files =
+---"preview"`, the server only computes the effects.
 ---@param params {atTurnId: string, files: string?, conversation: boolean?, force: boolean?}
 ---@param done fun(result: agent_ls.wire.RevertResult)
 function M.revert(params, done) session.change_current(method.revert, params, done) end
@@ -95,7 +95,7 @@ end
 
 ---Fetches the transcript of the session as Markdown or a web page.
 ---@param format "markdown"|"html"
----@param redact boolean remove keys, mail addresses and names of this machine
+---@param redact boolean remove keys, email addresses, and the names of user and machine
 ---@param done fun(text: string) the transcript
 function M.export(format, redact, done)
   session.request_for_current(method.export, { format = format, redact = redact or nil }, function(result) done(result.text) end)

@@ -1,16 +1,17 @@
 -- Tracks which version of a buffer's text the language servers have checked. Uses only their reports, no timeouts.
 --
--- A server that answers a diagnostics request has checked the text that it had at the time of the request. A server
--- that publishes diagnostics may name the `version` of the text. If it publishes without a version, we cannot know
--- which text it has checked. A server with work in progress (`$/progress`) may publish more. A server that has never
--- published diagnostics counts as one that does not check.
+-- A server that answers a diagnostics request has checked the text that it had at the time of the request. A
+-- server that publishes diagnostics may include the `version` of the text. If it publishes without a version, we
+-- cannot know which text it has checked. A server with work in progress (`$/progress`) may publish more
+-- diagnostics. A server that has never published diagnostics is assumed not to check the buffer.
 local api = vim.api
 
 local M = {}
 
 local PUBLISH, PULL = "textDocument/publishDiagnostics", "textDocument/diagnostic"
 
----Reports of a server about a buffer. `published` is the version of the last publication; false if it named none.
+---The reports of one server for one buffer. `published` is the version in the last publication; false if it
+---contained none.
 ---@class agent_ls.ServerReports
 ---@field published? integer|false
 ---@field pending? table<integer, integer> versions by pending request
@@ -100,7 +101,7 @@ function M.request_diagnostics(bufnr, servers)
   end
 end
 
----Starts watching the reports.
+---Starts watching the servers' reports.
 ---@param changed fun(bufnr: integer) called after a report, also if it changes no diagnostic
 function M.watch(changed)
   local group = api.nvim_create_augroup("agent_ls_checked", {})

@@ -27,8 +27,8 @@ local in_flight = {} ---@type table<integer, agent_ls.Request> sent and not answ
 local last_number = 0
 local group = api.nvim_create_augroup("agent_ls_client", {})
 
----The `kind` of problem with which pending requests fail when the server ends. Callers ignore it, because `on_exit`
----reports the end.
+---The `kind` of problem with which pending requests fail when the server ends. Callers ignore this problem,
+---because `on_exit` reports the exit.
 M.SERVER_ENDED = "server_ended"
 
 ---@type fun(event: agent_ls.wire.Event)
@@ -67,7 +67,7 @@ local function send(request)
   end
 end
 
----Called when the server is initialized: attaches all file buffers, and sends the requests that waited for it.
+---Called when the server is initialized: attaches all file buffers, and sends the requests that were waiting.
 local function on_ready()
   ready = true
   for _, bufnr in ipairs(api.nvim_list_bufs()) do
@@ -226,7 +226,7 @@ function M.notify(method, params)
   end
 end
 
----Stops the server. A request that is made before its exit starts it again.
+---Stops the server. A request that is made before the server has exited starts it again.
 function M.stop()
   local client = M.lsp()
   if client then

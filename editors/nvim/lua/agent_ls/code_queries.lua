@@ -1,6 +1,6 @@
 -- Answers the model's code queries (definitions, references, symbols, renames, diagnostics) by requests to the other
--- language servers of this editor. Converts their results to flat lists with characters in UTF-16 units. Changes no
--- text: the answer to a rename is only the edit.
+-- language servers of this editor. Converts their results to flat lists with character offsets in UTF-16 units.
+-- Changes no text: a rename query only returns the edit.
 local client = require("agent_ls.client")
 local diagnostics = require("agent_ls.diagnostics")
 local files = require("agent_ls.files")
@@ -48,9 +48,9 @@ local function others(filter)
   )
 end
 
----Calls `use` with a loaded buffer of the file. If there is none, loads one without a window, so that the language
----servers of the file start. `use` must call `release`, which deletes such a buffer, unless the user has opened it
----since.
+---Calls `use` with a loaded buffer of the file. If there is none, loads the file into a buffer without a window,
+---which starts its language servers. `use` must call `release`, which deletes that new buffer unless the user has
+---opened it since.
 ---@param uri string
 ---@param use fun(bufnr: integer, is_new: boolean, release: fun())
 ---@param done agent_ls.QueryDone
@@ -375,7 +375,7 @@ function answerers.diagnostics(params, done)
   end, done)
 end
 
----The asynchronous handlers by the `what` of a request. Each calls `done` once.
+---The asynchronous handlers, by the `what` field of a request. Each handler calls `done` once.
 ---@type table<string, fun(params: table, done: agent_ls.QueryDone)>
 M.answerers = answerers
 

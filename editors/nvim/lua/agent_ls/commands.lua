@@ -156,7 +156,7 @@ end
 local EXPORTS = { "markdown", "html", "redacted" }
 
 ---Opens the transcript in a buffer, where the user can read it or save it with `:w NAME`.
----@param text string words of EXPORTS; only `redacted` means a redacted web page
+---@param text string words from EXPORTS; `redacted` alone exports a redacted web page
 local function export_session(text)
   local words = vim.split(text, "%s+", { trimempty = true })
   for _, word in ipairs(words) do
@@ -197,7 +197,7 @@ local function judge(what, decision)
   return function() review()[what](decision) end
 end
 
----Decides about the change under the cursor; with a range about its lines only.
+---Decides about the change under the cursor, or with a range only about the lines in it.
 ---@param decision agent_ls.Decision
 ---@return fun(text: string, args: table)
 local function judge_here(decision)

@@ -20,7 +20,7 @@ local function own_row(bufnr)
   return #lines
 end
 
----Writes the message into the buffer. It replaces and completes the text that the user has begun. One `u` reverts it.
+---Writes the message into the buffer. It replaces the user's draft and completes it. One `u` reverts it.
 function M.write()
   local bufnr = api.nvim_get_current_buf()
   if vim.bo[bufnr].filetype ~= "gitcommit" then

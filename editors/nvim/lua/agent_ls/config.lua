@@ -67,7 +67,7 @@ local defaults = {
   },
 }
 
----Types of the options without a default.
+---Types of the options that have no default value.
 local OPTIONAL =
   { provider = "string", model = "string", effort = "string", mode = "string", review = "string" }
 

@@ -1,5 +1,5 @@
--- The demo of `agent-ls demo`, which starts Neovim with this module: opens the panel with the walkthrough, and puts its
--- first message into the prompt.
+-- The Neovim part of `agent-ls demo`, which starts Neovim with this module: opens the panel with the walkthrough,
+-- and puts its first message into the prompt.
 local M = {}
 
 local FIRST_MESSAGE = "The tests fail. Find out why and fix it."

@@ -1,8 +1,9 @@
--- Reports the diagnostics of other tools to the server (agent/diagnostics), also when a file has none any more.
+-- Reports the diagnostics of other tools to the server (agent/diagnostics), including when a file's last one is
+-- gone.
 --
 -- A report is sent when the tools have been quiet for a while. It is marked as settled if every language server has
--- checked the current text (checked_versions.lua). Other tools do not report when they are done, so only the pause
--- counts for them.
+-- checked the current text (checked_versions.lua). Other tools do not report when they are done, so for them a
+-- pause in the reports counts as done.
 local checked_versions = require("agent_ls.checked_versions")
 local client = require("agent_ls.client")
 local log = require("agent_ls.log")
@@ -58,7 +59,7 @@ end
 function M.is_settled(bufnr) return is_quiet(bufnr) and checked_versions.is_checked(bufnr, others(bufnr)) end
 
 ---@param bufnr integer
----@return boolean no more reports are expected, or a server does not say which text it has checked
+---@return boolean no more reports are expected, or a server does not report which text version it has checked
 function M.may_be_over(bufnr)
   return M.is_settled(bufnr) or (is_quiet(bufnr) and checked_versions.is_uncertain(bufnr, others(bufnr)))
 end
@@ -91,7 +92,7 @@ local function send(bufnr)
   end
 end
 
----Sends a report of the file after a delay. Another call restarts the delay.
+---Sends a report of the file after a delay. Calling this again restarts the delay.
 ---@param bufnr integer
 ---@param delay_ms integer
 local function send_later(bufnr, delay_ms)

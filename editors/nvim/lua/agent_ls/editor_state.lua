@@ -110,7 +110,7 @@ function M.send()
   end
 end
 
----Starts watching and sends the state. Call when a server is ready.
+---Starts watching and sends the state. Call this when the server is ready.
 function M.watch()
   last_sent = nil
   timer = timer or assert(vim.uv.new_timer())

@@ -26,7 +26,7 @@ function M.shift_position(row, col, edits)
       end
       row = row - to.line + last
     elseif row > from.line or (row == from.line and col > from.character) then
-      -- The position is inside replaced text: keep its distance in lines from the start of that text.
+      -- The position is inside replaced text: keep its line distance from the start of that text.
       row = math.min(row, math.max(from.line, to.character == 0 and last - 1 or last))
     end
   end
@@ -43,7 +43,7 @@ local function save_views(bufnr)
   return out
 end
 
----Restores the views of the windows, shifted by the edits.
+---Restores the windows' views, shifted to where the edits moved them.
 ---@param bufnr integer
 ---@param before table<integer, table>
 ---@param edits lsp.TextEdit[]
@@ -68,7 +68,7 @@ local function selection_start(bufnr)
   end
 end
 
----Shifts the start of the selection by the edits. Neovim shifts only the cursor.
+---Shifts the selection's start to where the edits moved it. Neovim shifts only the cursor.
 ---@param start integer[]?
 ---@param edits lsp.TextEdit[]
 local function restore_selection(start, edits)

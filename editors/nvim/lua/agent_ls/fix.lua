@@ -9,7 +9,7 @@ local M = {}
 
 ---@param first integer line from 1
 ---@param last integer
----@return string messages of the diagnostics in these lines, one per line; "" for none
+---@return string diagnostic messages of these lines, one per line; "" for none
 local function problems(first, last)
   local found = {}
   for _, problem in ipairs(vim.diagnostic.get(0)) do

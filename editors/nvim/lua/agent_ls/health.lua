@@ -5,8 +5,8 @@ local log = require("agent_ls.log")
 
 local M = {}
 
----Time limit of a command, during which Neovim is blocked. The first start compiles Python files, and `agent-ls doctor`
----contacts providers, perhaps over a slow network.
+---Time limit of a command; Neovim is blocked while the command runs. The first start compiles Python files, and
+---`agent-ls doctor` contacts providers, perhaps over a slow network.
 M.wait_ms = 15000
 
 ---Runs a command and returns its result. Kills it after `M.wait_ms`.
@@ -17,7 +17,7 @@ local function run(command)
   local ok, process = pcall(vim.system, command, { text = true })
   if not ok then return { code = -1, signal = 0, stdout = "", stderr = tostring(process) }, nil end
   local result = process:wait(M.wait_ms)
-  -- The exit code that Neovim sets when it has killed the command.
+  -- Neovim reports this exit code when it has killed the command.
   if result.code == 124 then return result, ("gave no answer within %d s"):format(math.ceil(M.wait_ms / 1000)) end
   return result, nil
 end

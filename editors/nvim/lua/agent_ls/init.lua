@@ -38,7 +38,7 @@ function M.setup(options)
   end
 end
 
----Starts the server with the first file, so that it knows all open files before the first request.
+---Starts the server when the first file is opened, so that it has all open files before the first request.
 function M.autostart()
   local client = require("agent_ls.client")
   local start = function()
@@ -62,7 +62,7 @@ function M.status()
   return require("agent_ls.chat.status_lines").render_status()
 end
 
----@param name string of a function of agent_ls.chat.view
+---@param name string name of a function in agent_ls.chat.view
 ---@return fun(...)
 local function panel(name)
   return function(...)

@@ -26,7 +26,7 @@ end
 ---@return string one line that fits the message area, so that Neovim does not ask to press ENTER
 local function one_line(text)
   local line = vim.trim((text:gsub("%s+", " ")))
-  -- 'showcmd' and 'ruler' take the last columns of that line.
+  -- 'showcmd' and 'ruler' use the last columns of the message line.
   local room = math.max(20, vim.o.columns - 24)
   if vim.api.nvim_strwidth(line) <= room then
     return line
@@ -42,13 +42,13 @@ local function show()
   if not message then
     return
   end
-  -- Redraw first. Otherwise an earlier message of the same tick is still displayed, and both scroll.
+  -- Redraw first. Otherwise an earlier message of the same tick is still displayed, and the message area scrolls.
   vim.cmd.redraw()
   vim.notify(message.text, message.level, { title = "agent-ls" })
 end
 
----Shows a message in the panel, if the cursor is there. Returns false if the message is not completely visible. Set by
----init.lua.
+---Shows a message in the panel, if the cursor is there. Returns false if the message does not fit completely. Set
+---by init.lua.
 ---@type fun(text: string): boolean
 M.nearby = function() return false end
 

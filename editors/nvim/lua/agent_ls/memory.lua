@@ -8,7 +8,7 @@ local function find_existing(uri)
   return (vim.uv.fs_stat(path) or vim.fn.bufexists(path) == 1) and path or nil
 end
 
----Opens the memory files that exist: that of this project, and that of the user for all projects.
+---Opens the existing memory files: the one of this project, and the user's one for all projects.
 function M.open()
   local params = { workspaceFolder = vim.uri_from_fname(require("agent_ls.files").find_root()) }
   local method = require("agent_ls.protocol").method.memory

@@ -14,8 +14,8 @@ local reported_calls = {} ---@type table<string, boolean> calls whose proposals 
 ---@param text string written to the terminal in which Neovim runs
 local function send(text) pcall(vim.api.nvim_chan_send, vim.v.stderr, text) end
 
----Rings the terminal's bell if Neovim has lost the focus; most terminals then mark their window. With the option
----`system`, always rings, and also requests a desktop notification (OSC 9) if Neovim has lost the focus.
+---Rings the terminal's bell if Neovim has lost the focus; most terminals then highlight their window. With the
+---option `system`, always rings, and also requests a desktop notification (OSC 9) if Neovim has lost the focus.
 ---@param said string text of the notification
 local function ring(said)
   local wants_all = config.options.notify == "system"
@@ -28,7 +28,7 @@ local function ring(said)
 end
 
 ---@param hunks agent_ls.wire.Hunk[]
----@return string? path of the first proposed change; nil if this tool call was reported already
+---@return string? path of the first proposal of a new call; nil if all their calls were reported already
 local function find_new_proposal(hunks)
   for _, hunk in ipairs(hunks) do
     if hunk.state == "proposed" and not reported_calls[hunk.callId] then

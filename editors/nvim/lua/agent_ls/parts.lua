@@ -1,4 +1,4 @@
--- Functions that create, extend and end the streamed texts (parts) of a snapshot and the transcript items that have
+-- Functions that create, extend and end a snapshot's streamed texts (parts) and the transcript items that contain
 -- them. Pure.
 local M = {}
 
@@ -81,7 +81,7 @@ function M.ensure_call(s, call_id, name)
   return item
 end
 
----Finds or creates a text part. Adds its item when the part has text.
+---Finds or creates a text part. Adds its transcript item once the part has text.
 ---@param s agent_ls.Snapshot
 ---@param part_id string
 ---@param kind "text"|"reasoning"
@@ -99,7 +99,7 @@ function M.ensure_text_part(s, part_id, kind)
   return part
 end
 
----By kind of delta or open part: functions that find or create the part.
+---Functions that find or create a part, by the kind of the delta or of the open part.
 M.part_of = {
   assistant_text = function(s, id) return M.ensure_text_part(s, id, "text") end,
   reasoning = function(s, id) return M.ensure_text_part(s, id, "reasoning") end,
@@ -120,7 +120,7 @@ function M.append_text(s, kind, part_id, text, name)
   M.mark_changed(s, s.part_item[part_id])
 end
 
----Replaces the text of a part that is still streamed by the text that a subscription has.
+---Replaces the text of a part that is still streaming with the text in a subscription result.
 ---@param s agent_ls.Snapshot
 ---@param kind string
 ---@param open agent_ls.wire.OpenPart
@@ -140,7 +140,8 @@ end
 function M.end_part(s, data, kind)
   local part = s.parts[data.partId] or M.new_part()
   s.parts[data.partId] = part
-  -- The end event has the whole text. If the streamed text is as long, keep it, so that views need no redraw.
+  -- The end event contains the whole text. If the streamed text has the same length, keep it, so that views need
+  -- no redraw.
   if part.length ~= M.code_points(data.text) then
     part.lines, part.length = vim.split(data.text, "\n", { plain = true }), M.code_points(data.text)
   end

@@ -25,7 +25,8 @@ local function model_label(model, providers)
   return ("%s  [%s]"):format(model.name ~= "" and model.name or model.id, table.concat(facts, ", "))
 end
 
----Lets the user choose a model, also one of a local server. The choice becomes the default of new sessions.
+---Lets the user choose a model, including those of local model servers. The choice becomes the default of new
+---sessions.
 function M.model()
   session.models(function(result)
     local providers = {}
@@ -121,7 +122,7 @@ local function rule_label(rule)
   return ("%s  [%s, %s]"):format(rule.label, rule.scope, uses)
 end
 
----Lists the user's rules, which allow calls without asking; one of them can be deleted.
+---Lists the user's rules, which allow calls without approval; the user can delete one.
 function M.rules()
   session.rules(function(rules)
     if #rules == 0 then
@@ -193,7 +194,7 @@ local function act_on_server(server)
   end)
 end
 
----Lists the MCP servers of the session with state and errors; one of them can be switched on, off or started again.
+---Lists the session's MCP servers with state and errors; the user can switch one on or off, or restart it.
 function M.mcp()
   session.mcp_servers(function(result)
     for _, problem in ipairs(result.problems) do

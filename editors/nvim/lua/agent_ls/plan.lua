@@ -14,7 +14,7 @@ local MODES = {
 local LATER = "Edit it again"
 
 ---Returns the lines of the plan if it can be accepted now.
----@return string[]? nil in another mode, while the agent works, and before there is an answer
+---@return string[]? nil in another mode, while the agent works, or if the model has not answered yet
 function M.read_lines()
   local s = session.snapshot()
   if not s.session or s.session.mode ~= "plan" or snapshot.describe_activity(s) ~= "idle" or snapshot.is_read_only(s) then

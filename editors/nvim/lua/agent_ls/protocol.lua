@@ -1,5 +1,5 @@
 -- The protocol of the server (Python package agent_ls/server/protocol): method names, the capabilities of this client,
--- and conversions of messages. Has no side effects, except that a client key takes random bytes.
+-- and conversions of messages. Has no side effects, except that creating a client key reads random bytes.
 local M = {}
 
 M.VERSION = 1
@@ -51,7 +51,7 @@ M.method = {
   commit_message = "agent/commitMessage",
 }
 
----The capabilities of this client (docs/protocol/overview.md, Negotiation).
+---Returns the capabilities of this client (docs/protocol/overview.md, Negotiation).
 function M.build_capabilities()
   return {
     version = M.VERSION,
@@ -65,8 +65,8 @@ function M.build_capabilities()
   }
 end
 
----Creates an idempotency key. The server answers a second request with the same key by the first answer, and does not
----repeat the change.
+---Creates an idempotency key. The server answers a repeated request with the same key by the first result, and
+---does not repeat the change.
 ---@return string uuid version 4
 function M.client_key()
   local bytes = { vim.uv.random(16):byte(1, -1) }
@@ -99,7 +99,7 @@ local function remove_line_ends(lines)
   return out
 end
 
----Converts the fields that both wire formats of a hunk have.
+---Converts the fields that both wire formats of a hunk contain.
 ---@param raw agent_ls.wire.Hunk|agent_ls.wire.HunkInfo
 ---@return agent_ls.Hunk
 local function shared_members(raw)
@@ -126,7 +126,7 @@ end
 
 ---Converts a hunk of a result.
 ---@param raw agent_ls.wire.HunkInfo
----@param uri string of the hunk's file; the hunk itself does not have it
+---@param uri string of the hunk's file, which the hunk does not contain
 ---@return agent_ls.Hunk
 function M.hunk_of_result(raw, uri)
   local hunk = shared_members(raw)

@@ -1,5 +1,5 @@
--- Prevents `:qa` from silently ending a turn: while the agent works, Neovim refuses to quit as for an unsaved buffer.
--- `:qa!` quits. Pending approvals and questions survive the end of Neovim and need no guard.
+-- Prevents `:qa` from silently ending a turn: while the agent works, Neovim refuses to quit, as with an unsaved
+-- buffer. `:qa!` quits. Pending approvals and questions are stored when Neovim exits, and need no guard.
 local log = require("agent_ls.log")
 local session = require("agent_ls.session")
 local snapshot = require("agent_ls.snapshot")
@@ -11,7 +11,8 @@ local M = {}
 local QUESTION_MS = 50 -- interval at which we check whether the user has answered the question of `:confirm qa`
 local NAME = "agent-ls: the agent is working; :qa! ends its turn"
 
----Removes the guard buffer. If Neovim has displayed it in a window, restores the window's own buffer and view.
+---Removes the guard buffer. If Neovim has displayed the guard in a window, restores the window's previous buffer
+---and view.
 ---@param guard integer
 ---@param before table<integer, integer> buffer of each window
 local function remove_guard(guard, before)
@@ -27,7 +28,7 @@ local function remove_guard(guard, before)
   log.warn("The agent is working. :qa! ends its turn and quits Neovim; :AgentLs stop only ends the turn.")
 end
 
----Creates the guard: a modified buffer, which makes Neovim refuse to quit. Removes it after the attempt.
+---Creates the guard: a modified buffer, which makes Neovim refuse to quit. Removes it after the attempt to quit.
 local function create_guard()
   local guard = api.nvim_create_buf(true, false)
   api.nvim_buf_set_name(guard, NAME)

@@ -145,8 +145,8 @@ function M.describe_owner(owner)
   return ("%s (process %d on %s) has this session open, so it is read-only here."):format(program, owner.pid, owner.host)
 end
 
----Sets the owner of the session, and whether this editor may change it. The event is not in the session's log, because
----it differs between editors.
+---Sets the owner of the session, and whether this editor may change it. The event is not in the session's log,
+---because its content differs between editors.
 ---@param s agent_ls.Snapshot
 ---@param data agent_ls.wire.AccessData
 function M.set_access(s, data)
@@ -225,7 +225,7 @@ function by_kind.tool_call_start(s, data)
   touch(s, item)
 end
 
----Joins a read-only call with the read-only calls directly before it in a group.
+---Groups a read-only call with the read-only calls directly before it.
 ---@param s agent_ls.Snapshot
 ---@param item agent_ls.Item
 local function join_group(s, item)
@@ -286,7 +286,7 @@ end
 
 function by_kind.queue(s, data) s.queue = data.items end
 
----Adds a plan after the user's last message. Later versions replace it there.
+---Adds a plan after the user's last message. Later versions of the plan replace it there.
 function by_kind.plan(s, data, event)
   if s.now.agent_id then
     return -- a subagent's plan; the panel shows the main agent's plan only
@@ -338,7 +338,7 @@ function by_kind.rule_removed() end
 
 function by_kind.cache_lost() end
 
----Ignored, because the output of the call has the diagnostics.
+---Ignored, because the output of the call contains the diagnostics.
 function by_kind.diagnostics() end
 
 ---Ignored, because Neovim shows whether a buffer is modified.
@@ -366,7 +366,7 @@ function by_kind.compaction(s, data)
   touch(s, item)
 end
 
----Marks rolled back items: they stay readable, but the model no longer has them.
+---Marks rolled back items: they stay readable, but are no longer sent to the model.
 function by_kind.reverted(s, data, event)
   local out = {}
   for _, turn_id in ipairs(data.conversation and data.turns or {}) do

@@ -9,7 +9,8 @@ local HEIGHT = 14
 ---@class agent_ls.HostTerminal
 ---@field bufnr integer
 
----Environment variables that a program needs to start. All others are not passed on, because they may hold API keys.
+---Environment variables that a program needs to start. No other variables are passed on, because they may contain
+---API keys.
 local KEPT = { "PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH" }
 
 local terminals = {} ---@type table<string, agent_ls.HostTerminal> by the server's id
@@ -43,7 +44,7 @@ function M.open_window(bufnr)
   end
   local sizes, windows = vim.fn.winrestcmd(), #api.nvim_tabpage_list_wins(0)
   local win = api.nvim_open_win(bufnr, true, { split = "below", win = -1, height = HEIGHT })
-  -- Restore the window sizes. Otherwise Neovim gives the rows of the closed window to the window above, for example to
+  -- Restore the window sizes. Otherwise Neovim gives the closed window's rows to the window above, for example
   -- the prompt.
   api.nvim_create_autocmd("WinClosed", {
     pattern = tostring(win),
@@ -61,8 +62,9 @@ function M.open_window(bufnr)
   return win
 end
 
----Moves the cursor to the last line, so that the window follows the output. Scrolls again after the first change,
----because Neovim resizes the terminal a moment after its window, which could scroll its first lines out of view.
+---Moves the cursor to the last line, so that the window follows the output. Scrolls again after the first output,
+---because Neovim resizes the terminal shortly after its window, and the resize could scroll the first lines out
+---of view.
 ---@param win integer
 ---@param bufnr integer
 local function go_to_end(win, bufnr)

@@ -1,4 +1,4 @@
--- Remedies for errors: commands of the plugin for the actions that the server suggests.
+-- Remedies for errors: maps the actions that the server suggests to commands of the plugin.
 local M = {}
 
 ---@class agent_ls.Remedy

@@ -1,5 +1,5 @@
 -- The sessions of this editor: subscribes to them, applies their events to snapshots, and sends the user's requests.
--- Views register a listener, and draw the changes.
+-- Views register listeners, and draw the reported changes.
 local client = require("agent_ls.client")
 local client_requests = require("agent_ls.client_requests")
 local config = require("agent_ls.config")
@@ -17,7 +17,7 @@ local method = protocol.method
 ---@field snapshot agent_ls.Snapshot
 ---@field subscribing boolean a subscribe request is pending
 ---@field early agent_ls.wire.Event[] events that arrived before the answer to that request
----@field gaps integer number of gaps in the events since the last event that could be applied
+---@field gaps integer number of gaps found since the last event that could be applied
 
 local MAX_GAPS = 3 -- after as many gaps stop subscribing again
 
@@ -210,7 +210,8 @@ end
 local awaited ---@type agent_ls.Done[]? requests that wait for the session that is being created, looked up or opened
 local openings = 0 -- number of sessions being created, looked up or opened
 
----Delays messages until the returned function is called. They are for the session that will then be the current one.
+---Holds messages back until the returned function is called. They are then sent to the session that is current at
+---that time.
 ---@return agent_ls.Done settle
 local function await_session()
   awaited = awaited or {}
@@ -346,7 +347,7 @@ local FOR_NEXT_SESSION = {
   [method.compact] = true,
 }
 
----Sends a request that changes nothing, for the current session. Shows a warning if there is no session.
+---Sends a read-only request for the current session. Shows a warning if there is no session.
 ---@param name string
 ---@param params table
 ---@param done fun(result: any)?
@@ -401,7 +402,7 @@ end
 ---@param text string
 function M.steer(text) M.change_current(method.steer, { input = { protocol.text_input(text) } }) end
 
----Withdraws the newest steering message that the agent has not received yet.
+---Withdraws the newest steering message that the model has not received yet.
 function M.unsteer()
   local items = M.snapshot().items
   for i = #items, 1, -1 do
@@ -576,7 +577,7 @@ function M.models(done) client.request(method.models, { look = true }, M.report_
 
 ---Saves the prompt's text as the draft of the session, if it has changed.
 ---@param text string
----@param id string? of the session; else the one that is shown
+---@param id string? of the session; default: the displayed one
 function M.save_draft(text, id)
   id = id or current_id
   local live = id and sessions[id]

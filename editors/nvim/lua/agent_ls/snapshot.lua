@@ -1,6 +1,6 @@
 -- Applies events to the snapshot of a session. Pure. The rules are in docs/protocol/events.md: A recorded event is
--- applied if its seq follows the last one; a delta is applied if its offset is the length of its part. An event with a
--- smaller number is dropped. After a larger number, the client has to subscribe again.
+-- applied if its seq follows the last one; a delta is applied if its offset is the length of its part. An event
+-- with a smaller seq or offset is dropped. If a number is larger, the client has to subscribe again.
 local reducers = require("agent_ls.reducers")
 local parts = require("agent_ls.parts")
 
@@ -37,7 +37,7 @@ function M.new()
   }
 end
 
----Sets the turn and the agent of the event that is being applied; new items belong to them.
+---Sets the turn and the agent of the event that is being applied; new items get these values.
 ---@param s agent_ls.Snapshot
 ---@param event agent_ls.wire.Event
 local function set_now(s, event)
@@ -146,7 +146,8 @@ end
 ---@return boolean
 function M.is_read_only(s) return s.session ~= nil and s.session.access == "readOnly" end
 
----Lists the pending approvals, oldest first; none if another editor owns the session, because it answers them.
+---Lists the pending approvals, oldest first; none if another editor owns the session, because only that editor
+---answers them.
 ---@param s agent_ls.Snapshot
 ---@return agent_ls.Item[]
 function M.pending_approvals(s)

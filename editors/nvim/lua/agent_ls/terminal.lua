@@ -11,7 +11,7 @@ local M = {}
 ---@class agent_ls.TerminalView
 ---@field bufnr integer
 ---@field channel integer
----@field fed integer code points of the call's output that the view had when it was created
+---@field fed integer number of code points of the call's output that the view was created with
 
 local views = {} ---@type table<string, agent_ls.TerminalView> by call id
 
@@ -42,7 +42,7 @@ local function create_view(item)
   local bufnr = api.nvim_create_buf(false, true)
   vim.bo[bufnr].bufhidden = "hide"
   relay.open_window(bufnr)
-  -- Create the emulator after the window, because it takes the window's size and wraps the output by it.
+  -- Create the emulator after the window, because it wraps the output at the window's width.
   local view = { bufnr = bufnr, channel = api.nvim_open_term(bufnr, {}), fed = item.part.length }
   pcall(api.nvim_buf_set_name, bufnr, ("agent-ls://terminal/%s"):format(item.id))
   views[item.id] = view
@@ -135,7 +135,7 @@ local function open_chosen(terminal)
   end)
 end
 
----Lets the user choose a command of this session, to view or to end it.
+---Lets the user choose a command of this session, to view or stop it.
 function M.choose()
   session.terminals(function(listed)
     local all = merge(listed)
@@ -166,8 +166,8 @@ local function on_change(change)
   end
 end
 
----Shows the terminal of a command in place of a view that was opened before the terminal existed. Only the terminal
----takes input.
+---Shows the terminal of a command in place of a view that was opened before the terminal existed. Only the
+---terminal accepts input.
 ---@param call_id string
 local function replace_view(call_id)
   local view, bufnr = views[call_id], relay.buffer_of(call_id)

@@ -30,7 +30,7 @@ local WORDS = {
   web_search = { "Searching the web for", "Searched the web for" },
 }
 
----By read-only tool: functions that summarise several calls.
+---Functions that summarise several calls, by read-only tool.
 ---@type table<string, fun(count: integer): string>
 local TOGETHER = {
   read_file = function(count) return "read " .. plural(count, "file") end,

@@ -1,5 +1,5 @@
--- Keys that answer a pending approval in every window, also outside the panel. They are mapped only while an approval
--- is pending. Mappings of the user for the same keys are restored afterwards.
+-- Global keys that answer a pending approval from any window, not only from the panel. They are mapped only while
+-- an approval is pending. Mappings of the user for the same keys are restored afterwards.
 local approvals = require("agent_ls.chat.approvals")
 local config = require("agent_ls.config")
 local log = require("agent_ls.log")

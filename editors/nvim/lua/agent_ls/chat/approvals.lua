@@ -41,7 +41,8 @@ local function find_question(item)
   return not on_approval and (on_question or nothing_else) and questions.find_pending(item) or nil
 end
 
----Wraps a key's handler so that it runs once per press. A held key must not allow requests that nobody has read.
+---Wraps a key's handler so that it runs once per press. A held key must not allow requests that the user has not
+---read.
 ---@param answer fun(item: agent_ls.Item?)
 ---@return fun(item: agent_ls.Item?)
 function M.once_per_press(answer)
@@ -94,7 +95,7 @@ function M.allow(item)
   end
 end
 
----Allows a pending request by one of the rules that the server offers.
+---Allows a pending request and creates one of the rules that the server offers.
 ---@param item agent_ls.Item?
 function M.allow_rule(item)
   local asked = find_pending(item)

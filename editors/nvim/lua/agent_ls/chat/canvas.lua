@@ -1,4 +1,4 @@
--- Lines with highlights, and functions that make text of programs safe to display. Pure.
+-- Builds lines with highlights, and makes the output of programs safe to display. Pure.
 local M = {}
 
 ---@class agent_ls.Rendered
@@ -66,7 +66,7 @@ function M.wrap(line, columns)
 end
 
 ---@param line string output of a program
----@return string without escape sequences, with carriage returns applied as in a terminal
+---@return string without escape sequences, and without text before the last carriage return
 function M.plain_line(line)
   line = line:gsub("\27%[[%d;:?<=>]*[ -/]*[@-~]", ""):gsub("\27[%]PX^_][^\7\27]*\7?", "")
   line = line:gsub("\27[ -/]+[0-~]", ""):gsub("\27.", "")
@@ -74,7 +74,7 @@ function M.plain_line(line)
   return (line:gsub("[%z\1-\8\11-\31]", ""))
 end
 
----Joins a text to one line and cuts it to `columns`.
+---Joins the lines of a text and truncates it to `columns`.
 ---@param text string
 ---@param columns integer
 function M.shorten(text, columns)
@@ -85,7 +85,8 @@ function M.shorten(text, columns)
   return vim.fn.strcharpart(text, 0, math.max(1, columns - 1)) .. "…"
 end
 
----Returns extmark options for a virtual text after the end of a line, cut to `room` columns; nil if there is no room.
+---Returns extmark options for virtual text after the end of a line, truncated to `room` columns; nil if it does
+---not fit.
 ---@param text string
 ---@param group string
 ---@param room integer columns

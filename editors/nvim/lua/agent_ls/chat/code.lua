@@ -16,7 +16,7 @@ local REMEMBERED = 64
 
 local memo, memo_order = {}, {} ---@type table<string, agent_ls.CodeSpan[]>, string[]
 
----@type table<string, string> file types by other names that models use for languages
+---@type table<string, string> file types by alias: other names that models use for a language
 local ALIASES = {
   py = "python",
   js = "javascript",
@@ -35,7 +35,7 @@ local ALIASES = {
   viml = "vim",
 }
 
----@param name string of a language, from a code fence, or a file type
+---@param name string language name from a code fence, or a file type
 ---@return string filetype
 function M.find_filetype(name)
   name = name:lower()
@@ -121,7 +121,7 @@ function M.find_spans(lines, filetype)
   return memo[key]
 end
 
----Adds the highlights of code to drawn lines.
+---Adds highlights to code lines that are already drawn.
 ---@param marks {row: integer, col: integer, opts: table}[]
 ---@param lines string[] the code
 ---@param filetype string

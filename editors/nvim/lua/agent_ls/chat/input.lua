@@ -26,7 +26,7 @@ local PLACEHOLDERS = {
   closed = "Write a message to continue this session…",
   foreign = "Read-only: owned by another editor. :AgentLs takeover",
 }
--- Hints after the placeholder; the longest one that fits is shown.
+-- Hints that follow the placeholder text; the longest one that fits is displayed.
 local IDLE_HINTS = { "  @ file · / command · ↑ history", "  @ file · / command", "  @ / ↑", "" }
 
 ---@return integer
@@ -68,7 +68,7 @@ function M.save_draft()
   end
 end
 
----Notes that a session is being created. Text that the user begins now belongs to that session.
+---Records that a session is being created. Text that the user starts to type now is the draft of that session.
 ---@param is_made boolean? true when the creation has ended
 function M.expect(is_made) is_for_next = not is_made and M.read_text() == "" end
 
@@ -105,7 +105,7 @@ function M.describe_purpose(s)
   return activity == "waiting" and only_proposals and "proposed" or activity
 end
 
----Updates the placeholder, which describes in an empty prompt what a message would do.
+---Updates the placeholder of the empty prompt, which says what sending a message does now.
 function M.update_placeholder()
   api.nvim_buf_clear_namespace(M.buffer(), ns, 0, -1)
   if #api.nvim_buf_get_lines(M.buffer(), 0, 2, false) > 1 or M.read_text() ~= "" then
@@ -196,7 +196,7 @@ local function recall(by)
   end
 end
 
----@return boolean the prompt has a new text of the user, which a recalled message must not replace
+---@return boolean the prompt contains newly typed text, which a recalled message must not replace
 local function is_being_written()
   local shown = recalled > 0 and sent[#sent - recalled + 1] or ""
   return M.read_text() ~= vim.trim(shown)

@@ -1,7 +1,7 @@
--- Highlights markdown line by line, so that an update of a stream costs only its new lines. Pure. Marks are
--- { col, opts } with the options of nvim_buf_set_extmark. A link to a web page is replaced by its label, and the mark
--- gets the address. The address is not concealed instead, because Neovim counts concealed columns when it wraps a line,
--- which would leave empty rows. All other text is kept.
+-- Highlights markdown line by line, so that a streamed update only processes its new lines. Pure. Marks are {
+-- col, opts } with the options of nvim_buf_set_extmark. A link to a web page is replaced by its label, and its
+-- mark contains the address. The address is not concealed instead, because Neovim counts concealed columns when
+-- it wraps a line, which would leave empty rows. All other text is kept.
 local M = {}
 
 ---@alias agent_ls.LineMark {col: integer, opts: table}
@@ -27,7 +27,7 @@ local INLINE = {
 ---Addresses of links. They must be printable ASCII, because Neovim writes them to the terminal in an escape sequence.
 local PAGE = "^https?://[\33-\126]+$"
 
----Adds the marks of inline markup.
+---Adds marks for the inline markup of a line.
 ---@param line string
 ---@param marks agent_ls.LineMark[]
 ---@return string line without the addresses of links to web pages

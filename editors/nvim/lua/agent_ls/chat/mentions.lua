@@ -1,13 +1,14 @@
--- Mentions in the prompt: completion of `@` (files and other content) and `/` (commands). A word that names content is
--- drawn as a chip, and the content is sent with the message. If the user deletes the word, the content is not sent.
+-- Mentions in the prompt: completion of `@` (files and other content) and `/` (commands). A word that mentions
+-- content is drawn as a chip, and the content is sent with the message. If the user deletes the word, the content
+-- is not sent.
 local client = require("agent_ls.client")
 local files = require("agent_ls.files")
 local protocol = require("agent_ls.protocol")
 
 local M = {}
 
--- Time limit for the server's answer. The first listing of a large folder takes longer; its result is used at the next
--- key.
+-- Time limit for the server's completion result. The first listing of a large folder takes longer; its result is
+-- used at the next key press.
 local WAIT_MS = 1500
 
 local TERMINAL_LINES = 400 -- number of last lines of a terminal that are sent
@@ -93,7 +94,7 @@ local function ask(trigger, query)
   return answer and answer.result and protocol.remove_null(answer.result).items or {}
 end
 
----The function for 'completefunc' and 'omnifunc'.
+---Implements 'completefunc' and 'omnifunc'.
 ---@param find_start 0|1
 ---@param base string
 function M.complete(find_start, base)
@@ -115,7 +116,8 @@ function M.complete(find_start, base)
   return { words = words, refresh = "always" }
 end
 
----Converts the words of a message to parts. If the message begins with a command, the rest of the text is its argument.
+---Converts the mentions in a message to message parts. If the message begins with a command, the rest of the text
+---is its argument.
 ---@param text string
 ---@return agent_ls.wire.InputPart[] parts
 ---@return string text "" if it is the argument of a command
@@ -140,7 +142,7 @@ function M.parts(text)
   return parts, command and "" or text, missing
 end
 
----Adds a part, such as a pasted image, and returns a new word for it.
+---Adds a message part, such as a pasted image, and returns a new word that mentions it.
 ---@param kind string
 ---@param part agent_ls.wire.InputPart
 ---@return string word to write into the prompt
@@ -154,7 +156,7 @@ function M.add(kind, part)
   return word
 end
 
----Draws the words that are sent as parts as chips.
+---Draws a chip over each word that mentions a message part.
 ---@param bufnr integer the prompt
 function M.draw(bufnr)
   vim.api.nvim_buf_clear_namespace(bufnr, ns, 0, -1)

@@ -1,5 +1,5 @@
 -- The progress line at the end of the transcript: the current activity, its duration, and the key that stops the turn.
--- Also keeps the start times of running calls, because the events have no times.
+-- Also measures the start times of running calls, because items have no start times.
 local calls = require("agent_ls.chat.render_calls")
 local canvas = require("agent_ls.chat.canvas")
 local config = require("agent_ls.config")
@@ -33,7 +33,8 @@ function M.format_elapsed(item)
   if item.status ~= "running" then
     return nil
   end
-  -- If the call needed an approval, count from the decision, because the call was first drawn before the request.
+  -- If the call needed an approval, count from the decision, because the call was drawn before the user was
+  -- asked.
   local beginning = item.decision or item
   started[beginning] = started[beginning] or vim.uv.hrtime()
   local since = started[beginning]

@@ -27,7 +27,7 @@ local function ask_own_answer(item)
   end)
 end
 
----Sends the marked choices. If none is marked, lets the user choose one or write an answer.
+---Sends the marked choices. If no choice is marked, lets the user select one or write an answer.
 ---@param item agent_ls.Item
 function M.answer(item)
   local marked = transcript.marked_choices(item)
@@ -48,7 +48,7 @@ function M.answer(item)
   end)
 end
 
----Selects the choice on a line: sends it as the answer, or marks it if the question takes several choices.
+---Selects the choice on a line: sends it as the answer, or only marks it if the question allows several choices.
 ---@param item agent_ls.Item
 ---@param line integer of the item, from 0
 function M.choose(item, line)

@@ -106,7 +106,7 @@ function M.is_hidden(item, ctx)
 end
 
 ---@param item agent_ls.Item
----@return boolean its first line is the row of a group of calls
+---@return boolean the item's first line is the row of a group of calls
 function M.is_group_row(item) return item.kind == "tool" and calls.is_group_head(item) end
 
 ---@type table<string, fun(item: agent_ls.Item, ctx: agent_ls.RenderContext, out: agent_ls.Canvas)>
@@ -221,7 +221,7 @@ local function draw_remedies(actions, ctx, out)
   out:add({ { "┃ ", "AgentLsFailed" }, { key and key .. " " or "", "AgentLsKey" }, { words } })
 end
 
----Draws an error block: what happened, what to do, and for the newest error the keys that do it.
+---Draws an error block: what happened, what to do, and for the newest error also the keys of its remedies.
 ---@param item agent_ls.Item
 ---@param ctx agent_ls.RenderContext
 ---@param out agent_ls.Canvas

@@ -8,10 +8,11 @@ local cut, plural = canvas.shorten, canvas.format_count
 
 local M = {}
 
----Maximum of shown lines of a diff. A key expands a longer diff.
+---Maximum number of displayed diff lines. A key expands a longer diff.
 M.DIFF_LINES = 16
 
----Maximum of shown lines of a diff in an approval request. Larger, because the user has to read the diff.
+---Maximum number of displayed diff lines in an approval request. It is larger, because the user has to read the
+---whole diff.
 M.ASKED_LINES = 60
 
 local DIFF_GROUPS = { ["+"] = "AgentLsAdded", ["-"] = "AgentLsRemoved" }
@@ -47,7 +48,7 @@ local function without_context(lines)
 end
 
 ---@class agent_ls.DiffOptions
----@field max_lines integer maximum of shown lines; only the number of further lines is shown
+---@field max_lines integer maximum of displayed lines; for the rest, only their number is displayed
 ---@field is_brief boolean without the context lines
 ---@field key string|false|nil key that shows the rest
 ---@field prefix agent_ls.Chunk
@@ -224,7 +225,7 @@ end
 ---Draws what a request would do: the exact command or change.
 ---@param request agent_ls.wire.ApprovalRequested
 ---@param ctx agent_ls.RenderContext
----@param max_lines integer of each diff
+---@param max_lines integer limit for each diff
 local function draw_effect(request, ctx, out, max_lines)
   local effect = request.effect
   if effect.command then

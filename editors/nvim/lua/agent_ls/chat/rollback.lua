@@ -1,4 +1,4 @@
--- Rolls the session back to before a message of the user, after a preview that the user confirms.
+-- Rolls the session back to the state before a user message, after the user has confirmed a preview.
 local archive = require("agent_ls.archive")
 local float = require("agent_ls.float")
 local input = require("agent_ls.chat.input")
@@ -60,7 +60,7 @@ local function lines_of(plan, title)
   return out
 end
 
----Rolls back. If the prompt is empty, it gets the text of the removed message.
+---Rolls back. If the prompt is empty, inserts the text of the removed message there.
 ---@param turn_id string
 ---@param more table
 local function roll_back(turn_id, more)
@@ -112,7 +112,7 @@ local function confirm(turn_id, title, plan)
   end
 end
 
----Rolls back to before a message, or reverts a rollback, after a preview.
+---Rolls back to the state before a message, or reverts a rollback, after a preview.
 ---@param item agent_ls.Item of kind user or reverted
 function M.ask(item)
   local turn_id = assert(item.turn_id)

@@ -225,7 +225,7 @@ local function redraw_status()
   vim.cmd("redrawstatus!")
 end
 
----Shows a text in place of the keys for FLASH_MS. In Insert mode Neovim's message line is not visible.
+---Displays a text in place of the keys for FLASH_MS. In Insert mode Neovim's message line is not visible.
 ---@param text string
 function M.flash(text)
   flash = text

@@ -30,7 +30,8 @@ local marked = {} ---@type table<string, table<integer, true>>
 local shown ---@type agent_ls.Snapshot?
 local context = { width = 80, keys = {}, relative = tostring } ---@type table
 
----Number of lines that the last update wrote. Tests check that the cost of a stream does not depend on earlier text.
+---Number of buffer lines that the last update wrote. Tests check that the cost of an update does not depend on
+---earlier text.
 M.lines_written = 0
 
 ---@return integer
@@ -82,7 +83,7 @@ end
 ---@param index integer
 ---@return integer row of the block's first line
 local function row_of(index)
-  -- Sum from the end, because changes are nearly always near the end.
+  -- Add up the block heights from the end, because most changes are near the end.
   local below = 0
   for i = index, #blocks do
     below = below + blocks[i].count
@@ -106,7 +107,7 @@ local function draw(item, block)
     return render_item(item, ctx) or UNREADABLE, 0
   end
   local part = item.part --[[@as agent_ls.Part]]
-  -- Draw a part that has ended completely, because its end event may have text that the deltas lack.
+  -- When a part has ended, draw all of its lines, because its end event may contain text that the deltas lack.
   local goes_on = block.is_stream and part.open
   local kept = goes_on and block.final or 0
   local fence = goes_on and block.fence or nil
@@ -233,7 +234,7 @@ end
 ---@return agent_ls.StartAction? the action of the welcome text on that row
 function M.welcome_action_at(row) return shown and #shown.items == 0 and welcome_actions[row] or nil end
 
----Updates the buffer. Redraws everything if the snapshot is another one, else only the changed items.
+---Updates the buffer. Redraws everything if `s` is a different snapshot than before, else only the changed items.
 ---@param s agent_ls.Snapshot
 function M.update(s)
   M.lines_written = 0
@@ -307,10 +308,12 @@ function M.item_at(row)
   end
 end
 
----By item kind: the state of an item after the user presses the key. nil: initial, true: expanded, false: collapsed.
+---By item kind: an item's expansion state after the toggle key is pressed. nil: initial, true: expanded, false:
+---collapsed.
 ---@type table<string, fun(now: boolean?): boolean?>
 local NEXT = {
-  -- A change initially shows its changed lines. The key shows the whole diff, then none of it, then the changed lines.
+  -- A change initially shows its changed lines. The key switches to the whole diff, then to no diff, then back to
+  -- the changed lines.
   file = function(now)
     if now == nil then
       return true
@@ -364,7 +367,7 @@ function M.toggle(item, line)
   end
 end
 
----Marks or unmarks a choice of a question that takes several.
+---Marks or unmarks a choice of a question that allows several choices.
 ---@param item agent_ls.Item
 ---@param choice integer
 function M.mark(item, choice)

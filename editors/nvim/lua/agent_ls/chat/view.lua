@@ -1,5 +1,5 @@
--- The panel: a split with the transcript above the prompt. Takes the focus only on a command of the user. In windows of
--- the transcript, moves only cursors that are at its end.
+-- The panel: a split with the transcript above the prompt. Takes the focus only when the user runs a command. In
+-- transcript windows, moves a cursor only if it is at the end of the text.
 local approvals = require("agent_ls.chat.approvals")
 local status_lines = require("agent_ls.chat.status_lines")
 local calls = require("agent_ls.chat.render_calls")
@@ -78,7 +78,7 @@ local function go_to_end(win)
   local last = api.nvim_buf_line_count(buf)
   local text = api.nvim_buf_get_lines(buf, last - 1, last, false)[1]
   api.nvim_win_set_cursor(win, { last, #text })
-  -- Avoid empty rows below the last line while there are lines above the window.
+  -- Avoid empty rows below the last line if earlier lines could fill the window.
   api.nvim_win_call(win, function() vim.cmd("normal! zb") end)
 end
 
@@ -136,8 +136,8 @@ local function configure_transcript(win)
   })
 end
 
----Draws the next frame of the progress line, and no other line. Once a second requests a full frame, because the
----durations of running calls have changed.
+---Draws the next frame of the progress line, and no other line. Once a second, also requests a full frame,
+---because the durations of running calls have changed.
 ---@param is_second boolean
 local function animate(is_second)
   local s = session.snapshot()
@@ -174,7 +174,7 @@ M.draw = log.guard("drawing the panel", function()
   vim.iter(following):each(follow)
 end)
 
----Requests a frame. It is drawn at once, or FRAME_MS after the last frame.
+---Requests a frame. The frame is drawn now, or when FRAME_MS have passed since the last one.
 function M.ask_frame()
   if frame_asked then
     return
@@ -346,8 +346,8 @@ local function begin(action)
   M.focus_prompt()
 end
 
----Handles the key on the item under the cursor: runs an action of the welcome text or of an error, selects a choice, or
----expands or collapses the item.
+---Handles the toggle key for the item under the cursor: runs an action of the welcome text or of an error,
+---selects a choice, or expands or collapses the item.
 local function toggle_item()
   local offered = transcript.welcome_action_at(api.nvim_win_get_cursor(assert(M.window()))[1] - 1)
   if offered then
@@ -408,7 +408,7 @@ local function mapper(bufnr)
   end
 end
 
----Stops the turn. If none runs, the key keeps its usual meaning.
+---Stops the turn. If no turn is running, leaves Insert mode instead.
 local function stop()
   if session.snapshot().state ~= "IDLE" and session.snapshot().state ~= "CLOSED" then
     return session.interrupt()
@@ -478,7 +478,7 @@ local function watch_windows()
   api.nvim_create_autocmd("ModeChanged", { group = group, buffer = input.buffer(), callback = status_lines.redraw })
 end
 
----Sets the height of the prompt window to that of its text.
+---Sets the height of the prompt window to the height of its text.
 function M.fit_prompt()
   local win = windows.prompt
   if win and api.nvim_win_is_valid(win) then
@@ -534,7 +534,7 @@ function M.show_asked(asked)
   return false
 end
 
----Shows a message in the panel if the cursor is there.
+---Displays a message in the panel if the cursor is in the panel.
 ---@param text string
 ---@return boolean is_shown the whole message is visible
 function M.show_message(text)

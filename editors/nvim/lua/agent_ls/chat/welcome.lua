@@ -1,5 +1,5 @@
 -- Data of the welcome text: example messages, the newest sessions of the folder, and whether there is an API key. It is
--- looked up once, when the panel opens. Data that cannot be looked up is left out without a message.
+-- looked up once, when the panel opens. Data that cannot be looked up is omitted without an error message.
 local archive = require("agent_ls.archive")
 local client = require("agent_ls.client")
 local config = require("agent_ls.config")

@@ -7,14 +7,14 @@ local AT_SPACES = " \t"
 
 local is_ours = false
 
----Sets 'breakat'. Call when the panel opens.
+---Sets 'breakat'. Call this when the panel opens.
 function M.start()
   if vim.o.breakat == DEFAULT then
     vim.o.breakat, is_ours = AT_SPACES, true
   end
 end
 
----Resets 'breakat', unless the user has set it since. Call when the panel closes.
+---Resets 'breakat', unless the user has set it since. Call this when the panel closes.
 function M.stop()
   if is_ours and vim.o.breakat == AT_SPACES then
     vim.o.breakat = DEFAULT

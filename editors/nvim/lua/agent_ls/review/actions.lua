@@ -143,7 +143,7 @@ function M.judge_lines(decision, first, last)
   end
   for _, part in ipairs(found.parts) do
     if part.hunk.state == "proposed" and not compare.list_positions(bufnr) and not changes.is_buffer(bufnr) then
-      -- The buffer does not contain the proposed lines, so lines of them cannot be selected here.
+      -- The buffer does not contain the proposed lines, so they cannot be selected here.
       log.notify("To decide about single lines of a proposed change, open its comparison: :AgentLs compare")
     else
       decisions.judge({ part.hunk }, decision, { lines = part.lines })
@@ -221,7 +221,7 @@ local function warn_about_partial_undo(data)
   end
 end
 
----Undoes the rest of a call after the editor's undo reverted one of its files.
+---Undoes a call's changes in its other files, after the editor's undo reverted one file.
 function M.undo_step()
   local rest = vim.tbl_filter(function(each) return each.call_id == partly_undone_call end, M.list_all())
   judge_all_of(rest, "undo", "There is no step that `u` undid in only one of its files.")
@@ -243,7 +243,8 @@ function M.own_text()
   end
 end
 
----Compares a file side by side. Moves to the change under the cursor, else to the first change of the file.
+---Opens a side-by-side comparison of a file. Moves to the change under the cursor, else to the first change of
+---the file.
 ---@param uri string? default: the file under the cursor
 function M.compare(uri)
   local bufnr = api.nvim_get_current_buf()
@@ -286,7 +287,7 @@ local function go_to_other_file(by)
   require("agent_ls.chat.view").show_file(vim.uri_to_fname(uri), hunk.first + 1)
 end
 
----Goes to the next or previous change in this file. After the last one, goes on in the next file.
+---Goes to the next or previous change in this file. After the last change, continues in the next file.
 ---@param by 1|-1
 function M.go(by)
   local row = api.nvim_win_get_cursor(0)[1] - 1
@@ -345,8 +346,8 @@ local function on_change(change)
   end
 end
 
----Draws the hunks of a file at the positions that the server has sent. Ignores positions in another version of the
----text, because the server sends new positions after each change of the text.
+---Draws the hunks of a file at the positions that the server has sent. Ignores positions for another version of
+---the text, because the server sends new ones after each change of the text.
 ---@param file agent_ls.wire.FileHunks
 local function on_hunks_moved(file)
   local bufnr = files.find_loaded(file.uri)

@@ -1,4 +1,4 @@
--- Review of one change with a comment, or with a replacement text of the user.
+-- Reviews one change with a comment, or with the user's own replacement text.
 local float = require("agent_ls.float")
 local log = require("agent_ls.log")
 local protocol = require("agent_ls.protocol")
@@ -16,7 +16,7 @@ local function ask_for_another(hunk, comment)
   session.submit({ selection, protocol.text_input(comment) })
 end
 
----The decisions that can be sent with a comment.
+---Returns the decisions that can be sent with a comment.
 ---@param hunk agent_ls.Hunk
 ---@return {[1]: string, [2]: fun(hunk: agent_ls.Hunk, comment: string)}[]
 local function outcomes(hunk)
@@ -59,7 +59,8 @@ function M.comment_on(hunk, text)
   end)
 end
 
----Accepts a proposal with a text of the user. A change that is already in the file is simply edited there.
+---Accepts a proposal, but with the user's own text. If the change is already in the file, asks the user to edit
+---it there.
 ---@param hunk agent_ls.Hunk
 function M.accept_own_text(hunk)
   if hunk.state ~= "proposed" then

@@ -1,5 +1,5 @@
--- Sends the user's decisions about hunks to the server, and shows refusals. To undo a change that the user has edited,
--- the user has to confirm first.
+-- Sends the user's decisions about hunks to the server, and reports refused ones. Before a change that the user
+-- has edited is undone, the user has to confirm.
 local session = require("agent_ls.session")
 
 local M = {}
@@ -8,7 +8,7 @@ local M = {}
 
 ---@class agent_ls.Judgement details of a decision
 ---@field comment string? sent to the model
----@field lines integer[]? only these new lines, [first, last); for a single hunk
+---@field lines integer[]? decide only about these new lines, [first, last); for a single hunk
 ---@field replacement string? text in place of the new lines; for a single hunk
 
 ---@param params table

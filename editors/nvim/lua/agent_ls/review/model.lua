@@ -50,7 +50,7 @@ function M.replace(hunks, files)
   return changed
 end
 
----Updates the positions of the known hunks of a file.
+---Updates the positions of the stored hunks of a file.
 ---@param hunks agent_ls.Hunks
 ---@param file agent_ls.wire.FileHunks
 function M.update_positions(hunks, file)
@@ -91,7 +91,8 @@ end
 ---@return agent_ls.Hunk?
 function M.find_at(placed, row)
   for _, place in ipairs(placed) do
-    -- A removal has no lines in the buffer. It counts as one line: the line after the removed ones.
+    -- A hunk that only removes has no lines in the buffer. It counts as one line: the line after the removed
+    -- ones.
     if row >= place.first and row < math.max(place.last, place.first + 1) then
       return place.hunk
     end

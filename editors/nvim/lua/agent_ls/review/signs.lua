@@ -76,7 +76,7 @@ local function virtual_lines(bufnr, hunk)
   local lines = hunk.state == "proposed" and hunk.new_lines or hunk.old_lines
   local group = hunk.state == "proposed" and "AgentLsAdded" or "AgentLsRemoved"
   return vim.tbl_map(function(line)
-    -- Pad the line with spaces, so that its background reaches the edge of the window, as that of real lines does.
+    -- Pad the virtual line with spaces, so that its background reaches the edge of the window, as on real lines.
     local text = line:gsub("\t", (" "):rep(vim.bo.tabstop))
     return { { text .. (" "):rep(math.max(0, 300 - #text)), group } }
   end, lines)
