@@ -24,7 +24,7 @@ FILES_AND_FINDINGS = [
     ),
     pytest.param(
         ".mcp.json", '{"mcpServers": {"db": {"command": "true", "env": {"A": "${NOT_SET_ANYWHERE}"}}}}', "default",
-        ["the server db: the variable NOT_SET_ANYWHERE is not set"], id="variable that is not set",
+        ["the server db: the environment variable NOT_SET_ANYWHERE is not set"], id="variable that is not set",
     ),
     pytest.param(
         ".mcp.json", '{"mcpServers": {"db": {"command": "no-such-program-here"}}}', "install no-such-program-here",
