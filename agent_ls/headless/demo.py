@@ -31,7 +31,7 @@ PAUSE_MS = 15
 
 
 class ScriptedUser:
-    """A stand-in for a user: it answers approval requests and steers once."""
+    """A simulated user, who answers approval requests and sends one steering message."""
 
     NAME = "the demo's user"
 

@@ -49,7 +49,7 @@ class MarkdownPage:
 
 
 def parse_page(data: str) -> MarkdownPage:
-    """Return the fields and the text of a Markdown file; without front matter, there are no fields.
+    """Return the fields and the text of a Markdown file. A file without front matter has no fields.
 
     If the front matter is invalid, it is parsed again with the values of `name` and `description`
     quoted, because an unquoted colon in them is the usual mistake.

@@ -88,7 +88,7 @@ class ModelCalls:
                 finish, first_ms = await self._read(request, answer, streaming=streaming)
             except LlmError as error:
                 delay_s = retry_delay_s(error, attempt, policy, self._clock.random())
-                # Published text cannot be withdrawn, so there is no retry once a part has been published.
+                # Published text cannot be withdrawn, so a call is not retried after it has published a part.
                 if answer.has_begun or delay_s is None:
                     error.is_cut = answer.has_begun
                     self._keep_cut(request, answer, error.kind)

@@ -543,8 +543,8 @@ class ChatDocument:
         for mention in get_mentions(message):
             path = os.path.normpath(os.path.join(folder, mention.path))  # noqa: ASYNC240  # no disk is read
             if mention.path == "problems":
-                # Plugin-free editors do not report the diagnostics of other servers, so a count of 0 does not
-                # mean that there are no problems.
+                # Plugin-free editors do not report the diagnostics of other servers, so the files may
+                # have problems although the count is 0.
                 if self._services.context.host.diagnostics.counts[0]:
                     parts.append(wire.DiagnosticsInput())
             elif mention.lines and (document := self._services.context.host.open_document(path)):

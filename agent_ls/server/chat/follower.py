@@ -13,7 +13,6 @@ from agent_ls.loop.events.types import (
     ApprovalRequested,
     ApprovalResolved,
     AssistantTextEnd,
-    AssistantTextStart,
     EndReason,
     Envelope,
     FileChange,
@@ -47,10 +46,6 @@ _ENDS: Mapping[EndReason, str] = {
 """Messages about the end of a turn, for clients without progress. "interrupted" is left out: the user knows."""
 
 
-_OF_TURNS = (UserInput, AssistantTextStart, ToolCallStart, ApprovalRequested, QuestionAsked, ProcessingEnd)
-"""Events that only a turn emits. Text of other events may belong to no turn."""
-
-
 class ChatEventHandler:
     """Passes the events of one session to the writer of its chat document, to prompts and to progress."""
 
@@ -64,7 +59,6 @@ class ChatEventHandler:
         self._turn: LastTurn | None = None
         self._answer = ""
         self._asks = False
-        self._is_in_turn = live.session.is_busy
         self._held = ""
         self.is_unanswered = False
         """After `catch_up`: the document ends with the user's last message and has no part of its answer."""
@@ -123,11 +117,10 @@ class ChatEventHandler:
         if isinstance(envelope.event, QuestionAnswered) and self._asks:
             self._writer.write(self._held)
             self._held, self._asks = "", bool(self._live.session.questions.pending())
-        self._is_in_turn = self._is_in_turn or isinstance(envelope.event, _OF_TURNS)
         text = self._transcript.feed(envelope)
         if self._turn is not None:
             self._answer += text
-        elif self._is_in_turn or self._asks:
+        elif envelope.turn_id or self._asks:
             self._write_or_hold(text)
         else:
             self._writer.write_notice(text)
@@ -140,7 +133,6 @@ class ChatEventHandler:
             case ProcessingEnd():
                 self._write_missing_part()
                 self._end_answer()
-                self._is_in_turn = False
             case _:
                 pass
 

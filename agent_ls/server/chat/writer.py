@@ -8,13 +8,14 @@ a new heading at the end of the document.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import anyio
 
 from agent_ls.environments.base import Attribution
-from agent_ls.environments.editor_host import OpenDocument
+from agent_ls.environments.editor_host import LineEdit, OpenDocument
 from agent_ls.environments.errors import EnvError, StaleFileError
 from agent_ls.server.chat.chat_text import (
     YOU,
@@ -194,39 +195,31 @@ class ChatWriter:
                     document.text, Region(region.marker, region.written + more), self._message
                 )
             region = Region(region.marker, region.written + more)
-            try:
-                await self._host.apply_edit(document, edits, ATTRIBUTION)
-            except StaleFileError:
+            outcome = await self._try_edit(document, edits)
+            if outcome == "stale":
                 continue
-            except EnvError as error:
-                if self._host.takes_edits_after_commands:
-                    self._hold()
-                    return
-                # The edit may still be applied, and writing it again would duplicate it: some editors report changes
-                # late, for example Emacs while it asks a question. The next text that the editor sends shows
-                # whether the edit was applied.
-                log.warning("the answer could not be written into %s: %s", self._path, error)
-                self._refused(str(error))
+            if outcome == "unknown":
                 self._unconfirmed = _UnconfirmedEdit(document.version, region, more)
                 self._wake.set()
-                return
-            self._note_written(region, more)
+            elif outcome == "applied":
+                self._note_written(region, more)
             return
         self._wake.set()  # the user types without a pause: try later
 
     async def _flush_notices(self) -> None:
         """Write the notices, unless the end of an answer has to be written first."""
+        if not self._notices:
+            return
         for _ in range(TRIES):
             document = self._host.open_document(self._path)
-            if document is None or not self._notices or self._is_notice_in_flight(document):
+            if document is None or self._is_notice_in_flight(document):
                 return
             chat, notices = read_chat(document.text), self._notices
             if not chat.session_id and not self.has_written:  # the first answer begins with the notices
                 self._waiting, self._notices = f"\n{notices}\n{self._waiting}", ""
                 return
-            if (
-                chat.is_answer_last and not self._waiting and not self._region
-            ):  # the user has removed the heading
+            # The user has removed the heading below the last answer.
+            if chat.is_answer_last and not self._waiting and not self._region:
                 self._waiting, self._notices = f"\n{notices}\n{CLOSE}", ""
                 return
             # A sent message must keep its line until its answer is written, because only the line distinguishes
@@ -235,22 +228,38 @@ class ChatWriter:
             edits = None if is_unanswered else insert_notice(document.text, notices)
             if edits is None:
                 return
-            try:
-                await self._host.apply_edit(document, edits, ATTRIBUTION)
-            except StaleFileError:
+            outcome = await self._try_edit(document, edits)
+            if outcome == "stale":
                 continue
-            except EnvError as error:
-                if self._host.takes_edits_after_commands:
-                    self._hold()
-                    return
-                log.warning("a notice could not be written into %s: %s", self._path, error)
-                self._refused(str(error))
+            if outcome == "unknown":
                 self._unconfirmed_notice = document.version
                 self._wake.set()
-                return
-            self._notices = self._notices[len(notices) :].lstrip("\n")
+            elif outcome == "applied":
+                self._notices = self._notices[len(notices) :].lstrip("\n")
             return
         self._wake.set()  # the user types without a pause: try later
+
+    async def _try_edit(
+        self, document: OpenDocument, edits: Sequence[LineEdit]
+    ) -> Literal["applied", "stale", "held", "unknown"]:
+        """Apply an edit. "held": the editor takes edits only after a command of the user.
+
+        "unknown": the editor reported an error, but the edit may still be applied, and writing it again would
+        duplicate it. Some editors report changes late, for example Emacs while it asks a question. The next text that
+        the editor sends shows whether the edit was applied.
+        """
+        try:
+            await self._host.apply_edit(document, edits, ATTRIBUTION)
+        except StaleFileError:
+            return "stale"
+        except EnvError as error:
+            if self._host.takes_edits_after_commands:
+                self._hold()
+                return "held"
+            log.warning("text could not be written into %s: %s", self._path, error)
+            self._refused(str(error))
+            return "unknown"
+        return "applied"
 
     def _is_notice_in_flight(self, document: OpenDocument) -> bool:
         """Return whether the result of the last edit with a notice is unknown. If it was applied, the notice counts as

@@ -3,7 +3,7 @@ import type { EventData } from "../connection/protocol";
 import type { Item, Snapshot } from "./items";
 import { addItem, markChanged } from "./parts";
 
-/** Marks rolled back items: they stay readable, but are no longer sent to the model. */
+/** Marks rolled-back items, which remain readable but are no longer sent to the model. */
 export function rollBack(s: Snapshot, items: readonly Item[], { conversation, turns, restoredTurns }: EventData["reverted"]): void {
   if (!conversation) return;
   for (const item of items) {

@@ -15,7 +15,7 @@ from agent_ls.app.models.service import ModelService
 from agent_ls.app.permissions.disk import RemoteDisk
 from agent_ls.app.permissions.paths import PathBounds, remote_places
 from agent_ls.app.settings.model import Settings
-from agent_ls.app.skills.far_files import RemoteInstructionFiles
+from agent_ls.app.skills.remote_files import RemoteInstructionFiles
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.errors import EnvError, EnvironmentLostError
 from agent_ls.environments.remote.mapped import CanonicalPaths, MappedEnvironment, PathMap

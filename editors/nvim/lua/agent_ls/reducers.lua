@@ -366,7 +366,7 @@ function by_kind.compaction(s, data)
   touch(s, item)
 end
 
----Marks rolled back items: they stay readable, but are no longer sent to the model.
+---Marks rolled-back items, which remain readable but are no longer sent to the model.
 function by_kind.reverted(s, data, event)
   local out = {}
   for _, turn_id in ipairs(data.conversation and data.turns or {}) do

@@ -210,8 +210,7 @@ end
 local awaited ---@type agent_ls.Done[]? requests that wait for the session that is being created, looked up or opened
 local openings = 0 -- number of sessions being created, looked up or opened
 
----Holds messages back until the returned function is called. They are then sent to the session that is current at
----that time.
+---Holds messages back until the returned function is called, which sends them to the session that is then current.
 ---@return agent_ls.Done settle
 local function await_session()
   awaited = awaited or {}
