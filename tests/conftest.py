@@ -10,7 +10,7 @@ import socket
 import sys
 import time
 import zlib
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from itertools import count
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from hypothesis import settings
 
 from agent_ls.app.permissions.trust import TRUST_VARIABLE
 from agent_ls.llm.credentials import VARIABLES
+from tests import tiers
 from tests.forking import forked_programs
 from tests.support import services
 
@@ -34,6 +35,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "thorough" if is_whol
 signal.signal(signal.SIGINT, signal.default_int_handler)
 if hasattr(signal, "SIGHUP"):
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+HERE = Path(__file__).parent
 
 forked_programs.install()
 
@@ -55,20 +58,53 @@ BASE_VARIABLES = (*(row.base_url for row in VARIABLES.values()), "HTTP_PROXY", "
 REMOVED_VARIABLES = {*KEY_VARIABLES, *BASE_VARIABLES, *(name.lower() for name in BASE_VARIABLES)}
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark every property as a sweep, so that the whole run of CI tries more examples.
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--tier", choices=("check", "test"), help="only these tests (tests/tiers.py)")
+    parser.addoption(
+        "--group", action="append", choices=tiers.GROUPS, help="only the tests of this group; repeatable"
+    )
 
-    Tests marked `sweep(only_whole=True)` run only in the whole sweeps. AGENT_LS_SWEEPS_SHARE=1/3 leaves out two of
-    three sweeps; 0/3 and 2/3 run the others.
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not import files without a selected test: each worker collects all tests."""
+    tier, groups = config.getoption("--tier"), config.getoption("--group") or ()
+    if not (tier or groups) or not collection_path.name.startswith("test_") or "sweeps" in groups:
+        return None
+    file = collection_path.relative_to(HERE).as_posix()
+    group = tiers.group_of(file)
+    if tier:
+        is_selected = group is None and (tier == "test" or tiers.is_inner(file))
+    else:
+        is_selected = group in groups or "mark.group(" in collection_path.read_text(encoding="utf-8")
+    return None if is_selected else True
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Select the tests of a tier or of groups, and those of a share of the sweeps.
+
+    Every property is a sweep, so that the whole run tries more examples. Tests marked `sweep(only_whole=True)` run
+    only in the whole sweeps. AGENT_LS_SWEEPS_SHARE=1/3 leaves out two of three sweeps; 0/3 and 2/3 run the others.
     """
     for item in items:
         if getattr(getattr(item, "function", None), "is_hypothesis_test", False):
             item.add_marker("sweep")
+    tier, groups = config.getoption("--tier"), config.getoption("--group")
+    if tier or groups:
+        _deselect(config, items, {item for item in items if not _is_selected(item, tier, groups or ())})
     if not is_whole:
         _deselect(config, items, {item for item in items if _is_only_whole(item)})
     part, _, parts = os.environ.get("AGENT_LS_SWEEPS_SHARE", "").partition("/")
     if parts:
         _deselect(config, items, {item for item in items if not _is_in_share(item, int(part), int(parts))})
+
+
+def _is_selected(item: pytest.Item, tier: str | None, groups: Sequence[str]) -> bool:
+    file = item.path.relative_to(HERE).as_posix()
+    marker = item.get_closest_marker("group")
+    group = marker.args[0] if marker else tiers.group_of(file)
+    if groups:
+        return group in groups or ("sweeps" in groups and item.get_closest_marker("sweep") is not None)
+    return group is None and (tier == "test" or tiers.is_inner(file))
 
 
 def _is_in_share(item: pytest.Item, part: int, parts: int) -> bool:

@@ -153,7 +153,7 @@ print(len(finished), len(compiled), len(ours), "importlib.metadata" in sys.modul
 def printed(program: str) -> str:
     environ = {**os.environ, "PYTHONHASHSEED": "0"}
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, env=environ, check=False
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=240, env=environ, check=False
     )
     assert not done.stderr
     return re.sub(r" at 0x[0-9a-f]+", "", done.stdout)

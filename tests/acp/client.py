@@ -21,7 +21,7 @@ from tests.acp.schema import problems
 from tests.support.commands import command, environment, provider_variables
 from tests.support.loopback import LoopbackProvider
 
-DEADLINE_S = 30
+DEADLINE_S = 240
 NO_ANSWER = object()
 """A handler returns this to leave a request without an answer."""
 

@@ -82,7 +82,7 @@ async def test_each_request_with_a_wrongly_typed_field_gets_exactly_one_response
                 await client.start(method, {field: value}) for field, value in WRONG_FIELDS if field != "cwd"
             ]
         for number in numbers:
-            with anyio.fail_after(30):
+            with anyio.fail_after(240):
                 await client._asked[number][1].wait()
             answers = client._asked[number][2]
             assert len(answers) == 1
@@ -161,7 +161,7 @@ async def test_a_malformed_initialize_is_refused_and_the_process_continues(
 ) -> None:
     async with acp_client(project, is_schema_checked=False) as client:
         number = await client.start("initialize", params)
-        with anyio.fail_after(30):
+        with anyio.fail_after(240):
             await client._asked[number][1].wait()
         assert "error" in client._asked[number][2][0]
         await lives(client)
@@ -181,7 +181,7 @@ async def test_a_prompt_without_a_key_fails_with_a_helpful_message(project: Path
 
 
 async def _error(client: AcpClient, number: int) -> dict[str, Any]:
-    with anyio.fail_after(30):
+    with anyio.fail_after(240):
         await client._asked[number][1].wait()
     error: dict[str, Any] = client._asked[number][2][0]["error"]
     return error
@@ -245,7 +245,7 @@ async def test_the_process_and_its_children_end_when_the_client_disconnects(proj
         async with acp_client(project, server) as client:
             await client.initialize()
             await client.start_prompt(await client.new_session())
-            with anyio.fail_after(30):
+            with anyio.fail_after(240):
                 while not (project / "pid").exists() or not (project / "pid").read_text().strip():
                     await anyio.lowlevel.checkpoint()
             if how == "SIGTERM":

@@ -63,14 +63,14 @@ def test_login_stores_a_key_for_later_processes(project: Path) -> None:
     environ = environment(home)
     done = subprocess.run(
         command("acp", "--login"), cwd=project, env=environ, input="anthropic\nsk-test-key-1234\n",
-        capture_output=True, text=True, timeout=60, check=False,
+        capture_output=True, text=True, timeout=240, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done
     assert "sk-test-key" not in done.stdout + done.stderr
     hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 1}}
     next_ = subprocess.run(
         command("acp"), cwd=project, env=environ, input=json.dumps(hello) + "\n", capture_output=True, text=True,
-        timeout=60, check=False,
+        timeout=240, check=False,
     )  # fmt: skip
     assert next_.returncode == 0 and json.loads(next_.stdout)["result"]["authMethods"] == []
 
@@ -80,7 +80,7 @@ def test_login_without_a_provider_changes_nothing_and_fails(project: Path) -> No
     for words in ("", "nobody\nsk-1\n"):
         done = subprocess.run(
             command("acp", "--login"), cwd=project, env=environ, input=words, capture_output=True, text=True,
-            timeout=60, check=False,
+            timeout=240, check=False,
         )  # fmt: skip
         assert done.returncode != 0 and "agent-ls:" in done.stderr and "Traceback" not in done.stderr
 

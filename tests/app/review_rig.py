@@ -24,7 +24,7 @@ from tests.support.fake_clock import FakeClock
 from tests.support.fake_editor_host import FakeEditorHost
 
 ROOT = "/project"
-DEADLINE_S = 30
+DEADLINE_S = 240
 
 
 class SilentJournal:

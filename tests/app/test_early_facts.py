@@ -39,7 +39,7 @@ class Repository:
         self.programs.append(options.argv[:1])
         if len(self.programs) >= 2:
             self._both.set()
-        with anyio.fail_after(30):
+        with anyio.fail_after(240):
             await self._both.wait()
         return result("0123456 Begin\n" if "log" in options.argv else " M a.py\n")
 

@@ -12,7 +12,7 @@ from agent_ls.environments.errors import PathNotFoundError
 from agent_ls.environments.local import LocalEnvironment
 from tests.support.fake_clock import FakeClock
 
-DEADLINE_S = 30
+DEADLINE_S = 240
 
 
 class Disk:

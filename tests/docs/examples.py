@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.docs.pages import ROOT, blocks, read
 
-DEADLINE_S = 100
+DEADLINE_S = 240
 
 
 def write_programs(place: str, folder: Path) -> dict[str, Path]:

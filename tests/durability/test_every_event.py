@@ -73,7 +73,7 @@ def points(events: int, share: int) -> list[int]:
 
 @pytest.mark.req("R3", "R4", "H6")
 @pytest.mark.sweep
-@pytest.mark.timeout(1200 if IS_WHOLE else 120)
+@pytest.mark.timeout(1200 if IS_WHOLE else 300)
 @pytest.mark.parametrize("share", range(SHARES))
 async def test_a_session_killed_after_any_event_is_stored_up_to_that_event_and_can_be_undone(
     share: int, tmp_path: Path

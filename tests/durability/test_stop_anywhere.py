@@ -179,7 +179,7 @@ def points(steps: int, seed: int) -> list[int]:
 @pytest.mark.spec("loop 9.1.6", "conversation 4.12", "safety S5.8")
 @pytest.mark.req("L16", "R2", "L8")
 @pytest.mark.sweep
-@pytest.mark.timeout(1800 if os.environ.get("AGENT_LS_SWEEPS") == "whole" else 120)
+@pytest.mark.timeout(1800 if os.environ.get("AGENT_LS_SWEEPS") == "whole" else 300)
 @pytest.mark.parametrize("stop", STOPS, ids=lambda stop: stop.name)
 async def test_a_stop_at_any_await_point_leaves_no_open_tool_call_process_file_or_lock(
     stop: Stop, tmp_path: Path

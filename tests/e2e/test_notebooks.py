@@ -40,7 +40,7 @@ async def test_synced_notebook_cells_are_read_and_edits_are_sent_to_the_client(t
         await notebook.editor.client.request(
             "agent/review", {"clientKey": "k1", "sessionId": session_id, "verdict": "undo"}
         )
-        with anyio.fail_after(30):
+        with anyio.fail_after(240):
             while [cell["text"] for cell in notebook.cells] != ["# Title", "x = 2", "as it is"]:
                 await notebook.editor.client.event("hunk_state")
         assert path.read_text() == TEXT

@@ -111,7 +111,7 @@ async def test_a_client_that_sends_without_reading_is_paused_and_gets_each_answe
 
         first = client.received[-1]["id"]
         tasks.start_soon(send)
-        with anyio.fail_after(30):
+        with anyio.fail_after(240):
             await enough.wait()
         assert sent <= 140, "more than what may wait unhandled, or unread, or in the pipes"
         client.go_on_reading()

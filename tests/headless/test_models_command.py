@@ -89,7 +89,7 @@ def test_a_stored_key_is_used_by_a_session_and_never_printed(tmp_path: Path) -> 
         environ = environment(tmp_path, GEMINI_BASE_URL=server.base_url)
         kept = subprocess.run(
             command("keys", "set", "gemini"), input=SECRET + "\n", cwd=tmp_path, env=environ,
-            capture_output=True, text=True, timeout=60, check=True,
+            capture_output=True, text=True, timeout=240, check=True,
         )  # fmt: skip
         assert "clear text, mode 0600" in kept.stdout
         listed = run("keys", "list", cwd=tmp_path, environ=environ)
@@ -109,7 +109,7 @@ def test_a_stored_key_is_used_by_a_session_and_never_printed(tmp_path: Path) -> 
 def test_an_unknown_provider_is_reported_in_one_line(tmp_path: Path, words: tuple[str, ...]) -> None:
     done = subprocess.run(
         command(*words), input="k\n", cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True,
-        timeout=60, check=False,
+        timeout=240, check=False,
     )  # fmt: skip
     assert done.returncode == 1
     assert len(done.stderr.splitlines()) == 1

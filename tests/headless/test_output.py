@@ -123,7 +123,7 @@ def test_output_to_a_full_disk_gives_a_one_line_error_and_exit_code_1(
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
-            timeout=120,
+            timeout=240,
             check=False,
         )
     assert_reports_failed_print(done.returncode, done.stderr)
@@ -137,7 +137,7 @@ def in_shell(folder: Path, target: str, *words: str) -> subprocess.CompletedProc
         env=environment(folder),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=240,
         check=False,
     )
 
@@ -175,7 +175,7 @@ def test_output_to_a_closed_pipe_gives_exit_code_1_without_an_error_message(tmp_
         stdout=reader.stdin,
         stderr=subprocess.PIPE,
         text=True,
-        timeout=60,
+        timeout=240,
         check=False,
     )
     reader.stdin.close()

@@ -17,7 +17,7 @@ from tests.support.fake_provider import FakeProvider, Gate, text
 
 pytestmark = pytest.mark.req("H13", "R5")
 
-DEADLINE_S = 60
+DEADLINE_S = 240
 ASK = call("ask_user", question="Which?", options=["a", "b"])
 TOUCH = call("shell", command="touch made")
 

@@ -17,7 +17,7 @@ from tests.support.fake_provider import FakeProvider, text
 
 pytestmark = pytest.mark.req("H13", "H18", "L15")
 
-DEADLINE_S = 60
+DEADLINE_S = 240
 ASK = call("ask_user", question="Which colour?", choices=["red", "blue"])
 WRITE = call("write_file", file_path="new.txt", content="x\n")
 

@@ -15,10 +15,11 @@ from agent_ls.llm.endpoint import ConnectionSettings
 from tests.llm.test_end_to_end import KEY, Server, ask, connected, every_wire, failure, streamed
 from tests.support.loopback import Gate, Reply, Text
 
-LIMIT_S = 0.7  # a request arrives within this time even on a busy machine
+LIMIT_S = 0.7
 
 
 @pytest.mark.req("U8")
+@pytest.mark.group("races")  # the request has to arrive before the time is over
 @pytest.mark.parametrize("stream", [True, False], ids=["stream", "complete"])
 @pytest.mark.parametrize("before", [(), ("first",)], ids=["before the first", "after it"])
 @every_wire
@@ -31,7 +32,7 @@ async def test_total_time_limit_ends_the_model_call(
         error = await failure(client, ask(provider), stream=stream)
         assert type(error) is e.RequestTimeoutError
         assert f"longer than {LIMIT_S} s" in str(error)
-        with anyio.fail_after(30):
+        with anyio.fail_after(240):
             await anyio.to_thread.run_sync(lambda: running.wait_for_requests(1))
             await anyio.to_thread.run_sync(running.requests[0].wait_disconnected)
         await client.close()

@@ -19,7 +19,7 @@ def post(base_url: str, body: Any) -> tuple[int, Any]:
     headers = {"x-api-key": "k", "authorization": "Bearer k", "anthropic-version": "2023-06-01"}
     request = urllib.request.Request(base_url + path, json.dumps(body).encode(), headers)
     try:
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=240) as answer:
             return answer.status, json.load(answer)
     except urllib.error.HTTPError as refused:
         with refused:

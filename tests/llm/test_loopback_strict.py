@@ -31,7 +31,7 @@ def post(url: str, body: Any) -> tuple[int, str, Any]:
         url, json.dumps(body).encode(), headers | {"anthropic-version": "2023-06-01"}
     )
     try:
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=240) as answer:
             return answer.status, "", json.load(answer)
     except urllib.error.HTTPError as refused:
         with refused:

@@ -144,7 +144,7 @@ async def multiple_parallel_tool_calls(cell: Cell) -> None:
         here.append(city)
         if len(here) == len(cities):
             together.set()
-        with anyio.fail_after(30):  # each call waits for all others, so calls in sequence would never end
+        with anyio.fail_after(240):  # each call waits for all others, so calls in sequence would never end
             await together.wait()
         return weather(city)
 

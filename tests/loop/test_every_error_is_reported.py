@@ -66,7 +66,7 @@ async def test_a_turn_that_ends_with_an_error_emits_one_error_event_with_a_messa
     answers = bodies()
     script = [ErrorReply(200, body, headers={"content-type": "text/event-stream"}) for body in answers]
     silent: dict[str, Any] = {}
-    with server(script, allow_violations=True) as running, anyio.fail_after(120):
+    with server(script, allow_violations=True) as running, anyio.fail_after(240):
         monkeypatch.setenv(f"{provider.upper()}_API_KEY", "sk-test")
         monkeypatch.setenv(f"{provider.upper()}_BASE_URL", running.base_url)
         session = agent_ls.open_session(

@@ -96,7 +96,7 @@ async def test_a_background_command_stopped_during_its_start_is_ended() -> None:
             await may_end.wait()
         return await start()
 
-    with anyio.fail_after(30):
+    with anyio.fail_after(240):
         async with anyio.create_task_group() as group:
             terminals.use_task_group(group)
             group.start_soon(terminals.run, "c1", EFFECT, start_slowly)

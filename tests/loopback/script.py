@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 Json: TypeAlias = Mapping[str, Any]
 
-DEADLINE_S = 30.0
+DEADLINE_S = 240.0
 
 
 class Gate:

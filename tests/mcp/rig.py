@@ -17,7 +17,7 @@ from tests.support import session_rig
 from tests.support.fake_provider import Piece
 from tests.support.session_rig import SessionRig, Talk
 
-DEADLINE_S = 60
+DEADLINE_S = 240
 
 
 @asynccontextmanager

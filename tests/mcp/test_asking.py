@@ -41,7 +41,7 @@ def asking(tmp_path: Path, state: str, message: str = "Where to?", form: Any = F
 async def answered(rig: SessionRig, choose: Callable[[QuestionAsked], str]) -> list[QuestionAsked]:
     talk = await rig.talk("full")
     asked: list[QuestionAsked] = []
-    with anyio.fail_after(60), talk.live.session.subscribe() as events:
+    with anyio.fail_after(240), talk.live.session.subscribe() as events:
         talk.live.session.submit("go")
         async for item in events:
             event = item.envelope.event

@@ -124,7 +124,7 @@ async def test_stopped_call_is_cancelled_at_the_server(tmp_path: Path) -> None:
         talk = await rig.talk("full")
         with talk.live.session.subscribe() as events:
             talk.live.session.submit("go")
-            with anyio.fail_after(60):
+            with anyio.fail_after(240):
                 async for item in events:
                     if item.envelope.kind == "tool_call_start":
                         break
@@ -188,7 +188,7 @@ async def until_listed(talk: Talk, folder: Path, plan: dict[str, Any]) -> None:
     change_plan(folder / "raw.json", {**plan, "tools": [tool("grow"), tool("another")]})
     servers: list[SessionServers] = []
     talk.live.session.submit("go")
-    with anyio.fail_after(60), talk.live.session.subscribe() as events:
+    with anyio.fail_after(240), talk.live.session.subscribe() as events:
         async for item in events:
             if item.envelope.kind == "processing_end":
                 break

@@ -154,7 +154,7 @@ async def test_the_url_of_a_url_elicitation_is_displayed_and_not_opened(tmp_path
     async with running(tmp_path, script, deferAtPercent=100) as rig:
         talk = await rig.talk("full")  # the call still needs approval, because it names a host
         asked: list[QuestionAsked] = []
-        with anyio.fail_after(60), talk.live.session.subscribe() as events:
+        with anyio.fail_after(240), talk.live.session.subscribe() as events:
             talk.live.session.submit("go")
             async for item in events:
                 event = item.envelope.event
@@ -179,7 +179,7 @@ async def test_elicitation_questions_of_the_everything_server_reach_the_user(tmp
     async with running(tmp_path, script_of(calls), deferAtPercent=100) as rig:
         talk = await rig.talk("full")
         asked: list[QuestionAsked] = []
-        with anyio.fail_after(60), talk.live.session.subscribe() as events:
+        with anyio.fail_after(240), talk.live.session.subscribe() as events:
             talk.live.session.submit("go")
             async for item in events:
                 event = item.envelope.event

@@ -22,7 +22,7 @@ from typing import Any, BinaryIO
 from tests.neovim import completed_messages
 from tests.support import wire_schema
 
-DEADLINE_S = 30.0
+DEADLINE_S = 240.0
 OURS = ("agent/", "workspace/textDocumentContent")
 Json = dict[str, Any]
 

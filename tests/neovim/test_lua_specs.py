@@ -23,7 +23,7 @@ def test_a_lua_spec_passes(spec: Path, tmp_path: Path) -> None:
     # Neovim writes `.nvimlog` to the current folder if it cannot create its usual log.
     environ = {**os.environ, "NVIM_LOG_FILE": str(tmp_path / "nvim.log")}
 
-    done = subprocess.run(argv, env=environ, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(argv, env=environ, capture_output=True, text=True, timeout=240, check=False)
 
     assert done.returncode == 0, done.stdout + done.stderr
 

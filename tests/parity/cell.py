@@ -28,7 +28,7 @@ from tests.support.loopback import (
 )
 from tests.support.sdk_bodies import faults_of
 
-DEADLINE_S = 30
+DEADLINE_S = 240
 SERVERS: Mapping[str, Callable[..., LoopbackProvider]] = {
     "openai": OpenAIResponsesServer,
     "anthropic": AnthropicServer,

@@ -37,7 +37,7 @@ PATHS = {"openai": "/responses", "anthropic": "/v1/messages", "gemini": "/v1beta
 def post(server: LoopbackProvider, path: str, body: Any) -> None:
     headers = {"x-api-key": "k", "authorization": "Bearer k", "x-goog-api-key": "k", "anthropic-version": "1"}
     request = urllib.request.Request(server.base_url + path, json.dumps(body).encode(), headers)
-    with urllib.request.urlopen(request, timeout=30) as answer:
+    with urllib.request.urlopen(request, timeout=240) as answer:
         assert answer.status == 200
 
 

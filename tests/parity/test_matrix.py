@@ -191,7 +191,7 @@ async def parallel_tool_calls(provider: str, tmp_path: Path, monkeypatch: pytest
         here.append(city)
         if len(here) == len(cities):
             together.set()
-        with anyio.fail_after(30):  # each call waits for all others, so calls in sequence would never end
+        with anyio.fail_after(240):  # each call waits for all others, so calls in sequence would never end
             await together.wait()
         return f"warm in {city}"
 

@@ -32,6 +32,6 @@ def test_two_lines_for_an_installed_agent_ls_load_the_plugin(tmp_path: Path) -> 
     nvim = [find_nvim(), "--clean", "--headless", "-u", str(tmp_path / "init.lua")]
     asked = ["+lua io.stdout:write(vim.fn.exists(':AgentLs'))", "+qa"]
     done = subprocess.run(
-        [*nvim, *asked], env=environ, capture_output=True, text=True, timeout=100, check=False
+        [*nvim, *asked], env=environ, capture_output=True, text=True, timeout=240, check=False
     )
     assert (done.stdout, done.stderr) == ("2", "")

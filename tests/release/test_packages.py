@@ -140,9 +140,9 @@ def test_installed_wheel_serves_the_page_of_the_panel(wheel: Path, tmp_path: Pat
         try:
             assert panel.stdout
             link = panel.stdout.readline().split()[-1]
-            browser.open(link, timeout=100).close()
+            browser.open(link, timeout=240).close()
             for name in ("panel.js", "panel.css", "codicon.ttf"):
-                with browser.open(f"{link.split('/open')[0]}/{name}", timeout=100) as served:
+                with browser.open(f"{link.split('/open')[0]}/{name}", timeout=240) as served:
                     assert served.read() == (tmp_path / "site/agent_ls/panel/page" / name).read_bytes()
         finally:
             panel.terminate()

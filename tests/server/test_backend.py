@@ -24,7 +24,7 @@ async def main() -> None:
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(AgentServer(AgentBackend()).serve, ClientStreams(ends, ours, FrameParser(), first))
         if first:
-            with anyio.fail_after(30):
+            with anyio.fail_after(240):
                 while not gc.isenabled():
                     await anyio.sleep(0.01)
             print("on, frozen" if gc.get_freeze_count() > 10_000 else "on")
@@ -41,7 +41,7 @@ def collector(editor: str, state: Path) -> list[str]:
         [sys.executable, "-c", PROGRAM, editor],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=240,
         env=environ,
         check=False,
     )

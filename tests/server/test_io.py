@@ -15,7 +15,7 @@ import pytest
 
 from agent_ls.server.transport.io import ByteCount, ThreadWriter
 
-DEADLINE_S = 30.0
+DEADLINE_S = 240.0
 
 Kind: TypeAlias = Callable[[], AbstractContextManager[tuple[int, int]]]
 

@@ -16,7 +16,7 @@ from agent_ls.app.permissions.trust import TRUST_VARIABLE
 from tests.support import REPOSITORY
 from tests.support.loopback import LoopbackProvider
 
-DEADLINE_S = 60
+DEADLINE_S = 240
 
 
 @dataclass(frozen=True)

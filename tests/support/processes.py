@@ -11,7 +11,7 @@ from pathlib import Path
 
 import anyio
 
-LIMIT_SECONDS = 30
+LIMIT_SECONDS = 240
 POLL_SECONDS = 0.01
 
 

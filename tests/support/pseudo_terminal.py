@@ -14,7 +14,7 @@ from typing import IO, Self
 
 from tests.forking.fork_parent import take_terminal
 
-DEADLINE_S = 60.0
+DEADLINE_S = 240.0
 
 
 class PseudoTerminal:

@@ -17,7 +17,7 @@ from agent_ls.environments.remote.connection import RemoteConnection
 from agent_ls.environments.remote.environment import RemoteEnvironment
 from tests.support.processes import eventually, new_token, processes_with
 
-LIMIT_S = 120
+LIMIT_S = 240
 MAX_DELAY_S = 0.06
 
 Kill = Callable[[RemoteConnection], None]

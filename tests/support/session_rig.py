@@ -27,7 +27,7 @@ from agent_ls.policy.situation import Mode
 from agent_ls.tools.web_fetch import WebFetcher
 from tests.support.fake_provider import FakeProvider, Piece
 
-DEADLINE_S = 30
+DEADLINE_S = 240
 E = TypeVar("E", bound=RecordedEvent)
 
 PROVIDER = "anthropic"  # sessions have the tools of this provider

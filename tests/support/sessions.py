@@ -30,7 +30,7 @@ from agent_ls.tools.registry import ToolRegistry
 from tests.support.fake_approver import FakeApprover
 from tests.support.fake_clock import FakeClock
 
-DEADLINE_S = 30
+DEADLINE_S = 240
 E = TypeVar("E", bound=RecordedEvent)
 
 

@@ -14,7 +14,7 @@ from agent_ls.environments.base import CommandTerminal
 from agent_ls.environments.terminal_host import NewTerminal
 from tests.support.processes import eventually
 
-DEADLINE_S = 60.0
+DEADLINE_S = 240.0
 
 
 class ShownTerminal:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-DEADLINE_S = 30
+DEADLINE_S = 240
 
 
 @dataclass(frozen=True)

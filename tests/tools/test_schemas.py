@@ -56,7 +56,7 @@ def test_the_first_request_builds_no_validator_of_a_tool(family: str, names: str
         [sys.executable, "-c", FIRST_REQUEST, family, names],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=True,
     )
     assert done.stdout == "True []\n"

@@ -249,7 +249,7 @@ def _imported(folder: Path, preset: str | None) -> list[str]:
     folder.mkdir()
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(folder), preset or ""],
-        capture_output=True, text=True, timeout=120, check=False, cwd=Path(__file__).parents[3],
+        capture_output=True, text=True, timeout=240, check=False, cwd=Path(__file__).parents[3],
     )  # fmt: skip
     assert not done.returncode, done.stderr
     return done.stdout.split()

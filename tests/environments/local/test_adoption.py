@@ -10,14 +10,15 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from subprocess import run
 
+import anyio
 import pytest
 
 from agent_ls.environments.base import Attribution, CommandOptions
 from agent_ls.environments.local import LocalEnvironment, LocalLimits
 from agent_ls.environments.local.terminals.own_terminals import OwnTerminals
-from agent_ls.environments.local.trees import cgroups
+from agent_ls.environments.local.trees import adoption, cgroups
 from agent_ls.environments.local.trees.adoption import now_ticks
-from agent_ls.environments.local.trees.process_tree import process_table
+from agent_ls.environments.local.trees.process_tree import Root, adopt_orphans, end, members_in, process_table
 from tests.support.environments import SHORT_GRACE_MS, ended_at_its_limit
 from tests.support.processes import eventually, new_token, processes_with
 
@@ -28,6 +29,7 @@ pytestmark = [
     ),
 ]
 
+ROOT = Path(__file__).parents[3]
 STRAY = "env -i setsid bash -c 'echo ready; exec -a {token} sleep 1000'"
 CASES = {
     "parent gone": f"({STRAY} &); sleep 1000",
@@ -63,9 +65,13 @@ async def opened(folder: Path, *, in_terminal: bool) -> AsyncIterator[LocalEnvir
 async def test_stray_processes_of_a_timed_out_command_end_with_the_command(
     tmp_path: Path, case: str, in_terminal: bool
 ) -> None:
+    await check_that_strays_end(tmp_path, case, in_terminal)
+
+
+async def check_that_strays_end(folder: Path, case: str, in_terminal: bool) -> None:
     token = new_token()
     options = CommandOptions(attribution=Attribution(call_id="c1"))
-    async with opened(tmp_path, in_terminal=in_terminal) as environment:
+    async with opened(folder, in_terminal=in_terminal) as environment:
         done = await ended_at_its_limit(environment, CASES[case].replace("{token}", token), "ready", options)
         assert done.timed_out and "ready" in done.output
         assert not processes_with(token)
@@ -203,6 +209,26 @@ async def test_control_groups_that_a_command_creates_within_its_own_are_removed_
     assert not [name for name in os.listdir(cgroups.own_group()) if environment.mark in name]
 
 
+async def test_a_process_started_while_its_command_ended_is_attributed_to_the_command() -> None:
+    """The process table was read before the command started the stray and exited, so it has neither."""
+    adopts = adopt_orphans()
+    mark = new_token()
+    root = Root(frozenset(), mark)
+    adoption.register_command(mark, os.getpid(), now_ticks(), lambda: False)
+    members_in(process_table(), root, ended=frozenset())
+    token = new_token()
+    await anyio.run_process(
+        ["bash", "-c", f"(env -i setsid bash -c 'exec -a {token} sleep 1000' >/dev/null 2>&1 &)"]
+    )
+    try:
+        await eventually(lambda: any(line.startswith(token) for line in processes_with(token).values()))
+        found = members_in(process_table(), root, adoption.ended_commands(mark))
+        assert adopts and {row.pid for row in found} == set(processes_with(token))
+        assert not adoption.ended_commands(mark), "the last table had all that the command left running"
+    finally:
+        await end(root, grace_seconds=0)
+
+
 # Hides control groups from one program and its children.
 WITHOUT_GROUPS = ("unshare", "--mount", "sh", "-c", 'umount --all --lazy --types cgroup2 && exec "$@"', "sh")
 
@@ -213,12 +239,16 @@ def can_hide_groups() -> bool:
     )
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.skipif(not cgroups.own_group(), reason="the other tests of this file run without control groups")
 @pytest.mark.skipif(not can_hide_groups(), reason="control groups cannot be hidden from a program here")
-def test_stray_processes_end_also_where_no_control_group_can_be_created() -> None:
+@pytest.mark.parametrize("case", CASES)
+def test_stray_processes_end_also_where_no_control_group_can_be_created(tmp_path: Path, case: str) -> None:
     """With control groups, a stray process ends with its command's group even if nothing has adopted it."""
-    test = f"{__file__}::{test_stray_processes_of_a_timed_out_command_end_with_the_command.__name__}"
-    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", test]
-    done = run([*WITHOUT_GROUPS, *words], capture_output=True, text=True, timeout=280)
-    assert done.returncode == 0 and f"{2 * len(CASES)} passed" in done.stdout, done.stdout
+    program = f"import anyio, {__name__} as t; anyio.run(t.check_without_groups, {str(tmp_path)!r}, {case!r})"
+    run([*WITHOUT_GROUPS, sys.executable, "-c", program], cwd=ROOT, check=True)
+
+
+async def check_without_groups(folder: str, case: str) -> None:
+    assert not cgroups.own_group()
+    for in_terminal in (False, True):
+        await check_that_strays_end(Path(folder), case, in_terminal)

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.req("T4", "X9"), pytest.mark.sweep]
 @pytest.fixture(scope="module")
 def runs() -> list[dict[str, Any]]:
     command = [sys.executable, "-m", "tests.environments.local.commit_faults"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
@@ -69,6 +69,6 @@ def test_a_change_by_another_program_during_a_commit_is_kept(
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere folders are not held open: a moment is left")
 def test_a_folder_replaced_by_a_symbolic_link_during_a_commit_causes_no_change_outside_the_folder() -> None:
     command = [sys.executable, "-m", "tests.environments.local.commit_faults", "folders"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=True)
     runs = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(runs) > 20 and [run for run in runs if not run["outside"]] == []

@@ -16,7 +16,7 @@ from agent_ls.environments.local.processes.thread_pipes import ThreadInputPipe, 
 
 pytestmark = pytest.mark.req("H19", "T5")
 
-DEADLINE_SECONDS = 30
+DEADLINE_SECONDS = 240
 
 
 @pytest.fixture

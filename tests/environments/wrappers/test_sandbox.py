@@ -348,7 +348,7 @@ async def test_a_background_process_is_confined_listed_by_its_original_command_a
     async with confined(root, use=kind) as environment:
         command = f"echo x > {tmp_path}/made; echo up; sleep 60"
         started = await environment.start_process(command, QUICK)
-        with anyio.fail_after(30):
+        with anyio.fail_after(240):
             while "up" not in (await environment.read_process(started.id))[0]:
                 await anyio.lowlevel.checkpoint()
         (listed,) = await environment.list_processes()

@@ -70,25 +70,34 @@ def not_our_child(pid: int) -> None:
         _children.discard(pid)
 
 
-def find_claimed(rows: Iterable[Row], mark: str, is_marked: Callable[[int], bool]) -> set[Row]:
+def ended_commands(mark: str) -> frozenset[str]:
+    """Return the registered commands whose mark contains `mark` and that have ended."""
+    with _lock:
+        return frozenset(
+            name for name, command in _commands.items() if mark in name and not command.is_running()
+        )
+
+
+def find_claimed(
+    rows: Iterable[Row], mark: str, is_marked: Callable[[int], bool], ended: frozenset[str]
+) -> set[Row]:
     """Return the adopted processes among `rows` that belong to commands whose mark contains `mark`.
 
     First, newly adopted processes are attributed. `is_marked` returns whether a pid has the mark of any
-    command, or is in the control group of any command; such a process is not attributed here.
+    command, or is in the control group of any command; such a process is not attributed here. `ended` are
+    commands that ended before `rows` was read, so that no process is attributed to them later. A command that
+    ended after that is none of them, because it may have started a process in between.
     """
     with STARTING, _lock:
         living = set(rows)
         for row in [row for row in _claims if row not in living]:
             del _claims[row]
         for name, command in [(name, command) for name, command in _commands.items() if mark in name]:
-            had_ended = not command.is_running()
             for row in living - _claims.keys():
                 if row.parent == command.adopter and _is_stray(row, command.since) and not is_marked(row.pid):
                     _claims[row] = name
-            # The command had ended before this check, so the check has attributed all processes that it left
-            # running.
-            if had_ended:
-                del _commands[name]
+        for name in ended:
+            _commands.pop(name, None)
         return {row for row, name in _claims.items() if mark in name}
 
 

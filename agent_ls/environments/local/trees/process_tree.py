@@ -88,7 +88,7 @@ async def end(root: Root, grace_seconds: float) -> list[int]:
     """
     asked: set[Row] = set()
     with anyio.move_on_after(grace_seconds):
-        while found := await _look(root):
+        while found := await _look_while_ending(root):
             for row in parents_first(found.difference(asked), root):
                 _send(row, signal.SIGTERM)
                 _send(row, signal.SIGCONT)  # a stopped process would not handle SIGTERM
@@ -98,7 +98,7 @@ async def end(root: Root, grace_seconds: float) -> list[int]:
     await to_thread.run_sync(cgroups.kill, root.mark, limiter=anyio.CapacityLimiter(1))
     with anyio.move_on_after(KILL_WAIT_SECONDS):
         # A process started during a check can be missed once, so two checks in a row must find nothing.
-        while (found := await _look(root)) or (found := await _look(root)):
+        while (found := await _look_while_ending(root)) or (found := await _look_while_ending(root)):
             for row in parents_first(found, root):
                 _send(row, signal.SIGKILL)
             asked |= found
@@ -133,9 +133,29 @@ async def _look(root: Root) -> set[Row]:
     return await to_thread.run_sync(members, root, limiter=anyio.CapacityLimiter(1))
 
 
-def members(root: Root, table: Sequence[Row] | None = None) -> set[Row]:
-    """Return the running processes of `root` in `table` (None: the current process table). Blocks briefly."""
-    table = process_table() if table is None else table
+async def _look_while_ending(root: Root) -> set[Row]:
+    """Return the running processes of `root`, and keep attributing processes to its ended commands.
+
+    A process that gets SIGTERM can start another one and exit. By then its command may have ended long ago.
+    """
+    limiter = anyio.CapacityLimiter(1)
+    return await to_thread.run_sync(lambda: members(root, is_ending=True), limiter=limiter)
+
+
+def members(root: Root, *, is_ending: bool = False) -> set[Row]:
+    """Return the running processes of `root`. Blocks briefly.
+
+    With `is_ending`, the check does not count as the last one that attributes processes to an ended command.
+    """
+    ended = frozenset[str]() if is_ending else adoption.ended_commands(root.mark)
+    return members_in(process_table(), root, ended)
+
+
+def members_in(table: Sequence[Row], root: Root, ended: frozenset[str]) -> set[Row]:
+    """Return the running processes of `root` in `table`. Blocks briefly.
+
+    `ended` are commands that had ended before the table was read: later tables show no more of their processes.
+    """
     rows = [row for row in table if not row.is_zombie and row.pid != os.getpid()]
     grouped = cgroups.pids(root.mark)
     found = {
@@ -146,7 +166,7 @@ def members(root: Root, table: Sequence[Row] | None = None) -> set[Row]:
     unknown = [row for row in rows if row not in found and root.may_mark(row)]
     found |= {row for row in unknown if _is_marked(row.pid, root.mark)}
     found |= adoption.find_claimed(
-        rows, root.mark, lambda pid: _is_marked(pid, "") or cgroups.is_in_group(pid, "")
+        rows, root.mark, lambda pid: _is_marked(pid, "") or cgroups.is_in_group(pid, ""), ended
     )
     return found | _descendants(found, rows)
 

@@ -71,8 +71,9 @@ class SessionTrees:
         )
 
     def _count_orphans(self, root: Root) -> list[int]:
+        ended = adoption.ended_commands(root.mark)
         table = process_tree.process_table()
-        left = process_tree.members(root, table)
+        left = process_tree.members_in(table, root, ended)
         with self._orphans_lock:
             self._orphans = process_tree.reap_orphans(self._orphans | left, table=table)
         cgroups.remove(root.mark)

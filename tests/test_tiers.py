@@ -1,0 +1,52 @@
+"""The tiers: each listed file exists, and `make test` proves each requirement."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.tiers import GROUPS, INNER, group_of
+from tests.tools.requirements import all_marks, read_requirements
+
+TESTS = Path(__file__).parent
+LISTED = [*INNER, *(path for group in GROUPS.values() for path in (*group.files, *group.kept))]
+
+
+@pytest.mark.parametrize("path", LISTED)
+def test_a_listed_file_exists(path: str) -> None:
+    assert (TESTS / path).exists()
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_a_kept_file_is_within_its_group(group: str) -> None:
+    files = GROUPS[group].files
+    assert all(any(path.startswith(f"{file}/") for file in files) for path in GROUPS[group].kept)
+
+
+def test_each_requirement_is_proved_by_make_test() -> None:
+    """A test named by a marker counts if neither its file nor the test itself is in a group."""
+    marks, grouped = all_marks(), _grouped_tests()
+    without = [
+        requirement.id
+        for requirement in read_requirements()
+        if requirement.status != "not yet"
+        and not any(_is_in_make_test(test) and test not in grouped for test in marks.get(requirement.id, ()))
+    ]
+    assert not without, "keep one of their tests in tests/tiers.py"
+
+
+def _is_in_make_test(test: str) -> bool:
+    file = re.split("::|:", test)[0]
+    return not file.startswith("tests/") or group_of(file.removeprefix("tests/")) is None
+
+
+def _grouped_tests() -> set[str]:
+    """Return the tests with a marker `group`."""
+    found = set[str]()
+    for path in TESTS.rglob("test_*.py"):
+        text = path.read_text(encoding="utf-8")
+        for name in re.findall(r"mark\.group\(.*\n(?:@.*\n|    .*\n|\)\n)*(?:async )?def (\w+)", text):
+            found.add(f"{path.relative_to(TESTS.parent).as_posix()}::{name}")
+    return found
