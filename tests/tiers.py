@@ -166,6 +166,7 @@ GROUPS = {
         ),
         kept=("contracts/test_provider.py",),
     ),
+    "services": Group("a real service, its key, and money: AGENT_LS_SMOKE=1", ("llm/test_smoke.py",)),
     "sweeps": Group("minutes of random input: AGENT_LS_SWEEPS=whole"),
     "editors": Group("VS Code, Emacs, Kate, Chromium, containers, Wine", ("editors",)),
     "interop": Group("model servers of others, 900 MB to fetch", ("interop",)),
