@@ -32,11 +32,20 @@ from agent_ls.policy.situation import Allow, Ask, Judgement, Refuse, Situation
 
 
 @lru_cache(maxsize=64)
-def analyse_command(effect: CommandEffect, home: str) -> CommandAnalysis:
-    """Return the effects of a command, as far as they can be determined from its text."""
+def analyse_command(effect: CommandEffect, home: str, *, folders_exist: bool = False) -> CommandAnalysis:
+    """Return the effects of a command, as far as they can be determined from its text.
+
+    `folders_exist` is explained at `understand`.
+    """
 
     def read(command: str) -> CommandAnalysis:
-        return understand(command, working_dir=effect.working_dir, home=home, env_vars=effect.env_vars)
+        return understand(
+            command,
+            working_dir=effect.working_dir,
+            home=home,
+            env_vars=effect.env_vars,
+            folders_exist=folders_exist,
+        )
 
     if is_windows(effect.working_dir):
         return understood_by_cmd(effect.command, read)
@@ -45,7 +54,7 @@ def analyse_command(effect: CommandEffect, home: str) -> CommandAnalysis:
 
 def judge_command(effect: CommandEffect, situation: Situation) -> Judgement:
     """Decide whether a command may run, by the table in the module docstring."""
-    found = analyse_command(effect, situation.places.home)
+    found = analyse_command(effect, situation.places.home, folders_exist=situation.folders_exist)
     if found.refusal:
         return Refuse(f"{found.refusal}; agent-ls never runs that.")
     if why := situation.held_back:

@@ -67,7 +67,7 @@ class Situation:
     `failed`: this command failed under confinement, so the rules for commands that are not read-only apply.
     `unconfined` is the setting for read-only commands where confinement is not available. `config` is a
     sentence about a file of the project that may decide what a command runs, so that the command does not count
-    as read-only; "" for none.
+    as read-only; "" for none. `folders_exist`: the folders to which a read-only command changes exist.
     """
 
     mode: Mode
@@ -83,6 +83,7 @@ class Situation:
     confinement: Confining = "available"
     unconfined: UnconfinedSetting = "ask"
     config: str = ""
+    folders_exist: bool = False
 
     @property
     def held_back(self) -> str:

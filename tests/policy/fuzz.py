@@ -187,12 +187,13 @@ class Scratch:
             leads=seen.leads,
             doubt=seen.doubt,
             config=seen.config,
+            folders_exist=seen.folders_exist,
         )
         return isinstance(judge(effect, situation), Allow)
 
-    def run(self, command: str) -> bytes:
+    def run(self, command: str, shell: Sequence[str] = ("bash",)) -> bytes:
         with subprocess.Popen(
-            ["bash", "-c", command],
+            [*shell, "-c", command],
             cwd=self.work,
             env=self.environ,
             stdin=subprocess.DEVNULL,

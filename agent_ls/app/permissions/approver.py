@@ -129,6 +129,7 @@ class PolicyApprover:
             leads=seen.leads,
             doubt=seen.doubt,
             config=seen.config,
+            folders_exist=seen.folders_exist,
             review=review,
             is_trusted=is_trusted,
             is_sandbox_available=self._kernel.has_sandbox(),

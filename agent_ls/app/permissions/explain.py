@@ -38,6 +38,7 @@ def explain_command(line: str, folder: str, modes: Sequence[str]) -> Iterator[st
             seen.leads,
             seen.doubt,
             config=seen.config,
+            folders_exist=seen.folders_exist,
             confinement="available" if can_confine else "unavailable",
         )
         yield from _explain_judgement(mode, judge(effect, situation))

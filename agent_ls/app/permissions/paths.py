@@ -14,7 +14,7 @@ import stat
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -272,12 +272,14 @@ class EffectFacts:
     `resolved` maps each path of the effect to its real path. `leads` are the paths that the patterns and links
     in a command resolve to. `doubt` is the reason why files on disk make a harmless-looking effect need
     approval, `config` a sentence about a file that may decide what a command runs; both are "" for none.
+    `folders_exist`: the command is read-only and changes only to folders that exist.
     """
 
     resolved: Mapping[str, str] = field(default_factory=dict)
     leads: tuple[str, ...] = ()
     doubt: str = ""
     config: str = ""
+    folders_exist: bool = False
 
 
 def read_effect_facts(effect: Effect, places: Places, disk: Disk = LOCAL_DISK) -> EffectFacts:
@@ -299,7 +301,17 @@ def read_effect_facts(effect: Effect, places: Places, disk: Disk = LOCAL_DISK) -
 def _read_command_facts(effect: CommandEffect, places: Places) -> EffectFacts:
     from agent_ls.policy.commands import analyse_command  # imported late, because it loads a grammar
 
-    found = analyse_command(effect, places.home)
+    found = analyse_command(effect, places.home, folders_exist=True)
+    if found.entered and all(map(_can_enter, found.entered)):
+        return replace(_read_facts_of(effect, found, places), folders_exist=True)
+    return _read_facts_of(effect, analyse_command(effect, places.home), places)
+
+
+def _can_enter(folder: str) -> bool:
+    return os.path.isdir(folder) and os.access(folder, os.X_OK)
+
+
+def _read_facts_of(effect: CommandEffect, found: CommandAnalysis, places: Places) -> EffectFacts:
     resolved = {
         path: os.path.realpath(path) for path in (effect.working_dir, *found.paths) if not _is_pattern(path)
     }

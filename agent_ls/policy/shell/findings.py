@@ -28,6 +28,8 @@ class LineFindings:
     git_folders: list[str] = field(default_factory=list)
     runs: list[tuple[tuple[str, ...], tuple[str, ...]]] = field(default_factory=list)
     configs: list[tuple[str, str]] = field(default_factory=list)
+    entered: list[str] = field(default_factory=list)
+    folders_exist: bool = False
     refusals: list[str] = field(default_factory=list)
     dangers: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)

@@ -53,6 +53,7 @@ _FROM_INPUT = Word("unknown", "what xargs reads", "what xargs reads", is_single=
 _ANY_WORDS = frozenset(("echo", "basename", "dirname"))
 """Commands that only print words, and do not use them as names of files."""
 _COUNTING = frozenset(("wc", "ls", "du", "stat"))
+_CHANGES_FOLDER = re.compile("-[CD]|--chd?i?r?")
 _FOUND = Word("glob", "{}", "{}")
 """The word for the file names that find inserts for `{}`: one or more names that cannot be options."""
 
@@ -92,7 +93,7 @@ class Programs:
             self._shell(words, state, stdin)
         elif name == "eval":
             if all(word.kind == "text" for word in words):
-                self._read(" ".join(argv[1:]), state)
+                return self._read(" ".join(argv[1:]), state)
         elif name in ("cd", "chdir") and depth == 0:
             return self._cd(words, state)
         elif name in ("cd", "chdir", "pushd", "popd"):
@@ -169,17 +170,20 @@ class Programs:
         self._piped.append(argv)
         if not is_text:
             scripts = read_only.scripts_of(argv)
+            places = tuple(
+                dict.fromkeys((*folders, *state.folders))
+            )  # of git: the folder that `-C` names too
             for at, word in enumerate(words[1:], 1):
                 if at in scripts and word.kind == "text":
                     continue
-                self._found.add_word(word, state.folders)
+                self._found.add_word(word, places)
                 for ending in read_only.ENDINGS.get(name, ()):
-                    self._found.add_word(replace(word, text=word.text + ending), state.folders)
+                    self._found.add_word(replace(word, text=word.text + ending), places)
                 if "--" in argv[:at]:
-                    self._found.add_literal(word.text, state.folders)
+                    self._found.add_literal(word.text, places)
                 # git's syntax for a file of a revision, such as `HEAD:path`
                 if name == "git" and ":" in word.text:
-                    self._found.add_path(word.text.rpartition(":")[2], state.folders)
+                    self._found.add_path(word.text.rpartition(":")[2], places)
 
     def _name(self, word: str, state: State) -> tuple[str, bool]:
         """Return the program's name in the tables, and whether `word` certainly runs this program."""
@@ -205,6 +209,9 @@ class Programs:
         self._found.add_command(("cd", target.text), is_read_only=True)
         # After `cd`, relative names listed by another command of the pipeline refer to other files.
         self._piped.append(("cd", target.text))
+        if self._found.folders_exist:
+            self._found.entered += folders
+            return After(State(folders), State(folders))
         return After(State(folders), state)
 
     def _shell(self, words: Sequence[Word], state: State, stdin: Stdin) -> None:
@@ -251,6 +258,8 @@ class Programs:
                 self._found.change()
         for argument in found.options:
             self._found.add_path(argument, state.folders)
+        if any(_CHANGES_FOLDER.match(option) for option in found.options):
+            self._found.doubt("It changes to a folder that agent-ls cannot determine.")
         if not is_harmless_wrapper(argv[0], found.options):
             self._found.change()
         inner = words[len(words) - len(found.inner) :]
@@ -334,6 +343,10 @@ class Programs:
                 continue
             if not (read_only.prints_names_only(inner) or read_only.lists_files_only(argv)):
                 self._found.changes = True
+            if "-execdir" in argv or "-okdir" in argv:  # its words name files of the folders that find visits
+                self._found.changes |= any(word != "{}" and word[:1] not in "-+" for word in inner[1:])
+                if any(".." in word for word in inner[1:]):
+                    self._found.doubt("It changes to a folder that agent-ls cannot determine.")
             if inner[0] in SHELLS or any("{}" in word and word != "{}" for word in inner):
                 self._found.doubt("File names would become code or options of a command.")
             by_text = {word.text: word for word in sorted(words, key=lambda word: word.kind != "text")}
@@ -344,6 +357,11 @@ class Programs:
         own = argv[: read_only.start_of_git_command(argv)]  # after the subcommand, `-C` has another meaning
         given = [own[at + 1] for at, word in enumerate(own[:-1]) if word == "-C"]
         return [place for text in given or ["."] for place in self._found.places(text, state.folders)]
+
+
+def is_known(name: str) -> bool:
+    """Return whether the policy knows what a program or a command of the shell with this name does."""
+    return name in _NAMES or name in read_only.NAMES or name in ("cd", "chdir", "pushd", "popd", "read")
 
 
 def _known(name: str) -> str:

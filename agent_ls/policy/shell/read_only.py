@@ -564,3 +564,6 @@ _SPECIAL: dict[str, Callable[[list[str], Sequence[int]], bool]] = {
     "unzip": _unzip, "gzip": _gzip, "gunzip": _gzip,
     "test": _test, "[": _test,
 }  # fmt: skip
+
+NAMES = frozenset((*COMMANDS, *_SPECIAL))
+"""The commands of the tables and those with special rules."""

@@ -19,7 +19,7 @@ from agent_ls.policy.shell.arguments import HARMLESS_PLACES, WRITABLE_PLACES
 from agent_ls.policy.shell.findings import LineFindings
 from agent_ls.policy.shell.grammar import parse, source_of
 from agent_ls.policy.shell.names import changes_commands, is_harmless, is_own, is_secret
-from agent_ls.policy.shell.programs import Programs
+from agent_ls.policy.shell.programs import Programs, is_known
 from agent_ls.policy.shell.state import After, State
 from agent_ls.policy.shell.words import Word, word_of, words_of
 
@@ -47,6 +47,9 @@ _STATEMENTS = frozenset(
 _CONDITION_WORDS = frozenset(
     "comment word number extglob_pattern string raw_string simple_expansion variable_name".split()
 )
+_CONDITION_PARTS = frozenset("comment word extglob_pattern string raw_string simple_expansion".split())
+_UNCLEAR_FOLDER = "It changes to a folder that agent-ls cannot determine."
+_ESCAPING = re.compile(r"[\\'\"]")
 _QUOTING = re.compile(r"[\\'\"\n]")
 _PLAIN_NAME = re.compile(r"(?<![\w$-])(?<!\$\{)[A-Za-z_]\w*")
 _LETTERS = re.compile(r"(?<!\w)-(\w+)")
@@ -73,7 +76,7 @@ class Reader:
         self._statements = 0
         self._values: dict[str, Word] = {}
         self._set: Counter[str] = Counter()
-        self._moves: dict[int, bool] = {}
+        self._defines_functions = False
 
     def read(self, text: str, state: State) -> After:
         """Parse and analyse shell code. Return the possible working directories of the shell after the code."""
@@ -85,16 +88,16 @@ class Reader:
         elif root is not None:
             self._found.changes |= any(is_secret(source_of(it)) for it in _all(root, "variable_name"))
             # An inner shell does not have the variables of the outer shell.
-            outer = self._values, self._set, self._moves
-            self._set, self._moves = Counter(_names_in(_QUOTING.sub("", source_of(root)))), {}
+            outer = self._values, self._set
+            self._set = Counter(_names_in(_QUOTING.sub("", source_of(root))))
             self._set.subtract(map(_variable_of, _all(root, "for_statement")))
             self._values = {"HOME": Word("text", self._found.home)}
-            if len(state.folders) == 1 and not self._may_move(root):
+            if len(state.folders) == 1 and not self._set["PWD"]:
                 self._values["PWD"] = Word("text", state.folders[0])
             self._shells += 1
             after = self._sequence(root, state, "terminal")
             self._shells -= 1
-            self._values, self._set, self._moves = outer
+            self._values, self._set = outer
             return after
         return After(state, state)
 
@@ -127,7 +130,9 @@ class Reader:
                 return self._sequence(node, state, stdin)
             case "subshell" | "command_substitution" | "process_substitution":
                 self._found.is_plain &= node.type == "subshell"
+                values = self._values
                 self._sequence(node, state, stdin)
+                self._values = values
             case "if_statement" | "while_statement" | "do_group":
                 return self._conditional(node, state, stdin)
             case "for_statement" if node.children[0].type == "for":
@@ -140,7 +145,9 @@ class Reader:
                 self._redirect(node, state)
             case "declaration_command" | "unset_command":
                 return self._declaration(node, state)
-            case "function_definition" | "case_statement":
+            case "function_definition":
+                return self._function(node, state, stdin)
+            case "case_statement":
                 self._found.change()
                 return self._conditional(node, state, stdin)
             case _:
@@ -199,8 +206,12 @@ class Reader:
 
     def _pipeline(self, node: Node, state: State, stdin: Stdin) -> None:
         self._programs.begin_pipeline()
+        after, values = After(state, state), self._values
         for place, child in enumerate(c for c in node.named_children if c.type != "comment"):
-            self._statement(child, state, stdin if place == 0 else "pipe")
+            after = self._statement(child, state, stdin if place == 0 else "pipe")
+        if after.either != state:
+            self._found.doubt(_UNCLEAR_FOLDER)  # only some shells run the last command in a shell of its own
+        self._values = values
         self._programs.begin_pipeline()
 
     def _redirected(self, node: Node, state: State, stdin: Stdin) -> After:
@@ -225,32 +236,36 @@ class Reader:
         return after
 
     def _conditional(self, node: Node, state: State, stdin: Stdin) -> After:
-        """Read a node whose commands may run zero, one or several times."""
-        if self._may_move(node):
-            self._found.doubt("A condition decides to which folder it changes.")
+        """Read a node whose commands may run zero, one or several times.
+
+        If they change the state of the shell, it is unknown in which state they and later commands run.
+        """
+        after, values = state, self._values
         for child in node.named_children:
             if child.type in ("elif_clause", "else_clause", "case_item"):
-                self._conditional(child, state, stdin)
+                after = after.or_else(self._conditional(child, state, stdin).either)
             elif child.type in _STATEMENTS:
-                self._statement(child, state, stdin)
-            elif child.type not in (
-                "comment",
-                "word",
-                "extglob_pattern",
-                "string",
-                "raw_string",
-                "simple_expansion",
-            ):
+                after = after.or_else(self._statement(child, state, stdin).either)
+            elif child.type not in _CONDITION_PARTS:
                 self._unknown(child, state)
             else:
                 self._nested(child, state)
-        return After(state, state)
+        if after != state or self._values != values:
+            self._found.doubt(_UNCLEAR_FOLDER)
+        return After(after, after)
 
-    def _may_move(self, node: Node) -> bool:
-        if node.id not in self._moves:
-            names = map(source_of, _all(node, "command_name"))
-            self._moves[node.id] = any(name in ("cd", "pushd", "popd") for name in names)
-        return self._moves[node.id]
+    def _function(self, node: Node, state: State, stdin: Stdin) -> After:
+        """Read the definition of a function as if its body ran here.
+
+        The body may run later, so no command of the line may change the folder after the definition.
+        """
+        name = _ESCAPING.sub("", source_of(node.child_by_field_name("name") or node))
+        if is_known(name):
+            self._found.doubt(f"It gives {name} another meaning.")
+        self._found.change()
+        after = self._conditional(node, state, stdin)
+        self._defines_functions = True
+        return after
 
     def _for(self, node: Node, state: State, stdin: Stdin) -> After:
         """Read the body of a loop once for each value of the loop variable.
@@ -404,7 +419,12 @@ class Reader:
         for word in words:
             if word.problem:
                 self._doubt_expansion(word)
-        return self._programs.run(words, state, stdin)
+        after = self._programs.run(words, state, stdin)
+        if after.either != state:
+            self._values = {name: word for name, word in self._values.items() if name != "PWD"}
+            if self._defines_functions:
+                self._found.doubt(_UNCLEAR_FOLDER)
+        return after
 
     def _doubt_expansion(self, word: Word) -> None:
         text = _shortened(word.problem or word.text)

@@ -13,7 +13,9 @@ class State:
 
     def or_else(self, other: State) -> State:
         """Return a state with the folders of both states, because it is unknown which state applies."""
-        return self if self is other else State(tuple(dict.fromkeys((*self.folders, *other.folders))))
+        if set(other.folders) <= set(self.folders):
+            return self
+        return State(tuple(dict.fromkeys((*self.folders, *other.folders))))
 
 
 @dataclass(frozen=True, slots=True)

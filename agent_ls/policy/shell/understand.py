@@ -28,8 +28,8 @@ class CommandAnalysis:
     read-only. `paths`: absolute paths in arguments and redirections; they may contain patterns in the syntax of
     `glob`. `git_folders`: folders in which git would run. `runs`: commands, each with the folders in which it
     may run. `configs`: pairs of a folder and the name of a file that decides what would run, if the file exists
-    in the folder or above. `needs_plain_names`: the line is safe only if the files that it lists have names
-    without blanks, quotes or a leading `-`.
+    in the folder or above. `entered`: folders that are assumed to exist. `needs_plain_names`: the line is safe only
+    if the files that it lists have names without blanks, quotes or a leading `-`.
 
     `refusal`: why the line is never run. `danger`: why it needs approval in every mode. `doubt`: why its
     effects are unknown, which also requires approval in every mode. Each of these three fields is "" for none.
@@ -44,6 +44,7 @@ class CommandAnalysis:
     git_folders: tuple[str, ...] = ()
     runs: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = ()
     configs: tuple[tuple[str, str], ...] = ()
+    entered: tuple[str, ...] = ()
     needs_plain_names: bool = False
     refusal: str = ""
     danger: str = ""
@@ -54,13 +55,19 @@ class CommandAnalysis:
 
 
 def understand(
-    command: str, *, working_dir: str, home: str, env_vars: Sequence[tuple[str, str]] = ()
+    command: str,
+    *,
+    working_dir: str,
+    home: str,
+    env_vars: Sequence[tuple[str, str]] = (),
+    folders_exist: bool = False,
 ) -> CommandAnalysis:
     """Analyse `command` as a shell in `working_dir` would interpret it. `home` is the value of `~`.
 
+    `folders_exist`: assume that each `cd` succeeds if the line is read-only. The folders are listed in `entered`.
     The function runs nothing and reads no files.
     """
-    found = LineFindings(home, working_dir)
+    found = LineFindings(home, working_dir, folders_exist=folders_exist)
     for name, value in env_vars:
         if changes_commands(name):
             found.doubt(f"It sets {name}, which changes what other commands do.")
@@ -68,7 +75,10 @@ def understand(
             found.change()
             found.add_path(value, (working_dir,))
     Reader(found).read(command, State((working_dir,)))
-    return _result(command, found)
+    result = _result(command, found)
+    if folders_exist and not result.is_read_only:  # the line itself may remove a folder
+        return understand(command, working_dir=working_dir, home=home, env_vars=env_vars)
+    return result
 
 
 def _result(command: str, found: LineFindings) -> CommandAnalysis:
@@ -86,6 +96,7 @@ def _result(command: str, found: LineFindings) -> CommandAnalysis:
         git_folders=tuple(dict.fromkeys(found.git_folders)),
         runs=tuple(dict.fromkeys(found.runs)),
         configs=tuple(dict.fromkeys(found.configs)),
+        entered=tuple(dict.fromkeys(found.entered)),
         needs_plain_names=found.needs_plain_names,
         refusal=next(iter(found.refusals), ""),
         danger=next(iter(found.dangers), ""),
