@@ -15,7 +15,11 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
-_REGEX = re.compile(r"/(?:[^/\\\n\[]|\\[^\n]|\[\^?\]?(?:[^\]/\\\n\[]|\\[^\n]|\[:\w+:\])*\])*/")
+_REGEX = re.compile(r"/(?:[^/\\\n\[]|\\[^\n]|\[(?!\^?\])(?:[^\]/\\\n\[]|\\[^\n\]]|\[:\w+:\])+\])*/")
+"""Matches a regular expression that all versions of awk end at the same place.
+
+So no set begins with `]`, and no set contains `/`, an escaped `]` or a `[` of another kind.
+"""
 _FORBIDDEN = frozenset(
     "system getline close fflush ENVIRON ARGV ARGC PROCINFO SYMTAB FUNCTAB extension include load function func".split()
 )
@@ -24,6 +28,10 @@ _CALLABLE = frozenset(
     "strftime mktime systime asort asorti strtonum and or xor lshift rshift compl if while for print printf return in "
     "switch do else exit case".split()
 )
+_UNCLEAR = "/"
+"""The last token if it depends on the version whether a `/` after it divides."""
+_STATEMENTS = frozenset("if while for print printf return in switch do else exit case".split())
+_FUNCTIONS = _CALLABLE - _STATEMENTS
 _PRINTS = frozenset(("print", "printf"))
 _CONTINUING = frozenset(", && || ( { ? :".split())
 """Tokens after which a line break does not end the statement.
@@ -75,11 +83,13 @@ def is_harmless(program: str) -> bool:
     is_printing = False
     is_condition: list[bool] = []  # for each open parenthesis: whether a statement may follow the closing one
     while at < len(program):
+        if program[at] == "/" and (before == _UNCLEAR or keyword in _FUNCTIONS):
+            return False  # whether it divides depends on the version
         if program[at] == "/" and not _is_operand(before):
             regex = _REGEX.match(program, at)
             if regex is None or before in ("++", "--", "$"):
                 return False
-            at, before = regex.end(), ")"
+            at, before, keyword = regex.end(), _UNCLEAR, ""
             continue
         found = _TOKEN.match(program, at)
         if found is None:
@@ -94,7 +104,8 @@ def is_harmless(program: str) -> bool:
             if token in _FORBIDDEN or (program[at : at + 1] == "(" and token not in _CALLABLE):
                 return False
             is_printing = is_printing or token in _PRINTS
-            before, keyword = "(" if token in _CALLABLE and token not in ("length",) else token, token
+            before = _UNCLEAR if keyword == "in" else "(" if token in _STATEMENTS else token
+            keyword = token
             continue
         if token == "(":
             is_condition.append(keyword in _CONDITIONS)

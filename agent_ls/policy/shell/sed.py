@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-_BRACKETS = r"\[\^?\]?(?:\[:\w+:\]|\\[^\]\n]|(?!{0})[^\]\\\[\n])*\]"
-"""Matches a set of characters without the delimiter of the expression.
+_BRACKETS = r"\[(?!\^?\])(?:\[:\w+:\]|\\[^\]\n]|(?!{0})[^\]\\\[\n])+\]"
+"""Matches a set of characters that does not begin with `]` and is without the delimiter of the expression.
 
-Whether a delimiter inside the set ends the expression depends on the version of sed.
+Whether these end the set or the expression depends on the version of sed.
 """
 _REGEX = rf"(?:{_BRACKETS}|\\[^\n]|(?!{{0}})[^\\\n\[])*"
 _TO_SLASH, _TO_DELIMITER = _REGEX.format("/"), _REGEX.format(r"\1")

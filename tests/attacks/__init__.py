@@ -1,0 +1,13 @@
+"""Standing attacks: for each surface a generator of attacks, judged by what they really do.
+
+A surface is a place where others' text decides what runs or is read: command lines, scripts of awk and sed, hooks,
+definitions of MCP servers, messages of other machines, requests to the panel, front matter of skills, git folders.
+**A new surface needs its generator here**, in a file of its own:
+
+- `surface.py` yields attacks from a seed, so that each failure can be repeated;
+- `test_surface.py` carries them out and asks the world, not our code, what happened: a file was made, a file from
+  outside was read, a connection was opened;
+- each run tries about 300, and 20,000 with AGENT_LS_SWEEPS=whole; runs of over three seconds are in the group
+  `sweeps`;
+- each layer of protection is tried alone, and a test shows that the oracle notices an attack that succeeds.
+"""

@@ -1,0 +1,48 @@
+"""Scripts of awk and sed that the policy calls harmless make no file in any version of these programs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tests.attacks.scripts import AWKS, SEDS, awk_programs, makes_a_file, sed_scripts
+
+IS_WHOLE = os.environ.get("AGENT_LS_SWEEPS") == "whole"
+SEED = 40
+
+
+@pytest.mark.req("X7", "T10")
+@pytest.mark.group("sweeps")
+@pytest.mark.timeout(3600 if IS_WHOLE else 120)
+@pytest.mark.parametrize(("kind", "programs"), [("awk", AWKS), ("sed", SEDS)], ids=["awk", "sed"])
+def test_a_harmless_script_makes_no_file(
+    kind: str, programs: Sequence[Sequence[str]], tmp_path: Path
+) -> None:
+    if len(programs) < 2:
+        pytest.skip(
+            f"only {len(programs)} version of {kind} is installed (gawk, mawk, original-awk, busybox)"
+        )
+    count = 5_000 if IS_WHOLE else 75
+    scripts = list((awk_programs if kind == "awk" else sed_scripts)(SEED, count))
+
+    assert len(scripts) > count / 2
+    assert [
+        (program, script) for script in scripts for program in programs if _harms(program, script, tmp_path)
+    ] == []
+
+
+def _harms(program: Sequence[str], script: str, folder: Path) -> bool:
+    with suppress(subprocess.TimeoutExpired):
+        return makes_a_file(program, script, folder)
+    return False
+
+
+@pytest.mark.parametrize("script", ['BEGIN { print > "made" }', 'BEGIN { system("touch made") }'])
+@pytest.mark.parametrize("program", AWKS, ids=" ".join)
+def test_a_harmful_program_of_awk_is_detected(program: Sequence[str], script: str, tmp_path: Path) -> None:
+    assert makes_a_file(program, script, tmp_path)
