@@ -24,7 +24,8 @@ ALLOWED: dict[str, set[str]] = {
     "memo": set(),
     "lean_imports": set(),
     "system": set(),
-    "installation": set(),
+    "installation": {"program_lookup"},
+    "program_lookup": set(),
     "patch": {"patch", "memo", "text"},
     "notebook": {"notebook", "text"},
     "review": {"review", "patch", "memo", "text"},
@@ -84,7 +85,8 @@ ALLOWED: dict[str, set[str]] = {
     "app.sample": {"app.sample"},
     "app.slash_commands": {"app.slash_commands"},
     "app.hooks": {
-        "background", "app.hooks", "app.settings", "app.turn_reads", "environments", "loop", "tools.foreign_names",
+        "background", "app.clock", "app.hooks", "app.settings", "app.turn_reads", "environments", "loop", "policy",
+        "program_lookup", "store", "tools.foreign_names",
     },
     "app.skills": {
         "app.permissions", "app.settings", "app.skills", "app.slash_commands", "app.tools", "environments", "profiles",

@@ -1,4 +1,4 @@
-"""agent-ls hooks: list the hooks of the user and of a project, and let the user confirm the project's hooks."""
+"""agent-ls hooks: list the hooks of the user and of a project, and let the user confirm them."""
 
 from __future__ import annotations
 
@@ -20,14 +20,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--confirm",
         action="store_true",
-        help="confirm the hooks of the project as they are now, so that they may run",
+        help="confirm the hooks as they are now, so that they may run",
+    )
+    parser.add_argument(
+        "--withdraw", action="store_true", help="withdraw the confirmations of the hooks of this folder"
     )
 
 
 def run(options: argparse.Namespace) -> int:
     from agent_ls.app.clock import SystemClock
     from agent_ls.app.hooks.config import load_hooks
-    from agent_ls.app.hooks.confirmed import confirm, is_confirmed, read_confirmed
+    from agent_ls.app.hooks.confirmed import ConfirmedHooks, describe, state_of
     from agent_ls.app.permissions.trust import WorkspaceTrust
     from agent_ls.app.settings.layers import read_user_settings
     from agent_ls.app.settings.model import parse_settings
@@ -37,22 +40,33 @@ def run(options: argparse.Namespace) -> int:
     folder, state = str(options.cd.resolve()), state_folder()
     settings, _ = parse_settings(read_user_settings())
     is_trusted = WorkspaceTrust(TrustStore(state), SystemClock(), "kept").get_trust(folder) == "trusted"
-    found = load_hooks(settings.hooks, str(state), folder if is_trusted else None)
+    found = load_hooks(settings.hooks, str(state), folder if is_trusted else None, folder=folder)
+    store = ConfirmedHooks(state)
+    if options.withdraw:
+        gone = store.withdraw(folder)
+        print(f"{len(gone)} confirmations were withdrawn")
+        return 0
     if options.confirm:
-        confirm(state, [hook for hook in found.hooks if hook.origin == "project"], folder)
-    confirmed = read_confirmed(state)
+        store.confirm(found.hooks, folder, SystemClock().now())
+    confirmed = store.read()
     waits = False
     for hook in found.hooks:
-        may_run = is_confirmed(hook, folder, confirmed)
-        waits = waits or not may_run
-        matcher = f" on {hook.matcher.pattern}" if hook.matcher else ""
-        print(to_single_row(f"{hook.event}{matcher}  ({hook.origin}{'' if may_run else ', not confirmed'})"))
-        print(to_single_row(f"    {hook.command}"))
-        print(to_single_row(f"    {hook.path}"))
+        its = state_of(hook, folder, confirmed)
+        is_waiting = its == "changed" or (its == "new" and hook.is_of_project)
+        waits = waits or is_waiting
+        note = (
+            {"changed": ", changed since you confirmed it", "new": ", not confirmed"}[its]
+            if is_waiting
+            else ""
+        )
+        first, *rest = describe(hook)
+        print(to_single_row(f"{first}  ({hook.origin}{note})"))
+        for line in rest:
+            print(to_single_row(f"    {line}"))
     for problem in found.problems:
         print(to_single_row(f"✗ {problem}"), file=sys.stderr)
     if waits:
-        print("`agent-ls hooks --confirm` lets the unconfirmed hooks run until they or their scripts change.")
+        print("`agent-ls hooks --confirm` lets the unconfirmed hooks run until a compared file changes.")
     if not found.hooks and not found.problems:
         print(f"There are no hooks. Define hooks in {state / 'hooks.json'}; see `agent-ls docs hooks`.")
     if not is_trusted:

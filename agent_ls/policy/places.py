@@ -83,7 +83,7 @@ class Places:
     `is_ignored` returns whether the user's ignore file matches a path below a root. `state` is the resolved state
     folder, "" for none. `worktree` is the session's resolved git worktree below the state folder, "" for none.
     `memory` is the resolved file with the user's notes for all projects, "" for none. `denied` are resolved files and
-    folders that the user's settings deny in addition to credentials.
+    folders that the user's settings deny in addition to credentials. `is_guarded` returns whether a hook runs the file.
     """
 
     roots: Sequence[str]
@@ -93,6 +93,7 @@ class Places:
     denied: Sequence[str] = ()
     worktree: str = ""
     memory: str = ""
+    is_guarded: Callable[[str], bool] = ignore_nothing
 
     def is_inside(self, path: str) -> bool:
         return any(_is_below(path, root) for root in self.roots)
@@ -123,6 +124,8 @@ class Places:
 
         `always`: return True only for files and folders that need approval in mode full too.
         """
+        if not always and self.is_guarded(path):
+            return True
         root = max((root for root in self.roots if _is_below(path, root)), key=len, default="")
         parts = [fold_path(part) for part in _without_stream(path.removeprefix(root)).split(ospath.sep)]
         return (_ALWAYS_SENSITIVE if always else _SENSITIVE).has(parts)

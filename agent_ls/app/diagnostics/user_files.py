@@ -12,7 +12,7 @@ from pathlib import Path
 from agent_ls.app.clock import SystemClock
 from agent_ls.app.diagnostics.findings import DoctorFinding
 from agent_ls.app.hooks.config import MAX_BYTES, Hook, load_hooks, read_regular
-from agent_ls.app.hooks.confirmed import is_confirmed, read_confirmed
+from agent_ls.app.hooks.confirmed import ConfirmedHooks, state_of
 from agent_ls.app.permissions.ignore_file import IgnoreFile
 from agent_ls.app.permissions.trust import WorkspaceTrust
 from agent_ls.app.settings.model import Settings
@@ -46,15 +46,13 @@ def user_file_findings(settings: Settings) -> Iterator[DoctorFinding]:
         )
     if settings.skills.enabled:
         yield from _links(settings, state, project)
-    hooks = load_hooks(settings.hooks, state, project)
+    hooks = load_hooks(settings.hooks, state, project, folder=folder)
     for problem in hooks.problems:
         yield DoctorFinding("hooks", "bad", problem, "correct the entry, see `agent-ls docs hooks`")
-    confirmed = read_confirmed(Path(state))
-    if waiting := [it for it in hooks.hooks if not is_confirmed(it, folder, confirmed)]:
-        text = (
-            f"{waiting[0].path}: {len(waiting)} of the project's hooks do not run, because you have not "
-            "confirmed them"
-        )
+    confirmed = ConfirmedHooks(Path(state)).read()
+    states = [(hook, state_of(hook, folder, confirmed)) for hook in hooks.hooks]
+    if waiting := [it for it, its in states if its == "changed" or (its == "new" and it.is_of_project)]:
+        text = f"{waiting[0].path}: {len(waiting)} hooks do not run, because their present version is not confirmed"
         yield DoctorFinding(
             "hooks",
             "note",

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
-import shlex
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from agent_ls.app.hooks.coverage import Coverage, cover
 from agent_ls.app.settings.model import HookSettings
 
 MAX_BYTES = 256 * 1024
 MAX_HOOKS = 100
-MAX_SCRIPT_BYTES = 4 * 1024 * 1024
 DEFAULT_TIMEOUT_S = 30
 PROMPT_TIMEOUT_S = 5
 MAX_TIMEOUT_S = 600
@@ -43,9 +41,8 @@ Origin: TypeAlias = Literal["user", "project"]
 class Hook:
     """A command that runs at one event.
 
-    `matcher` must match the whole name of a tool; None matches all tools. `digest` is a hash of the
-    command and of the files that its words name. The user's confirmation of a project's hook is
-    valid only for this digest.
+    `matcher` must match the whole name of a tool; None matches all tools. `folder` is the folder in which the command
+    runs. A hook runs only as long as `coverage` is the same as when it was confirmed.
     """
 
     event: str
@@ -54,7 +51,21 @@ class Hook:
     timeout_s: int
     origin: Origin
     path: str
-    digest: str
+    folder: str
+    coverage: Coverage
+
+    @property
+    def is_of_project(self) -> bool:
+        """Whether the hook is the project's, or is the user's but runs a file of the project."""
+        return (
+            self.origin == "project"
+            or bool(self.coverage.doubt)
+            or self.coverage.names_file_below(self.folder)
+        )
+
+    def covered_now(self) -> Coverage:
+        """Return the files that decide what the hook runs, as they are now. Blocks."""
+        return cover(self.command, self.folder, is_users=self.origin == "user")
 
     def matches(self, names: Sequence[str]) -> bool:
         return self.matcher is None or any(map(self.matcher.fullmatch, names))
@@ -71,21 +82,22 @@ class FoundHooks:
     problems: Sequence[str] = ()
 
 
-def load_hooks(settings: HookSettings, state: str, workspace: str | None) -> FoundHooks:
+def load_hooks(settings: HookSettings, state: str, workspace: str | None, *, folder: str = "") -> FoundHooks:
     """Return the user's hooks, and all hooks of the trusted `workspace` (None: no workspace).
 
     Blocks. Hooks of the workspace are returned even if the user has not confirmed them. `state` is
-    the state folder.
+    the state folder. `folder` is the folder in which the hooks run, "" for `workspace`. If there is no trusted
+    workspace, hooks of the user that would run a file of the folder are left out.
     """
     if not settings.enabled:
         return FoundHooks()
     hooks: list[Hook] = []
     problems: list[str] = []
     for path, origin in _files(settings, state, workspace):
-        for found in _read(path, origin, workspace or state):
+        for found in _read(path, origin, folder or workspace or state):
             if isinstance(found, str):
                 problems.append(f"{path}: {found}")
-            else:
+            elif workspace or not found.is_of_project:
                 hooks.append(found)
     if len(hooks) > MAX_HOOKS:
         problems.append(f"There are {len(hooks)} hooks; only the first {MAX_HOOKS} run.")
@@ -158,27 +170,8 @@ def _group(event: str, group: Any, path: str, origin: Origin, folder: str) -> It
             given = raw.get("timeout")
             is_number = isinstance(given, int | float) and not isinstance(given, bool) and given > 0
             timeout_s = min(int(given) or 1, MAX_TIMEOUT_S) if is_number else usual
-            yield Hook(event, compiled, command, timeout_s, origin, path, command_digest(command, folder))
-
-
-def command_digest(command: str, folder: str) -> str:
-    """Return a hash of a command and of the content of each file that it names. Blocks.
-
-    Relative file names are resolved in `folder`.
-    """
-    digest = hashlib.sha256(command.encode("utf-8", "surrogatepass"))
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        words = command.split()
-    for word in words:
-        place = word.replace("$CLAUDE_PROJECT_DIR", folder).replace("$AGENT_LS_PROJECT_DIR", folder)
-        try:
-            data = read_regular(os.path.join(folder, os.path.expanduser(place)), MAX_SCRIPT_BYTES)
-        except (OSError, ValueError):
-            continue
-        digest.update(b"\0" + word.encode("utf-8", "surrogatepass") + b"\0" + (data or b"\1"))
-    return digest.hexdigest()
+            covered = cover(command, folder, is_users=origin == "user")
+            yield Hook(event, compiled, command, timeout_s, origin, path, folder, covered)
 
 
 def read_regular(path: str, limit: int) -> bytes | None:

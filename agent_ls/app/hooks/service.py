@@ -6,17 +6,19 @@ import json
 import logging
 import os
 import tempfile
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import anyio
 import anyio.to_thread
 
+from agent_ls.app.clock import SystemClock
 from agent_ls.app.hooks.answers import HookAnswer, call_verdict, parse_answer
-from agent_ls.app.hooks.config import FoundHooks, Hook, load_hooks
-from agent_ls.app.hooks.confirmed import is_confirmed, read_confirmed
+from agent_ls.app.hooks.config import Hook, load_hooks
+from agent_ls.app.hooks.confirmed import ConfirmedHooks, state_of
 from agent_ls.app.hooks.payload import call_rows, cut, payload, tool_names
 from agent_ls.app.settings.model import HookSettings
 from agent_ls.app.turn_reads import TurnReads
@@ -62,7 +64,8 @@ class HookActions:
 
     `run` runs a command without a terminal, and ends child processes that are still running when it exits.
     `deny` denies a pending approval; its arguments are the request id and a reason. `start` starts a background
-    task. `emit` records an event. `notify` sends the model a notice.
+    task. `emit` records an event. `notify` sends the model a notice. `guard` makes changes of files need approval; it
+    replaces the files of the previous call.
     """
 
     run: RunCommand
@@ -70,6 +73,19 @@ class HookActions:
     start: TaskStarter
     emit: Callable[[RecordedEvent], object]
     notify: Callable[[str], None]
+    guard: Callable[[Collection[str]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """The hooks of a session. `changed` are those that the user confirmed in another version: they do not run, and a
+    tool call that they would check needs approval. `waiting`: the number of hooks that need a confirmation.
+    """
+
+    hooks: Sequence[Hook]
+    changed: frozenset[Hook]
+    problems: Sequence[str]
+    waiting: int
 
 
 class SessionHooks:
@@ -96,6 +112,7 @@ class SessionHooks:
         self._secrets = secrets
         self._reads = reads
         self._found = reads.add(lambda: self._load)
+        self._changed: frozenset[Hook] = frozenset()
         self._hooks: Sequence[Hook] | None = None
         """None until the hook files are first read."""
         self._has_begun = False
@@ -225,6 +242,11 @@ class SessionHooks:
         return answer
 
     async def _run_hook(self, hook: Hook, text: str) -> HookAnswer:
+        if change := await anyio.to_thread.run_sync(self._find_change, hook):
+            return HookAnswer(
+                problem=f"it did not run, because {change} changed after you confirmed the hook; `agent-ls hooks` "
+                "in the project folder shows it"
+            )
         given = await anyio.to_thread.run_sync(_write_input, text)
         variables = {"AGENT_LS_PROJECT_DIR": self._session.folder, "CLAUDE_PROJECT_DIR": self._session.folder}
         options = CommandOptions(
@@ -251,8 +273,9 @@ class SessionHooks:
 
     async def _refresh(self) -> None:
         """Update the hooks from the hook files. Warn about invalid hooks, and about hooks that are not confirmed."""
-        found, waiting = await self._found.get()
-        self._hooks = found.hooks
+        found = await self._found.get()
+        self._hooks, self._changed, waiting = found.hooks, found.changed, found.waiting
+        self._actions.guard([path for hook in found.hooks for path, _ in hook.coverage.files])
         for problem in found.problems:
             self._report(f"A hook is ignored: {problem}")
         if waiting:
@@ -262,13 +285,35 @@ class SessionHooks:
                 "do. `agent-ls hooks` in the project folder lists them."
             )
 
-    def _load(self) -> tuple[FoundHooks, int]:
-        """Return the hooks that may run, and the number of project hooks that are not confirmed. Blocks."""
-        workspace = self._session.folder if self._session.is_trusted() else None
-        found = load_hooks(self._settings(), str(self._state), workspace)
-        confirmed = read_confirmed(self._state)
-        active = [hook for hook in found.hooks if is_confirmed(hook, self._session.folder, confirmed)]
-        return FoundHooks(active, found.problems), len(found.hooks) - len(active)
+    def _load(self) -> _Loaded:
+        """Return the hooks that may run. Blocks.
+
+        A hook in a file of the user that runs no file of a project is confirmed by its first use.
+        """
+        folder = self._session.folder
+        workspace = folder if self._session.is_trusted() else None
+        found = load_hooks(self._settings(), str(self._state), workspace, folder=folder)
+        store = ConfirmedHooks(self._state)
+        confirmed = store.read() if found.hooks else ()
+        states = [(hook, state_of(hook, folder, confirmed)) for hook in found.hooks]
+        first = [hook for hook, state in states if state == "new" and not hook.is_of_project]
+        if first:
+            with suppress(OSError):  # then they count as new again at the next message
+                store.confirm(first, folder, SystemClock().now(), by="first use")
+        hooks = [hook for hook, state in states if state != "new" or hook in first]
+        changed = frozenset(hook for hook, state in states if state == "changed")
+        return _Loaded(hooks, changed, found.problems, len(found.hooks) - len(hooks) + len(changed))
+
+    def _find_change(self, hook: Hook) -> str:
+        """Return what has changed since a hook was confirmed, "" if it may run now. Blocks."""
+        now = hook.covered_now()
+        if hook not in self._changed and now.digest == hook.coverage.digest:
+            return ""
+        confirmed = ConfirmedHooks(self._state).read()
+        if state_of(replace(hook, coverage=now), self._session.folder, confirmed) == "confirmed":
+            return ""
+        differing = set(now.files) ^ set(hook.coverage.files)
+        return next(iter(sorted(path for path, _ in differing)), "a file of the folder, or the hook itself,")
 
     def _report(self, message: str) -> None:
         """Warn the user, once per message."""

@@ -12,7 +12,7 @@ import glob
 import os
 import stat
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -40,7 +40,7 @@ from agent_ls.environments.errors import (
     SecretFileError,
 )
 from agent_ls.policy.named_places import IGNORE_FILE
-from agent_ls.policy.places import Places
+from agent_ls.policy.places import Places, ignore_nothing
 
 if TYPE_CHECKING:
     from agent_ls.policy.shell.understand import CommandAnalysis
@@ -168,12 +168,17 @@ class PathBounds:
 
 
 def places_of(
-    *folders: str, settings: PathSettings = DEFAULT_PATHS, state: str = "", worktree: str = ""
+    *folders: str,
+    settings: PathSettings = DEFAULT_PATHS,
+    state: str = "",
+    worktree: str = "",
+    is_guarded: Callable[[str], bool] = ignore_nothing,
 ) -> Places:
     """Return the allowed and denied paths of a session in these folders. Blocks, because it follows links.
 
     `settings` adds folders and denied paths. `state` is the state folder, "" for the state folder
     of this process. `worktree` is the session's git worktree in the state folder, "" for none.
+    `is_guarded` returns whether a hook runs the file.
     """
     added = [*filter(os.path.isabs, map(os.path.expanduser, settings.roots)), *temporary_folder(settings)]
     given = map(os.path.abspath, (*folders, *added))
@@ -188,6 +193,7 @@ def places_of(
         denied=_both_names(os.path.normpath(os.path.join(root, place)) for place in denied for root in roots),
         worktree=os.path.realpath(worktree) if worktree else "",
         memory=user_memory(state),
+        is_guarded=is_guarded,
     )
 
 

@@ -15,7 +15,7 @@ import pytest
 
 import agent_ls
 from agent_ls.app.hooks.config import load_hooks
-from agent_ls.app.hooks.confirmed import confirm
+from agent_ls.app.hooks.confirmed import ConfirmedHooks
 from agent_ls.app.settings.model import HookSettings
 from agent_ls.loop.events.types import ToolCallEnd, Warning
 from tests.library.sessions import call, options
@@ -44,6 +44,12 @@ def write_hooks(path: Path, **events: Any) -> None:
         hook = {"type": "command", "command": command, **({"timeout": timeout[0]} if timeout else {})}
         groups[event] = [{"matcher": matcher, "hooks": [hook]}]
     path.write_text(json.dumps({"hooks": groups}))
+
+
+def confirm(state: Path, project: Path) -> None:
+    """Confirm the hooks of the project as they are now."""
+    found = load_hooks(HookSettings(), str(state), str(project))
+    ConfirmedHooks(state).confirm(found.hooks, str(project), "2026-01-01T00:00:00Z")
 
 
 async def played(tmp_path: Path, model: FakeProvider, **more: Any) -> tuple[list[ToolCallEnd], list[str]]:
@@ -295,7 +301,7 @@ async def test_a_project_hook_runs_only_in_the_confirmed_version(tmp_path: Path)
 
     assert any("not confirmed" in it for it in await play()) and not ran.exists()
     state = tmp_path / "state"
-    confirm(state, load_hooks(HookSettings(), str(state), str(project)).hooks, str(project))
+    confirm(state, project)
     assert not await play() and ran.read_text() == "x"
     with next((project / "tools").glob("hook*")).open("a") as file:
         file.write("\nprint()\n")

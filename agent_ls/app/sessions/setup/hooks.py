@@ -62,7 +62,7 @@ def create_hooks(
             mode=lambda: approver.mode,
             is_trusted=permissions.gate.is_trusted,
         ),
-        HookActions(run, deny, builder.start, link.emit, notices.post),
+        HookActions(run, deny, builder.start, link.emit, notices.post, location.guard),
         state=builder.state,
         settings=lambda: builder.now().hooks,
         secrets=builder.secrets,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from agent_ls.app.permissions.paths import PathBounds, places_of
 from agent_ls.app.permissions.workspace_roots import SessionRoots
 from agent_ls.app.sessions.setup.parts import SessionLocation
+from agent_ls.policy.places import fold_path
 
 if TYPE_CHECKING:
     from agent_ls.app.sessions.builder import SessionBuilder
@@ -35,7 +36,14 @@ def create_location(
     else:  # on another machine, `local_folder` is the name under which this process knows the folder
         folder, local_folder, root = site.root if site else key, key, ""
     local = services.local(local_folder, stored.check_ownership)
-    find_places = partial(places_of, settings=settings.paths, state=str(services.state), worktree=root)
+    guarded: set[str] = set()
+    find_places = partial(
+        places_of,
+        settings=settings.paths,
+        state=str(services.state),
+        worktree=root,
+        is_guarded=lambda path: fold_path(path) in guarded,
+    )
     bounds = PathBounds(site.places, site.disk) if site else PathBounds(find_places(folder))
 
     def other_folders() -> Sequence[str]:
@@ -54,4 +62,5 @@ def create_location(
         bounds=bounds,
         roots=SessionRoots(local_folder, other_folders, services.trust, bounds, link.emit, find_places),
         worktree=worktree,
+        guarded=guarded,
     )

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import os
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agent_ls.app.context.editor import SessionEditorContext
 from agent_ls.app.context.nested_documents import SessionDocuments
 from agent_ls.environments.local import LocalEnvironment
 from agent_ls.loop.seams import NoEditorContext
+from agent_ls.policy.places import fold_path
 
 if TYPE_CHECKING:
     from agent_ls.app.context.editor import EditorStatus
@@ -53,6 +55,13 @@ class SessionLocation:
     bounds: PathBounds
     roots: SessionRoots
     worktree: Worktree | None = None
+    guarded: set[str] = field(default_factory=set)
+    """Files whose changes need approval, because a hook runs them."""
+
+    def guard(self, paths: Collection[str]) -> None:
+        """Make changes of these files need approval, and of no other files."""
+        self.guarded.clear()
+        self.guarded.update(fold_path(name) for path in paths for name in (path, os.path.realpath(path)))
 
     @property
     def worktree_root(self) -> str:

@@ -1,0 +1,130 @@
+"""Find the programs that agent-ls itself starts, such as git: the only place that searches PATH.
+
+A project may put its own folders on PATH (`node_modules/.bin`, direnv), and a program there may have any name. So a
+program of agent-ls is searched only in folders of PATH that are absolute, are outside of all workspace folders, and
+that no other user can write. The commands of the user and of the model are not searched here: they use PATH as it is.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Iterator
+
+_SYSTEM_FOLDERS = ("/usr", "/bin", "/sbin", "/opt/homebrew", "/nix/store")
+"""Folders that count as outside of a workspace that contains them, such as `/`."""
+_WORKSPACES: set[str] = set()
+
+
+def add_workspace(folder: str) -> None:
+    """Exclude the programs of a workspace folder from all following searches."""
+    if os.path.isabs(folder):
+        _WORKSPACES.update((os.path.normpath(folder), os.path.realpath(folder)))
+
+
+def find_program(name: str, path: str | None = None) -> str | None:
+    """Return the absolute path of a program for agent-ls itself, None if no safe folder of PATH has it. Blocks.
+
+    `path` is the value of PATH to use, None for the one of this process.
+    """
+    for folder in (os.environ.get("PATH", os.defpath) if path is None else path).split(os.pathsep):
+        if not _is_safe_folder(folder):
+            continue
+        for file in _files(folder, name):
+            real = os.path.realpath(file)
+            if _is_program(file) and _is_outside(real) and not _is_open_to_others(real):
+                return file
+    return None
+
+
+def program(name: str) -> str:
+    """Return the absolute path of a program for agent-ls itself. Blocks.
+
+    Raises:
+        FileNotFoundError: there is no such program in a safe folder.
+    """
+    found = find_program(name)
+    if found is None:
+        raise FileNotFoundError(2, f"{name} is in no folder of PATH outside of the project", name)
+    return found
+
+
+def find_on(path: str, name: str, folder: str) -> str | None:
+    """Return the file that a command would run if it starts `name` in `folder` with this PATH. Blocks.
+
+    This is for commands of the user or the model, whose PATH may contain folders of the project.
+    """
+    if os.path.dirname(name):
+        return next(filter(_is_program, _files(folder, name)), None)
+    for place in path.split(os.pathsep):
+        found = next(filter(_is_program, _files(os.path.join(folder, place), name)), None)
+        if found:
+            return found
+    return None
+
+
+def _is_safe_folder(folder: str) -> bool:
+    if not os.path.isabs(folder):
+        return False
+    real = os.path.realpath(folder)
+    if not (_is_outside(os.path.normpath(folder)) and _is_outside(real)):
+        return False
+    return not _is_open_to_others(real) and not any(map(_is_replaceable, _parents(real)))
+
+
+def _is_outside(place: str) -> bool:
+    roots = [root for root in (*_WORKSPACES, *_current_folder()) if _is_below(place, root)]
+    system = next((folder for folder in _SYSTEM_FOLDERS if _is_below(place, folder)), "")
+    return all(system and _is_below(system, root) for root in roots)
+
+
+def _current_folder() -> Iterator[str]:
+    """Yield the folder in which this process runs, unless it contains the user's home: then it is no project."""
+    try:
+        current = os.path.realpath(os.getcwd())
+    except OSError:
+        return
+    if not _is_below(os.path.realpath(os.path.expanduser("~")), current):
+        yield current
+
+
+def _parents(place: str) -> Iterator[str]:
+    while (parent := os.path.dirname(place)) != place:
+        yield parent
+        place = parent
+
+
+def _is_replaceable(folder: str) -> bool:
+    """Return whether another user can replace folders in this folder, which is not so in `/tmp`."""
+    return _is_open_to_others(folder) and not os.stat(folder).st_mode & stat.S_ISVTX
+
+
+def _is_open_to_others(place: str) -> bool:
+    """Return whether another user can write the file, or can add a file to the folder."""
+    if sys.platform == "win32":
+        return False
+    try:
+        facts = os.stat(place)
+    except OSError:
+        return True
+    if facts.st_mode & stat.S_IWOTH:
+        return True
+    is_private_group = facts.st_uid == 0 or facts.st_gid == os.getuid()
+    return bool(facts.st_mode & stat.S_IWGRP) and not is_private_group
+
+
+def _files(folder: str, name: str) -> Iterator[str]:
+    file = os.path.join(folder, name)
+    if sys.platform == "win32" and not os.path.splitext(name)[1]:
+        yield from (file + ending for ending in os.environ.get("PATHEXT", ".EXE").split(os.pathsep) if ending)
+        return
+    yield file
+
+
+def _is_program(file: str) -> bool:
+    return os.path.isfile(file) and os.access(file, os.X_OK)
+
+
+def _is_below(place: str, folder: str) -> bool:
+    return place == folder or place.startswith(folder.rstrip(os.sep) + os.sep)
