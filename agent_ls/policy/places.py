@@ -39,6 +39,10 @@ def ignore_nothing(path: str) -> bool:
     return False
 
 
+def holds_none(path: str) -> bool:
+    return False
+
+
 def _compile_names(names: Sequence[str]) -> re.Pattern[str]:
     return re.compile("|".join(translate(fold_path(name)) for name in names))
 
@@ -84,6 +88,7 @@ class Places:
     folder, "" for none. `worktree` is the session's resolved git worktree below the state folder, "" for none.
     `memory` is the resolved file with the user's notes for all projects, "" for none. `denied` are resolved files and
     folders that the user's settings deny in addition to credentials. `is_guarded` returns whether a hook runs the file.
+    `has_credentials` returns whether a file is one of git's settings files and holds credentials.
     """
 
     roots: Sequence[str]
@@ -94,6 +99,7 @@ class Places:
     worktree: str = ""
     memory: str = ""
     is_guarded: Callable[[str], bool] = ignore_nothing
+    has_credentials: Callable[[str], bool] = holds_none
 
     def is_inside(self, path: str) -> bool:
         return any(_is_below(path, root) for root in self.roots)
@@ -131,8 +137,9 @@ class Places:
         return (_ALWAYS_SENSITIVE if always else _SENSITIVE).has(parts)
 
     def is_secret(self, path: str) -> bool:
-        """Return whether the path has the name of a file that holds secrets."""
-        return is_secret_name(ospath.basename(_without_stream(path)))
+        """Return whether the path has the name of a file that holds secrets, or git's settings there do."""
+        path = _without_stream(path)
+        return is_secret_name(ospath.basename(path)) or self.has_credentials(path)
 
     def is_own_state(self, path: str) -> bool:
         """Return whether the path is in the folder where agent-ls stores keys, rules and sessions.

@@ -213,3 +213,31 @@ def test_recursive_search_of_a_folder_with_too_many_files_needs_approval(work: P
 
 def test_a_command_line_with_a_program_named_dash_dash_needs_approval(work: Path) -> None:
     assert isinstance(judged("find . | xargs -0 ls; -- x", work), Ask)
+
+
+SETTINGS = """[remote "origin"]
+\turl = https://host/a.git
+[http "https://host/"]
+\textraheader = AUTHORIZATION: basic eC1hY2Nlc3MtdG9rZW46Z2hz
+"""
+READING_SETTINGS = [
+    "cat .git/config", "grep url .git/*", "head .git/config", "grep -rn url .", "rg --hidden url",
+    "cd .git && cat config",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", READING_SETTINGS)
+def test_settings_of_git_with_credentials_count_as_a_file_with_secrets(text: str, work: Path) -> None:
+    git(work, "init", "-q")
+    assert isinstance(judged(text, work), Allow), "no credentials yet"
+    (work / ".git" / "config").write_text(SETTINGS)
+    asked_for(text, work)
+
+
+def test_reading_settings_of_git_with_credentials_by_a_tool_needs_approval(work: Path) -> None:
+    git(work, "init", "-q")
+    places = places_of(str(work), settings=PathSettings(temporary="off"), state=str(work.parent / "state"))
+    path = str(work / ".git" / "config")
+    assert not places.is_secret(path)
+    (work / ".git" / "config").write_text(f'[remote "o"]\nurl = https://u:{"k3y" * 4}@host/a\n')
+    assert places.is_secret(path) and not places.is_secret(str(work / "config"))

@@ -84,6 +84,49 @@ def test_a_log_line_is_redacted_only_for_known_keys() -> None:
     assert redact_line(line, [KEY]) == line.replace(KEY.encode(), MARK.encode())
 
 
+AS_GIT_TELLS = {
+    "remote": ("origin\thttps://u:{}@host/a.git (fetch)\n", "s3cr3t"),
+    "remote with a token as its user": ("remote.origin.url=https://{}@host/a.git\n", "a1b2c3d4e5f6a7b8c9d0e1f2"),
+    "remote with a token and no password": ("url = https://{}@host/a.git\n", "anything:x-oauth-basic"),
+    "remote with an at sign": ("https://u:{}@host/a.git\n", "p@ss"),
+    "checkout of a CI job": (
+        "http.https://host/.extraheader=AUTHORIZATION: basic {}\n", "eC1hY2Nlc3MtdG9rZW46Z2hz"
+    ),
+    "the same as a setting": ("\textraheader = Authorization: Bearer {}\n", "abcdefgh"),
+    "a proxy": ("Proxy-Authorization: Basic {}\n", "dXNlcjpwYXNz"),
+    "a header of its own": ("http.extraheader=PRIVATE-TOKEN: {}\n", "k3y-of-thirty-two-characters"),
+    "JSON": ('{{"Authorization": "Token {}"}}', "abcdefgh"),
+    "curl -v": ("> Bearer {}\n", "0123456789abcdef"),
+    "a database": ("postgresql://admin:{}@db:5432/x\n", "hunter2"),
+    "rewritten addresses": ("url.https://u:{}@host/.insteadof=https://host/\n", "tok"),
+    "trace": ("=> Send header: cookie: {}\n", "session1234567890"),
+}  # fmt: skip
+ADDRESSES = (
+    "git@github.com:a/b.git ssh://git@host/a https://org@dev.azure.com/a",
+    "https://host/path@1.2 https://host?mail=a@b docker://alpine:3.18@sha256:abcd",
+    "https://$USER:$PASS@host https://user:password@host https://user:***@host",
+    "https://{user}:{password}@host re.compile(r'https?://[^:]+:[^@]+@')",
+    'headers["Authorization"] = value; {authorization: authorizationHeader}; f"Bearer {token}"',
+    "Basic internationalization of the Bearer authentication, cookie: consentBannerWasShown",
+)
+
+
+@pytest.mark.parametrize(("line", "secret"), AS_GIT_TELLS.values(), ids=list(AS_GIT_TELLS))
+def test_credentials_in_addresses_and_headers_are_removed_by_their_form(line: str, secret: str) -> None:
+    told = redacted(f"one\n{line.format(secret)}two", ())
+    assert told == f"one\n{line.format(MARK)}two"
+    assert redacted(told, ()) == told
+    for size in (1, 2, 3, 7, 40):
+        stream, text = StreamRedaction(list), f"one\n{line.format(secret)}two"
+        parts = [stream.feed(text[at : at + size]) for at in range(0, len(text), size)]
+        assert "".join((*parts, stream.end())) == told, size
+
+
+@pytest.mark.parametrize("text", ADDRESSES)
+def test_addresses_and_code_without_credentials_are_unchanged(text: str) -> None:
+    assert redacted(text, ()) == text
+
+
 @pytest.mark.parametrize(
     ("text", "told"), [("it is cor", "it is "), ("it is c", "it is c"), ("it is", "it is")]
 )
@@ -94,6 +137,7 @@ def test_a_possible_beginning_of_a_known_key_waits_for_the_next_piece(text: str,
 ADVERSARIAL = [
     "eyJ-", "eyJ", "eyJaaaaaaaaaaaa.", "aeyJ-", "eyJaaaaaaaaaa.eyJ-", "sk-", "sk-ant-", "ghp_", "AKIA", "xoxb-", "npm_",
     "hf_", "sk_live_", "AIza", "-----BEGIN ", "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----", "a", " ", "-",
+    "://", "://a:", "://a@", "https:", "a:b@", "authorization: ", "Bearer ", "Basic a", "cookie=", "cookie: 1a",
 ]  # fmt: skip
 PROGRAM = """
 import sys

@@ -19,6 +19,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from agent_ls.app.permissions.disk import LOCAL_DISK, Disk, RemoteDisk
+from agent_ls.app.permissions.git_credentials import holds_credentials
 from agent_ls.app.permissions.git_look import git_doubt
 from agent_ls.app.permissions.ignore_file import IgnoreFile
 from agent_ls.app.permissions.shown_secrets import (
@@ -194,6 +195,7 @@ def places_of(
         worktree=os.path.realpath(worktree) if worktree else "",
         memory=user_memory(state),
         is_guarded=is_guarded,
+        has_credentials=holds_credentials,
     )
 
 

@@ -16,6 +16,7 @@ from fnmatch import fnmatch
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
+from agent_ls.app.permissions.git_credentials import holds_credentials, is_settings_name
 from agent_ls.app.permissions.git_index import TrackedFile, tracked_files
 from agent_ls.environments.search import IGNORE_FILES, SEARCH_LIMIT_BYTES, walk
 from agent_ls.policy.places import Places, is_secret_name
@@ -157,6 +158,7 @@ class _Wanted:
 
     `seen` counts all entries of the folders. `hidden` and `ignored`: whether the command reads hidden and ignored
     files. `globs`: name patterns to which the command is restricted. `linked`: files that have one of the `inodes`.
+    `settings`: files of git with credentials.
     """
 
     hidden: bool
@@ -165,6 +167,7 @@ class _Wanted:
     inodes: Collection[int]
     seen: int = 0
     linked: set[str] = field(default_factory=set)
+    settings: set[str] = field(default_factory=set)
 
     @classmethod
     def of(cls, commands: Sequence[tuple[str, ...]], inodes: Collection[int]) -> _Wanted:
@@ -184,10 +187,12 @@ class _Wanted:
         self.hidden = self.hidden or any(_UNHIDES.search(self.text(it)) for it in _ignore_files(folder))
         for path in walk(self, folder, folder):
             name = os.path.basename(path)
-            if (is_secret_name(name) or path in self.linked) and (
+            if (is_secret_name(name) or path in self.linked or holds_credentials(path)) and (
                 not self.globs or any(fnmatch(name, glob) for glob in self.globs)
             ):
                 yield path
+        if not self.globs or any(fnmatch("config", glob) for glob in self.globs):
+            yield from sorted(self.settings)
 
     def entries(self, folder: str) -> Iterable[tuple[str, bool]]:
         found: list[tuple[str, bool]] = []
@@ -198,12 +203,17 @@ class _Wanted:
                     if self.seen > MAX_ENTRIES:
                         raise TooManyFilesError(folder)
                     name, is_read = entry.name, self.hidden or not entry.name.startswith(".")
+                    if name == ".git" and is_read:
+                        places = (os.path.join(entry.path, it) for it in ("config", "config.worktree"))
+                        self.settings.update(filter(holds_credentials, places))
                     if is_read and entry.is_dir(follow_symlinks=False):
                         found.append((name, True))
                     elif is_read and self.inodes and entry.inode() in self.inodes:
                         self.linked.add(entry.path)
                         found.append((name, False))
-                    elif name in IGNORE_FILES or (is_read and is_secret_name(name)):
+                    elif name in IGNORE_FILES or (
+                        is_read and (is_secret_name(name) or is_settings_name(name))
+                    ):
                         found.append((name, False))
         except OSError:
             return found

@@ -47,6 +47,27 @@ _JSON_WEB_TOKEN = re.compile(
 
 Each word is tried once, at its first `eyJ`, so the search takes linear time.
 """
+_NAMES = "authorization|private-token|job-token|deploy-token|x-api-key|x-auth-token|cookie|smtppass"
+_SCHEMES = "bearer|basic|token|negotiate|apikey"
+_URL_USER = re.compile(r"(?<=://)([^\s/?#@'\"`<>()\[\]{}|]{1,300}@(?:[^\s/?#@'\"`<>]{1,300}@)?)(?!sha\d)")
+"""Matches the user and the password of a URL. A second `@` belongs to the password."""
+_VALUE = r"(?=[\w+/=~-]{0,200}\d)[\w+/=~-]{12,}(?![\w.(\[])"
+_HEADERS = (
+    re.compile(
+        rf"(?i)\b(authorization[\"']?\s{{0,4}}[:=]\s{{0,4}}[\"']?(?:{_SCHEMES})\s{{1,4}})[\w+/=.~-]{{8,}}"
+    ),
+    re.compile(rf"(?i)\b((?:{_NAMES})[\"']?\s{{0,4}}[:=]\s{{0,4}}[\"']?){_VALUE}"),
+    re.compile(r"\b((?i:bearer|basic)\s{1,4})(?=\S{0,200}(?:\d|[a-z][A-Z]|=(?:\s|\Z)))[\w+/=.~-]{12,}"),
+)
+"""Headers that authorize a request: with a scheme, without one, and the scheme alone. Group 1 is not secret."""
+_FILLED_IN_LATER = re.compile(r"[$%].*|[*x.]+|pass(?:word|wd)?|secret", re.IGNORECASE)
+"""Matches passwords of URLs in documentation."""
+_URL_BEGINS = re.compile(r"://|(?:^|\b[a-z][a-z\d+.-]{0,20}):/?\Z")
+_HEADER_BEGINS = re.compile(
+    rf"(?i)\b(?:{_NAMES}|bearer|basic)[\"']?\s{{0,4}}[:=]?\s{{0,4}}[\"']?(?:(?:{_SCHEMES})\s{{0,4}})?[\w+/=.~-]*\Z"
+)
+_LAST_NAME = re.compile(r"(?<![\w-])[A-Za-z-]{1,20}\Z")
+_WORDS = (*_NAMES.split("|"), "bearer", "basic")
 _ANY = re.compile("|".join(form for _, form in _FORMS if form))
 _STARTS = tuple(start for start, _ in _FORMS)
 _OPEN_BLOCK = re.compile(
@@ -71,7 +92,27 @@ def redacted(text: str, known: Collection[str]) -> str:
         text = _BLOCK.sub(MARK, text)
     if "eyJ" in text:
         text = _JSON_WEB_TOKEN.sub(rf"\1{MARK}", text)
-    return _ANY.sub(MARK, text) if any(start in text for start in _STARTS) else text
+    text = _ANY.sub(MARK, text) if any(start in text for start in _STARTS) else text
+    return _without_credentials(text)
+
+
+def _without_credentials(text: str) -> str:
+    """Return `text` without the passwords of URLs and the values of headers that authorize a request."""
+    if "://" in text and "@" in text:
+        text = _URL_USER.sub(_without_password, text)
+    for form in _HEADERS:
+        text = form.sub(rf"\1{MARK}", text)
+    return text
+
+
+def _without_password(found: re.Match[str]) -> str:
+    user, has_password, password = found[0][:-1].partition(":")
+    is_token = len(user) >= 20 and any(map(str.isdigit, user))
+    if is_token or (has_password and password in ("", "x-oauth-basic")):
+        return found[0] if user == MARK else f"{MARK}@"
+    if not has_password or password == user or _FILLED_IN_LATER.fullmatch(password):
+        return found[0]
+    return f"{user}:{MARK}@"
 
 
 def without_known(text: str, known: Collection[str]) -> str:
@@ -144,8 +185,13 @@ def _safe_end(text: str, known: Collection[str]) -> int:
     end = len(text)
     last_word = max(text.rfind(" "), text.rfind("\n"), text.rfind("\t")) + 1
     word = text[last_word:]
-    if any(start in word for start in _STARTS):
+    if any(start in word for start in _STARTS) or _URL_BEGINS.search(word):
         end = last_word
+    if header := _HEADER_BEGINS.search(text, max(text.rfind("\n") + 1, len(text) - 1_000)):
+        end = min(end, header.start())
+    name = _LAST_NAME.search(word)
+    if name and any(start.startswith(name[0].lower()) for start in _WORDS):
+        end = min(end, last_word + name.start())
     for start in (_BEGIN, *_STARTS, *known):
         held = next((n for n in range(min(len(start), len(text)), 0, -1) if text.endswith(start[:n])), 0)
         end = min(end, len(text) - held)

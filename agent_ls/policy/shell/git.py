@@ -30,7 +30,6 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
     "switch": ("-f", "--force", "--discard-changes", "-C", "--force-create", "--orphan"),
     "branch": ("-D", "-d", "--delete", "-f", "--force", "-M", "-C"),
     "tag": ("-d", "--delete", "-f", "--force"),
-    "stash": ("drop", "clear"),
     "worktree": ("remove", "prune", "-f", "--force", "-B"),
     "remote": ("add", "remove", "rm", "set-url", "rename", "prune", "set-branches", "--prune", "-p"),
     "reflog": ("expire", "delete"),
@@ -53,6 +52,8 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
 _RUNNING_OPTIONS = ("--upload-pack", "--receive-pack", "--ext-diff", "--textconv", "--exec", "--tool")
 _QUIET = ("submodule", "submodule status", "bisect log", "lfs ls-files", "lfs status")
 """Calls that only list something, although other calls of the same subcommand are dangerous."""
+_KEEPING_STASH = ("list", "show", "apply", "pop", "create", "store", "branch")
+"""Subcommands of `git stash` after which all work is in the folder or still stashed."""
 _WHERE = ("--global", "--local", "--system", "--worktree", "--show-origin", "--show-scope", "--null", "-z")
 _READING_CONFIG = ("--get", "--list", "-l", "--get-all", "--get-regexp", "get", "list")
 
@@ -121,6 +122,8 @@ def _by_options(verb: str, options: Sequence[str]) -> str:
         "+" in o[:1] or ":" in o for o in options if "//" not in o and "@" not in o
     ):
         return f"git {verb} with a refspec can overwrite a branch."
+    if verb == "stash" and (options[:1] or ["push"])[0] not in _KEEPING_STASH:
+        return "git stash moves uncommitted work out of the folder, or drops work that it keeps."
     if verb == "clone":
         return "Connects to other machines (git clone)."
     for option in options:
