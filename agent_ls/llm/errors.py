@@ -15,6 +15,7 @@
             ContentFilterError        refused because of its content
             ServerError               500 to 599
                 OverloadedError           529, 503 with "overloaded"
+                ModelLoadingError         a server that has just started still loads the model
         NetworkError              no connection, connection lost, name not found, certificate refused
         RequestTimeoutError       no connection, no first byte or no data for too long; 408 (not retryable)
         NoObjectGeneratedError    the answer is not JSON or does not match the schema; the caller may ask again
@@ -138,6 +139,10 @@ class ServerError(ProviderError):
 
 class OverloadedError(ServerError):
     kind = "overloaded"
+
+
+class ModelLoadingError(ServerError):
+    """The server still loads the model. Waiting helps, for longer than other retries last."""
 
 
 class NetworkError(LlmError):

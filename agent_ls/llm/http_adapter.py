@@ -11,15 +11,18 @@ import anyio
 
 from agent_ls._version import __version__
 from agent_ls.llm.endpoint import Endpoint
-from agent_ls.llm.errors import LlmError, ProviderError, RequestTimeoutError
+from agent_ls.llm.errors import LlmError, ProviderError, RequestTimeoutError, StreamError
 from agent_ls.llm.providers.base import Codec, LearningCodec, ListedModel, ListingCodec, ReplyHead
 from agent_ls.llm.providers.wire_json import parse_object
 from agent_ls.llm.requests import Request, Response
 from agent_ls.llm.sse import SseDecoder
-from agent_ls.llm.stream import StreamEvent, StreamFinish, replay_as_stream
+from agent_ls.llm.stream import ProviderEvent, StreamEvent, StreamFinish, replay_as_stream
 
 if TYPE_CHECKING:
     from agent_ls.llm.transport import StreamedReply, Transport
+
+MAX_OPENING_BYTES = 2_000  # the beginning of a stream that is kept, to quote it if the stream is no answer
+_BLANKS = b" \t\r\n\xef\xbb\xbf"
 
 USER_AGENT = f"agent-ls/{__version__}"
 MIN_SECRET_CHARS = 8  # a shorter key is a placeholder for a local server; redacting it would damage messages
@@ -119,9 +122,15 @@ class HttpAdapter:
         async with AsyncExitStack() as stack:
             with self._limit_time(deadline):
                 reply = await stack.enter_async_context(transport.open(wire.path, headers, wire.content))
-                whole = None if _is_good(reply.head) and not _is_whole(reply.head) else await reply.read()
+                begun = await reply.read() if not _is_good(reply.head) else await _begin(reply)
+                is_json = begun.lstrip(_BLANKS).startswith((b"{", b"["))
+                whole = begun if not _is_good(reply.head) else None
+                if whole is None and is_json:
+                    whole = begun + await reply.read()
             if whole is None:
-                events = await stack.enter_async_context(aclosing(self._events(request, reply, deadline)))
+                events = await stack.enter_async_context(
+                    aclosing(self._events(request, reply, begun, deadline))
+                )
                 async for event in events:
                     yield event
                 return
@@ -164,28 +173,38 @@ class HttpAdapter:
         return isinstance(self._codec, LearningCodec) and self._codec.adapt_encoding(request, error)
 
     async def _events(
-        self, request: Request, reply: StreamedReply, deadline: float
+        self, request: Request, reply: StreamedReply, begun: bytes, deadline: float
     ) -> AsyncGenerator[StreamEvent]:
-        frames = SseDecoder()
+        frames, opening, is_answer = SseDecoder(), b"", False
         decoder = self._codec.stream_decoder(request, reply.head)
-        while True:
-            # The cancel scope of the time limit must not enclose a `yield`, because the consumer of this generator
-            # may run in other cancel scopes.
-            with self._limit_time(deadline):
-                chunk = await anext(reply.chunks, None)
-            if chunk is None:
-                break
+        chunk: bytes | None = begun
+        while chunk is not None:
+            if len(opening) < MAX_OPENING_BYTES:
+                opening += chunk[:MAX_OPENING_BYTES]
             for frame in frames.feed(chunk):
                 for event in decoder.feed(frame):
                     if isinstance(event, StreamFinish):
                         await reply.drain()
                         yield event
                         return
+                    is_answer = is_answer or not isinstance(event, ProviderEvent)
                     yield event
+            # The cancel scope of the time limit must not enclose a `yield`, because the consumer of this generator
+            # may run in other cancel scopes.
+            with self._limit_time(deadline):
+                chunk = await anext(reply.chunks, None)
         for frame in frames.close():
             for event in decoder.feed(frame):
+                is_answer = is_answer or not isinstance(event, ProviderEvent)
                 yield event
-        for event in decoder.close():
+        try:
+            ending = decoder.close()
+        except StreamError:
+            if is_answer or not (text := _words_of(opening)):
+                raise
+            # Not one event of the stream is known: it is an error in a form of its own.
+            raise self._codec.decode_error(request, ReplyHead(200), text) from None
+        for event in ending:
             yield event
 
     def _headers(self) -> dict[str, str]:
@@ -211,8 +230,22 @@ class HttpAdapter:
             return self._transport
 
 
-def _is_whole(head: ReplyHead) -> bool:
-    return head.headers.get("content-type", "").startswith("application/json")
+async def _begin(reply: StreamedReply) -> bytes:
+    """Return the beginning of a body, up to the chunk with its first visible character."""
+    begun = b""
+    async for chunk in reply.chunks:
+        begun += chunk
+        if begun.strip(_BLANKS):
+            break
+    return begun
+
+
+def _words_of(opening: bytes) -> bytes:
+    """Return the beginning of a stream without its comments and field names."""
+    lines = (
+        line for line in opening.splitlines() if not line.startswith((b":", b"event:", b"id:", b"retry:"))
+    )
+    return b"\n".join(line.removeprefix(b"data:").strip() for line in lines).strip()
 
 
 def _is_good(head: ReplyHead) -> bool:

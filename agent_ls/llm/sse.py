@@ -25,6 +25,22 @@ class Frame:
     data: str
 
 
+def _is_whole(line: bytes) -> bool:
+    """Return whether a line without a line end is complete: it ends a JSON value, or is not JSON at all."""
+    value = line.decode("utf-8", "replace")
+    if not value.startswith("{"):
+        value = value.partition(":")[2].lstrip()
+    return not value.startswith(("{", "[")) or value == "[DONE]" or _is_json(value)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
 class SseDecoder:
     """Splits byte chunks into frames. A frame is returned as soon as the blank line after it has arrived.
 
@@ -60,11 +76,16 @@ class SseDecoder:
         return self._frames(lines)
 
     def close(self) -> list[Frame]:
-        """Return the last frame if the stream ended without a blank line after it. An incomplete line is
-        dropped.
+        """Return the frames that the end of the stream completes, which needs neither a blank line nor a line end.
+
+        A last line that is cut in the middle of its JSON is dropped.
         """
+        rest, self._tail = b"".join(self._tail), []
+        frames = self._frames([rest]) if rest and (self._bare or _is_whole(rest)) else []
+        if self._bare and _is_json(text := "\n".join(self._bare)):
+            frames.append(Frame("", text))
         frame = self._dispatch()
-        return [] if frame is None else [frame]
+        return frames if frame is None else [*frames, frame]
 
     def _keep(self, rest: bytes) -> None:
         if not rest:
@@ -120,9 +141,7 @@ class SseDecoder:
         if not line.endswith("}") or (line.startswith(" ") and len(self._bare) > 1):
             return None
         text = "\n".join(self._bare)
-        try:
-            json.loads(text)
-        except (ValueError, RecursionError):
+        if not _is_json(text):
             return None
         self._bare = []
         return Frame("", text)

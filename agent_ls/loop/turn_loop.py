@@ -15,7 +15,7 @@ import anyio
 from anyio.lowlevel import checkpoint_if_cancelled
 
 from agent_ls.environments.base import ExecutionEnvironment
-from agent_ls.llm.errors import ContextLengthError, LlmError
+from agent_ls.llm.errors import LlmError
 from agent_ls.llm.messages import ToolCallPart
 from agent_ls.llm.requests import FinishReason, Request, Usage
 from agent_ls.loop.budget import GO_ON, STOP
@@ -42,6 +42,7 @@ from agent_ls.loop.inbox import Inbox
 from agent_ls.loop.model.call import ModelCalls, ModelReply
 from agent_ls.loop.model.failures import failed_tools, make_end_error, visible
 from agent_ls.loop.model.other_models import Fallbacks
+from agent_ls.loop.model.recovery import REASONING_DROPPED, is_overflow, refuses_reasoning
 from agent_ls.loop.ports import Ports, Shared
 from agent_ls.loop.restored import RestoredSession, SuspendedCall
 from agent_ls.loop.step import AnswerCalls, CallModel, Finish, RunTools, StepState, cut_message, next_step
@@ -50,6 +51,8 @@ from agent_ls.profiles.base import ProviderProfile
 from agent_ls.tools.base import Question, QuestionReply, SubagentSpawner, ToolError
 
 T = TypeVar("T")
+
+SAID_NOTHING = "The model ended its turn without a text. Send a message to continue."
 
 
 class Agents(SubagentSpawner, Protocol):
@@ -307,6 +310,8 @@ class TurnLoop:
             error = failed_tools(names) if progress.ended_by else make_end_error(cut)
             error = self._shared.log_guard.refusal or error
             return replace(finish, error=error, message=error.message)
+        if finish.reason == "completed" and progress.answer and not progress.answer.content.strip():
+            self._emitter.emit(Warning(SAID_NOTHING, "empty_answer"))
         if finish.reason == "completed" and progress.was_denied and not progress.had_effect:
             return replace(finish, reason="refused")
         return finish
@@ -410,14 +415,11 @@ class TurnLoop:
                     request, config.retry, streaming=profile.supports_streaming, on_call=early.offer
                 )
             )
-        except ContextLengthError:
-            if progress.has_overflowed:
+        except LlmError as error:
+            recovered = await self._recover(profile, config, progress, error, sent.total)
+            if recovered is None:
                 raise
-            spent = await self.context.make_room_for_refused(profile, config)
-            if spent is None:
-                raise
-            self._report_usage(profile, config, spent.usage, by=spent.profile)
-            return await self._call_model(profile, config, prefix, replace(progress, has_overflowed=True))
+            return await self._call_model(profile, config, prefix, recovered)
         finish = reply.finish
         self.context.observe(sent, finish.usage, config)
         self._report_usage(profile, config, finish.usage, reply)
@@ -435,6 +437,26 @@ class TurnLoop:
             parsed=early.parsed,
             has_overflowed=False,
         )
+
+    async def _recover(
+        self,
+        profile: ProviderProfile,
+        config: SessionConfig,
+        progress: InputProgress,
+        error: LlmError,
+        request_tokens: int,
+    ) -> InputProgress | None:
+        """Change the conversation so that a refused request may succeed; None if `error` allows no further try."""
+        if refuses_reasoning(error) and self.history.drop_reasoning():
+            self._emitter.emit(Warning(REASONING_DROPPED, "reasoning_dropped"))
+            return progress
+        if progress.has_overflowed or not is_overflow(error, request_tokens, profile.context_window_tokens):
+            return None
+        spent = await self.context.make_room_for_refused(profile, config)
+        if spent is None:
+            return None
+        self._report_usage(profile, config, spent.usage, by=spent.profile)
+        return replace(progress, has_overflowed=True)
 
     # --- tools
 

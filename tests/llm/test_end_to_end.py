@@ -283,7 +283,7 @@ ERRORS: list[tuple[ErrorReply, type[e.LlmError], bool]] = [
     (ErrorReply(529, kind="overloaded_error"), e.OverloadedError, True),
     (ErrorReply(502, "<html>Bad gateway</html>"), e.ServerError, True),
     (ErrorReply(302, "", {"location": "http://127.0.0.1:1/"}), e.ConfigurationError, False),
-    (ErrorReply(200, "<html>a login page</html>", {"content-type": "text/html"}), e.StreamError, True),
+    (ErrorReply(200, "<html>a login page</html>", {"content-type": "text/html"}), e.StreamError, False),
     (ErrorReply(401, message=f"Incorrect API key provided: {KEY}"), e.AuthenticationError, False),
 ]
 

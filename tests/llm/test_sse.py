@@ -34,7 +34,12 @@ CASES = {
     "not utf-8": (b"data: a\xff\n\n", [Frame("", "a\ufffd")]),
     "padding": (b"data: {}   \n\n", [Frame("", "{}   ")]),
     "blank line never came": (b"data: 1\n", [Frame("", "1")]),
-    "line never ended": (b"data: 1\n\ndata: 2", [Frame("", "1")]),
+    "line never ended": (b"data: 1\n\ndata: 2", [Frame("", "1"), Frame("", "2")]),
+    "line cut in its JSON": (b'data: 1\n\ndata: {"a": 2', [Frame("", "1")]),
+    "last line is whole JSON": (b'data: 1\n\ndata: {"a": 2}', [Frame("", "1"), Frame("", '{"a": 2}')]),
+    "last line is the end mark": (b"data: [DONE]", [Frame("", "[DONE]")]),
+    "last line is a cut end mark": (b"data: [DO", []),
+    "bare JSON without a line end": (b'{"error": {"code": 1}}', [Frame("", '{"error": {"code": 1}}')]),
 }  # fmt: skip
 
 

@@ -100,7 +100,6 @@ def test_an_interrupted_response_keeps_its_texts_and_drops_reasoning_and_tool_ca
     assert [(event.text, event.interrupted) for event in recorder.of(AssistantTextEnd)] == [
         ("Whole.", False),
         ("Ha", True),
-        ("", True),
     ]
     assert [(event.text, event.interrupted) for event in recorder.of(ReasoningEnd)] == [
         ("hm", False),

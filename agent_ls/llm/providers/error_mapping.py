@@ -18,6 +18,7 @@ from agent_ls.llm.errors import (
     ContextLengthError,
     InvalidRequestError,
     LlmError,
+    ModelLoadingError,
     NotFoundError,
     OverloadedError,
     PermissionDeniedError,
@@ -29,6 +30,7 @@ from agent_ls.llm.errors import (
     ServerError,
 )
 from agent_ls.llm.providers.base import ReplyHead
+from agent_ls.llm.providers.error_words import LOADING, WORDS, states_overflow
 from agent_ls.text import strip_escapes, to_display_line
 
 _STATUSES: Mapping[int, type[ProviderError]] = {
@@ -41,6 +43,13 @@ _STATUSES: Mapping[int, type[ProviderError]] = {
     422: InvalidRequestError,
     429: RateLimitError,
     529: OverloadedError,
+}
+
+# The same as codes in bodies: OpenRouter and llama.cpp send numbers instead of names.
+_BY_NUMBER: Mapping[str, type[ProviderError]] = {
+    **{str(status): kind for status, kind in _STATUSES.items()},
+    **dict.fromkeys(("500", "502", "504"), ServerError),
+    "503": OverloadedError,
 }
 
 PROXY_LOGIN = (
@@ -61,26 +70,6 @@ _WRONG_WAYS: Mapping[int, tuple[str, str]] = {
 # Statuses for which a phrase in the message may select a more specific error class.
 _VAGUE_STATUSES = (None, 400, 413, 422, 429, 500, 503)
 
-# Phrases (lower case) that are more specific than the status, with examples.
-_WORDS: tuple[tuple[str, type[ProviderError]], ...] = (
-    ("context length", ContextLengthError),  # example: This model's maximum context length is 8192 tokens
-    ("context window", ContextLengthError),  # example: Your input exceeds the context window of this model
-    ("too many tokens", ContextLengthError),
-    ("prompt is too long", ContextLengthError),  # example: prompt is too long: 210000 tokens > 200000 maximum
-    ("credit balance", QuotaExceededError),  # example: Your credit balance is too low to access the API
-    ("current quota", QuotaExceededError),  # example: You exceeded your current quota
-    ("content filter", ContentFilterError),
-    ("usage policy", ContentFilterError),
-    # example: Your request was rejected as a result of our safety system.
-    ("safety system", ContentFilterError),
-    ("invalid api key", AuthenticationError),
-    ("invalid key", AuthenticationError),
-    ("unauthorized", AuthenticationError),
-    ("api key not valid", AuthenticationError),
-    ("authentication error", AuthenticationError),
-    ("overloaded", OverloadedError),
-)
-
 _LEADS: Mapping[type[ProviderError], tuple[str, str]] = {
     AuthenticationError: (
         "{provider} refused the key",
@@ -93,9 +82,12 @@ _LEADS: Mapping[type[ProviderError], tuple[str, str]] = {
     ),
     ContextLengthError: (
         "the conversation is too long for {model}",
-        "Compact the conversation or start a new session.",
+        "Compact the conversation, start a new session, or choose a model with a larger context window.",
     ),
-    RequestTooLargeError: ("the request is too large for {provider}", "Leave out large images or files."),
+    RequestTooLargeError: (
+        "the request is too large for {provider}",
+        "Leave out large images or files, compact the conversation, or start a new session.",
+    ),
     InvalidRequestError: (
         "{provider} rejected the request",
         (
@@ -109,6 +101,10 @@ _LEADS: Mapping[type[ProviderError], tuple[str, str]] = {
     ),
     RateLimitError: ("{provider} limits the rate of requests", "Wait a moment, then send again."),
     ContentFilterError: ("{provider} refused the content", "Rephrase the request."),
+    ModelLoadingError: (
+        "{provider} is still loading the model",
+        "Wait until the server has loaded the model, then send again.",
+    ),
     OverloadedError: ("{provider} is overloaded", "Try again in a few minutes, or choose another model."),
     ServerError: (
         "{provider} failed",
@@ -124,9 +120,9 @@ MAX_MESSAGE_CHARS = 500
 class ProviderFailure:
     """An error as the provider reported it. `names` are the error's code and type, the most specific first.
 
-    `retry_after_s` is the delay in the body. `kind` is the error class, if the body determines it. `prompt_tokens`
-    is the size of a request that is too long, `context_tokens` the size of the server's context. Both are 0 if the
-    body does not contain them.
+    `retry_after_s` is the delay in the body, `reset_at_s` the Unix time at which a limit ends. `kind` is the error
+    class, if the body determines it. `prompt_tokens` is the size of a request that is too long, `context_tokens` the
+    size of the server's context. Both are 0 if the body does not contain them.
     """
 
     message: str = ""
@@ -136,11 +132,13 @@ class ProviderFailure:
     kind: type[ProviderError] | None = None
     prompt_tokens: int = 0
     context_tokens: int = 0
+    reset_at_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class FailureTable:
-    """One provider's error names and phrases. `words` are lower case and tested before the common phrases.
+    """One provider's error names and patterns. `words` are matched before the common patterns, with the message in
+    lower case. `timeouts` are names of a time limit of the server.
 
     `more_context` says how the user starts this server with a larger context; "" for a service.
     """
@@ -149,16 +147,17 @@ class FailureTable:
     names: Mapping[str, type[ProviderError]]
     words: Sequence[tuple[str, type[ProviderError]]] = field(default=())
     more_context: str = ""
+    timeouts: Sequence[str] = ()
 
     def error(self, failure: ProviderFailure, model: str, head: ReplyHead | None = None) -> LlmError:
         """Return the error for `failure`. `head` None: the failure occurred inside a stream that began with
         status 200.
         """
-        status = head.status if head else None
+        status = head.status if head and head.status >= 300 else None
         code = next((name for name in failure.names if name), "")
         if head is not None and 300 <= head.status < 400:
             return self._redirect(head, model)
-        if status == 408:
+        if status == 408 or any(name in self.timeouts for name in failure.names):
             return self._timeout(failure, model, head)
         if status is not None and status in _WRONG_WAYS:
             return self._map_wrong_endpoint(status, model)
@@ -187,19 +186,33 @@ class FailureTable:
         return error
 
     def _kind(self, failure: ProviderFailure, status: int | None) -> type[ProviderError]:
-        named = next((self.names[name] for name in failure.names if name in self.names), None)
-        if named is not None and named not in (InvalidRequestError, RateLimitError):
+        text = failure.message.lower()
+        if status in (None, 500, 503) and LOADING.search(text):
+            return ModelLoadingError
+        named = next((kind for name in failure.names if (kind := self._named(name))), None)
+        if named is not None and named not in (InvalidRequestError, RateLimitError, ServerError):
             return named
         # "invalid_request_error" is also the type of bodies whose status is more specific (401, 404).
         is_vague = named is InvalidRequestError and status not in (None, 400, 422)
         kind = _by_status(status) if named is None or is_vague else named
         if status not in _VAGUE_STATUSES:
             return kind
-        text = failure.message.lower()
-        worded = next((kind for words, kind in (*self.words, *_WORDS) if words in text), kind)
-        # For a 429, phrases only decide whether the quota is used up: "Too many tokens per minute" is a rate limit,
-        # not a context limit.
-        return worded if kind is not RateLimitError or worded is QuotaExceededError else kind
+        worded = next((kind for words, kind in (*self.words, *WORDS) if re.search(words, text)), kind)
+        if worded in (kind, InvalidRequestError) and kind is InvalidRequestError and states_overflow(text):
+            return ContextLengthError
+        if kind is RateLimitError:
+            # "Too many tokens per minute" is a rate limit, not a context limit, unless one request is above it.
+            is_final = worded is ContextLengthError and "request too large" in text
+            return worded if is_final or worded is QuotaExceededError else kind
+        if worded in (OverloadedError, RateLimitError, ServerError) and kind not in (
+            ProviderError,
+            ServerError,
+        ):
+            return kind
+        return worded
+
+    def _named(self, name: str) -> type[ProviderError] | None:
+        return self.names.get(name) or (_BY_NUMBER.get(name) if name.isdigit() else None)
 
     def _longer_context(self, hint: str) -> str:
         if not self.more_context:
@@ -230,30 +243,57 @@ class FailureTable:
 
     def _timeout(self, failure: ProviderFailure, model: str, head: ReplyHead | None) -> LlmError:
         error = RequestTimeoutError(
-            _sentence(f"{self.provider} ended the request after a time limit", failure.message, 408),
+            _sentence(
+                f"{self.provider} ended the request after a time limit",
+                failure.message,
+                head.status if head and head.status >= 300 else None,
+            ),
             provider=self.provider,
             model=model,
             hint="Try again.",
             retry_after_s=retry_after_s(head) if head else None,
         )
         # If the server itself stopped the request because it took too long, retry only if a header allows it.
-        error.retryable = head is not None and head.headers.get("x-should-retry") == "true"
+        if head is not None and head.status == 408:
+            error.retryable = head.headers.get("x-should-retry") == "true"
         return error
 
 
-# examples: Please try again in 1.146s. / Please retry in 48.9s. / try again in 84ms
-_WORDED_DELAY = re.compile(r"(?:try again|retry) in (\d+(?:\.\d+)?)\s*(ms|s|m)\b", re.IGNORECASE)
-_UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0}
+# examples: Please try again in 1.146s. / Please retry in 48.9s. / try again in 7m12.5s / retry after 20 seconds
+_WORDED_DELAY = re.compile(
+    r"(?:try again|retry|wait|reset)s?\s+(?:in|after|for)?\s*(?:about\s+)?((?:\d+(?:\.\d+)?\s*[a-z]+[\s,]*)+)",
+    re.IGNORECASE,
+)
+_WORDED_UNIT = re.compile(
+    r"(\d+(?:\.\d+)?)\s*(ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hours?)\b", re.IGNORECASE
+)
+_COMPOUND = re.compile(r"(?<=[a-z])(?=\d)")
 
 
 def _delay_s(failure: ProviderFailure, kind: type[ProviderError], head: ReplyHead | None) -> float | None:
     """Return the seconds to wait before a retry, from headers, body or message; None if unknown."""
     told = retry_after_s(head) if head else None
     told = failure.retry_after_s if told is None else told
-    if told is not None or kind is not RateLimitError:
+    if told is None and failure.reset_at_s is not None and head is not None:
+        told = max(0.0, failure.reset_at_s - head.received_at_s)
+    if told is not None or not issubclass(kind, RateLimitError | ServerError):
         return told
-    found = _WORDED_DELAY.search(failure.message)
-    return float(found[1]) * _UNIT_S[found[2].lower()] if found else None
+    return worded_delay_s(failure.message)
+
+
+def worded_delay_s(message: str) -> float | None:
+    """Return the seconds to wait that a message names, None if it names none."""
+    found = _WORDED_DELAY.search(message)
+    if not found:
+        return None
+    parts = _WORDED_UNIT.findall(_COMPOUND.sub(" ", found[1].lower()))
+    return sum(float(count) * _unit_s(unit) for count, unit in parts) if parts else None
+
+
+def _unit_s(unit: str) -> float:
+    if unit.startswith(("milli", "ms")):
+        return 0.001
+    return {"s": 1.0, "m": 60.0, "h": 3600.0}[unit[0]]
 
 
 def retry_after_s(head: ReplyHead) -> float | None:

@@ -45,6 +45,11 @@ class PartWriter:
         """The kind of the open part, None if no part is open."""
         return self._open
 
+    @property
+    def count(self) -> int:
+        """The number of parts that have begun."""
+        return self._next_index
+
     def index(self) -> int:
         """Reserve the index of the next part, and return it."""
         self._next_index += 1

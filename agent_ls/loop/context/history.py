@@ -11,6 +11,7 @@ history.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from agent_ls.llm.messages import (
     ContentPart,
@@ -51,6 +52,7 @@ class ConversationHistory:
         self._turns: list[Turn] = []
         self._messages: list[Message] = []
         self._unanswered: tuple[ToolCallPart, ...] = ()
+        self._refused: set[int] = set()  # the identities of turns whose reasoning is not sent any more
         self._system = system("")
         self._visible: list[Turn] = []
         self.compaction: CompactionTurn | None = None
@@ -103,8 +105,25 @@ class ConversationHistory:
         self._answer_calls(())
         if isinstance(turn, AssistantTurn):
             self._unanswered = turn.tool_calls
-        if message := message_of(turn):
+        message = message_of(turn)
+        if message and id(turn) in self._refused:
+            message = _without_reasoning(message)
+        if message:
             self._add(message)
+
+    def drop_reasoning(self) -> bool:
+        """Send the reasoning of all answers so far no more: the provider refused it. Texts and calls stay.
+
+        Returns whether there was any reasoning, or another item in the provider's own form.
+        """
+        plain = [kept for message in self._messages if (kept := _without_reasoning(message))]
+        if plain == self._messages:
+            return False
+        self._refused = {id(turn) for turn in self._visible}
+        self._messages, self.chars, self.tool_chars = [], 0, 0
+        for message in plain:
+            self._add(message)
+        return True
 
     def messages(self, system_prompt: str) -> tuple[Message, ...]:
         """Return all messages of the next request. If the history ends with calls without results, these calls
@@ -149,6 +168,20 @@ def _without_empty_parts(message: Message) -> Message | None:
     if len(kept) == len(message.parts):
         return message if kept else None
     return Message(message.role, kept) if kept else None
+
+
+def _without_reasoning(message: Message) -> Message | None:
+    """Return an answer as another model would get it: only its texts and calls; None if it has neither."""
+    if message.role is not Role.ASSISTANT:
+        return message
+    parts = tuple(
+        part if part.origin is None else replace(part, origin=None)
+        for part in message.parts
+        if isinstance(part, TextPart | ToolCallPart)
+    )
+    if parts == message.parts:
+        return message
+    return _without_empty_parts(Message(message.role, parts))
 
 
 def _is_empty(part: ContentPart) -> bool:

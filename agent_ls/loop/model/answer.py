@@ -59,6 +59,7 @@ class ModelAnswer:
         self._parts: dict[int, ContentPart] = {}
         self._open: dict[int, _OpenText] = {}
         self._event_ids: dict[int, ToolCallId] = {}
+        self._begun_calls: dict[int, tuple[str, str]] = {}  # id and name of calls without arguments so far
         self._call_places: list[int] = []  # the keys of `_event_ids`, sorted
         self._reasoning: list[str] = []
         self._provider_ids: set[str] = set()
@@ -86,13 +87,11 @@ class ModelAnswer:
                 )
                 self._emitter.append(kind, self._open_text(index, kind).part_id, text)
             case stream.ToolCallDelta(index=index, json=json):
-                self._emitter.append("tool_call_args_delta", args_part(self._call_id(index, "")), json)
-            case stream.TextStart(index=index):
-                self._open_text(index, "assistant_text_delta")
-            case stream.ReasoningStart(index=index):
-                self._open_text(index, "reasoning_delta")
+                self._emitter.append("tool_call_args_delta", args_part(self._open_call(index)), json)
+            case stream.TextStart() | stream.ReasoningStart():
+                pass  # published with the first character, so that an answer that breaks before it can be repeated
             case stream.ToolCallStart(index=index, id=id_, name=name):
-                self._emitter.open_part("tool_call_args_delta", args_part(self._call_id(index, id_)), name)
+                self._begun_calls[index] = (id_, name)
             case stream.TextEnd(index=index, part=part):
                 self._end_text(index, "assistant_text_delta", part.text)
                 self._parts[index] = part
@@ -100,7 +99,8 @@ class ModelAnswer:
                 self._end_text(index, "reasoning_delta", part.text)
                 self._parts[index] = part
             case stream.ToolCallEnd(index=index, part=part):
-                call_id = self._call_id(index, part.id)
+                self._begun_calls.setdefault(index, (part.id, part.name))
+                call_id = self._open_call(index)
                 part = self._with_own_id(part)
                 self._parts[index] = part
                 self._on_call(part, call_id, bisect_left(self._call_places, index))
@@ -175,8 +175,10 @@ class ModelAnswer:
         self._provider_ids.add(call_id)
         return part if call_id == part.id else replace(part, id=call_id, origin=None)
 
-    def _call_id(self, index: int, provider_id: str) -> ToolCallId:
+    def _open_call(self, index: int) -> ToolCallId:
         if index not in self._event_ids:
             insort(self._call_places, index)
-            self._event_ids[index] = self._call_ids.unique(provider_id)
+            provider_id, name = self._begun_calls.pop(index, ("", ""))
+            call_id = self._event_ids[index] = self._call_ids.unique(provider_id)
+            self._emitter.open_part("tool_call_args_delta", args_part(call_id), name)
         return self._event_ids[index]

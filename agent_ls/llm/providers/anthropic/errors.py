@@ -16,10 +16,9 @@ from agent_ls.llm.errors import (
     RequestTooLargeError,
     ServerError,
 )
-from agent_ls.llm.messages import JsonObject
 from agent_ls.llm.providers.base import ReplyHead
+from agent_ls.llm.providers.error_bodies import read_failure, unreadable_answer
 from agent_ls.llm.providers.error_mapping import FailureTable, ProviderFailure
-from agent_ls.llm.providers.wire_json import object_at, parse_object, text_at
 
 NAME = "anthropic"
 
@@ -37,6 +36,14 @@ _TABLE = FailureTable(
         "api_error": ServerError,
         "timeout_error": ServerError,
         "overloaded_error": OverloadedError,
+        # from here on: Amazon Bedrock, through a proxy
+        "ThrottlingException": RateLimitError,
+        "ServiceUnavailableException": OverloadedError,
+        "ModelStreamErrorException": ServerError,
+        "InternalServerException": ServerError,
+        "AccessDeniedException": PermissionDeniedError,
+        "ResourceNotFoundException": NotFoundError,
+        "ValidationException": InvalidRequestError,
     },
     words=(
         # example: input length and `max_tokens` exceed context limit: 190000 + 64000 > 200000
@@ -48,16 +55,12 @@ _TABLE = FailureTable(
 
 
 def http_error(model: str, head: ReplyHead, body: bytes) -> LlmError:
-    """Return the error of a response that is not 2xx. A body in another format (a proxy's page) is ignored."""
-    return _TABLE.error(_failure(parse_object(body) or {}, head), model, head)
+    """Return the error of a response that is not 2xx, or of a body that is not an answer."""
+    if head.status < 300:
+        return unreadable_answer(_TABLE, model, body)
+    return _TABLE.error(read_failure(body, head.headers.get("request-id", "")), model, head)
 
 
-def body_error(model: str, body: JsonObject) -> LlmError:
+def body_error(model: str, failure: ProviderFailure) -> LlmError:
     """Return the error of a stream event, or of a body with status 200."""
-    return _TABLE.error(_failure(body, None), model)
-
-
-def _failure(body: JsonObject, head: ReplyHead | None) -> ProviderFailure:
-    error = object_at(body, "error")
-    request_id = text_at(body, "request_id") or (head.headers.get("request-id", "") if head else "")
-    return ProviderFailure(text_at(error, "message"), (text_at(error, "type"),), request_id)
+    return _TABLE.error(failure, model)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 
-from agent_ls.llm.errors import StreamError
 from agent_ls.llm.messages import (
     Citation,
     ContentPart,
@@ -20,7 +20,7 @@ from agent_ls.llm.messages import (
     TextPart,
     ToolCallPart,
 )
-from agent_ls.llm.providers.anthropic.errors import NAME, body_error
+from agent_ls.llm.providers.anthropic.errors import NAME, http_error
 from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.providers.rate_limits import parse_count
 from agent_ls.llm.providers.wire_json import (
@@ -44,6 +44,7 @@ _STOPS: Mapping[str, FinishKind] = {
     "pause_turn": "pause",
 }
 
+_CHARS_PER_TOKEN = 4  # of English text and code, for an estimate
 _SEARCHES = ("web_search", "web_fetch")
 
 # A call with only these keys is rebuilt from the fields of ToolCallPart. A call with other keys (or with a caller that
@@ -58,12 +59,8 @@ def decode_response(request: Request, head: ReplyHead, body: bytes) -> Response:
         LlmError: the body is an error, or not a message.
     """
     message = parse_object(body)
-    if message is None:
-        raise StreamError(
-            "anthropic answered with something that is not a message", provider=NAME, model=request.model
-        )
-    if message.get("type") == "error" or object_at(message, "error"):
-        raise body_error(request.model, message)
+    if message is None or message.get("type") == "error" or message.get("error") or "content" not in message:
+        raise http_error(request.model, ReplyHead(200), body)
     parts = tuple(block_part(block, request.model) for block in objects_at(message, "content"))
     answer = Message(Role.ASSISTANT, parts)
     return Response(
@@ -72,7 +69,7 @@ def decode_response(request: Request, head: ReplyHead, body: bytes) -> Response:
         model=text_at(message, "model") or request.model,
         message=answer,
         finish_reason=finish_reason(text_at(message, "stop_reason"), has_calls=bool(answer.tool_calls)),
-        usage=usage(object_at(message, "usage")),
+        usage=usage(object_at(message, "usage"), len(answer.reasoning)),
         warnings=stop_warnings(object_at(message, "stop_details")),
         rate_limit=rate_limit(head),
         raw=message,
@@ -139,14 +136,23 @@ def stop_warnings(details: JsonObject) -> tuple[str, ...]:
     return (explanation,) if explanation else ()
 
 
-def usage(wire: JsonObject) -> Usage:
+def usage(wire: JsonObject, thinking_chars: int = 0) -> Usage:
     """Convert token counts. Add cache reads and writes to the input, because the service does not include them.
 
-    With server-side compaction, only the field `iterations` has the real counts.
+    With server-side compaction, only the field `iterations` has the real counts. `thinking_chars` is the length of the
+    received reasoning: reasoning tokens are estimated from it if the service reports none.
     """
+    counted = _counted(wire)
+    if counted.reasoning_tokens is not None or not thinking_chars:
+        return counted
+    estimate = min(-(-thinking_chars // _CHARS_PER_TOKEN), counted.output_tokens)
+    return replace(counted, reasoning_tokens=estimate)
+
+
+def _counted(wire: JsonObject) -> Usage:
     rounds = list(objects_at(wire, "iterations"))
     if any(text_at(row, "type") == "compaction" for row in rounds):
-        return sum((usage({**row, "iterations": []}) for row in rounds), Usage())
+        return sum((_counted({**row, "iterations": []}) for row in rounds), Usage())
     read, write = int_at(wire, "cache_read_input_tokens"), int_at(wire, "cache_creation_input_tokens")
     return Usage(
         input_tokens=(int_at(wire, "input_tokens") or 0) + (read or 0) + (write or 0),

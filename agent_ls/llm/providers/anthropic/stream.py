@@ -15,7 +15,7 @@ from agent_ls.llm.messages import (
     TextPart,
     ToolCallPart,
 )
-from agent_ls.llm.providers.anthropic.errors import NAME, body_error
+from agent_ls.llm.providers.anthropic.errors import NAME, body_error, http_error
 from agent_ls.llm.providers.anthropic.response import (
     block_part,
     finish_reason,
@@ -24,6 +24,8 @@ from agent_ls.llm.providers.anthropic.response import (
     usage,
 )
 from agent_ls.llm.providers.base import ReplyHead
+from agent_ls.llm.providers.error_bodies import find_failure, is_keep_alive
+from agent_ls.llm.providers.error_mapping import ProviderFailure
 from agent_ls.llm.providers.wire_json import (
     PieceJoiner,
     int_at,
@@ -52,6 +54,8 @@ from agent_ls.llm.stream import (
     ToolCallEnd,
     ToolCallStart,
 )
+
+_GOOD = ReplyHead(200)
 
 
 @dataclass(slots=True)
@@ -93,16 +97,17 @@ class AnthropicStream:
         self._usage: dict[str, JsonValue] = {}
         self._stop: JsonObject = {}
         self._has_calls = False
+        self._thinking_chars = 0
         self._is_finished = False
 
     def feed(self, frame: Frame) -> Sequence[StreamEvent]:
         if self._is_finished:
             return ()
+        if is_keep_alive(frame.data) or frame.data.strip() == "[DONE]":
+            return ()
         event = parse_event(frame.data)
         if event is None:
-            raise StreamError(
-                "anthropic's response stream contains a malformed event", provider=NAME, model=self._model
-            )
+            raise http_error(self._model, _GOOD, frame.data.encode())
         match text_at(event, "type") or frame.event:
             case "content_block_delta":
                 return self._delta(int_at(event, "index"), object_at(event, "delta"))
@@ -118,23 +123,26 @@ class AnthropicStream:
                 return ()
             case "message_stop":
                 return self._message_stop()
-            case "error":
-                raise body_error(self._model, event)
             case "ping":
                 return ()
-        if object_at(event, "error"):  # some servers omit the type of the event
-            raise body_error(self._model, event)
+            case "error" | "":  # some servers omit the type of the event
+                if failure := find_failure(repair_object(event)):
+                    raise body_error(self._model, failure)
+        if event.get("error"):
+            raise body_error(self._model, find_failure(repair_object(event)) or ProviderFailure())
         return (ProviderEvent(repair_object(event)),)
 
     def close(self) -> Sequence[StreamEvent]:
-        if not self._is_finished:
-            raise StreamError(
-                "the connection to anthropic ended in the middle of the answer",
-                provider=NAME,
-                model=self._model,
-                hint="Send again; what arrived is kept.",
-            )
-        return ()
+        if self._is_finished:
+            return ()
+        if text_at(self._stop, "stop_reason"):  # some proxies do not send `message_stop`
+            return self._message_stop()
+        raise StreamError(
+            "the connection to anthropic ended in the middle of the answer",
+            provider=NAME,
+            model=self._model,
+            hint="Send again; what arrived is kept.",
+        )
 
     def _message_start(self, message: JsonObject) -> Sequence[StreamEvent]:
         self._count(object_at(message, "usage"))
@@ -169,6 +177,7 @@ class AnthropicStream:
                 return (TextDelta(index, text),) if text and block.type == "text" else ()
             case "thinking_delta":
                 text = block.shown.add(text_at(delta, "thinking"))
+                self._thinking_chars += len(text)
                 return (ReasoningDelta(index, text),) if text and block.type == "thinking" else ()
             case "input_json_delta":
                 text = block.json.add(text_at(delta, "partial_json"))
@@ -215,5 +224,7 @@ class AnthropicStream:
         warnings += stop_warnings(object_at(self._stop, "stop_details"))
         return (
             *events,
-            StreamFinish(reason, usage(self._usage), {}, tuple(warnings), rate_limit(self._head)),
+            StreamFinish(
+                reason, usage(self._usage, self._thinking_chars), {}, tuple(warnings), rate_limit(self._head)
+            ),
         )

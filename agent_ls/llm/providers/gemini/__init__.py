@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from agent_ls.llm.errors import LlmError, StreamError
+from agent_ls.llm.errors import LlmError
 from agent_ls.llm.messages import JsonObject, Message, Role
 from agent_ls.llm.providers.base import CapabilitiesLookup, ListedModel, ReplyHead, StreamDecoder, WireRequest
 from agent_ls.llm.providers.gemini.errors import NAME, http_error
@@ -44,11 +44,7 @@ class GeminiCodec:
     def decode(self, request: Request, head: ReplyHead, body: bytes) -> Response:
         chunks = _chunks(body)
         if not chunks:
-            raise StreamError(
-                "the answer of gemini is not a JSON object: check the address of the provider",
-                provider=NAME,
-                model=request.model,
-            )
+            raise http_error(request.model, ReplyHead(200), body)
         decoder = GeminiStream(request, head)
         events: list[StreamEvent] = []
         for chunk in chunks:

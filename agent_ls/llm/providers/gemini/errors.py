@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
+from dataclasses import replace
 
 from agent_ls.llm.errors import (
     AuthenticationError,
@@ -20,15 +20,9 @@ from agent_ls.llm.errors import (
 )
 from agent_ls.llm.messages import JsonObject
 from agent_ls.llm.providers.base import ReplyHead
+from agent_ls.llm.providers.error_bodies import find_failure, first_object, read_failure, unreadable_answer
 from agent_ls.llm.providers.error_mapping import FailureTable, ProviderFailure
-from agent_ls.llm.providers.wire_json import (
-    int_at,
-    object_at,
-    objects_at,
-    parse_object,
-    repair_object,
-    text_at,
-)
+from agent_ls.llm.providers.wire_json import int_at, object_at, objects_at, text_at
 
 NAME = "gemini"
 
@@ -47,20 +41,24 @@ _TABLE = FailureTable(
         "FAILED_PRECONDITION": InvalidRequestError,
         "INTERNAL": ServerError,
         "UNAVAILABLE": OverloadedError,
-        "DEADLINE_EXCEEDED": ServerError,
+        "RESOURCE_EXHAUSTED": RateLimitError,
         "CANCELLED": ProviderError,
     },
     words=(
         ("exceeds the maximum number of tokens", ContextLengthError),
-        ("api key not valid", AuthenticationError),
+        ("is not found for api version", NotFoundError),
     ),
+    timeouts=("DEADLINE_EXCEEDED",),
 )
 _DELAY = re.compile(r"(\d+(?:\.\d+)?)s")
 
 
 def http_error(model: str, head: ReplyHead, body: bytes) -> LlmError:
-    """Return the error of a response that is not 2xx. A body in another format (a proxy's page) is ignored."""
-    return _TABLE.error(_failure(parse_object(body) or _first_of_list(body)), model, head)
+    """Return the error of a response that is not 2xx, or of a body that is not an answer."""
+    if head.status < 300:
+        return unreadable_answer(_TABLE, model, body)
+    value = first_object(body)
+    return _TABLE.error(_failure(value) if value else read_failure(body), model, head)
 
 
 def body_error(model: str, body: JsonObject) -> LlmError:
@@ -68,23 +66,15 @@ def body_error(model: str, body: JsonObject) -> LlmError:
     return _TABLE.error(_failure(body), model)
 
 
-def _first_of_list(body: bytes) -> JsonObject:
-    """Return the first item of a body that is a list. In a list of chunks, the first chunk contains the error."""
-    try:
-        found = json.loads(body)
-    except (ValueError, RecursionError):
-        return {}
-    is_list = isinstance(found, list) and bool(found) and isinstance(found[0], dict)
-    return repair_object(found[0]) if is_list else {}
-
-
 def _failure(body: JsonObject) -> ProviderFailure:
+    told = find_failure(body) or ProviderFailure()
     error = object_at(body, "error")
     details = list(objects_at(error, "details"))
     reasons = [text_at(detail, "reason") for detail in details if text_at(detail, "reason")]
     status = text_at(error, "status")
     kind = _limit(details) if status == "RESOURCE_EXHAUSTED" or int_at(error, "code") == 429 else None
-    return ProviderFailure(text_at(error, "message"), (*reasons, status), "", _delay_s(details), kind)
+    names = (*reasons, *([status] if status else []), *told.names)
+    return replace(told, names=names, retry_after_s=told.retry_after_s or _delay_s(details), kind=kind)
 
 
 def _limit(details: list[JsonObject]) -> type[ProviderError]:

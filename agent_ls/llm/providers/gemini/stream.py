@@ -13,7 +13,8 @@ from typing import Literal
 from agent_ls.llm.errors import StreamError
 from agent_ls.llm.messages import Citation, JsonObject, JsonValue, OpaquePart, Origin, ToolCallPart
 from agent_ls.llm.providers.base import ReplyHead
-from agent_ls.llm.providers.gemini.errors import NAME, body_error
+from agent_ls.llm.providers.error_bodies import find_failure, is_keep_alive
+from agent_ls.llm.providers.gemini.errors import NAME, body_error, http_error
 from agent_ls.llm.providers.gemini.grounding import find_citations, search_part
 from agent_ls.llm.providers.gemini.partial_args import PartialArgs
 from agent_ls.llm.providers.gemini.response import finish_reason, usage
@@ -38,6 +39,7 @@ from agent_ls.llm.stream import (
     ToolCallStart,
 )
 
+_GOOD = ReplyHead(200)
 _KNOWN = ("candidates", "usageMetadata", "promptFeedback")
 
 
@@ -62,11 +64,11 @@ class GeminiStream:
         self._has_started = self._is_finished = False
 
     def feed(self, frame: Frame) -> Sequence[StreamEvent]:
+        if is_keep_alive(frame.data) or frame.data.strip() == "[DONE]":
+            return ()
         event = parse_event(frame.data, unmended="candidates")
         if event is None:
-            raise StreamError(
-                "gemini's response stream contains a malformed event", provider=NAME, model=self._model
-            )
+            raise http_error(self._model, _GOOD, frame.data.encode())
         return self.chunk(event)
 
     def chunk(self, event: JsonObject) -> Sequence[StreamEvent]:
@@ -76,6 +78,8 @@ class GeminiStream:
             LlmError: the response is an error.
         """
         if event.get("error"):
+            raise body_error(self._model, repair_object(event))
+        if not any(event.get(key) for key in _KNOWN) and find_failure(event):
             raise body_error(self._model, repair_object(event))
         if not any(key in event for key in _KNOWN):
             return (ProviderEvent(repair_object(event)),)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from agent_ls.llm.errors import LlmError, StreamError
+from agent_ls.llm.errors import LlmError
 from agent_ls.llm.messages import Message, Role
 from agent_ls.llm.providers.base import CapabilitiesLookup, ListedModel, ReplyHead, StreamDecoder, WireRequest
 from agent_ls.llm.providers.history_cache import HistoryCache
 from agent_ls.llm.providers.model_lists import MODELS_PATH, listed_models
-from agent_ls.llm.providers.openai_chat.errors import body_error, http_error, refuses_tools
+from agent_ls.llm.providers.openai_chat.errors import http_error, refuses_tools
 from agent_ls.llm.providers.openai_chat.history import ChatHistory
 from agent_ls.llm.providers.openai_chat.request import encode_request
 from agent_ls.llm.providers.openai_chat.response import as_chunk
@@ -55,15 +55,8 @@ class ChatCodec:
 
     def decode(self, request: Request, head: ReplyHead, body: bytes) -> Response:
         wire = parse_object(body)
-        if wire is None or not ("choices" in wire or wire.get("error")):
-            raise StreamError(
-                f"{self._provider} answered with something that is not a chat completion",
-                provider=self._provider,
-                model=request.model,
-                hint="Check that the server at the base URL supports the Chat Completions API.",
-            )
-        if wire.get("error"):
-            raise body_error(self._provider, request.model, wire)
+        if wire is None or wire.get("error") or not wire.get("choices"):
+            raise http_error(self._provider, request.model, ReplyHead(200), body)
         decoder = ChatStream(request, head, self._reading(request))
         events = [*decoder.chunk(as_chunk(wire)), *decoder.close()]
         start = next(event for event in events if isinstance(event, StreamStart))

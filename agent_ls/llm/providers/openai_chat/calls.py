@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from agent_ls.llm.messages import JsonObject, JsonValue, Origin, ToolCallPart
@@ -52,7 +53,10 @@ class JsonEnd:
 
 @dataclass(slots=True)
 class OpenCall:
-    """A call that is being received. `at` is the index of the call's part in the answer."""
+    """A call that is being received. `at` is the index of the call's part in the answer.
+
+    `has_empty`: the arguments began with `{}`, which some servers send before the real arguments.
+    """
 
     at: int
     id: str
@@ -60,25 +64,45 @@ class OpenCall:
     arguments: PieceJoiner = field(default_factory=PieceJoiner)
     extra: dict[str, JsonValue] = field(default_factory=dict)
     end: JsonEnd = field(default_factory=JsonEnd)
+    last_piece: str = ""
+    is_cumulative: bool = False  # each piece so far has repeated the piece before it
+    has_empty: bool = False
     is_shown: bool = False
     has_ended: bool = False
 
     @property
     def is_whole(self) -> bool:
         """Whether the arguments are a complete JSON object. False without arguments, because they may still arrive."""
-        return parse_object(self.arguments.text) is not None
+        return parse_object(self.final_arguments) is not None
+
+    @property
+    def final_arguments(self) -> str:
+        """The arguments as JSON text, "" if none have arrived.
+
+        Some servers repeat the beginning in each piece. Their last piece is the complete text.
+        """
+        text = self.arguments.text.strip()
+        if self.is_cumulative and parse_object(text) is None and parse_object(self.last_piece) is not None:
+            return self.last_piece
+        return text or ("{}" if self.has_empty else "")
+
+    def repeats(self, raw: JsonObject) -> bool:
+        """Return whether `raw` states this complete call once more, as some servers do in their last event."""
+        said = _arguments_of(raw)
+        return not said.strip() or said == self.arguments.text or said.strip() == "{}"
 
     def part(self, provider: str, model: str) -> ToolCallPart:
         origin = Origin(provider, model, self.extra) if self.extra else None
-        return ToolCallPart(self.id, self.name, self.arguments.text.strip() or "{}", origin)
+        return ToolCallPart(self.id, self.name, self.final_arguments or "{}", origin)
 
 
 class OpenCalls:
-    """The tool calls of one answer, while the answer arrives."""
+    """The tool calls of one answer, while the answer arrives. `offered` are the names of the tools."""
 
-    def __init__(self) -> None:
+    def __init__(self, offered: Sequence[str] = ()) -> None:
         self.calls: list[OpenCall] = []
-        self._by_index: dict[int, OpenCall] = {}
+        self._offered = frozenset(offered)
+        self._by_index: dict[int | str, OpenCall] = {}
         self._ended = 0  # the number of leading calls that have ended
 
     @property
@@ -88,35 +112,82 @@ class OpenCalls:
             self._ended += 1
         return self.calls[self._ended] if self._ended < len(self.calls) else None
 
-    def find_call(self, raw: JsonObject) -> OpenCall | None:
-        """Return the call that a piece belongs to; None if the piece starts a new call."""
-        index, call_id = int_at(raw, "index"), text_at(raw, "id")
-        last = self.calls[-1] if self.calls else None
-        found = last if index is None else self._by_index.get(index)
-        if found is None:
-            return None
-        # Some servers use index 0 for every call. In that case, a new id together with a name starts a call.
-        is_new = call_id not in ("", found.id) and bool(text_at(object_at(raw, "function"), "name"))
-        return None if is_new else found
+    def find_call(self, raw: JsonObject, place: int | None = None) -> OpenCall | None:
+        """Return the call that a piece belongs to; None if the piece starts a new call.
 
-    def begin(self, raw: JsonObject, at: int, made_id: str) -> OpenCall:
+        `place` is the position of the piece in a delta with several pieces, None if the piece is alone.
+        """
+        key = _key(raw, place)
+        call_id, name = text_at(raw, "id"), text_at(object_at(raw, "function"), "name")
+        last = self.calls[-1] if self.calls else None
+        found = last if key is None else self._by_index.get(key)
+        if key is None and call_id and not name:  # a later piece that names its call
+            found = next((call for call in self.calls if call.id == call_id), found)
+        if found is None or not name:
+            return found
+        return None if self._begins_another(found, raw, call_id, name) else found
+
+    def _begins_another(self, found: OpenCall, raw: JsonObject, call_id: str, name: str) -> bool:
+        """Return whether a piece with a name starts a call after `found`, whose index or place it has.
+
+        Some servers use index 0 for every call, or send neither index nor id. Others repeat the name in each piece.
+        """
+        if call_id not in ("", found.id):
+            return True
+        if name != found.name and found.name:
+            is_fragment = found.name + name in self._offered and not found.arguments.text
+            return not is_fragment
+        if (call_id or int_at(raw, "index") is not None) and found.repeats(raw):
+            return False
+        said = _arguments_of(raw).strip()
+        # A call without id and index is new if it has complete arguments of its own.
+        return (
+            found.is_whole and not (found.has_empty and not found.arguments.text and call_id) and bool(said)
+        )
+
+    def begin(self, raw: JsonObject, at: int, made_id: str, place: int | None = None) -> OpenCall:
         """Start a call. `made_id` becomes the call's id if the server sends no id."""
         call = OpenCall(at, valid_text(text_at(raw, "id")) or made_id)
         self.calls.append(call)
-        index = int_at(raw, "index")
-        if index is not None:
-            self._by_index[index] = call
+        key = _key(raw, place)
+        if key is not None:
+            self._by_index[key] = call
         return call
+
+
+def _key(raw: JsonObject, place: int | None) -> int | str | None:
+    index = int_at(raw, "index")
+    if index is None and text_at(raw, "index").isdigit():
+        index = int(text_at(raw, "index"))
+    if index is not None:
+        return index
+    return None if place is None else f"place {place}"
+
+
+def _arguments_of(raw: JsonObject) -> str:
+    """Return the arguments in a piece. The API requires a string, but some servers send an object or no `function`."""
+    found = object_at(raw, "function").get("arguments", object_at(raw, "function").get("parameters"))
+    if isinstance(found, dict | list):
+        return encode_json(found).decode()
+    return found if isinstance(found, str) else ""
 
 
 def add_piece(call: OpenCall, raw: JsonObject) -> tuple[str, bool]:
     """Add a piece to `call`. Return the arguments text to emit now, and whether the arguments are complete."""
-    function = object_at(raw, "function")
-    call.name = call.name or valid_text(text_at(function, "name"))
+    name = valid_text(text_at(object_at(raw, "function"), "name"))
+    if call.name and name and name != call.name and not call.arguments.text:
+        call.name += name  # a name in several pieces; `find_call` has checked that the whole is a tool's name
+    call.name = call.name or name
     extra = {key: value for key, value in raw.items() if key not in _PLAIN_KEYS and value is not None}
     call.extra.update(repair_object(extra))
-    arguments = function.get("arguments")
-    if isinstance(arguments, dict):  # the API requires a string, but some servers send an object
-        arguments = encode_json(arguments).decode()
-    ready = call.arguments.add(arguments) if isinstance(arguments, str) else ""
-    return ready, call.end.feed(ready) and call.is_whole
+    arguments = _arguments_of(raw)
+    if not call.arguments.text and arguments.strip() == "{}":
+        call.has_empty = True
+        return "", False
+    ready = call.arguments.add(arguments)
+    if arguments:
+        call.is_cumulative = (call.is_cumulative or not call.last_piece) and arguments.startswith(
+            call.last_piece
+        )
+        call.last_piece = arguments
+    return ready, call.end.feed(ready) and parse_object(call.arguments.text) is not None

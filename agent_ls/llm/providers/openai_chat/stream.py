@@ -13,8 +13,10 @@ from agent_ls.llm.errors import StreamError
 from agent_ls.llm.messages import JsonObject, JsonValue, OpaquePart, Origin, SearchPart
 from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.providers.citations import url_citations
+from agent_ls.llm.providers.error_bodies import find_failure, is_keep_alive
+from agent_ls.llm.providers.error_mapping import ProviderFailure
 from agent_ls.llm.providers.openai_chat.calls import OpenCall, OpenCalls, add_piece
-from agent_ls.llm.providers.openai_chat.errors import body_error
+from agent_ls.llm.providers.openai_chat.errors import body_error, http_error
 from agent_ls.llm.providers.openai_chat.printed_calls import PrintedCalls
 from agent_ls.llm.providers.openai_chat.reasoning import ReasoningDetails, reasoning_piece
 from agent_ls.llm.providers.openai_chat.response import finish_reason, usage
@@ -40,6 +42,8 @@ from agent_ls.llm.stream import (
     ToolCallEnd,
     ToolCallStart,
 )
+
+_GOOD = ReplyHead(200)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +72,7 @@ class ChatStream:
         self._details = ReasoningDetails()
         self._has_content_key = False  # whether reasoning arrived in the field `reasoning_content`
         self._thoughts: list[str] = []
-        self._calls = OpenCalls()
+        self._calls = OpenCalls(reading.offered)
         self._late: list[str] = []  # text that arrived while a call was open
         self._annotations: list[JsonObject] = []
         self._extra: dict[str, JsonValue] = {}
@@ -83,13 +87,13 @@ class ChatStream:
             return ()
         if frame.data.strip() == "[DONE]":
             return self._end() if self._has_started else ()
+        if is_keep_alive(frame.data):
+            return ()
         event = parse_event(frame.data, unmended="choices")
         if event is None:
-            raise StreamError(
-                f"{self._provider}'s response stream contains a malformed event", provider=self._provider
-            )
-        if event.get("error") or frame.event == "error":
-            raise body_error(self._provider, self._model, repair_object(event))
+            raise http_error(self._provider, self._model, _GOOD, frame.data.encode())
+        if failure := _failure_in(event, is_error=frame.event == "error"):
+            raise body_error(self._provider, self._model, failure)
         if "choices" not in event and "usage" not in event:
             return (ProviderEvent(repair_object(event)),)
         return self.chunk(event)
@@ -100,7 +104,11 @@ class ChatStream:
         for counted in (object_at(event, "x_groq", "usage"), object_at(event, "usage")):
             self._usage = counted or self._usage
         for choice in objects_at(event, "choices"):
-            self._delta(object_at(choice, "delta"))
+            # Some servers send a complete message instead of deltas; others repeat the message beside the last delta.
+            is_message = not self._has_output and "message" in choice and not object_at(choice, "delta")
+            self._delta(object_at(choice, "message" if is_message else "delta"))
+            if not choice.keys() & {"delta", "message"}:  # the older Completions API
+                self._say(text_at(choice, "text"))
             self._finish = text_at(choice, "finish_reason") or self._finish
             break  # only one choice is requested
         return self._parts.take()
@@ -124,6 +132,10 @@ class ChatStream:
         self._id = text_at(event, "id")
         self._parts.out.append(StreamStart(self._id, text_at(event, "model")))
 
+    @property
+    def _has_output(self) -> bool:
+        return bool(self._parts.count or self._parts.open_kind or self._calls.calls)
+
     # --- pieces
 
     def _delta(self, delta: JsonObject) -> None:
@@ -142,8 +154,9 @@ class ChatStream:
         self._annotations += [repair_object(item) for item in objects_at(delta, "annotations")]
         if extra := object_at(delta, "extra_content"):
             self._extra["extra_content"] = repair_value(extra)
-        for raw in _call_pieces(delta):
-            self._call_piece(raw)
+        pieces = [*_call_pieces(delta)]
+        for place, raw in enumerate(pieces):
+            self._call_piece(raw, place if len(pieces) > 1 else None)
 
     def _reason(self, piece: str) -> None:
         if self._calls.open is None:
@@ -194,10 +207,14 @@ class ChatStream:
 
     # --- calls
 
-    def _call_piece(self, raw: JsonObject) -> None:
-        call = self._calls.find_call(raw) or self._begin_call(raw)
+    def _call_piece(self, raw: JsonObject, place: int | None = None) -> None:
+        call = self._calls.find_call(raw, place) or self._begin_call(raw, place)
         if call.has_ended:
-            return  # ignore further pieces of a complete call
+            if not call.repeats(raw):
+                self._warnings.append(
+                    f"the model added arguments to its complete call of {call.name}: left out"
+                )
+            return
         ready, is_whole = add_piece(call, raw)
         if call.is_shown and ready:
             self._parts.out.append(ToolCallDelta(call.at, ready))
@@ -207,13 +224,13 @@ class ChatStream:
             self._end_call(call)
             self._show_waiting()
 
-    def _begin_call(self, raw: JsonObject) -> OpenCall:
+    def _begin_call(self, raw: JsonObject, place: int | None) -> OpenCall:
         self._end_part()
         if (earlier := self._calls.open) is not None and earlier.is_whole:
             self._end_call(earlier)
             self._show_waiting()
         made = f"call_{self._id}_{len(self._calls.calls)}"
-        return self._calls.begin(raw, self._parts.index(), made)
+        return self._calls.begin(raw, self._parts.index(), made, place)
 
     def _show_waiting(self) -> None:
         """Emit the calls whose start was delayed, in order, up to the first call that is still incomplete."""
@@ -319,7 +336,20 @@ def _contents(content: JsonValue) -> Iterator[tuple[str, str]]:
                 yield "text", text_at(part, "text")
 
 
+def _failure_in(event: JsonObject, *, is_error: bool) -> ProviderFailure | None:
+    """Return the error in an event of the stream, which can stand beside an empty or missing list of choices."""
+    for choice in objects_at(event, "choices"):
+        if not (is_error or event.get("error")):
+            failed = object_at(choice, "error") or object_at(event, "x_groq", "error")
+            return find_failure({"error": repair_object(failed)}) if failed else None
+    groq = object_at(event, "x_groq").get("error")
+    found = find_failure(repair_object({**event, "error": groq} if groq else event))
+    return found or (ProviderFailure() if is_error else None)
+
+
 def _call_pieces(delta: JsonObject) -> Iterator[JsonObject]:
     yield from objects_at(delta, "tool_calls")
+    if call := object_at(delta, "tool_calls"):  # one call instead of a list
+        yield call
     if older := object_at(delta, "function_call"):
         yield {"index": 0, "function": older}

@@ -19,8 +19,9 @@ from agent_ls.llm.errors import (
 )
 from agent_ls.llm.messages import JsonObject
 from agent_ls.llm.providers.base import ReplyHead
+from agent_ls.llm.providers.error_bodies import find_failure, read_failure, unreadable_answer
 from agent_ls.llm.providers.error_mapping import FailureTable, ProviderFailure
-from agent_ls.llm.providers.wire_json import object_at, parse_object, text_at
+from agent_ls.llm.providers.wire_json import object_at
 
 NAME = "openai"
 
@@ -52,14 +53,14 @@ _TABLE = FailureTable(
         "permission_error": PermissionDeniedError,
         "invalid_request_error": InvalidRequestError,
     },
-    words=(("incorrect api key", AuthenticationError), ("does not exist", NotFoundError)),
 )
 
 
 def http_error(model: str, head: ReplyHead, body: bytes) -> LlmError:
-    """Return the error of a response that is not 2xx. A body in another format (a proxy's page) is ignored."""
-    error = object_at(parse_object(body) or {}, "error")
-    return _TABLE.error(_failure(error, head.headers.get("x-request-id", "")), model, head)
+    """Return the error of a response that is not 2xx, or of a body that is not an answer."""
+    if head.status < 300:
+        return unreadable_answer(_TABLE, model, body)
+    return _TABLE.error(read_failure(body, head.headers.get("x-request-id", "")), model, head)
 
 
 def event_error(model: str, event: JsonObject) -> LlmError:
@@ -67,18 +68,17 @@ def event_error(model: str, event: JsonObject) -> LlmError:
 
     The SDK's types have the error's fields at the top level of the event. Servers send them in a nested object.
     """
-    return _TABLE.error(_failure(object_at(event, "error") or event), model)
+    return body_error(model, find_failure(event) or ProviderFailure())
 
 
 def response_error(model: str, response: JsonObject) -> LlmError:
     """Return the error of a response with status `failed`, or of an error body with HTTP status 200."""
-    return _TABLE.error(_failure(object_at(response, "error")), model)
+    found = object_at(response, "error")
+    return body_error(model, find_failure({"error": found} if found else response) or ProviderFailure())
 
 
-def _failure(error: JsonObject, request_id: str = "") -> ProviderFailure:
-    return ProviderFailure(
-        text_at(error, "message"), (text_at(error, "code"), text_at(error, "type")), request_id
-    )
+def body_error(model: str, failure: ProviderFailure) -> LlmError:
+    return _TABLE.error(failure, model)
 
 
 def refuses_custom_tools(error: LlmError) -> bool:

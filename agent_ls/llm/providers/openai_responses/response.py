@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from agent_ls.llm.errors import StreamError
 from agent_ls.llm.messages import (
     Citation,
     ContentPart,
@@ -22,7 +21,7 @@ from agent_ls.llm.messages import (
 )
 from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.providers.citations import url_citations
-from agent_ls.llm.providers.openai_responses.errors import NAME, response_error
+from agent_ls.llm.providers.openai_responses.errors import NAME, http_error, response_error
 from agent_ls.llm.providers.rate_limits import openai_rate_limit
 from agent_ls.llm.providers.wire_json import int_at, object_at, objects_at, parse_object, text_at, valid_text
 from agent_ls.llm.requests import FinishKind, FinishReason, Request, Response, Usage
@@ -39,12 +38,8 @@ def decode_response(request: Request, head: ReplyHead, body: bytes) -> Response:
         LlmError: the body is an error, or not a response.
     """
     wire = parse_object(body)
-    if wire is None:
-        raise StreamError(
-            "the answer of openai is not a JSON object: check the address of the provider",
-            provider=NAME,
-            model=request.model,
-        )
+    if wire is None or not ("output" in wire or "status" in wire):
+        raise http_error(request.model, ReplyHead(200), body)
     if text_at(wire, "status") == "failed" or object_at(wire, "error"):
         raise response_error(request.model, wire)
     items = list(objects_at(wire, "output"))

@@ -14,7 +14,8 @@ from typing import Literal, TypeAlias
 from agent_ls.llm.errors import StreamError
 from agent_ls.llm.messages import JsonObject, OpaquePart, ReasoningPart, SearchPart, TextPart, ToolCallPart
 from agent_ls.llm.providers.base import ReplyHead
-from agent_ls.llm.providers.openai_responses.errors import NAME, event_error, response_error
+from agent_ls.llm.providers.error_bodies import find_failure, is_keep_alive
+from agent_ls.llm.providers.openai_responses.errors import NAME, event_error, http_error, response_error
 from agent_ls.llm.providers.openai_responses.response import (
     cut_warning,
     finish_reason,
@@ -53,6 +54,8 @@ from agent_ls.llm.stream import (
     ToolCallEnd,
     ToolCallStart,
 )
+
+_GOOD = ReplyHead(200)
 
 _Kind: TypeAlias = Literal["text", "reasoning", "call", "opaque"]
 
@@ -119,11 +122,11 @@ class ResponsesStream:
     def feed(self, frame: Frame) -> Sequence[StreamEvent]:
         if self._is_finished or frame.data.strip() == "[DONE]":  # OpenRouter sends [DONE], OpenAI does not
             return ()
+        if is_keep_alive(frame.data):
+            return ()
         event = parse_event(frame.data)
         if event is None:
-            raise StreamError(
-                "openai's response stream contains a malformed event", provider=NAME, model=self._model
-            )
+            raise http_error(self._model, _GOOD, frame.data.encode())
         self._event(text_at(event, "type") or frame.event, event)
         out, self._out = self._out, []
         return out
@@ -164,7 +167,7 @@ class ResponsesStream:
                 raise response_error(self._model, object_at(event, "response"))
             case "error":
                 raise event_error(self._model, event)
-            case _ if object_at(event, "error"):  # some servers omit the type of the event
+            case _ if event.get("error") or (not kind and find_failure(event)):  # the event has no type
                 raise event_error(self._model, event)
             case _ if kind not in _SILENT:
                 self._out.append(ProviderEvent(repair_object(event)))

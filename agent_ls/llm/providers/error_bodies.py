@@ -1,0 +1,176 @@
+"""Find the error in a body or in an event of a stream. Servers and proxies state errors in many forms."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+from agent_ls.llm.errors import LlmError, ProviderError, StreamError
+from agent_ls.llm.messages import JsonObject
+from agent_ls.llm.providers.error_mapping import FailureTable, ProviderFailure
+from agent_ls.llm.providers.wire_json import (
+    int_at,
+    object_at,
+    objects_at,
+    parse_object,
+    repair_object,
+    text_at,
+)
+
+_MESSAGES = ("message", "error_message", "errorMessage", "error_msg", "detail", "msg", "Message")
+_NAMES = ("code", "type", "status", "__type", "error_code", "status_code")
+_MAX_TEXT_CHARS = 200
+_KEEP_ALIVES = frozenset({"", "null", '""', "{}", "ping", "keep-alive", "keepalive", "heartbeat"})
+_PAGE = re.compile(r"<!doctype html|<html|<head|<body", re.IGNORECASE)
+_TITLE = re.compile(r"<title[^>]*>(.*?)</title>|<h1[^>]*>(.*?)</h1>", re.IGNORECASE | re.DOTALL)
+_HIDDEN = re.compile(r"<(script|style)\b.*?</\1\s*>|<!--.*?-->", re.IGNORECASE | re.DOTALL)
+_TAG = re.compile(r"<[^>]*>")
+
+
+def find_failure(body: JsonObject, request_id: str = "") -> ProviderFailure | None:
+    """Return the error that a JSON object states; None if it states none.
+
+    Do not pass an event of an answer: any text in a field such as `message` counts as an error.
+    """
+    error = _error_object(body)
+    message = _message(body, error)
+    nested = parse_object(message[message.find("{") :]) if "{" in message else None
+    if nested is not None and (inner := find_failure(nested)) and inner.message:
+        # A proxy put the error body of another server into its message.
+        names = (*_names_of(body, error), *inner.names)
+        return _failure(body, error, inner.message, names, request_id)
+    has_error = bool(body.get("error")) or bool(message) or error is not body
+    return _failure(body, error, message, _names_of(body, error), request_id) if has_error else None
+
+
+def read_failure(body: bytes, request_id: str = "") -> ProviderFailure:
+    """Return the error in the body of a refused request, also if the body is plain text or a page."""
+    if value := first_object(body):
+        return find_failure(value, request_id) or ProviderFailure(request_id=request_id)
+    return ProviderFailure(plain_text(body), request_id=request_id)
+
+
+def unreadable_answer(table: FailureTable, model: str, body: bytes) -> LlmError:
+    """Return the error of a body or an event with status 200 that is no answer, in the server's words."""
+    if (value := first_object(body)) and (failure := find_failure(value)):
+        return table.error(failure, model)
+    text = plain_text(body).removeprefix("data:").strip()
+    hint = (
+        f"Check the base URL of {table.provider}, and whether a proxy or a login page answers in its place."
+    )
+    if text.startswith(("{", "[")) or not text:
+        told = f": {text}" if text else ""
+        message = f"{table.provider} answered with something that is not an answer of a model{told}"
+        return StreamError(message, provider=table.provider, model=model, hint=hint)
+    error = table.error(ProviderFailure(text), model)
+    if type(error) is not ProviderError:
+        return error
+    unknown = StreamError(str(error), provider=table.provider, model=model, hint=hint)
+    unknown.retryable = not is_page(body)  # a login page stays until somebody logs in
+    return unknown
+
+
+def is_keep_alive(data: str) -> bool:
+    """Return whether the data of an event has no content: some proxies send such events while a model thinks."""
+    return data.strip().lower() in _KEEP_ALIVES
+
+
+def plain_text(body: bytes) -> str:
+    """Return the beginning of a body that is not JSON. For an HTML page: its title, or else its text."""
+    text = body[:20_000].decode("utf-8-sig", "replace").strip()
+    if text.startswith(("{", "[")) and "\n" not in text and len(text) > _MAX_TEXT_CHARS:
+        return text[:_MAX_TEXT_CHARS]
+    if _PAGE.search(text[:1_000]):
+        found = _TITLE.search(text)
+        text = (found[1] or found[2]) if found else _TAG.sub(" ", _HIDDEN.sub(" ", text))
+        text = _TAG.sub(" ", text)
+    return " ".join(text.split())[:_MAX_TEXT_CHARS]
+
+
+def is_page(body: bytes) -> bool:
+    """Return whether a body is an HTML page, which no model server sends as an answer."""
+    return bool(_PAGE.search(body[:1_000].decode("utf-8", "replace")))
+
+
+def _error_object(body: JsonObject) -> JsonObject:
+    """Return the object with the fields of the error; `body` itself if they are at the top level."""
+    if error := object_at(body, "error"):
+        return object_at(error, "error") or error
+    for key in ("errors", "error"):
+        if first := next(objects_at(body, key), None):
+            return first
+    if (reply := object_at(body, "base_resp")) and int_at(reply, "status_code"):  # MiniMax
+        return {"message": text_at(reply, "status_msg"), "code": int_at(reply, "status_code")}
+    return object_at(body, "Output") or body  # Output: an error of AWS inside an event
+
+
+def _message(body: JsonObject, error: JsonObject) -> str:
+    """Return the most specific message. A broker's `metadata.raw` is the message of the provider that it called."""
+    return next((text for text in _messages(body, error) if text), "")
+
+
+def _messages(body: JsonObject, error: JsonObject) -> Iterator[str]:
+    yield text_at(object_at(error, "metadata"), "raw")
+    for key in _MESSAGES:
+        yield text_at(error, key)
+    yield text_at(body, "error")  # xAI, Ollama
+    for holder in (error, body):
+        # Mistral and FastAPI send a list of problems; `detail` may be an error object as well.
+        for key in ("detail", "message"):
+            yield "; ".join(
+                text_at(item, "msg") or text_at(item, "message") for item in objects_at(holder, key)
+            )
+            yield text_at(object_at(holder, key), "message") or text_at(object_at(holder, key), "error")
+    if error is not body:
+        for key in _MESSAGES:
+            yield text_at(body, key)
+
+
+def _names_of(body: JsonObject, error: JsonObject) -> tuple[str, ...]:
+    """Return codes and types, the most specific first. Numbers are less specific than names."""
+    found = [holder.get(key) for holder in (error, body) for key in _NAMES]
+    words = [word for word in found if isinstance(word, str) and word and word != "error"]
+    names = [word.rpartition("#")[2] for word in words if not word.isdigit()]
+    numbers = [str(n) for n in found if isinstance(n, int) and not isinstance(n, bool)]
+    return tuple(dict.fromkeys([*names, *numbers, *(word for word in words if word.isdigit())]))
+
+
+def _failure(
+    body: JsonObject, error: JsonObject, message: str, names: tuple[str, ...], request_id: str
+) -> ProviderFailure:
+    headers = object_at(error, "metadata", "headers")  # OpenRouter
+    reset = text_at(headers, "X-RateLimit-Reset")
+    return ProviderFailure(
+        message,
+        names,
+        request_id or text_at(body, "request_id"),
+        retry_after_s=_seconds(error, body),
+        prompt_tokens=int_at(error, "n_prompt_tokens") or 0,  # llama.cpp
+        context_tokens=int_at(error, "n_ctx") or 0,
+        reset_at_s=int(reset) / 1000 if reset.isdigit() and len(reset) == 13 else None,
+    )
+
+
+def _seconds(error: JsonObject, body: JsonObject) -> float | None:
+    for holder in (error, object_at(error, "metadata"), body):
+        for key, unit in (("retry_after", 1.0), ("retry_after_seconds", 1.0), ("retry_after_ms", 0.001)):
+            value = holder.get(key)
+            if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e9:
+                return value * unit
+    return None
+
+
+def first_object(body: bytes) -> JsonObject:
+    """Return the object in a body, or the first item of a body that is a list; empty if there is none.
+
+    In a list of chunks, the first chunk contains the error.
+    """
+    if (value := parse_object(body)) is not None:
+        return value
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    is_list = isinstance(found, list) and bool(found) and isinstance(found[0], dict)
+    return repair_object(found[0]) if is_list else {}

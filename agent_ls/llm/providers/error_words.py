@@ -1,0 +1,102 @@
+"""The words with which servers state the reason of an error, where status and code are vague."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+from agent_ls.llm.errors import (
+    AuthenticationError,
+    ContentFilterError,
+    ContextLengthError,
+    NotFoundError,
+    OverloadedError,
+    ProviderError,
+    QuotaExceededError,
+    RateLimitError,
+    ServerError,
+)
+
+# Patterns in the lower-case message that are more specific than the status, with examples. The first match decides.
+_OVERFLOW = (
+    r"context[ _-]?(length|window|size|limit)",  # This model's maximum context length is 8192 tokens
+    r"too many (input )?tokens|exceed\w* (the )?(model )?token limit",  # Moonshot: exceeded model token limit
+    r"(prompt|input|conversation|sequence|inputs|messages|request) (is |are )?too long",
+    r"maximum (prompt|input|sequence) (length|size)",  # xAI: maximum prompt length is 131072
+    r"exceeds? (the )?(max|maximum|model's)[ _](allowed |input |prompt |model |seq(uence)? )*(length|len)\b",
+    r"exceeds? (max_seq_len|max_model_len|max_position_embeddings|n_ctx)",
+    r"range of input length should be",  # DashScope
+    r"exceeds? the (limit|maximum) of \d+",  # Copilot: prompt token count of 140000 exceeds the limit of 128000
+    r"exceeds? the maximum (allowed )?(number of )?(input )?tokens",
+    r"`?inputs`? (tokens .*)?must (be|have less than)",  # TGI
+    r"max_(completion_|new_)?tokens must be (at least 1|positive|greater than 0), got -",  # vLLM without room
+    r"(tokens|length|prompt|input|context).{0,80}(please )?reduce the (length|size|number)",
+    r"reduce the length of the (messages|prompt|input)",
+    r"too large for model with \d+",  # Mistral
+    r"request (body )?too large for .{0,200}(token|max size)",  # Groq, GitHub Models
+    r"larger than the (maximum )?(context|input)|longer than the (maximum|context|model)",
+    r"string too long",  # OpenAI, for one message of more than 10 MB
+)
+WORDS: tuple[tuple[str, type[ProviderError]], ...] = (
+    *((words, ContextLengthError) for words in _OVERFLOW),
+    ("credit balance", QuotaExceededError),  # Your credit balance is too low to access the API
+    ("current quota", QuotaExceededError),  # You exceeded your current quota
+    (r"insufficient[ _](account )?(balance|credit|quota|funds)|out of credits", QuotaExceededError),
+    (r"content[ _-]?(filter|management policy|policy)|usage polic(y|ies)", ContentFilterError),
+    # Your request was rejected as a result of our safety system. / The prompt was blocked for safety reasons.
+    (
+        r"safety (system|reason|setting|polic|filter)|blocked (for|by|due to|because of) .{0,40}(safety|policy)",
+        ContentFilterError,
+    ),
+    (
+        r"prohibited content|inappropriate content|responsible ai|data_inspection|content .{0,20}flagged",
+        ContentFilterError,
+    ),
+    (
+        r"(invalid|incorrect|wrong|missing) (api )?key|api key (is )?(not valid|invalid|incorrect)",
+        AuthenticationError,
+    ),
+    ("unauthorized|authentication error|invalid authentication", AuthenticationError),
+    (r"\bmodels?\b.{0,100}(does not exist|doesn't exist|not exist|\bnot found)", NotFoundError),
+    (r"\bmodels?\b.{0,100}is not supported(?! (with|for|in|by))", NotFoundError),
+    (
+        r"(unknown|no such|unrecognized|invalid) model\b(?! (input|output|param|config|response))",
+        NotFoundError,
+    ),
+    (r"is not a valid model", NotFoundError),
+    ("overloaded|at capacity|no healthy upstream|temporarily unavailable", OverloadedError),
+    ("too many requests|rate limit", RateLimitError),
+    ("internal server error|bad gateway|upstream (connect|request)|gateway time-?out", ServerError),
+)
+LOADING = re.compile(
+    r"loading (the )?model|model\b.{0,200}\b(is|still|currently) (still |currently )?(loading|being loaded|warming up)"
+)
+_OUTPUT_ONLY = re.compile(r"completion tokens|output tokens|max_(completion_|output_)?tokens|maxoutputtokens")
+_ABOUT_INPUT = re.compile(r"context|prompt|input|conversation|requested")
+_LIMIT_FIRST = re.compile(
+    r"(max|limit|at most|up to|allow|support)\D{0,60}\d{3}.{0,80}"
+    r"(got|given|request|received|has|contain|provided|sent|actual|found)"
+)
+_ABOUT_SIZE = re.compile(r"\btokens?\b|context|prompt|\binput\b|sequence|length")
+_ABOUT_EXCESS = re.compile(
+    r"exceed|too (long|large|many|big)|max|limit|at most|longer|larger|greater|more than|\bbut\b|over\b"
+)
+_NUMBER = re.compile(r"(?<![\w.])\d[\d,_]*(?![\w.]*\d)")
+_LEAST_WINDOW = 500  # smaller numbers are counts of messages or tools, or statuses
+
+
+def states_overflow(text: str) -> bool:
+    """Return whether a message about an invalid request states by two sizes that the conversation is too long.
+
+    This recognises servers whose words are not known: 41000 tokens, but 32768 are allowed.
+    """
+    text = text.lower()
+    if _OUTPUT_ONLY.search(text) and not _ABOUT_INPUT.search(_OUTPUT_ONLY.sub("", text)):
+        return False
+    sizes = [int(re.sub("[,_]", "", number)) for number in _NUMBER.findall(text)]
+    sizes = [size for size in sizes if size >= _LEAST_WINDOW]
+    if not (_ABOUT_SIZE.search(text) and _ABOUT_EXCESS.search(text)):
+        return False
+    is_over = any(first > second for first, second in pairwise(sizes))
+    is_limit_first = any(first < second for first, second in pairwise(sizes))
+    return is_over or (is_limit_first and _LIMIT_FIRST.search(text) is not None)

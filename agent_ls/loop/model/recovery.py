@@ -1,0 +1,45 @@
+"""Decide whether a refused request can be sent once more: with a shorter conversation, or without old reasoning."""
+
+from __future__ import annotations
+
+import re
+
+from agent_ls.llm.errors import (
+    ContextLengthError,
+    InvalidRequestError,
+    LlmError,
+    NotFoundError,
+    ProviderError,
+)
+
+NEAR_SHARE = 0.8
+"""From this share of the context window on, an unexplained refusal may mean that the request is too long."""
+
+REASONING_DROPPED = (
+    "The provider refused the model's earlier reasoning, for example because the key or the server has changed. "
+    "The conversation continues without it."
+)
+
+# examples: invalid_encrypted_content / Item with id 'rs_1' not found / Invalid `signature` in `thinking` block
+# / Thought signature is not valid / thinking blocks in the latest assistant message cannot be modified
+_REASONING = re.compile(
+    r"encrypted.?content|signature|thinking.{0,3} (block|or `?redacted)|redacted_thinking|thought_?signature"
+    r"|\b(rs|fc|msg|ctc|ws)_\w+|reasoning (item|content|block|details|part|text)|reasoning_(content|details)"
+    r"|type .?reasoning|previous reasoning|item with id|thinking\.(signature|thinking)",
+    re.IGNORECASE,
+)
+
+
+def is_overflow(error: LlmError, request_tokens: int, window_tokens: int) -> bool:
+    """Return whether a shorter conversation may help. `request_tokens` is the estimated size of the request."""
+    if isinstance(error, ContextLengthError):
+        return True
+    return type(error) is InvalidRequestError and 0 < window_tokens * NEAR_SHARE <= request_tokens
+
+
+def refuses_reasoning(error: LlmError) -> bool:
+    """Return whether the provider refused items of earlier answers, such as encrypted reasoning or signatures."""
+    if error.is_cut or not isinstance(error, InvalidRequestError | NotFoundError):
+        return False
+    code = error.code if isinstance(error, ProviderError) else ""
+    return not isinstance(error, ContextLengthError) and bool(_REASONING.search(f"{code} {error}"))
