@@ -37,38 +37,39 @@ ALLOWED: dict[str, set[str]] = {
     "environments.effects": set(),
     "environments.language_host": set(),
     "environments.search": ENV_TYPES | {"text"},
+    "environments.globs": ENV_TYPES | {"environments.search"},
     "environments.timed_search": ENV_TYPES | {"environments.search"},
     "environments.terminal_host": set(),
     "environments.sandbox": {"confinement", "environments.base"},
     "environments.opened": set(),
     "environments.local": ENV_TYPES
-    | {"environments.local", "environments.opened", "environments.search", "environments.terminal_host",
+    | {"environments.local", "environments.opened", "environments.globs", "environments.search", "environments.terminal_host",
        "environments.timed_search", "environments.sandbox", "confinement", "relay.frames", "system", "text"},
     "environments.remote.place": set(),
     "environments.instruction_files": set(),
     "environments.remote": ENV_TYPES
     | {"environments.remote", "environments.instruction_files", "environments.local", "environments.opened",
-       "environments.search", "environments.wrappers.forwarding", "text"},
+       "environments.globs", "environments.search", "environments.wrappers.forwarding", "text"},
     "confinement": {"confinement"},
     "relay": {"relay", "confinement"},
-    "environments.memory": ENV_TYPES | {"environments.search", "environments.timed_search", "text"},
+    "environments.memory": ENV_TYPES | {"environments.globs", "environments.search", "environments.timed_search", "text"},
     "environments.wrappers": ENV_TYPES
     | {"environments.opened", "environments.sandbox", "environments.wrappers", "text"},
     "environments.notebooks": ENV_TYPES | {"environments.opened"}
     | {"environments.editor_host", "environments.wrappers", "notebook", "text"},
     "environments.editor_host": ENV_TYPES | {"notebook", "text"},
     "environments.editor": ENV_TYPES | {"environments.opened"}
-    | {"environments.editor_host", "environments.search", "environments.timed_search", "environments.wrappers", "patch",
+    | {"environments.editor_host", "environments.globs", "environments.search", "environments.timed_search", "environments.wrappers", "patch",
        "text"},
     "tools": ENV_TYPES
     | LLM_TYPES
-    | {"tools", "notebook", "patch", "text", "environments.search", "environments.language_host"},
+    | {"tools", "notebook", "patch", "text", "environments.globs", "environments.search", "environments.language_host"},
     "profiles": ENV_TYPES | LLM_TYPES | {"profiles", "tools", "text"},
     "loop": ENV_TYPES
     | LLM_TYPES
     | {"loop", "profiles", "tools", "text", "llm.client", "llm.adapter", "llm.retry", "environments.sandbox",
        "environments.wrappers.scoped"},
-    "policy": ENV_TYPES | {"policy", "environments.search"},
+    "policy": ENV_TYPES | {"policy", "environments.globs", "environments.search"},
     "store": ENV_TYPES
     | LLM_TYPES
     | {"store", "environments.remote.place", "loop", "review", "policy", "system", "text"},

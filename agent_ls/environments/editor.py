@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import anyio
 import anyio.to_thread
 
-from agent_ls.environments import search
+from agent_ls.environments import globs, search
 from agent_ls.environments.base import (
     Attribution,
     CommandOptions,
@@ -345,7 +345,7 @@ class EditorEnvironment(FrontingEnvironment):
             regex = search.compile_pattern(pattern, options)
         except InvalidPatternError:
             return on_disk
-        passes = search.file_filter(options)
+        passes = globs.file_filter(options)
         root = self.working_directory()
         hidden = {search.shown_path(document.path, root) for document in documents}
         lines = [line for line in on_disk.lines if line.path not in hidden]

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from agent_ls.environments import search
+from agent_ls.environments import globs, search
 from agent_ls.environments.base import (
     READ_LIMIT_BYTES,
     Attribution,
@@ -205,7 +205,7 @@ class MemoryEnvironment:
     # --- search
 
     async def grep(self, pattern: str, path: str, options: GrepOptions) -> GrepResult:
-        regex, passes = search.compile_pattern(pattern, options), search.file_filter(options)
+        regex, passes = search.compile_pattern(pattern, options), globs.file_filter(options)
         top = self._resolve(path)
         if top not in self.files and top not in self.folders:
             raise PathNotFoundError(path)
@@ -222,13 +222,11 @@ class MemoryEnvironment:
 
     async def glob(self, pattern: str, path: str) -> Sequence[str]:
         top = self._resolve(path)
-        plan = search.plan_glob(pattern, top)
+        plan = globs.plan_glob(pattern, top)
         self._check_folder(path, top)
-        found = [
-            file
-            for file in search.walk(self, plan.folder, self._root)
-            if plan.rest.fullmatch(search.shown_path(file, plan.folder))
-        ]
+        files = search.walk(self, plan.folder, self._root)
+        by_name = {search.shown_path(file, plan.folder): file for file in files}
+        found = [by_name[name] for name in plan.select(by_name)]
         newest_first = sorted(found, key=lambda file: -self.files[file].mtime)
         return [search.shown_path(file, self._root) for file in newest_first]
 

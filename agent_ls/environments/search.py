@@ -1,4 +1,4 @@
-"""Pure: decide which files match a glob or an ignore file, and which lines match a pattern.
+"""Pure: decide which files an ignore file excludes, and which lines match a pattern.
 
 The environment in memory.py searches only with these functions. The local environment uses ripgrep and a part
 of the functions, or all functions if ripgrep is not installed. The functions give the same results as
@@ -11,7 +11,7 @@ import posixpath
 import re
 import warnings
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Protocol
@@ -29,9 +29,7 @@ NEVER_LISTED = ".git"
 SEARCH_LIMIT_BYTES = READ_LIMIT_BYTES
 """Files larger than this are not searched, because `read_bytes` refuses them too."""
 
-_NEXT_EXCLUDED = re.compile(r"\s+(?=!)")
 _RIPGREP_ONLY = re.compile(r"\[:\^?[a-z]+:\]|\\[pP](?:\{[^}]*\}|\w)")
-_WILDCARD = re.compile(r"[*?\[{\\]")
 
 
 # --- patterns -------------------------------------------------------------------------------------------------
@@ -68,175 +66,6 @@ def compile_pattern(pattern: str, options: GrepOptions) -> re.Pattern[str]:
             return re.compile(source, flags)
     except (re.error, OverflowError, RecursionError) as error:
         raise InvalidPatternError(pattern, str(error)) from error
-
-
-def compile_glob(pattern: str) -> re.Pattern[str]:
-    """Compile a glob to a regular expression for whole paths with `/`.
-
-    Supports `*`, `?`, `[a-z]`, `{a,b}`, `\\x`, and `**` as a component.
-
-    Raises:
-        InvalidPatternError
-    """
-    try:
-        return re.compile(_translate(pattern), re.DOTALL)
-    except re.error as error:
-        raise InvalidPatternError(pattern, str(error)) from error
-
-
-def _translate(pattern: str) -> str:
-    """Translate a glob to a regular expression that does not backtrack between wildcards.
-
-    If another wildcard follows, a wildcard and the text after it are put into an atomic group (`(?>…)`),
-    which matches only at the first possible position. The glob matches the same names as without the groups.
-    But without them, backtracking for `*a*a*a*a*b` would take years on some names.
-    """
-    out: list[str] = []
-    braces = 0
-    in_folders = in_name = False  # whether an atomic group for folders, or for a name, is open
-    i = 0
-    while i < len(pattern):
-        char, starts_component = pattern[i], i == 0 or pattern[i - 1] in "/{,"
-        i += 1
-        if starts_component and pattern.startswith("**/", i - 1):
-            i += 2
-            out.append(")" if in_folders else "")
-            in_folders = not braces and _is_followed(pattern, i, folders=True)
-            out.append("(?>(?:[^/]+/)*?" if in_folders else "(?:[^/]+/)*")
-        elif char == "*":
-            end = i + len(pattern[i:]) - len(pattern[i:].lstrip("*"))
-            crosses = starts_component and end - i == 1 and (end == len(pattern) or pattern[end] in ",}")
-            out.append(")" if in_name else "")
-            in_name = not crosses and not braces and _is_followed(pattern, end, folders=False)
-            out.append(".+" if crosses else "(?>[^/]*?" if in_name else "[^/]*")
-            i = end
-        elif char == "?":
-            out.append("[^/]")
-        elif char == "[":
-            end = _class_end(pattern, i)
-            out.append(_character_class(pattern[i:end]))
-            i = end + 1
-        elif char == "{":
-            braces += 1
-            out.append("(?:")
-        elif char == "}" and braces:
-            braces -= 1
-            out.append(")")
-        elif char == "," and braces:
-            out.append("|")
-        else:
-            if char == "\\" and i < len(pattern):
-                char, i = pattern[i], i + 1
-            out.append(re.escape(char))
-    if braces:
-        raise InvalidPatternError(pattern, "a { has no }")
-    return "".join(out)
-
-
-def _is_followed(pattern: str, start: int, *, folders: bool) -> bool:
-    """Return whether another wildcard follows at or after `start`, before the next brace or comma.
-
-    The wildcard is `**/` if `folders` is true, otherwise a `*` in the path component that contains `start`.
-    """
-    i = start
-    while i < len(pattern) and pattern[i] not in "{},":
-        if folders and pattern.startswith("**/", i) and pattern[i - 1] == "/":
-            return True
-        if not folders and pattern[i] in "*/":
-            return pattern[i] == "*"
-        if pattern[i] == "[":
-            i = _class_end(pattern, i + 1)
-        i += 2 if pattern[i] == "\\" else 1
-    return False
-
-
-def _class_end(pattern: str, start: int) -> int:
-    first = start + (pattern[start : start + 1] in ("!", "^"))
-    end = pattern.find("]", first + 1)  # a ] in the first position is literal
-    if end < 0:
-        raise InvalidPatternError(pattern, "a [ has no ]")
-    return end
-
-
-def _character_class(body: str) -> str:
-    negated = body[0] in "!^"
-    escaped = re.sub(r"([\\\[\]^&|~])", r"\\\1", body[negated:])
-    return f"(?!/)[^{escaped}]" if negated else f"(?!/)[{escaped}]"
-
-
-@dataclass(frozen=True, slots=True)
-class GlobPlan:
-    """A glob in two parts: the absolute folder before its first wildcard, and the rest, matched below the
-    folder.
-
-    `name` is the last component of the glob, which matches file names; "" if the glob cannot be split at the
-    last slash, for example because a brace contains the slash.
-    """
-
-    folder: str
-    rest: re.Pattern[str]
-    name: str
-
-
-def plan_glob(pattern: str, path: str) -> GlobPlan:
-    """Resolve `pattern` in the absolute folder `path`; an absolute pattern must be below `path` too.
-
-    Raises:
-        InvalidPatternError: the pattern is invalid, cannot match a file, or leaves `path` (the policy has
-        checked `path`, but not the pattern).
-    """
-    if not pattern:
-        raise InvalidPatternError(pattern, "the pattern is empty; ** finds all files")
-    if pattern.endswith("/"):
-        raise InvalidPatternError(
-            pattern,
-            "the pattern ends with a slash, so it matches no files; add ** to find the files below the folder",
-        )
-    parts = pattern.split("/")
-    literal = next((i for i, part in enumerate(parts) if _WILDCARD.search(part)), len(parts) - 1)
-    prefix = "/".join(parts[:literal]) or ("/" if pattern.startswith("/") else "")
-    folder = posixpath.normpath(posixpath.join(path, prefix))
-    if not is_below(folder, path):
-        raise InvalidPatternError(
-            pattern, f"the pattern leads out of {path}; give the folder to search as the path"
-        )
-    *folders, name = parts[literal:]
-    is_separate = not any(char in part for part in folders for char in "{[\\")
-    return GlobPlan(folder, compile_glob("/".join(parts[literal:])), name if is_separate else "")
-
-
-def file_filter(options: GrepOptions) -> Callable[[str, str], bool]:
-    """Return a predicate that says whether a search reads a file.
-
-    The predicate gets the file's path twice: relative to the working directory, and relative to the searched
-    folder.
-    """
-    first, second = path_filter(options.glob_filter), path_filter(options.names)
-    return lambda one, other: first(one, other) and second(one, other)
-
-
-def path_filter(glob_filter: str) -> Callable[[str, str], bool]:
-    """Return a predicate that takes two spellings of a file's path and returns whether the file passes the
-    filter.
-
-    A glob without a slash applies to the file name. A glob with a slash applies to the whole path, in either
-    spelling. A glob with a leading `!` excludes files, and may follow another glob (`*.js !*.min.js`). Raises
-    InvalidPatternError.
-    """
-    tests = [_one_filter(glob) for glob in _NEXT_EXCLUDED.split(glob_filter) if glob]
-    return lambda one, other: all(passes(one, other) for passes in tests)
-
-
-def _one_filter(glob_filter: str) -> Callable[[str, str], bool]:
-    negated = glob_filter.startswith("!")
-    glob = glob_filter[negated:].removeprefix("./")
-    regex, by_name = compile_glob(glob.removeprefix("/")), "/" not in glob
-
-    def passes(one: str, other: str) -> bool:
-        names = (posixpath.basename(one),) if by_name else (one, other)
-        return any(map(regex.fullmatch, names)) != negated
-
-    return passes
 
 
 # --- files ----------------------------------------------------------------------------------------------------

@@ -145,7 +145,8 @@ def _read_rule(path: str, view: str, situation: Situation) -> str:
     asked = [it for it in situation.views([path]) if situation.places.is_secret(it)]
     is_secret = bool(asked)
     asked += [it for it in situation.views([path]) if not situation.places.is_inside(it)]
-    return covering_rule("read", asked, situation.grants, situation.places, literal=is_secret)
+    grants, places, beside = situation.grants, situation.places, situation.beside
+    return covering_rule("read", asked, grants, places, literal=is_secret, beside=beside)
 
 
 def _read_offers(view: str, situation: Situation) -> tuple[Rule, ...]:
@@ -210,6 +211,7 @@ def _write_rules(paths: Sequence[str], situation: Situation) -> dict[str, str]:
     for path in paths:
         literal = bool(situation.sensitive([path]))
         views = [*situation.views([path])]
-        if rule_id := covering_rule("write", views, situation.grants, situation.places, literal=literal):
+        grants, places, beside = situation.grants, situation.places, situation.beside
+        if rule_id := covering_rule("write", views, grants, places, literal=literal, beside=beside):
             found[path] = rule_id
     return found

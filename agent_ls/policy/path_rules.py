@@ -4,7 +4,9 @@
     write:README.md       this one file, even if it is sensitive
     read:/data/**         files outside the workspace; an absolute path or one below `~/`
 
-`*` and `?` match within one path component, `**` across components (as in `environments/search.py`).
+`*` and `?` match within one path component, `**` across components (as in `environments/globs.py`). Brackets and
+braces are characters of a name. They are a class or alternatives only if no file or folder beside the path, or beside
+one of the folders above it, has such a name.
 Rules never cover credentials, files that the ignore file matches, the state folder, or deletions. A
 pattern with wildcards does not cover sensitive files, or files whose names are in SECRET_FILES.
 """
@@ -18,7 +20,7 @@ from os import path as ospath
 from typing import Literal, TypeAlias
 
 from agent_ls.environments.errors import InvalidPatternError
-from agent_ls.environments.search import compile_glob
+from agent_ls.environments.globs import compile_glob, find_readings
 from agent_ls.policy.places import Places
 from agent_ls.policy.rules import Rule, Scope
 
@@ -38,7 +40,8 @@ def parse_path_rule(text: str) -> str:
     if kind not in ("read", "write") or not colon:
         return ""
     glob = glob.strip().removeprefix("./")
-    return f"{kind}:{glob}" if _matcher(glob) else ""
+    is_closed = glob.count("[") <= glob.count("]") and glob.count("{") <= glob.count("}")
+    return f"{kind}:{glob}" if is_closed and any(map(_matcher, find_readings(glob))) else ""
 
 
 def covering_rule(
@@ -48,19 +51,45 @@ def covering_rule(
     places: Places,
     *,
     literal: bool = False,
+    beside: Collection[str] | None = None,
 ) -> str:
     """Return the id of a granted rule that covers all `views` of one file, "" for none.
 
     `views` are the path of the file as given and as resolved. `literal`: use only rules without wildcards.
+    `beside` are the names in the folders above the file; None if they are unknown.
     """
     for rule_id in sorted(grants):
         rule_kind, _, glob = rule_id.partition(":")
-        if rule_kind != kind or (literal and _SPECIAL.search(glob)):
+        if rule_kind != kind or not views:
             continue
-        matches = _matcher(glob)
-        if matches and views and all(any(map(matches.fullmatch, _names(it, places, glob))) for it in views):
+        if literal and all(glob in _names(view, places, glob) for view in views):
+            return rule_id
+        if not literal and all(_covers(glob, view, places, beside) for view in views):
             return rule_id
     return ""
+
+
+def _covers(glob: str, view: str, places: Places, beside: Collection[str] | None) -> bool:
+    """Return whether a rule's glob covers a path.
+
+    A class or alternatives count only if no existing name has the same text.
+    """
+    names = [*_names(view, places, glob)]
+    parts = glob.split("/")
+    for reading in find_readings(glob):
+        kept = [part for part, read in zip(parts, reading.split("/"), strict=True) if part == read]
+        doubtful = [part for part in kept if len(find_readings(part)) > 1]
+        if doubtful and (beside is None or any(_is_a_name(part, beside) for part in doubtful)):
+            continue
+        if (matches := _matcher(reading)) and any(map(matches.fullmatch, names)):
+            return True
+    return False
+
+
+def _is_a_name(part: str, beside: Collection[str]) -> bool:
+    """Return whether an existing file or folder is named like this component, brackets and braces included."""
+    matches = _matcher(find_readings(part)[0])
+    return matches is not None and any(map(matches.fullmatch, beside))
 
 
 def write_offers(paths: Sequence[str], places: Places) -> tuple[Rule, ...]:

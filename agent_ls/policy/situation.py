@@ -67,7 +67,9 @@ class Situation:
     `failed`: this command failed under confinement, so the rules for commands that are not read-only apply.
     `unconfined` is the setting for read-only commands where confinement is not available. `config` is a
     sentence about a file of the project that may decide what a command runs, so that the command does not count
-    as read-only; "" for none. `folders_exist`: the folders to which a read-only command changes exist.
+    as read-only; "" for none. `folders_exist`: the folders to which a read-only command changes exist. `beside` are
+    the names in the folders above the effect's files; None if they are
+    unknown.
     """
 
     mode: Mode
@@ -84,6 +86,7 @@ class Situation:
     unconfined: UnconfinedSetting = "ask"
     config: str = ""
     folders_exist: bool = False
+    beside: frozenset[str] | None = None
 
     @property
     def held_back(self) -> str:

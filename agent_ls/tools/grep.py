@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
 import anyio
@@ -15,7 +16,7 @@ from agent_ls.environments.errors import InvalidPatternError
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
 from agent_ls.tools.file_types import glob_of_type
 from agent_ls.tools.notebooks import map_lines_to_cells
-from agent_ls.tools.paths import absolute, shown_path, touched_folder
+from agent_ls.tools.paths import absolute, resolve_filter, shown_path, touched_folder
 from agent_ls.tools.summary import one_line
 
 OutputMode: TypeAlias = Literal["content", "files_with_matches", "count"]
@@ -77,7 +78,11 @@ async def prepare(arguments: GrepArguments, context: ToolContext) -> Prepared:
     async def run() -> ToolOutput:
         try:
             with anyio.fail_after(SEARCH_LIMIT_S):
-                result = await context.environment.grep(arguments.pattern, path, _options(arguments))
+                options = _options(arguments)
+                names = await resolve_filter(options.glob_filter, context.environment)
+                result = await context.environment.grep(
+                    arguments.pattern, path, replace(options, glob_filter=names)
+                )
         except TimeoutError:
             raise ToolError(
                 f"The search took longer than {SEARCH_LIMIT_S:g} seconds. Search a smaller folder, or fewer files.",

@@ -1,4 +1,4 @@
-"""Make paths absolute by the rules of the environment's platform. Never accesses the disk."""
+"""Make paths absolute by the rules of the environment's platform, and read filters of paths."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Protocol
 
 from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.environments.globs import doubtful_globs
 from agent_ls.tools.base import ToolError
 
 
@@ -91,3 +92,14 @@ def folder_and_name(path: str, environment: ExecutionEnvironment) -> tuple[str, 
 
 def _rules(environment: ExecutionEnvironment) -> ModuleType:
     return ntpath if environment.platform() == "windows" else posixpath
+
+
+async def resolve_filter(glob_filter: str, environment: ExecutionEnvironment) -> str:
+    """Return the filter with brackets and braces escaped where a file or folder has them in its name."""
+    for glob, readings in doubtful_globs(glob_filter):
+        where = "" if "/" in glob else "**/"
+        for reading in readings:
+            if await environment.glob(f"{where}{reading}", environment.working_directory()):
+                glob_filter = glob_filter.replace(glob, reading)
+                break
+    return glob_filter

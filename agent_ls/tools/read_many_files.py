@@ -7,9 +7,9 @@ from pydantic import Field
 from agent_ls.environments.base import sha256
 from agent_ls.environments.effects import ReadEffect
 from agent_ls.environments.errors import EnvError
-from agent_ls.environments.search import path_filter
+from agent_ls.environments.globs import path_filter
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
-from agent_ls.tools.paths import absolute, shown_path
+from agent_ls.tools.paths import absolute, resolve_filter, shown_path
 from agent_ls.tools.read_file import ReadFileArguments, render_file
 from agent_ls.tools.summary import one_line
 
@@ -65,9 +65,8 @@ async def _expand_patterns(arguments: ReadManyFilesArguments, context: ToolConte
 
     `arguments.exclude` applies only to files that match a pattern, not to files that are named.
     """
-    passes = path_filter(
-        " ".join(f"!{pattern.removeprefix('!')}" for pattern in arguments.exclude if pattern)
-    )
+    excluded = " ".join(f"!{pattern.removeprefix('!')}" for pattern in arguments.exclude if pattern)
+    passes = path_filter(await resolve_filter(excluded, context.environment))
     found: dict[str, None] = {}
     for path in arguments.paths:
         if not _WILDCARDS & set(path) or await context.environment.file_exists(path):

@@ -183,6 +183,30 @@ def test_an_allowed_command_runs_without_approval_and_other_commands_are_refused
     assert (project / "made").exists() and not (project / "other").exists()
 
 
+@pytest.mark.req("X8")
+@pytest.mark.parametrize("rule", ["write:src/[id]/page.tsx", "write:src/[id]/**"])
+@pytest.mark.report(
+    "sambernhardt/uifork#3", "a path with [orgSlug] is expanded as a glob", area="cli", before="failed"
+)
+def test_an_allowed_path_with_brackets_is_the_file_of_that_name_and_no_other(
+    rule: str, project: Path
+) -> None:
+    for name in ("[id]", "i"):
+        (project / "src" / name).mkdir(parents=True)
+        (project / "src" / name / "page.tsx").write_text("old\n")
+    script: Script = [
+        [ToolCall("read_file", {"file_path": f"src/{name}/page.tsx"}) for name in ("[id]", "i")],
+        *(
+            [ToolCall("write_file", {"file_path": f"src/{name}/page.tsx", "content": "new\n"})]
+            for name in ("[id]", "i")
+        ),
+        "Done.",
+    ]
+    done, _ = play(AnthropicServer, script, project, "--allow", rule, "--approve", "never", "go")
+    assert (project / "src/[id]/page.tsx").read_text() == "new\n", done
+    assert (project / "src/i/page.tsx").read_text() == "old\n"
+
+
 @pytest.mark.req("U10")
 def test_a_short_model_name_is_sent_as_the_full_model_name(project: Path) -> None:
     done, server = play(AnthropicServer, ["Hi."], project, "--model", "opus", "go")

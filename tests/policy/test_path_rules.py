@@ -148,3 +148,34 @@ def test_offered_rule_covers_the_change_that_it_was_offered_for() -> None:
 def test_file_in_a_folder_with_a_wildcard_in_its_name_is_offered_no_path_rule(name: str) -> None:
     asked = written(f"/w/{name}")
     assert isinstance(asked, Ask) and [rule.id for rule in asked.rules] == ["edits"]
+
+
+BRACKETS = [
+    pytest.param("write:src/[id]/**", "src/[id]/page.tsx", {"[id]", "i"}, True, id="name-that-exists"),
+    pytest.param(
+        "write:src/[id]/**", "src/i/page.tsx", {"[id]", "i"}, False, id="class-of-a-name-that-exists"
+    ),
+    pytest.param("write:src/[id]/**", "src/i/page.tsx", {"i"}, True, id="class"),
+    pytest.param("write:src/[id]/**", "src/i/page.tsx", None, False, id="class-where-names-are-unknown"),
+    pytest.param("write:src/[id]/**", "src/[id]/page.tsx", None, True, id="name-where-names-are-unknown"),
+    pytest.param("write:src/[id]/**", "src/[id]/page.tsx", {"src"}, True, id="name-that-is-created"),
+    pytest.param("write:[a]/[xy].c", "[a]/x.c", {"[a]", "x.c"}, True, id="name-then-class"),
+    pytest.param("write:[a]/[xy].c", "a/x.c", {"[a]", "x.c"}, False, id="class-then-class"),
+    pytest.param("write:{{x}}/**", "x/a.c", {"{{x}}", "x"}, False, id="braces"),
+    pytest.param("write:**/[id]*.ts", "a/id.ts", {"[id].ts"}, False, id="part-of-a-name"),
+]
+
+
+@pytest.mark.parametrize(("rule", "path", "beside", "is_allowed"), BRACKETS)
+def test_brackets_in_a_rule_are_a_class_only_where_no_file_has_that_name(
+    rule: str, path: str, beside: set[str] | None, is_allowed: bool
+) -> None:
+    names = None if beside is None else frozenset(beside)
+    file = PlannedWrite(f"/w/{path}", "modify", "", "k")
+    situation = Situation("ask", PLACES, frozenset([rule]), beside=names)
+    assert isinstance(judge(WriteEffect((file,)), situation), Allow) is is_allowed
+
+
+def test_rule_with_the_exact_path_covers_a_sensitive_file_with_brackets() -> None:
+    assert isinstance(written("/w/src/[id]/.npmrc", rule="write:src/[id]/.npmrc"), Allow)
+    assert isinstance(written("/w/src/i/.npmrc", rule="write:src/[id]/.npmrc"), Ask)

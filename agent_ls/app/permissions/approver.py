@@ -130,6 +130,7 @@ class PolicyApprover:
             doubt=seen.doubt,
             config=seen.config,
             folders_exist=seen.folders_exist,
+            beside=seen.beside,
             review=review,
             is_trusted=is_trusted,
             is_sandbox_available=self._kernel.has_sandbox(),
@@ -152,11 +153,10 @@ class PolicyApprover:
     def _read_facts(self, question: ApprovalQuestion) -> tuple[EffectFacts, frozenset[str], bool]:
         # without spare file descriptors the checks below could not read anything
         require_spare_files(SPARE_FOR_CALLS)
-        return (
-            read_effect_facts(question.effect, self._bounds.places, self._bounds.disk),
-            self.grants.read_stored_ids(),
-            self._is_trusted(),
-        )
+        stored = self.grants.read_stored_ids()
+        granted = self.grants.ids(question.turn_id, stored)
+        facts = read_effect_facts(question.effect, self._bounds.places, self._bounds.disk, granted)
+        return facts, stored, self._is_trusted()
 
     async def _still_holds(self, question: ApprovalQuestion, asked: Judgement, review: ReviewSetting) -> bool:
         """Judge the effect again after the user has answered.

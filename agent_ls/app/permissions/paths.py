@@ -12,10 +12,11 @@ import glob
 import os
 import stat
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_ls.app.permissions.disk import LOCAL_DISK, Disk, RemoteDisk
@@ -281,6 +282,7 @@ class EffectFacts:
     in a command resolve to. `doubt` is the reason why files on disk make a harmless-looking effect need
     approval, `config` a sentence about a file that may decide what a command runs; both are "" for none.
     `folders_exist`: the command is read-only and changes only to folders that exist.
+    `beside` are the names in the folders above the paths; None if they were not read.
     """
 
     resolved: Mapping[str, str] = field(default_factory=dict)
@@ -288,10 +290,16 @@ class EffectFacts:
     doubt: str = ""
     config: str = ""
     folders_exist: bool = False
+    beside: frozenset[str] | None = None
 
 
-def read_effect_facts(effect: Effect, places: Places, disk: Disk = LOCAL_DISK) -> EffectFacts:
-    """Resolve each path of an effect, and check the files that its command reads. Blocks."""
+def read_effect_facts(
+    effect: Effect, places: Places, disk: Disk = LOCAL_DISK, grants: Collection[str] = ()
+) -> EffectFacts:
+    """Resolve each path of an effect, and check the files that its command reads. Blocks.
+
+    `grants` are the granted rules. The names beside the paths are read only if a rule needs them.
+    """
     command = effect.runs if isinstance(effect, CallEffect) else effect
     if isinstance(command, CommandEffect):
         if isinstance(disk, RemoteDisk):
@@ -301,9 +309,22 @@ def read_effect_facts(effect: Effect, places: Places, disk: Disk = LOCAL_DISK) -
     linked = next(
         (p for p in resolved.values() if isinstance(effect, WriteEffect) and disk.has_other_names(p)), ""
     )
+    needs_names = not isinstance(disk, RemoteDisk) and any("[" in it or "{" in it for it in grants)
     return EffectFacts(
-        resolved, doubt=f"{linked} has other hard links, so their content would change too" if linked else ""
+        resolved,
+        doubt=f"{linked} has other hard links, so their content would change too" if linked else "",
+        beside=_names_beside([*resolved, *resolved.values()]) if needs_names else None,
     )
+
+
+def _names_beside(paths: Iterable[str]) -> frozenset[str]:
+    """Return the names of all files and folders in the folders above these paths."""
+    folders = {folder for path in paths for folder in map(str, Path(path).parents)}
+    names: set[str] = set()
+    for folder in folders:
+        with suppress(OSError):
+            names.update(os.listdir(folder))
+    return frozenset(names)
 
 
 def _read_command_facts(effect: CommandEffect, places: Places) -> EffectFacts:

@@ -37,7 +37,7 @@ _LINE_END = re.compile(r"(\[(?:\\.|[^\]\\])*\]|\\[^n])|\\n|\n")
 _VERSION = re.compile(r"ripgrep (\d+)\.(\d+)\.(\d+)")
 _VERSION_S = 10
 """Seconds after which a program that does not print its version counts as broken."""
-# Matches file name globs that ripgrep and `search.compile_glob` interpret in the same way.
+# Matches file name globs that ripgrep and `globs.compile_glob` interpret in the same way.
 _WORD = r"[\w.*?-]"
 _PLAIN_NAME_GLOB = re.compile(rf"(?:{_WORD}|\{{{_WORD}+(?:,{_WORD}+)*\}})+")
 
@@ -133,7 +133,7 @@ def list_arguments(folder: str, name_glob: str) -> Iterator[str]:
 def _name_options(*name_globs: str) -> Iterator[str]:
     """Return options that make ripgrep skip files which do not match the first plain glob of `name_globs`.
 
-    A glob is plain if ripgrep and `search.compile_glob` match it in the same way. Without one, no options.
+    A glob is plain if ripgrep and `globs.compile_glob` match it in the same way. Without one, no options.
     """
     if glob := next(filter(_PLAIN_NAME_GLOB.fullmatch, name_globs), ""):
         # Skip files that the caller would filter out later. --glob is not used, because it would add ignored

@@ -12,7 +12,7 @@ from typing import TypeVar, TypeVarTuple
 
 from anyio import from_thread, to_thread
 
-from agent_ls.environments import search
+from agent_ls.environments import globs, search
 from agent_ls.environments.base import GrepOptions, GrepResult
 from agent_ls.environments.errors import EnvError, NotAFolderError, PathNotFoundError
 from agent_ls.environments.local import ripgrep
@@ -38,7 +38,7 @@ class LocalSearch:
     async def grep(self, pattern: str, path: str, asked: str, options: GrepOptions) -> GrepResult:
         search.check_pattern_text(pattern)
         path = slashed(path)
-        passes = search.file_filter(options)
+        passes = globs.file_filter(options)
         await _in_thread(_check_path, path, asked)
         program = await self._ripgrep()
         if not program:
@@ -78,7 +78,7 @@ class LocalSearch:
 
     async def glob(self, pattern: str, path: str, asked: str) -> Sequence[str]:
         path = slashed(path)
-        plan = search.plan_glob(_without_drive(slashed(pattern), path), path)
+        plan = globs.plan_glob(_without_drive(slashed(pattern), path), path)
         await _in_thread(_check_folder, path, asked)
         if not await _in_thread(os.path.isdir, plan.folder):
             return []
@@ -86,7 +86,7 @@ class LocalSearch:
         files = await self._list(program, plan) if program else _files_below(plan.folder, self._root)
         return await _in_thread(self._filter_matching, files, plan)
 
-    async def _list(self, program: str, plan: search.GlobPlan) -> Iterable[str]:
+    async def _list(self, program: str, plan: globs.GlobPlan) -> Iterable[str]:
         arguments = [program, *ripgrep.list_arguments(plan.folder, plan.name)]
         async with run_process(arguments, self._root) as process:
             listing = await ripgrep.read_all(process.stdout)
@@ -127,8 +127,9 @@ class LocalSearch:
         above = self._root.rstrip("/") + "/"
         return [file.removeprefix(above) for file in files]
 
-    def _filter_matching(self, files: Iterable[str], plan: search.GlobPlan) -> Sequence[str]:
-        found = [file for file in files if plan.rest.fullmatch(search.shown_path(file, plan.folder))]
+    def _filter_matching(self, files: Iterable[str], plan: globs.GlobPlan) -> Sequence[str]:
+        by_name = {search.shown_path(file, plan.folder): file for file in files}
+        found = [by_name[name] for name in plan.select(by_name)]
         newest_first = sorted((-_mtime_ns(file), search.path_order(file), file) for file in found)
         return [search.shown_path(file, self._root) for _, _, file in newest_first]
 
@@ -145,7 +146,7 @@ def _find_ripgrep() -> str:
 def _grep_without(regex: re.Pattern[str], root: str, path: str, options: GrepOptions) -> GrepResult:
     """Search without ripgrep, in a thread or a separate process."""
     findings = search.ResultLines(options)
-    passes = search.file_filter(options)
+    passes = globs.file_filter(options)
     disk = _DiskTree()
     for file in _files_below(path, root):
         with suppress(RuntimeError):  # raised in a separate process, which cancellation ends anyway

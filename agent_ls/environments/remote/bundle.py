@@ -16,7 +16,7 @@ _OWN = (
     "memo.py", "system.py", "text.py", "_version.py",
     "environments/__init__.py", "environments/base.py", "environments/errors.py", "environments/opened.py",
     "environments/instruction_files.py",
-    "environments/search.py", "environments/timed_search.py", "environments/terminal_host.py",
+    "environments/globs.py", "environments/search.py", "environments/timed_search.py", "environments/terminal_host.py",
     "environments/sandbox.py",
     "environments/remote", "environments/local", "confinement", "relay",
 )  # fmt: skip
