@@ -43,7 +43,8 @@ ALLOWED: dict[str, set[str]] = {
     "environments.sandbox": {"confinement", "environments.base"},
     "environments.opened": set(),
     "environments.local": ENV_TYPES
-    | {"environments.local", "environments.opened", "environments.globs", "environments.search", "environments.terminal_host",
+    | {"environments.local", "environments.opened", "environments.globs", "environments.search",
+       "environments.terminal_host",
        "environments.timed_search", "environments.sandbox", "confinement", "relay.frames", "system", "text"},
     "environments.remote.place": set(),
     "environments.instruction_files": set(),
@@ -52,14 +53,16 @@ ALLOWED: dict[str, set[str]] = {
        "environments.globs", "environments.search", "environments.wrappers.forwarding", "text"},
     "confinement": {"confinement"},
     "relay": {"relay", "confinement"},
-    "environments.memory": ENV_TYPES | {"environments.globs", "environments.search", "environments.timed_search", "text"},
+    "environments.memory": ENV_TYPES
+    | {"environments.globs", "environments.search", "environments.timed_search", "text"},
     "environments.wrappers": ENV_TYPES
     | {"environments.opened", "environments.sandbox", "environments.wrappers", "text"},
     "environments.notebooks": ENV_TYPES | {"environments.opened"}
     | {"environments.editor_host", "environments.wrappers", "notebook", "text"},
     "environments.editor_host": ENV_TYPES | {"notebook", "text"},
     "environments.editor": ENV_TYPES | {"environments.opened"}
-    | {"environments.editor_host", "environments.globs", "environments.search", "environments.timed_search", "environments.wrappers", "patch",
+    | {"environments.editor_host", "environments.globs", "environments.search", "environments.timed_search",
+       "environments.wrappers", "patch",
        "text"},
     "tools": ENV_TYPES
     | LLM_TYPES
@@ -222,7 +225,9 @@ ALLOWED: dict[str, set[str]] = {
         "panel", "app.settings", "environments.local.processes.ending", "server.channel.paths", "server.transport",
         "store.layout", "store.locks",
     },
-    "headless": {"headless", "app", "loop", "llm", "policy", "environments", "patch", "system", "text", "_version"},
+    "headless":
+        {"headless", "app", "loop", "llm", "mcp.names", "policy", "environments", "patch", "system", "text",
+         "_version"},
     "batch": {"installation",
         "batch", "_version", "app", "environments", "llm.middleware", "llm.requests", "llm.stream", "store.locks",
         "system", "text",

@@ -235,12 +235,16 @@ def _test(options: argparse.Namespace) -> int:
     from agent_ls.app.mcp_servers.trial import environ_without_keys, try_server
     from agent_ls.app.models.key_store import load_credentials
     from agent_ls.app.settings.state_folder import state_folder
+    from agent_ls.mcp.cache import DescriptionCache
 
     config = _find_config(options.name)
     if not _is_approved(config):
         return 1
     environ = environ_without_keys(list(load_credentials().known_secrets()))
     facts = anyio.run(try_server, config, state_folder(), Path().resolve(), environ)
+    DescriptionCache(state_folder()).write(
+        config.digest, facts
+    )  # the next session need not wait for the server
     print(to_single_row(f"{facts.title} {facts.version}, protocol {facts.protocol}"))
     for tool in facts.tools:
         print(to_single_row(f"  {tool.name}  {' '.join(tool.description.split())[:100]}"))

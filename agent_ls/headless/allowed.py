@@ -16,6 +16,7 @@ from agent_ls.app.errors import BadChoiceError
 from agent_ls.app.sessions.live import LiveSession
 from agent_ls.app.tools.yaml_tools import own_names
 from agent_ls.loop.events.types import RuleOffer
+from agent_ls.mcp.names import tool_name
 from agent_ls.policy.fetches import id_of_site
 from agent_ls.policy.path_rules import parse_path_rule
 from agent_ls.policy.rules import EDITS_RULE, id_of_words, tool_id
@@ -44,8 +45,8 @@ _OUR_TOOLS = "agent_ls.tools."
 The function of a tool defined in a YAML file is a `partial`, so its module has another prefix.
 """
 
-_SERVER_TOOL = re.compile(r"[A-Za-z][A-Za-z0-9_]*__[A-Za-z0-9_]+")
-"""Matches the name by which the model calls a tool of an MCP server."""
+_SERVER_TOOL = re.compile(r"(?P<server>[A-Za-z0-9][\w.-]*?)__(?P<tool>[\w./-]+)")
+"""Matches `SERVER__TOOL`, with the names of the server and of its tool as they are configured and listed."""
 
 _FORMS = "give a tool, the first words of commands ('npm test'), paths (write:GLOB, read:GLOB) or a site (https://HOST)"
 
@@ -68,10 +69,10 @@ async def _rule_of(live: LiveSession, text: str, environ: Mapping[str, str]) -> 
     registry = live.session.profile.registry
     if tool := registry.lookup(text):
         is_ours = text in own_names() or tool.prepare.__module__.startswith(_OUR_TOOLS)
-        return _rule_of_builtin(text, tool.category, tool.kind) if is_ours else tool_id(text)
-    if _SERVER_TOOL.fullmatch(text):
+        return _rule_of_builtin(text, tool.category, tool.kind) if is_ours else tool_id(tool.name)
+    if named := _SERVER_TOOL.fullmatch(text):
         # the MCP server is started only with the first message, so its tools are not known yet
-        return tool_id(text)
+        return tool_id(tool_name(named["server"], named["tool"]))
     if text in EDITING:
         return EDITS_RULE
     if text in own_names():

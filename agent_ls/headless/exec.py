@@ -153,7 +153,7 @@ async def run_exec(options: ExecOptions, out: TextIO, err: TextIO, lines: Lines 
     # The user is asked about trust only with `--approve ask`. Otherwise only stored trust decisions apply.
     trusting: Trusting = "trusted" if options.trust else "asked" if options.approve == "ask" else "kept"
     manager = SessionManager(
-        settings=options.settings,
+        settings=_wait_for_servers(options.settings),
         credentials=credentials,
         record_to=options.record,
         trusting=trusting,
@@ -194,6 +194,17 @@ async def run_exec(options: ExecOptions, out: TextIO, err: TextIO, lines: Lines 
     if refused:  # raised here, because a task group would wrap the error in an ExceptionGroup
         raise refused
     return outcome.exit_code
+
+
+def _wait_for_servers(settings: Settings) -> Settings:
+    """Return the settings of a run. Its only message waits for MCP servers as long as a start may take.
+
+    A later message, with which a slow server's tools would be offered, does not come.
+    """
+    if "first_wait_ms" in settings.mcp.model_fields_set:
+        return settings
+    mcp = settings.mcp.model_copy(update={"first_wait_ms": settings.mcp.start_timeout_ms})
+    return settings.model_copy(update={"mcp": mcp})
 
 
 async def _open(manager: SessionManager, options: ExecOptions) -> LiveSession:
@@ -346,6 +357,10 @@ class _Play:
         """Print an event. Returns an error instead of raising it, because a task group would wrap it."""
         event, out, err = item.envelope.event, self._output.out, self._output.err
         text = self._transcript.feed(item.envelope)
+        if isinstance(event, Warning) and not out.isatty() and out is not err:
+            # The program that reads the output must not hide from the user that something is missing.
+            line = " ".join(strip_controls(event.message).split())
+            err.write(without_known(f"{line}\n", self._output.secrets()))
         try:
             said = item.encoded.decode("utf-8") + "\n" if self._options.as_json else text
             out.write(without_known(said, self._output.secrets()))

@@ -117,6 +117,7 @@ class ManagedServer:
         self.settled = anyio.Event()
         """Set when the server runs or has failed to start."""
         self.noise = 0
+        self.has_run = False
         self._context = around
         self._connection: McpConnection | None = None
         self._available = anyio.Event()
@@ -176,8 +177,8 @@ class ManagedServer:
             if not waits:
                 self._set_state("failed", self.error)
                 return
-            self._set_state("restarting", self.error)
             self.settled.set()
+            self._set_state("restarting", self.error)
             await self._context.sleep(waits.pop(0))
 
     async def _connect_once(self) -> None:
@@ -197,6 +198,7 @@ class ManagedServer:
             async with self._open_connection(ready) as (connection, process):
                 self.description = await connection.describe(self._context.start_timeout_s)
                 self.is_cached = False
+                self.has_run = True
                 self._connection = connection
                 self._set_state("running", "")
                 self.settled.set()

@@ -112,6 +112,7 @@ class SessionServers:
         )
         self._turn = anyio.Lock()
         self._warned: set[str] = set()
+        self._failed: set[str] = set()  # digests of servers whose failure the user has been told
         self._is_deferred = False
         self._is_closed = False
         self._given: set[str] = set()
@@ -241,6 +242,7 @@ class SessionServers:
 
     def _handle_change(self) -> None:
         """Handle a change of a server's state or lists. The lists are cached for the next session."""
+        self._warn_of_failures()
         for digest, running in self._running.items():
             server = running.server
             if server.state == "running" and not server.is_cached:
@@ -264,12 +266,27 @@ class SessionServers:
                 if not running.server.is_cached:
                     await running.server.settled.wait()
         for server in self.servers:
-            if server.state == "failed":
-                self._warn(f"the MCP server {server.name} is not available: {server.error}")
-            if server.state == "login":
-                self._warn(f"the MCP server {server.name} needs a login: {server.error}")
+            if server.state == "starting" and not server.is_cached:
+                self._warn(
+                    f"the MCP server {server.name} is still starting, so the model does not have its tools yet"
+                )
             for problem in server.description.invalid:
                 self._warn(f"the MCP server {server.name}: {problem}")
+
+    def _warn_of_failures(self) -> None:
+        """Warn of servers that have not come up, once for each server until it runs."""
+        for digest, running in self._running.items():
+            server = running.server
+            if server.state == "running":
+                self._failed.discard(digest)
+            is_new = digest not in self._failed
+            if server.state == "login" and is_new:
+                self._failed.add(digest)
+                self._services.warn(f"the MCP server {server.name} needs a login: {server.error}")
+            elif server.state == "failed" or (server.state == "restarting" and not server.has_run):
+                self._failed.add(digest)
+                if is_new:
+                    self._services.warn(f"the MCP server {server.name} is not available: {server.error}")
 
     async def switch(self, name: str, *, is_on: bool) -> bool:
         """Switch a server on or off, for this session and later ones. Returns False if no server has this name."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
@@ -10,6 +11,10 @@ from agent_ls.llm.messages import JsonObject
 from agent_ls.llm.requests import ToolDefinition, check_tool_name
 from agent_ls.tools.base import Arguments, Tool
 from agent_ls.tools.schemas import prebuilt_schemas, schema_key
+
+_PREFIX = re.compile(r"\A(?:functions\.|tools\.|mcp__)")
+"""Prefixes that some models write before the names of tools, as other agents name them."""
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_]")
 
 
 class ToolRegistry:
@@ -51,6 +56,13 @@ class ToolRegistry:
         """
         named = (tool for tool in self._tools.values() if tool.known_as == name)
         return self._tools.get(name) or (next(named, None) if name else None)
+
+    def lookup_called(self, name: str) -> Tool[Any] | None:
+        """Return the tool that a model calls as `name`, also if it spells the name in another way
+        (`git__git-status`, `mcp__git__git_status`, `functions.shell`); None if there is none.
+        """
+        spelled = _NOT_IN_NAMES.sub("_", _PREFIX.sub("", name))
+        return self.lookup(name) or self.lookup(spelled)
 
     def names(self) -> tuple[str, ...]:
         return tuple(self._tools)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.globs import find_readings
 from agent_ls.environments.local.environment import LocalEnvironment
 from agent_ls.environments.memory import MemoryEnvironment
@@ -18,20 +18,23 @@ from tests.support.tool_calls import ToolCalls
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("T6")]
 
-Make = Callable[[Sequence[str]], ExecutionEnvironment]
+Make = Callable[[Sequence[str]], ToolCalls]
 
 
 @pytest.fixture(params=["ripgrep", "python", "memory"])
 def make(request: pytest.FixtureRequest, tmp_path: Path) -> Make:
-    def environment(files: Sequence[str]) -> ExecutionEnvironment:
+    def calls(files: Sequence[str]) -> ToolCalls:
         if request.param == "memory":
-            return MemoryEnvironment(dict.fromkeys(files, "needle\n"))
+            return ToolCalls(MemoryEnvironment(dict.fromkeys(files, "needle\n")))
         for file in files:
             (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / file).write_text("needle\n")
-        return LocalEnvironment(str(tmp_path), ripgrep=None if request.param == "ripgrep" else "")
+        made = ToolCalls()
+        disk = LocalEnvironment(str(tmp_path), ripgrep=None if request.param == "ripgrep" else "")
+        made.context = replace(made.context, environment=disk)
+        return made
 
-    return environment
+    return calls
 
 
 NEXT = [
@@ -79,7 +82,7 @@ CASES = [
 async def test_glob_reads_brackets_and_braces_as_a_name_that_exists(
     pattern: str, files: Sequence[str], found: Sequence[str], make: Make
 ) -> None:
-    output = await ToolCalls(make(files)).call(GLOB, pattern=pattern)
+    output = await make(files).call(GLOB, pattern=pattern)
     assert sorted(output.text.split("\n")) == sorted(found)
 
 
@@ -87,13 +90,13 @@ async def test_glob_reads_brackets_and_braces_as_a_name_that_exists(
 async def test_filter_of_grep_reads_brackets_and_braces_as_a_name_that_exists(
     pattern: str, files: Sequence[str], found: Sequence[str], make: Make
 ) -> None:
-    calls = ToolCalls(make(files))
+    calls = make(files)
     output = await calls.call(GREP, pattern="needle", glob_filter=pattern, output_mode="files_with_matches")
     assert sorted(output.text.split("\n")) == sorted(found)
 
 
 async def test_excluding_filter_reads_brackets_as_a_name_that_exists(make: Make) -> None:
-    calls = ToolCalls(make(["src/[id]/a.ts", "src/i/a.ts"]))
+    calls = make(["src/[id]/a.ts", "src/i/a.ts"])
     output = await calls.call(
         GREP, pattern="needle", glob_filter="*.ts !src/[id]/**", output_mode="files_with_matches"
     )
@@ -101,7 +104,7 @@ async def test_excluding_filter_reads_brackets_as_a_name_that_exists(make: Make)
 
 
 async def test_read_many_files_reads_brackets_as_a_name_that_exists(make: Make) -> None:
-    calls = ToolCalls(make(["src/[id]/a.ts", "src/i/a.ts"]))
+    calls = make(["src/[id]/a.ts", "src/i/a.ts"])
     output = await calls.call(READ_MANY_FILES, paths=["src/[id]/*.ts"])
     assert "src/[id]/a.ts" in output.text and "src/i/a.ts" not in output.text
 

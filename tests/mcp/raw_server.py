@@ -5,7 +5,7 @@ Start: python raw_server.py PLAN.json
 
 Members of the plan: `tools` in the protocol's form, `calls` with the answer or action of each tool, `modern` for the
 protocol era without a handshake, `log` (a file for the received messages), and the faults `noise`, `exit`, `hang`,
-`stderr` and `ignore_term`.
+`refuse` (a method), `slow_s` (seconds before it starts), `stderr` and `ignore_term`.
 """
 
 from __future__ import annotations
@@ -145,6 +145,7 @@ def main() -> None:
     if starts := PLAN.get("starts"):
         with open(starts, "a", encoding="utf-8") as file:
             file.write(f"{os.getpid()}\n")
+    time.sleep(PLAN.get("slow_s", 0))
     if "exit" in PLAN:
         sys.exit(PLAN["exit"])
     for line in sys.stdin:
@@ -161,6 +162,8 @@ def main() -> None:
 
 def serve(message: dict[str, Any]) -> None:
     try:
+        if PLAN.get("refuse") == message["method"]:
+            raise LookupError(message["method"])
         write({"id": message["id"], "result": answer(message)})
     except LookupError as error:
         write({"id": message["id"], "error": {"code": -32601, "message": f"Method not found: {error}"}})

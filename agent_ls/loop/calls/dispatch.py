@@ -549,13 +549,13 @@ def _add_note(prepared: Prepared, note: str) -> Prepared:
 
 def reuse_parsed(call: Call, profile: ProviderProfile) -> ParsedCall:
     """Return the stored result of `parse_call`; parse again only if the name now belongs to another tool."""
-    if call.parsed is None or call.parsed.tool is not profile.registry.lookup(call.part.name):
+    if call.parsed is None or call.parsed.tool is not profile.registry.lookup_called(call.part.name):
         call.parsed = parse_call(call.part, profile)
     return call.parsed
 
 
 def parse_call(part: ToolCallPart, profile: ProviderProfile) -> ParsedCall:
-    tool = profile.registry.lookup(part.name)
+    tool = profile.registry.lookup_called(part.name)
     if tool is None:
         names = ", ".join(profile.registry.names()) or "none"
         refusal = error_output(f"Unknown tool: {part.name}. The tools are: {names}.", "unknown_tool")
