@@ -67,7 +67,7 @@ ALLOWED: dict[str, set[str]] = {
     "tools": ENV_TYPES
     | LLM_TYPES
     | {"tools", "notebook", "patch", "text", "environments.globs", "environments.search", "environments.language_host"},
-    "profiles": ENV_TYPES | LLM_TYPES | {"profiles", "tools", "text"},
+    "profiles": ENV_TYPES | LLM_TYPES | {"profiles", "tools", "text", "llm.catalog"},
     "loop": ENV_TYPES
     | LLM_TYPES
     | {"loop", "profiles", "tools", "text", "llm.client", "llm.adapter", "llm.retry", "environments.sandbox",

@@ -12,12 +12,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 from agent_ls.llm.providers.base import CapabilitiesLookup, ModelCapabilities, Thinking
 from agent_ls.llm.requests import Usage
 
 _MILLION = 1_000_000
+
+Ability: TypeAlias = Literal["tools", "images", "documents", "audio", "schemas", "reasoning", "custom_tools"]
+ABILITIES: tuple[Ability, ...] = get_args(Ability)
 
 MAX_NAMES = 256
 """The maximum number of cached model names. A limit is needed, because settings may contain any name."""
@@ -113,6 +116,37 @@ def known_models(provider: str = "") -> tuple[CatalogEntry, ...]:
 def default_model(provider: str) -> str:
     """Return the default model of a provider, "" if it has none."""
     return _catalog().defaults.get(provider, "")
+
+
+def latest_model(family: str, ability: Ability | None = None) -> str:
+    """Return the newest model of a family that has `ability`, "" if the catalogue has none.
+
+    `family` is a provider (`anthropic`) or the start of a model's name (`claude-haiku`, `gemini-3`).
+
+    Raises:
+        ValueError: no model can have this ability.
+    """
+    if ability is not None and ability not in ABILITIES:
+        raise ValueError(f"Unknown ability {ability!r}. Known abilities: {', '.join(ABILITIES)}.")
+    found = (
+        info.id
+        for info in known_models()
+        if (info.provider == family or info.id.startswith(family))
+        and (ability is None or ability in info.abilities)
+    )
+    return next(found, "")
+
+
+def known_efforts(provider: str, model: str) -> tuple[str, ...]:
+    """Return the reasoning efforts that a model may accept; () if the catalogue cannot tell.
+
+    An unknown model of a known provider may accept all efforts of that provider's models.
+    """
+    info = find_entry(provider, model)
+    if info.is_known or not info.has_known_family:
+        return info.efforts
+    rows = (row.get("efforts", ()) for row in _catalog().families if row["provider"] == provider)
+    return tuple(dict.fromkeys(effort for efforts in rows for effort in efforts))
 
 
 @lru_cache(MAX_NAMES)

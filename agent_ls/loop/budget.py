@@ -12,14 +12,15 @@ from agent_ls.loop.spending import Spending
 
 GO_ON = "Go on"
 STOP = "Stop here"
+UNKNOWN_PRICE = "The price of {model} is unknown, so the cost limit does not count its calls. Set a limit of tokens instead."
 
 
 @dataclass(frozen=True, slots=True)
 class UseLimits:
     """Usage limits for one user message and for the whole session; 0 means no limit.
 
-    Tokens are input plus output tokens, including those of subagents. The cost limits have no effect after a
-    model call with an unknown price.
+    Tokens are input plus output tokens, including those of subagents. The cost limits count only the model calls
+    whose price is known.
     """
 
     tokens_per_input: int = 0
@@ -28,6 +29,10 @@ class UseLimits:
     cost_usd_per_session: float = 0.0
     seconds_per_input: float = 0.0
     seconds_per_session: float = 0.0
+
+    @property
+    def has_cost(self) -> bool:
+        return bool(self.cost_usd_per_input or self.cost_usd_per_session)
 
 
 NO_LIMITS = UseLimits()
@@ -139,4 +144,4 @@ def _words(limit: str, most: float) -> str:
 
 
 def _measure_spending(spending: Spending) -> tuple[int, float]:
-    return spending.usage.input_tokens + spending.usage.output_tokens, spending.cost_usd or 0.0
+    return spending.usage.input_tokens + spending.usage.output_tokens, spending.known_usd

@@ -18,7 +18,7 @@ from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.llm.errors import LlmError
 from agent_ls.llm.messages import ToolCallPart
 from agent_ls.llm.requests import FinishReason, Request, Usage
-from agent_ls.loop.budget import GO_ON, STOP
+from agent_ls.loop.budget import GO_ON, STOP, UNKNOWN_PRICE
 from agent_ls.loop.calls.dispatch import Call, Dispatcher, ParsedCall
 from agent_ls.loop.calls.early_calls import EarlyCalls
 from agent_ls.loop.calls.loop_detection import calls_since_warning, detect_loop, signature, warning
@@ -550,6 +550,9 @@ class TurnLoop:
         answered, if it is not `profile`.
         """
         cost_usd, spending = (by or profile).cost_usd(usage), self._shared.spending
+        if cost_usd is None and spending.cost_usd is not None and config.limits.has_cost:
+            model = (by or profile).model
+            self._emitter.emit(Warning(UNKNOWN_PRICE.format(model=model), "unknown_price"))
         spending.add(usage, cost_usd)
         parts = self.context.measure(config)
         self._emitter.emit(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from agent_ls.llm.catalog import cost_usd, default_model, find_entry
+from agent_ls.llm.requests import Usage
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.profiles.options import (
     DEFAULT_OPTIONS,
@@ -45,18 +47,71 @@ def create_profile(
     provider: str,
     model: str = "",
     *,
-    facts: ModelFacts = NO_FACTS,
+    facts: ModelFacts | None = None,
     options: ProfileOptions = DEFAULT_OPTIONS,
 ) -> ProviderProfile:
     """Return a new profile with its own registry. `model` "" selects the provider's default model.
+
+    Context window, price, knowledge cut-off, display name and abilities come from the model catalogue; `facts`
+    replaces all of them except the price.
 
     Raises:
         UnknownProviderError, ModelNeededError
     """
     if (builder := PROFILES.get(provider)) is None:
         raise UnknownProviderError(provider)
-    profile = with_optional_tools(apply_facts(builder(model, facts, options), facts), options)
+    name = model or default_model(provider)
+    facts = facts or (NO_FACTS if provider == "walkthrough" else catalogue_facts(provider, name))
+    profile = with_optional_tools(apply_facts(builder(name, facts, options), facts), options)
+    profile = replace(profile, cost_usd=CataloguePrice(provider, profile.model))
     return _present_tools(profile, provider, options)
+
+
+@dataclass(frozen=True, slots=True)
+class CataloguePrice:
+    """The price of a call by the rates of the catalogue. Equal for the same model."""
+
+    provider: str
+    model: str
+
+    def __call__(self, usage: Usage) -> float | None:
+        return cost_usd(self.provider, self.model, usage)
+
+
+def catalogue_facts(provider: str, model: str) -> ModelFacts:
+    """Return what the catalogue knows of a model. An unknown model has the facts of its family."""
+    info = find_entry(provider, model)
+    return ModelFacts(
+        info.display_name,
+        info.context_window_tokens,
+        info.knowledge_cutoff,
+        supports_reasoning=info.reasons,
+        supports_streaming=info.streams,
+        supports_parallel_tool_calls=info.calls_in_parallel,
+        supports_images="images" in info.abilities or not info.has_known_family,
+        supports_custom_tools="custom_tools" in info.abilities,
+    )
+
+
+def with_model(profile: ProviderProfile, model: str) -> ProviderProfile:
+    """Return the profile for another model of its provider.
+
+    Facts that the profile has from the catalogue become those of `model`. Facts that a host set itself stay.
+    """
+    if model == profile.model or profile.id not in PROFILES or profile.id == "walkthrough":
+        return replace(profile, model=model)
+    old, new = (create_profile(profile.id, name) for name in (profile.model, model))
+    changed = {
+        name: getattr(new, name) for name in _FACT_FIELDS if getattr(profile, name) == getattr(old, name)
+    }
+    return replace(profile, model=model, **changed)
+
+
+_FACT_FIELDS = (
+    "context_window_tokens", "provider_options", "supports_reasoning", "supports_streaming",
+    "supports_parallel_tool_calls", "supports_images", "supports_custom_tools", "display_name", "knowledge_cutoff",
+    "cost_usd",
+)  # fmt: skip
 
 
 def with_optional_tools(profile: ProviderProfile, options: ProfileOptions) -> ProviderProfile:

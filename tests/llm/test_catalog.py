@@ -3,11 +3,14 @@ from __future__ import annotations
 import pytest
 
 from agent_ls.llm.catalog import (
+    Ability,
     capabilities_lookup,
     cost_usd,
     default_model,
     find_entry,
+    known_efforts,
     known_models,
+    latest_model,
     resolve_alias,
 )
 from agent_ls.llm.requests import Usage
@@ -63,6 +66,73 @@ def test_known_models_have_all_fields_and_unique_names() -> None:
         assert bool(model.efforts) == (model.thinking != "none")
     assert find_entry("anthropic", "claude-haiku-4-5-20251001").knowledge_cutoff == "2025-02"
     assert find_entry("anthropic", "claude-haiku-4-5-20251001").display_name == "Claude Haiku 4.5"
+
+
+NO_PUBLISHED_CUTOFF = {
+    "anthropic": {"claude-fable-5-2", "claude-mythos-5-2", "claude-opus-4-8"},
+    "openai": {
+        "gpt-6.2-astra", "gpt-6.2-sol", "gpt-6.1-sol", "gpt-6.1-terra", "gpt-6-astra", "gpt-6-sol", "gpt-6-luna",
+        "gpt-5.6-sol", "gpt-5.6-terra", "gpt-5.6-luna",
+    },
+    "gemini": {
+        "gemini-4-argon", "gemini-4-carbon", "gemini-4-hydrogen", "gemini-3.8-flash", "gemini-3.7-flash",
+        "gemini-3.6-flash", "gemini-3.5-flash-lite",
+    },
+    "deepseek": {"deepseek-chat", "deepseek-reasoner"},
+}  # fmt: skip
+
+
+@pytest.mark.req("U10")
+@pytest.mark.parametrize("provider", NO_PUBLISHED_CUTOFF)
+def test_every_model_has_a_knowledge_cutoff_unless_no_public_page_names_it(provider: str) -> None:
+    without = {model.id for model in known_models(provider) if not model.knowledge_cutoff}
+    assert without == NO_PUBLISHED_CUTOFF[provider]
+
+
+@pytest.mark.req("U10")
+@pytest.mark.parametrize(
+    ("family", "ability", "expected"),
+    [
+        ("anthropic", None, "claude-fable-5-2"),
+        ("claude-haiku", None, "claude-haiku-5-5"),
+        ("openai", "custom_tools", "gpt-6.2-astra"),
+        ("gpt-4", "images", "gpt-4.1"),
+        ("gemini", "audio", "gemini-4-argon"),
+        ("gemini-2.5", "reasoning", "gemini-2.5-pro"),
+        ("anthropic", "audio", ""),
+        ("nobody", None, ""),
+    ],
+)
+def test_latest_model_is_the_newest_of_its_family_with_the_ability(
+    family: str, ability: Ability | None, expected: str
+) -> None:
+    assert latest_model(family, ability) == expected
+
+
+def test_latest_model_when_the_ability_is_unknown_then_the_known_ones_are_named() -> None:
+    with pytest.raises(ValueError, match="tools, images"):
+        latest_model("anthropic", "vision")  # type: ignore[arg-type]  # what a program without a checker passes
+
+
+@pytest.mark.parametrize(
+    ("provider", "model", "accepts", "refuses"),
+    [
+        ("anthropic", "claude-opus-4-6", "max", "xhigh"),
+        ("anthropic", "claude-newest-9", "xhigh", "ultra"),
+        ("openai", "gpt-5", "minimal", "max"),
+        ("openai", "gpt-9", "max", "ultra"),
+        ("gemini", "gemini-2.5-flash", "none", "max"),
+    ],
+)
+def test_known_efforts_are_those_of_the_model_or_of_its_family(
+    provider: str, model: str, accepts: str, refuses: str
+) -> None:
+    known = known_efforts(provider, model)
+    assert accepts in known and refuses not in known
+
+
+def test_known_efforts_of_an_unknown_server_are_empty() -> None:
+    assert known_efforts("ollama", "qwen3") == ()
 
 
 COSTS = [

@@ -9,7 +9,7 @@ import pytest
 from agent_ls.llm.requests import Usage
 from agent_ls.loop.budget import GO_ON, STOP, UseLimits
 from agent_ls.loop.config import SessionConfig
-from agent_ls.loop.events.types import ProcessingEnd, QuestionAsked, TurnLimit
+from agent_ls.loop.events.types import ProcessingEnd, QuestionAsked, TurnLimit, Warning
 from agent_ls.tools.base import Arguments, ToolContext, ToolOutput
 from agent_ls.tools.subagents import SUBAGENT_TOOLS
 from tests.support.agents import Cast, Script, spawn, wait_for
@@ -119,3 +119,19 @@ async def test_the_shell_command_timeout_is_at_most_the_remaining_time_of_input_
         await b.say("go")
 
     assert limits == [50_000, 30_000]
+
+
+@pytest.mark.report(
+    "supernovae-st/nika#1368", "a model without a price costs nothing, so every budget passes", area="library",
+    before="failed",
+)  # fmt: skip
+async def test_a_cost_limit_with_an_unknown_price_warns_once_and_still_counts_the_known_calls() -> None:
+    prices = iter([1.0, None, None, 1.0, 1.0])
+    provider = rounds(9)
+    config = limited(cost_usd_per_session=1.5)
+    async with running_session(provider, tool("look"), config=config, cost_usd=lambda _: next(prices)) as b:
+        b.session.submit("go")
+        await answer(b, STOP)
+        await b.idle()
+    assert len(provider.requests) == 4
+    assert [event.code for event in b.recorder.of(Warning)] == ["unknown_price"]

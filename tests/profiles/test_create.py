@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from agent_ls.llm.catalog import default_model
 from agent_ls.llm.providers.openai_chat.servers import SERVERS
+from agent_ls.llm.requests import Usage
 from agent_ls.loop.calls.arguments import parse_arguments
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.profiles.create import (
@@ -17,6 +19,7 @@ from agent_ls.profiles.create import (
     ModelNeededError,
     UnknownProviderError,
     create_profile,
+    with_model,
 )
 from agent_ls.profiles.environment_block import EnvironmentFacts
 from agent_ls.profiles.git_snapshot import GitSnapshot
@@ -311,3 +314,33 @@ def test_compatible_server_without_a_default_model_requires_a_model_name() -> No
         create_profile("lmstudio")
     profile = create_profile("lmstudio", "qwen", facts=ModelFacts(context_window_tokens=32_000))
     assert (profile.id, profile.model, profile.context_window_tokens) == ("lmstudio", "qwen", 32_000)
+
+
+@pytest.mark.req("P1", "U10")
+@pytest.mark.parametrize(
+    ("provider", "model", "window", "name", "cutoff", "price"),
+    [
+        ("anthropic", "claude-opus-4-6", 1_000_000, "Claude Opus 4.6", "2025-05", 5.0),
+        ("anthropic", "claude-haiku-4-5", 200_000, "Claude Haiku 4.5", "2025-02", 1.0),
+        ("openai", "gpt-6-sol", 1_050_000, "GPT-6 Sol", "", 4.0),
+        ("openai", "gpt-5", 400_000, "GPT-5", "2024-09", 1.25),
+        ("gemini", "gemini-2.5-flash", 1_048_576, "Gemini 2.5 Flash", "2025-01", 0.3),
+        ("openrouter", "some/model", 128_000, "some/model", "", None),
+    ],
+)
+def test_profile_has_the_facts_of_its_model_from_the_catalogue(
+    provider: str, model: str, window: int, name: str, cutoff: str, price: float | None
+) -> None:
+    profile = create_profile(provider, model)
+    assert (profile.context_window_tokens, profile.display_name) == (window, name)
+    assert (profile.knowledge_cutoff, profile.cost_usd(Usage(1_000_000, 0))) == (cutoff, price)
+
+
+@pytest.mark.req("P1")
+def test_profile_for_another_model_has_that_models_facts_except_those_of_the_host() -> None:
+    own = replace(create_profile("anthropic", "claude-opus-4-6"), base_prompt="Mine.", display_name="Mine")
+    other = with_model(own, "claude-haiku-4-5")
+    assert (other.model, other.base_prompt, other.display_name) == ("claude-haiku-4-5", "Mine.", "Mine")
+    assert (other.context_window_tokens, other.knowledge_cutoff) == (200_000, "2025-02")
+    assert other.cost_usd(Usage(1_000_000, 0)) == 1.0
+    assert "anthropic" in other.provider_options

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -14,22 +13,25 @@ from agent_ls.app.models.default_model import DefaultModel, read_default_model, 
 from agent_ls.app.settings.model import ProviderSettings, Settings
 from agent_ls.environments.local.environ import without_secrets
 from agent_ls.llm.adapter import ProviderAdapter
-from agent_ls.llm.catalog import cost_usd, default_model, find_entry, known_models
+from agent_ls.llm.catalog import default_model, find_entry, known_models
 from agent_ls.llm.client import build_client, reconnect, supported_providers
 from agent_ls.llm.credentials import KEYLESS, Credentials, key_variable
 from agent_ls.llm.endpoint import ConnectionSettings as EndpointSettings
 from agent_ls.llm.messages import JsonObject
 from agent_ls.llm.providers.base import ListedModel
 from agent_ls.llm.providers.options import string_list
-from agent_ls.profiles.base import ProviderProfile
+from agent_ls.profiles.base import ProviderProfile, unknown_cost
 from agent_ls.profiles.create import (
     PROFILES,
+    CataloguePrice,
     ModelNeededError,
     UnknownProviderError,
+    catalogue_facts,
     create_profile,
+    with_model,
     with_optional_tools,
 )
-from agent_ls.profiles.options import DEFAULT_OPTIONS, ModelFacts, ProfileOptions
+from agent_ls.profiles.options import DEFAULT_OPTIONS, ProfileOptions
 from agent_ls.tools.base import Tool
 
 if TYPE_CHECKING:
@@ -365,10 +367,12 @@ def _other_server(reached: ReachedProvider) -> str:
 
 def _own_profile(name: str, own: OwnProfile, model: str, options: ProfileOptions) -> ProviderProfile:
     """Return a copy of a host's profile with the provider `name`, a separate tool registry, and `options`."""
-    profile = replace(own, model=model or own.model) if isinstance(own, ProviderProfile) else own(model)
+    profile = with_model(own, model or own.model) if isinstance(own, ProviderProfile) else own(model)
+    has_price = profile.cost_usd is not unknown_cost
     profile = replace(
         profile,
         id=name,
+        cost_usd=profile.cost_usd if has_price else CataloguePrice(name, profile.model),
         registry=profile.registry.copy(),
         base_prompt=options.base_prompt or profile.base_prompt,
     )
@@ -379,22 +383,8 @@ def _own_profile(name: str, own: OwnProfile, model: str, options: ProfileOptions
 
 def chat_profile(provider: str, model: str, options: ProfileOptions) -> ProviderProfile:
     """Return the profile of Chat Completions servers, for a provider that agent-ls does not know."""
-    profile = create_profile("compatible", model, facts=_facts(provider, model), options=options)
-    return replace(profile, id=provider)
-
-
-def _facts(provider: str, model: str) -> ModelFacts:
-    info = find_entry(provider, model)
-    return ModelFacts(
-        info.display_name,
-        info.context_window_tokens,
-        info.knowledge_cutoff,
-        supports_reasoning=info.reasons,
-        supports_streaming=info.streams,
-        supports_parallel_tool_calls=info.calls_in_parallel,
-        supports_images="images" in info.abilities or not info.has_known_family,
-        supports_custom_tools="custom_tools" in info.abilities,
-    )
+    profile = create_profile("compatible", model, facts=catalogue_facts(provider, model), options=options)
+    return replace(profile, id=provider, cost_usd=CataloguePrice(provider, model))
 
 
 def _with_options(profile: ProviderProfile, options: JsonObject) -> ProviderProfile:
@@ -433,17 +423,13 @@ def make_profile(provider: str, model: str, options: ProfileOptions = DEFAULT_OP
         BadChoiceError: the provider is unknown, or no model was given and the provider has no default model.
     """
     try:
-        if provider == WALKTHROUGH:
-            return create_profile(provider, options=options)
-        name = model or default_model(provider)
-        profile = create_profile(provider, name, facts=_facts(provider, name), options=options)
+        return create_profile(provider, "" if provider == WALKTHROUGH else model, options=options)
     except UnknownProviderError as error:
         raise BadChoiceError(str(error), "Choose one of the listed providers.") from None
     except ModelNeededError as error:
         raise BadChoiceError(
             str(error), "choose a model; `agent-ls models` lists the available models"
         ) from None
-    return replace(profile, cost_usd=partial(cost_usd, provider, name))
 
 
 def profile_settings(settings: Settings) -> tuple[object, ...]:

@@ -17,6 +17,7 @@ from agent_ls.app.mcp_servers.of_session import ServersOfSession
 from agent_ls.app.mcp_servers.prompt_commands import PromptCommand, prompt_commands, prompt_text
 from agent_ls.app.mcp_servers.resource_mentions import ResourceMention, resource_mentions, resource_text
 from agent_ls.app.mentions.reader import SessionMentions
+from agent_ls.app.models.efforts import check_effort
 from agent_ls.app.permissions.approver import PolicyApprover
 from agent_ls.app.sessions.notices import Notices
 from agent_ls.app.sessions.session_log import SessionFiles
@@ -382,7 +383,7 @@ class LiveSession:
         `limits` maps fields of UseLimits to values.
 
         Raises:
-            BadChoiceError: unknown provider; nothing is changed.
+            BadChoiceError: unknown provider or effort; nothing is changed.
         """
         profile = None
         if provider is not None or model is not None:
@@ -392,6 +393,8 @@ class LiveSession:
             profile = self._profiles(provider or self.session.profile.id, chosen)
         config = None
         if effort is not None:
+            used = profile or self.session.profile
+            check_effort(used.id, used.model, effort)
             config = replace(self.session.config, reasoning_effort=effort or None)
         if mode is not None:
             self.approver.mode = mode

@@ -29,6 +29,7 @@ from agent_ls.app.errors import (
     UnknownSessionError,
 )
 from agent_ls.app.mentions.commits import RecentCommits
+from agent_ls.app.models.efforts import check_effort
 from agent_ls.app.models.service import WALKTHROUGH, ModelService, profile_settings
 from agent_ls.app.models.warm_up import warm_up
 from agent_ls.app.permissions.paths import user_memory
@@ -245,13 +246,14 @@ class SessionManager:
         """Create a session and start it.
 
         Raises:
-            BadChoiceError: the folder or provider does not exist, or no worktree is possible.
+            BadChoiceError: the folder, provider or effort does not exist, or no worktree is possible.
             AppError: store or git failed.
         """
         folder = await self.sites.workspace(
             new.workspace_folder, must_exist=self._assembler.program.environment is None
         )
         profile = await self.models.choose_profile(new.provider, new.model)
+        check_effort(profile.id, profile.model, new.effort)
         if self._group is None:
             raise NotRunningError
         await self.worktrees.check(folder, new.worktree)
