@@ -43,12 +43,38 @@ _digest = Memo(_hash, least=16 * 1024, most=8 * 1024 * 1024)
 
 
 @dataclass(frozen=True, slots=True)
+class DroppedOutput:
+    """The size of the part of an output that was not stored. `marker` is the line in its place."""
+
+    chars: int = 0
+    lines: int = 0
+    size_bytes: int = 0
+
+    @property
+    def marker(self) -> str:
+        return f"\n[{self.chars} characters of output were dropped]\n" if self.chars else ""
+
+    @property
+    def missing_chars(self) -> int:
+        """The characters by which the complete output is longer than the stored text with its marker."""
+        return self.chars - len(self.marker)
+
+    @property
+    def missing_bytes(self) -> int:
+        return self.size_bytes - len(self.marker)
+
+
+NOTHING_DROPPED = DroppedOutput()
+
+
+@dataclass(frozen=True, slots=True)
 class ExecResult:
     """The result of a command. `output` is stdout and stderr in the order of arrival.
 
     `exit_code` is the command's exit code, or -N when signal N ended it. `timed_out`: agent-ls ended the
     command at the time limit, so the output is incomplete. `note` is empty, or one sentence about a
-    problem (a process that could not be ended, truncated output).
+    problem (a process that could not be ended). `dropped` is the part in the middle of `output` that was too long to
+    be stored.
     """
 
     stdout: str
@@ -58,6 +84,7 @@ class ExecResult:
     timed_out: bool
     duration_ms: int
     note: str = ""
+    dropped: DroppedOutput = NOTHING_DROPPED
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,8 +82,8 @@ class AgentRecorder:
     def partial(self, part_id: str, text: str) -> None:
         self._recorder.partial(part_id, text)
 
-    def output(self, call_id: str, text: str) -> str:
-        return self._recorder.output(call_id, text)
+    def output(self, call_id: str, text: str, missing_bytes: int = 0) -> str:
+        return self._recorder.output(call_id, text, missing_bytes)
 
     def result(self, call_id: str, result: ToolResultPart) -> None:
         return None

@@ -12,7 +12,10 @@ from agent_ls.loop.spending import Spending
 
 GO_ON = "Go on"
 STOP = "Stop here"
-UNKNOWN_PRICE = "The price of {model} is unknown, so the cost limit does not count its calls. Set a limit of tokens instead."
+UNKNOWN_PRICE = (
+    "The price of {model} is unknown, so the cost limit does not count its calls. Set a limit on tokens "
+    "instead."
+)
 
 
 @dataclass(frozen=True, slots=True)

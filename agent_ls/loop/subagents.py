@@ -445,6 +445,6 @@ def _state(agent: _Agent) -> AgentState:
 
 def _report(agent: _Agent) -> str:
     state = _state(agent)
-    output = truncate_chars(state.output, REPORT_MAX_CHARS, "head_tail") or "(it said nothing)"
+    output = truncate_chars(state.output, REPORT_MAX_CHARS) or "(it said nothing)"
     why = f", {state.reason}" if state.reason else ""
     return f"[Agent {state.id} has ended: {state.status}{why}, turns used: {state.turns_used}. Its result:]\n\n{output}"

@@ -157,13 +157,16 @@ class StoreRecorder:
         """
         self._log.append(record("notice", text))
 
-    def output(self, call_id: str, text: str) -> str:
-        """Store a call's output, shortened to OUTPUT_MAX_BYTES. Return its reference, "" after a disk error."""
+    def output(self, call_id: str, text: str, missing_bytes: int = 0) -> str:
+        """Store a call's output, shortened to OUTPUT_MAX_BYTES. Return its reference, "" after a disk error.
+
+        `missing_bytes` is the number of bytes by which the complete output is longer than `text`.
+        """
         ref = hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()[:16]
         data = self._log.clean(text).encode("utf-8", "replace")
         if len(data) > OUTPUT_MAX_BYTES:
             half = OUTPUT_MAX_BYTES // 2
-            marker = f"\n[... {len(data) - 2 * half} bytes ...]\n".encode()
+            marker = f"\n[... {len(data) - 2 * half + missing_bytes} bytes ...]\n".encode()
             data = data[:half] + marker + data[-half:]
         try:
             make_private_folder(self._folder)

@@ -21,7 +21,9 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, field_validator, model
 from pydantic.fields import FieldInfo
 
 from agent_ls.environments.base import (
+    NOTHING_DROPPED,
     Attribution,
+    DroppedOutput,
     ExecutionEnvironment,
     FileState,
     OutputSink,
@@ -137,7 +139,7 @@ class ToolOutput:
     `exit_code` is set for commands. `summary` is one line for display; "" means the first line of `text`. `plan`
     replaces the session's plan. `process_id` is the background process that the call started. `usage` is the model
     usage of the call, which is added to the session's usage. `processes` are the background processes that the call
-    started or ended.
+    started or ended. `dropped` is the part of a command's output that is not in `text`, because it was too long.
     """
 
     text: str
@@ -151,6 +153,7 @@ class ToolOutput:
     process_id: str = ""
     usage: Usage | None = None
     processes: tuple[ProcessChange, ...] = ()
+    dropped: DroppedOutput = NOTHING_DROPPED
 
 
 @dataclass(frozen=True, slots=True)

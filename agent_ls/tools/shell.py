@@ -169,14 +169,20 @@ def _render_output(result: ExecResult, timeout: _Timeout) -> ToolOutput:
             error_kind="shell_timeout",
             exit_code=result.exit_code,
             summary=f"timed out after {timeout.timeout_ms} ms",
+            dropped=result.dropped,
         )
     last = result.output.rstrip().rpartition("\n")[2]
     summary = f"exit {_exit(result.exit_code)}{f': {last}' if last else ''}"
     if result.exit_code != 0:
         return ToolOutput(
-            text, is_error=True, error_kind="shell_exit", exit_code=result.exit_code, summary=summary
+            text,
+            is_error=True,
+            error_kind="shell_exit",
+            exit_code=result.exit_code,
+            summary=summary,
+            dropped=result.dropped,
         )
-    return ToolOutput(text, exit_code=0, summary=summary)
+    return ToolOutput(text, exit_code=0, summary=summary, dropped=result.dropped)
 
 
 def _remarks(result: ExecResult, timeout: _Timeout) -> list[str]:

@@ -1,4 +1,4 @@
-"""What the catalogue knows of a model holds in a session with a profile that a program derives from ours."""
+"""Profiles that a program derives from ours keep the facts of their model, so limits hold."""
 
 from __future__ import annotations
 

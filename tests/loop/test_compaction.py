@@ -10,7 +10,17 @@ from hypothesis import given, strategies as st
 from agent_ls.llm.messages import Message, Role, TextPart, ToolCallPart, ToolResultPart
 from agent_ls.llm.requests import FinishReason, Usage
 from agent_ls.loop.config import ContextConfig
-from agent_ls.loop.context.compaction import ITEM_CAPS, content, find_cut, plan_text, transcript
+from agent_ls.loop.context.compaction import (
+    ITEM_CAPS,
+    WORDS_MAX_CHARS,
+    WORDS_MIN_CHARS,
+    content,
+    find_cut,
+    plan_text,
+    transcript,
+    users_words,
+    words_room,
+)
 from agent_ls.loop.context.history import ConversationHistory
 from agent_ls.loop.events.types import PlanChanged, PlanItem
 from agent_ls.loop.turns import AssistantTurn, CompactionTurn, SteeringTurn, ToolResultsTurn, Turn, UserTurn
@@ -135,9 +145,8 @@ def test_the_compaction_message_contains_notice_summary_user_messages_plan_and_p
     plan = PlanChanged(
         "why", (PlanItem("look", "done"), PlanItem("mend", "active"), PlanItem("test", "pending"))
     )
-    told = content(
-        history, turns[:5], summary="All went well.", plan=plan, pinned=("# Open\n- a.py: line 3",)
-    )
+    said = users_words(history, turns[:5], 12_000)
+    told = content(said, summary="All went well.", plan=plan, pinned=("# Open\n- a.py: line 3",))
     assert told.startswith("[Background from agent-ls, not a request:")
     places = [
         told.index(words)
@@ -159,15 +168,57 @@ def test_user_messages_before_an_earlier_compaction_are_still_included() -> None
     history = ConversationHistory(
         [UserTurn("use tabs", "t"), *_turns("auauaua"), CompactionTurn("one", 2, "t"), *_turns("uaua")]
     )
-    told = content(history, history.visible[:4], summary="", plan=None, pinned=())
-    assert "- use tabs" in told
+    assert "use tabs" in users_words(history, history.visible[:4], 12_000).texts
 
 
-def test_the_compaction_message_includes_the_first_and_newest_of_many_long_user_messages() -> None:
-    turns: list[Turn] = [UserTurn(f"wish {number} " + "x" * 3000, "t") for number in range(40)]
-    told = content(ConversationHistory(turns), turns, summary="", plan=None, pinned=())
-    assert "- wish 0 " in told and "- wish 39 " in told and "- wish 5 " not in told
-    assert "more ...]" in told and len(told) < 15_000
+def words_of(texts: list[str], room: int) -> Any:
+    turns: list[Turn] = [UserTurn(text, "t") for text in texts]
+    return users_words(ConversationHistory(turns), turns, room)
+
+
+@pytest.mark.req("L13")
+@pytest.mark.report(
+    "obra/superpowers#147", "after a compaction the agent no longer follows what the user asked for at the start",
+    area="library", before="failed",
+)  # fmt: skip
+@pytest.mark.parametrize("count", [1, 2, 16, 60, 300])
+@pytest.mark.parametrize("size", [10, 1_500, 5_000])
+def test_messages_of_the_user_that_fit_stay_word_for_word(count: int, size: int) -> None:
+    texts = [f"wish {number} {'x' * size}\nand" for number in range(count)]
+    said = words_of(texts, count * (size + 30))
+    assert list(said.texts) == texts
+    assert (said.shortened, said.left_out, said.describe_losses()) == (0, 0, "")
+
+
+@pytest.mark.req("L13")
+def test_a_long_message_of_the_user_is_shortened_before_any_short_one() -> None:
+    texts = ["mend the tests", "log: " + "y" * 100_000, "never touch the vendor folder", "z" * 9_000]
+    said = words_of(texts, 12_000)
+    assert [said.texts[0], said.texts[2]] == [texts[0], texts[2]]
+    assert (said.shortened, said.left_out) == (2, 0)
+    assert sum(map(len, said.texts)) < 12_100 and "2 shortened" in said.describe_losses()
+
+
+@pytest.mark.req("L13")
+def test_very_many_messages_of_the_user_leave_out_the_oldest_after_the_first() -> None:
+    said = words_of([f"wish {number} " + "x" * 3000 for number in range(400)], 12_000)
+    assert said.texts[0].startswith("wish 0 ") and said.texts[-1].startswith("wish 399 ")
+    assert said.left_out == 360 and "360 more" in said.texts[1]
+    assert sum(map(len, said.texts)) < 14_000
+
+
+@given(st.lists(st.integers(1, 5_000), max_size=50), st.integers(1_000, 40_000))
+def test_words_of_the_user_never_exceed_their_room_by_more_than_the_markers(
+    sizes: list[int], room: int
+) -> None:
+    said = words_of(["x" * size for size in sizes], room)
+    assert sum(map(len, said.texts)) <= room + 40 * (len(sizes) + 2) + 300
+    assert said.shortened == 0 or sum(sizes) > room
+
+
+def test_the_room_for_words_of_the_user_grows_with_the_window() -> None:
+    rooms = [words_room(tokens, 4.0) for tokens in (4_000, 32_000, 200_000, 1_000_000, 0)]
+    assert rooms == [WORDS_MIN_CHARS, 32_000, 200_000, WORDS_MAX_CHARS, WORDS_MAX_CHARS]
 
 
 @pytest.mark.req("L13")

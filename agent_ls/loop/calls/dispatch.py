@@ -14,7 +14,7 @@ from typing import Any
 
 from anyio import get_cancelled_exc_class, move_on_after
 
-from agent_ls.environments.base import Attribution, OutputSink
+from agent_ls.environments.base import Attribution, DroppedOutput, OutputSink
 from agent_ls.environments.effects import CallEffect, CommandEffect, NoEffect, ReadEffect, WriteEffect
 from agent_ls.environments.errors import EnvError, OutsideBoundsError
 from agent_ls.environments.sandbox import requiring_confinement
@@ -43,7 +43,7 @@ from agent_ls.loop.calls.reads import ReadFiles
 from agent_ls.loop.calls.redaction import StreamRedaction, redacted
 from agent_ls.loop.calls.summaries import INPUT_CHARS, call_summary, one_line, output_summary
 from agent_ls.loop.calls.touched_files import touched_files
-from agent_ls.loop.calls.truncation import render_output, truncate_tool_output
+from agent_ls.loop.calls.truncation import KeptOutput, render_output, truncate_tool_output
 from agent_ls.loop.config import SessionConfig
 from agent_ls.loop.emission import Emitter, output_part
 from agent_ls.loop.events.editor import EditDiagnosed
@@ -475,12 +475,12 @@ class Dispatcher:
         # same bytes.
         known = self._ports.secrets()
         output = replace(output, text=redacted(output.text, known), summary=redacted(output.summary, known))
-        shown, ref = self._limit_output(call.event_id, output.text)
+        shown, ref = self._limit_output(call.event_id, output.text, output.dropped)
         # The model gets the text without terminal colours and overwritten lines; the event has the original
         # text.
         is_printed = output.exit_code is not None or (tool and tool.category == "admin")
-        text = render_output(output.text, known) if is_printed else output.text
-        content = truncate_tool_output(text, tool.kind if tool else name, config)
+        parts = render_output(output.text, known, output.dropped) if is_printed else KeptOutput(output.text)
+        content = truncate_tool_output(parts, tool.kind if tool else name, config)
         if call.instructions:
             content = f"{content}\n\n{redacted(call.instructions, known)}"
         result = ToolResultPart(call.part.id, name, content, output.is_error, output.images)
@@ -500,24 +500,24 @@ class Dispatcher:
                 is_error=output.is_error,
                 error_kind=output.error_kind or ("tool_error" if output.is_error else ""),
                 duration_ms=self._ports.clock.monotonic_ms() - started_ms - call.decided_ms,
-                output_chars=len(output.text),
+                output_chars=len(output.text) + output.dropped.missing_chars,
                 output_ref=ref,
                 exit_code=output.exit_code,
                 model_chars=len(content),
                 index=call.index,
                 input_summary=call.summary or _summary(call.part, tool, None),
-                output_bytes=len(output.text.encode("utf-8", "replace")),
+                output_bytes=len(output.text.encode("utf-8", "replace")) + output.dropped.missing_bytes,
                 changes=changes_of(output),
             )
         )
 
-    def _limit_output(self, call_id: str, text: str) -> tuple[str, str]:
+    def _limit_output(self, call_id: str, text: str, dropped: DroppedOutput) -> tuple[str, str]:
         """Return the output for the end event and, if it is too long, the reference of the stored complete output."""
         if len(text) * 4 <= EVENT_OUTPUT_BYTES or len(text.encode("utf-8", "replace")) <= EVENT_OUTPUT_BYTES:
             return text, ""
-        left_out = len(text) - 2 * EVENT_SHARE_CHARS
+        left_out = len(text) - 2 * EVENT_SHARE_CHARS + dropped.missing_chars
         shown = f"{text[:EVENT_SHARE_CHARS]}\n[... {left_out} characters ...]\n{text[-EVENT_SHARE_CHARS:]}"
-        return shown, self._ports.recorder.output(call_id, text)
+        return shown, self._ports.recorder.output(call_id, text, dropped.missing_bytes)
 
 
 def _confine(prepared: Prepared) -> Prepared:

@@ -25,8 +25,15 @@ from agent_ls.loop.turns import (
 
 # share of the window that `dropOldest` keeps; smaller cuts would invalidate the provider's cache too often
 DROP_TO_SHARE = 0.5
-WORDS_MAX_CHARS = 1_500  # limit for one message of the user that is repeated next to the summary
-WORDS_TOTAL_CHARS = 12_000  # limit for all repeated messages of the user together
+WORDS_SHARE = 0.25
+"""Share of the window for the user's messages that are repeated next to the summary."""
+
+WORDS_MIN_CHARS, WORDS_MAX_CHARS = 12_000, 400_000
+"""Limits for all repeated messages of the user together, whatever the size of the window."""
+
+SHORTEST_WORDS_CHARS = 300
+"""A message of the user is not shortened below this length. If there are too many of them, some are left out."""
+
 ITEM_CAPS = (8_000, 2_000, 500, 150)
 """Length limits for the single texts of a transcript. The first limit with which the whole transcript is
 short enough is used.
@@ -129,20 +136,83 @@ def transcript(turns: Iterable[Turn], before: CompactionTurn | None, max_chars: 
     )
 
 
-def content(
-    history: ConversationHistory,
-    gone: Sequence[Turn],
-    *,
-    summary: str,
-    plan: PlanChanged | None,
-    pinned: Sequence[str],
-) -> str:
+@dataclass(frozen=True, slots=True)
+class UsersWords:
+    """The user's messages that stay next to a summary, oldest first.
+
+    `shortened` and `left_out` count the messages that are not complete. Everything else is word for word.
+    """
+
+    texts: tuple[str, ...] = ()
+    shortened: int = 0
+    left_out: int = 0
+
+    def describe_losses(self) -> str:
+        """Return a sentence for the user, "" if every message is complete."""
+        losses = [
+            words
+            for count, words in (
+                (self.shortened, f"{self.shortened} shortened"),
+                (self.left_out, f"{self.left_out} left out"),
+            )
+            if count
+        ]
+        if not losses:
+            return ""
+        return (
+            f"Your earlier messages are too long for the context window ({', '.join(losses)}). "
+            "Repeat what still matters, or write it to AGENTS.md."
+        )
+
+
+def words_room(window_tokens: int, chars_per_token: float) -> int:
+    """Return how many characters of the user's messages stay next to a summary. `window_tokens` 0 means unknown."""
+    if not window_tokens:
+        return WORDS_MAX_CHARS
+    room = int(window_tokens * WORDS_SHARE * chars_per_token)
+    return min(max(room, WORDS_MIN_CHARS), WORDS_MAX_CHARS)
+
+
+def users_words(history: ConversationHistory, gone: Sequence[Turn], room: int) -> UsersWords:
+    """Return what the user said in all removed turns, in at most about `room` characters.
+
+    The longest messages are shortened first, so that short instructions stay complete. If that is not enough, the
+    oldest messages after the first are left out.
+    """
+    said = [
+        turn.content.strip()
+        for turn in _all_gone(history, gone)
+        if isinstance(turn, UserTurn) or (isinstance(turn, SteeringTurn) and turn.source == "user")
+    ]
+    said = [words for words in said if words]
+    cap = _longest_that_fits([len(words) for words in said], room)
+    is_crowded = cap < SHORTEST_WORDS_CHARS and sum(map(len, said)) > room
+    left_out = max(0, len(said) - max(2, room // SHORTEST_WORDS_CHARS)) if is_crowded else 0
+    cap = max(cap, SHORTEST_WORDS_CHARS)
+    texts = [shorten_middle(words, cap) for words in (*said[:1], *said[1 + left_out :])]
+    shortened = sum(len(words) > cap for words in (*said[:1], *said[1 + left_out :]))
+    if left_out:
+        texts.insert(1, f"[... {left_out} more ...]")
+    return UsersWords(tuple(texts), shortened, left_out)
+
+
+def _longest_that_fits(lengths: Sequence[int], room: int) -> int:
+    """Return the largest cap so that texts of these lengths, each cut to the cap, fit in `room`."""
+    for done, length in enumerate(sorted(lengths)):
+        left = len(lengths) - done
+        if length * left > room:
+            return room // left
+        room -= length
+    return max(lengths, default=0)
+
+
+def content(words: UsersWords, *, summary: str, plan: PlanChanged | None, pinned: Sequence[str]) -> str:
     """Return the text that the model receives in place of the removed turns."""
-    words = _words_of_user(_all_gone(history, gone))
+    listed = "\n".join(f"- {_indented(text)}" for text in words.texts)
     parts = [
         FRAME,
         f"# Summary\n{summary}" if summary else "",
-        "# What the user said, in their own words, oldest first\n" + "\n".join(words) if words else "",
+        f"# What the user said, in their own words, oldest first\n{listed}" if listed else "",
         f"# The plan\n{plan_text(plan)}" if plan and plan.items else "",
         *pinned,
     ]
@@ -160,26 +230,6 @@ def _all_gone(history: ConversationHistory, gone: Sequence[Turn]) -> list[Turn]:
     still apply."""
     turns: list[Turn] = [turn for turn in history.turns if not isinstance(turn, CompactionTurn)]
     return turns[: len(turns) - len(history.visible) + len(gone)]
-
-
-def _words_of_user(turns: Sequence[Turn]) -> list[str]:
-    """Return the user's first message and as many of the newest messages as WORDS_TOTAL_CHARS allows."""
-    said = [
-        shorten_middle(turn.content.strip(), WORDS_MAX_CHARS)
-        for turn in turns
-        if isinstance(turn, UserTurn) or (isinstance(turn, SteeringTurn) and turn.source == "user")
-    ]
-    said = [words for words in said if words]
-    first, rest = said[:1], said[1:]
-    room = WORDS_TOTAL_CHARS - sum(map(len, first))
-    newest: list[str] = []
-    for words in reversed(rest):
-        room -= len(words)
-        if room < 0:
-            newest.append(f"[... {len(rest) - len(newest)} more ...]")
-            break
-        newest.append(words)
-    return [f"- {_indented(words)}" for words in (*first, *reversed(newest))]
 
 
 def _indented(words: str) -> str:

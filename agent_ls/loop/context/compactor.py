@@ -14,7 +14,16 @@ from typing import Literal, Protocol, TypeAlias
 from agent_ls.llm.errors import ContextLengthError, LlmError
 from agent_ls.llm.requests import Usage
 from agent_ls.loop.config import SessionConfig
-from agent_ls.loop.context.compaction import DROP_TO_SHARE, CompactionCut, content, find_cut, transcript
+from agent_ls.loop.context.compaction import (
+    DROP_TO_SHARE,
+    CompactionCut,
+    UsersWords,
+    content,
+    find_cut,
+    transcript,
+    users_words,
+    words_room,
+)
 from agent_ls.loop.context.history import ConversationHistory
 from agent_ls.loop.context.summary_call import call_for_summary, summary_request
 from agent_ls.loop.emission import Emitter
@@ -163,8 +172,10 @@ class Compactor:
             client_key=request.client_key,
         )
         self._emitter.emit(told)
+        room = words_room(before.window_tokens, before.chars_per_token)
+        said = users_words(self._conversation.history, found.removed, room)
         try:
-            turn, by = await self._turn(profile, config, before, found, request)
+            turn, by = await self._turn(profile, config, before, found, request, said)
         except LlmError as error:
             self._emitter.emit(
                 replace(told, status="failed", message=f"The conversation could not be compacted. {error}")
@@ -175,7 +186,7 @@ class Compactor:
             raise
         self._conversation.record(turn)
         after = self._last_tokens = measure().tokens
-        words = f"{len(found.removed)} earlier messages {_BECAME[strategy]}."
+        words = f"{len(found.removed)} earlier messages {_BECAME[strategy]}. {said.describe_losses()}".strip()
         self._emitter.emit(
             replace(told, status="done", tokens_after=after, summary=turn.summary, message=words)
         )
@@ -190,19 +201,14 @@ class Compactor:
         fill: WindowFill,
         found: CompactionCut,
         request: CompactionRequest,
+        said: UsersWords,
     ) -> tuple[CompactionTurn, ProviderProfile]:
         """Return the compaction turn, and the profile of the model that wrote its summary."""
         before = self._conversation.history.compaction
         summary, usage = before.summary if before else "", Usage()
         if config.context.strategy == "summarize":
             summary, usage, profile = await self._summarize(profile, config, fill, found, request)
-        words = content(
-            self._conversation.history,
-            found.removed,
-            summary=summary,
-            plan=self._conversation.plan,
-            pinned=self._ports.pinned(),
-        )
+        words = content(said, summary=summary, plan=self._conversation.plan, pinned=self._ports.pinned())
         turn = CompactionTurn(
             words, found.kept, self._ports.clock.now(), summary, usage, request.compaction_id
         )

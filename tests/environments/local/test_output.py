@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import given, strategies as st
 
-from agent_ls.environments.base import Stream
-from agent_ls.environments.local.processes.output import BackgroundOutput, CommandOutput, format_dropped_line
+from agent_ls.environments.base import DroppedOutput, Stream
+from agent_ls.environments.local.processes.output import BackgroundOutput, CommandOutput
 
 STREAMS: st.SearchStrategy[Stream] = st.sampled_from(("stdout", "stderr"))
 PIECES = st.lists(st.tuples(STREAMS, st.text(alphabet="abc\n", max_size=9)))
@@ -23,7 +23,7 @@ def test_output_below_the_limit_is_complete_and_in_order(pieces: list[tuple[Stre
     output = collected(pieces, 1_000)
     assert output.text("stdout", "stderr") == "".join(text for _, text in pieces)
     assert output.text("stderr") == "".join(text for stream, text in pieces if stream == "stderr")
-    assert output.dropped_chars == 0
+    assert output.dropped("stdout", "stderr") == DroppedOutput()
 
 
 @given(PIECES, st.integers(min_value=2, max_value=20))
@@ -33,16 +33,17 @@ def test_output_above_the_limit_keeps_its_start_and_end_and_counts_the_dropped_c
     whole = "".join(text for _, text in pieces)
     output = collected(pieces, kept_chars)
     dropped = max(len(whole) - kept_chars, 0)
-    assert output.dropped_chars == dropped
+    gone = whole[kept_chars // 2 : kept_chars // 2 + dropped]
+    assert output.dropped("stdout", "stderr") == DroppedOutput(dropped, gone.count("\n"), dropped)
     head, tail = kept_chars // 2, kept_chars - kept_chars // 2
-    expected = whole[:head] + format_dropped_line(dropped) + whole[-tail:] if dropped else whole
+    expected = whole[:head] + DroppedOutput(dropped).marker + whole[-tail:] if dropped else whole
     assert output.text("stdout", "stderr") == expected
 
 
 def test_a_stream_without_dropped_output_contains_no_dropped_line() -> None:
     output = collected([("stderr", "error\n"), ("stdout", "x" * 100)], 20)
     assert output.text("stderr") == "error\n"
-    assert format_dropped_line(86) in output.text("stdout")
+    assert DroppedOutput(86).marker in output.text("stdout")
 
 
 @given(st.lists(st.text(alphabet="ab", min_size=1, max_size=9)), st.integers(0, 60))
@@ -54,7 +55,7 @@ def test_background_output_read_by_offset_equals_a_slice_of_the_whole_output(
         output.add(piece)
     whole = "".join(pieces)
     start = max(len(whole) - 30, 0)
-    gone = format_dropped_line(start - offset) if offset < start else ""
+    gone = DroppedOutput(start - offset).marker if offset < start else ""
     assert output.read(offset) == (gone + whole[max(offset, start) :], len(whole))
 
 
@@ -68,5 +69,5 @@ def test_truncated_background_output_keeps_its_end_and_its_offsets(
     output.shrink(kept)
     whole = "".join(pieces)
     start = max(len(whole) - min(kept, 30), 0)
-    gone = format_dropped_line(start - offset) if offset < start else ""
+    gone = DroppedOutput(start - offset).marker if offset < start else ""
     assert output.read(offset) == (gone + whole[max(offset, start) :], len(whole))

@@ -178,8 +178,6 @@ class LocalProcesses:
 def _result(
     child: Child, output: CommandOutput, *, timed_out: bool, notes: list[str], begun: float
 ) -> ExecResult:
-    if dropped := output.dropped_chars:
-        notes.append(f"{dropped} characters in the middle of the output were dropped.")
     code = child.process.returncode
     return ExecResult(
         stdout=output.text("stdout"),
@@ -189,6 +187,7 @@ def _result(
         timed_out=timed_out,
         duration_ms=round((anyio.current_time() - begun) * 1000),
         note=" ".join(notes),
+        dropped=output.dropped("stdout", "stderr"),
     )
 
 

@@ -6,7 +6,7 @@ import threading
 from collections import deque
 from typing import TypeAlias
 
-from agent_ls.environments.base import Stream
+from agent_ls.environments.base import DroppedOutput, Stream
 
 KEPT_CHARS = 64 * 1024 * 1024
 """Maximum number of stored characters of a command's output: half from the start, half from the end."""
@@ -29,25 +29,25 @@ class _Tail:
         self._limit = limit
         self._chars = 0
 
-    def add(self, stream: Stream, text: str) -> list[tuple[Stream, int]]:
-        """Add text. Return the dropped characters as pairs of a stream and a number of characters."""
+    def add(self, stream: Stream, text: str) -> list[Piece]:
+        """Add text. Return the text that is dropped."""
         _append(self.pieces, stream, text)
         self._chars += len(text)
         return self._cut()
 
-    def shrink(self, limit: int) -> list[tuple[Stream, int]]:
-        """Lower the limit. Return the dropped characters as pairs of a stream and a number of characters."""
+    def shrink(self, limit: int) -> list[Piece]:
+        """Lower the limit. Return the text that is dropped."""
         self._limit = min(self._limit, limit)
         return self._cut()
 
-    def _cut(self) -> list[tuple[Stream, int]]:
-        dropped: list[tuple[Stream, int]] = []
+    def _cut(self) -> list[Piece]:
+        dropped: list[Piece] = []
         while (excess := self._chars - self._limit) > 0:
             oldest_stream, oldest = self.pieces.popleft()
             if excess < len(oldest):
                 self.pieces.appendleft((oldest_stream, oldest[excess:]))
-            dropped.append((oldest_stream, min(excess, len(oldest))))
-            self._chars -= dropped[-1][1]
+            dropped.append((oldest_stream, oldest[:excess]))
+            self._chars -= len(dropped[-1][1])
         return dropped
 
 
@@ -65,11 +65,7 @@ class CommandOutput:
         self._head: list[Piece] = []
         self._head_room = kept_chars // 2
         self._tail = _Tail(kept_chars - kept_chars // 2)
-        self._dropped: dict[Stream, int] = {"stdout": 0, "stderr": 0}
-
-    @property
-    def dropped_chars(self) -> int:
-        return sum(self._dropped.values())
+        self._dropped: dict[Stream, DroppedOutput] = {"stdout": DroppedOutput(), "stderr": DroppedOutput()}
 
     def add(self, stream: Stream, text: str) -> None:
         kept, rest = text[: self._head_room], text[self._head_room :]
@@ -77,19 +73,26 @@ class CommandOutput:
             self._head_room -= len(kept)
             _append(self._head, stream, kept)
         if rest:
-            for oldest, chars in self._tail.add(stream, rest):
-                self._dropped[oldest] += chars
+            for oldest, gone in self._tail.add(stream, rest):
+                before = self._dropped[oldest]
+                self._dropped[oldest] = DroppedOutput(
+                    before.chars + len(gone),
+                    before.lines + gone.count("\n"),
+                    before.size_bytes + len(gone.encode("utf-8", "replace")),
+                )
+
+    def dropped(self, *streams: Stream) -> DroppedOutput:
+        """Return the size of the part of these streams that is not stored."""
+        parts = [self._dropped[stream] for stream in streams]
+        return DroppedOutput(
+            sum(it.chars for it in parts), sum(it.lines for it in parts), sum(it.size_bytes for it in parts)
+        )
 
     def text(self, *streams: Stream) -> str:
         """Return the output of these streams. If text was dropped, a line in its place contains the number."""
         head = "".join(text for stream, text in self._head if stream in streams)
         tail = "".join(text for stream, text in self._tail.pieces if stream in streams)
-        dropped = sum(self._dropped[stream] for stream in streams)
-        return head + (format_dropped_line(dropped) if dropped else "") + tail
-
-
-def format_dropped_line(chars: int) -> str:
-    return f"\n[{chars} characters of output were dropped]\n"
+        return head + self.dropped(*streams).marker + tail
 
 
 class BackgroundOutput:
@@ -102,12 +105,12 @@ class BackgroundOutput:
 
     def add(self, text: str) -> None:
         with self._lock:
-            self._start += sum(chars for _, chars in self._tail.add("stdout", text))
+            self._start += sum(len(gone) for _, gone in self._tail.add("stdout", text))
 
     def shrink(self, kept_chars: int) -> None:
         """Lower the limit on stored characters."""
         with self._lock:
-            self._start += sum(chars for _, chars in self._tail.shrink(kept_chars))
+            self._start += sum(len(gone) for _, gone in self._tail.shrink(kept_chars))
 
     def read(self, offset: int) -> tuple[str, int]:
         """Return the text from `offset` on, and the offset of its end.
@@ -117,5 +120,5 @@ class BackgroundOutput:
         """
         with self._lock:
             kept, start = "".join(text for _, text in self._tail.pieces), self._start
-        gone = format_dropped_line(start - max(offset, 0)) if max(offset, 0) < start else ""
-        return gone + kept[max(offset - start, 0) :], start + len(kept)
+        gone = DroppedOutput(max(start - max(offset, 0), 0))
+        return gone.marker + kept[max(offset - start, 0) :], start + len(kept)
