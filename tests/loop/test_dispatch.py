@@ -10,7 +10,6 @@ import pytest
 from anyio.lowlevel import checkpoint
 from pydantic import Field
 
-from agent_ls.environments.base import DroppedOutput
 from agent_ls.environments.effects import CommandEffect, Effect, PlannedWrite, WriteEffect
 from agent_ls.environments.errors import PathNotFoundError
 from agent_ls.llm.messages import ImagePart
@@ -292,22 +291,6 @@ async def test_the_tool_call_end_event_has_the_complete_output_and_the_model_get
     end = b.recorder.of(ToolCallEnd)[0]
     assert (len(end.output), end.output_chars, end.output_ref) == (40_000, 40_000, "")
     assert "[WARNING: Tool output was truncated. 10000 characters were removed" in _results(b.recorder)[0]
-
-
-@pytest.mark.req("E3", "O1")
-async def test_output_that_an_environment_dropped_is_part_of_every_count_and_of_one_marker() -> None:
-    dropped = DroppedOutput(9_000_000, 500, 9_100_000)
-
-    async def run(arguments: AnyArguments, context: ToolContext) -> ToolOutput:
-        half = "a" * 700_000
-        return ToolOutput(half + dropped.marker + half, exit_code=0, dropped=dropped)
-
-    async with running_session(FakeProvider([tool_call("look", id="c1")]), tool("look", run)) as b:
-        await b.say("go")
-    end = b.recorder.of(ToolCallEnd)[0]
-    assert (end.output_chars, end.output_bytes) == (10_400_000, 10_500_000)
-    given = _results(b.recorder)[0]
-    assert f"{10_400_000 - 30_000} characters were removed" in given and "dropped]" not in given
 
 
 @pytest.mark.req("E3")
