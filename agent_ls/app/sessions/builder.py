@@ -38,6 +38,7 @@ from agent_ls.app.review.service import ReviewService
 from agent_ls.app.sessions.host import EditorServices, ProgramParts
 from agent_ls.app.sessions.live import LiveSession, SessionFeatures, SessionWorkspace
 from agent_ls.app.sessions.notices import Notices, ended_notice
+from agent_ls.app.sessions.optional_tools import OptionalTools
 from agent_ls.app.sessions.session_log import COMMAND_MARK, PLACE, SessionFiles
 from agent_ls.app.sessions.setup.config import session_config
 from agent_ls.app.sessions.setup.link import SessionLink
@@ -63,7 +64,7 @@ from agent_ls.app.skills.loader import has_skills
 from agent_ls.app.skills.places import has_agent_kinds
 from agent_ls.app.skills.service import ONLY_SKILLS, OfferedTools, ProjectFolder, SessionSkills
 from agent_ls.app.tools.notebooks import has_notebooks
-from agent_ls.app.tools.yaml_tools import CliTools, load_cli_tools
+from agent_ls.app.tools.yaml_tools import load_cli_tools
 from agent_ls.app.turn_reads import TurnReads
 from agent_ls.background import TaskStarter
 from agent_ls.environments.base import ExecutionEnvironment
@@ -106,7 +107,7 @@ class SessionChoice:
     effort: str | None
     mode: Mode
     review: ReviewSetting
-    tools: CliTools
+    tools: OptionalTools
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,7 +209,7 @@ class SessionBuilder:
         documents = self.editor.host.open_documents() if self.editor.host else ()
         return {document.path: document.version for document in documents}
 
-    async def cli_tools(self, folder: str, stored_place: object = None) -> CliTools:
+    async def cli_tools(self, folder: str, stored_place: object = None) -> OptionalTools:
         """Return the optional tools for a session in `folder`, such as the user's own tools and tool packs.
 
         A file of these tools that changes later affects only sessions that are opened after the change.
@@ -226,13 +227,12 @@ class SessionBuilder:
         workspace = Path(location) if location else None
         files: InstructionFiles = site.instructions if site else LOCAL_FILES
 
-        def load() -> CliTools:
+        def load() -> OptionalTools:
             is_trusted = workspace is not None and self.trust.get_trust(folder) == "trusted"
-            tools = load_cli_tools(self.state, workspace, trusted=is_trusted, files=files)
             # Skills of an untrusted folder are searched too: the user may trust the folder at the first message.
             chosen, state = self.now().skills, str(self.state)
-            return replace(
-                tools,
+            return OptionalTools(
+                load_cli_tools(self.state, workspace, trusted=is_trusted, files=files),
                 packs=session_packs(folder, self),
                 skills=has_skills(chosen, state, location, files=files),
                 agents=has_agent_kinds(chosen, state, location, files),

@@ -40,7 +40,6 @@ from agent_ls.tools.cli_tool import (
 from agent_ls.tools.registry import ToolRegistry
 
 if TYPE_CHECKING:
-    from agent_ls.app.tools.packs.load import SessionPacks
     from agent_ls.app.tools.yaml_lines import ParsedYaml
 
 FILE = "tools.yaml"
@@ -56,34 +55,15 @@ ProfileFor: TypeAlias = Callable[[str, str], ProviderProfile]
 
 
 @dataclass(frozen=True, slots=True)
-class CliTools:
-    """The user's valid tools, and conditions that decide which other tools a session offers.
-
-    `problems` are sentences about invalid definitions; each begins with FILE:LINE. `notebooks`: the
-    session's folder contains notebooks, so the notebook tool is offered. `skills`: the user or the
-    folder has skills, so use_skill is offered. `packs`: the tool packs that the settings choose, None if they
-    choose none. `agents`: the user or the folder defines kinds of subagents.
-    """
+class YamlTools:
+    """The user's valid tools. `problems` are sentences about invalid definitions; each begins with FILE:LINE."""
 
     tools: tuple[CliTool, ...] = ()
     problems: tuple[str, ...] = ()
-    notebooks: bool = False
-    skills: bool = False
-    packs: SessionPacks | None = None
-    agents: bool = False
 
     @property
     def warning(self) -> str:
         """Warning for the user of a session; "" if there is no problem."""
-        return "\n".join(filter(None, (self._left_out_note, self.packs.report.warning if self.packs else "")))
-
-    @property
-    def recorded(self) -> Mapping[str, object]:
-        """Properties of the folder that determine the offered tools, for the header of a recording."""
-        return {"notebooks": self.notebooks, "packs": list(self.packs.detected) if self.packs else []}
-
-    @property
-    def _left_out_note(self) -> str:
         if not self.problems:
             return ""
         more = f" (and {len(self.problems) - 1} more)" if len(self.problems) > 1 else ""
@@ -121,7 +101,7 @@ class _Definition(_Part):
 
 def load_cli_tools(
     user_folder: Path, workspace: Path | None, *, trusted: bool, files: InstructionFiles = LOCAL_FILES
-) -> CliTools:
+) -> YamlTools:
     """Load the user's tools, and the project's tools if the project is `trusted`. Blocks.
 
     If two tools have the same name, the first one is used. `files` accesses the machine that has
@@ -139,7 +119,7 @@ def load_cli_tools(
             problems.append(f"{found.source}: {found.name} is defined already, in {known.source}")
         else:
             tools[found.name] = found
-    return CliTools(tuple(tools.values()), tuple(problems))
+    return YamlTools(tuple(tools.values()), tuple(problems))
 
 
 def _project_tools(workspace: Path, files: InstructionFiles) -> Iterator[CliTool | str]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
+from agent_ls.app.sessions.optional_tools import OptionalTools
 from agent_ls.app.tools.notebooks import with_notebooks
-from agent_ls.app.tools.yaml_tools import CliTools, with_cli_tools
+from agent_ls.app.tools.yaml_tools import with_cli_tools
 
 if TYPE_CHECKING:
     from agent_ls.app.models.service import ModelService
@@ -24,7 +25,7 @@ Profiles: TypeAlias = "Callable[[str, str], ProviderProfile]"
 
 def with_session_tools(
     profiles: Profiles,
-    tools: CliTools,
+    tools: OptionalTools,
     models: ModelService,
     skills: SessionSkills,
     language: LanguageHost | None,
@@ -35,7 +36,7 @@ def with_session_tools(
 
     `native_names`: use the tool names of the model vendor's own agent, such as `Bash`.
     """
-    profiles = with_cli_tools(profiles, tools.tools, models.child_environ)
+    profiles = with_cli_tools(profiles, tools.own.tools, models.child_environ)
     # The modules below are imported only if needed: few sessions have these tools.
     if tools.packs:
         from agent_ls.app.tools.packs.load import with_packs

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import get_args
 
 from agent_ls.app.sessions.builder import SessionChoice
+from agent_ls.app.sessions.optional_tools import OptionalTools
 from agent_ls.app.settings.model import Settings
-from agent_ls.app.tools.yaml_tools import CliTools
 from agent_ls.policy.situation import Mode
 from agent_ls.store.reader import StoredSession
 
@@ -21,7 +21,7 @@ def last_model(stored: StoredSession) -> tuple[str, str]:
 
 
 def resumed_choice(
-    stored: StoredSession, settings: Settings, model: tuple[str, str], tools: CliTools
+    stored: StoredSession, settings: Settings, model: tuple[str, str], tools: OptionalTools
 ) -> SessionChoice:
     """Return the options of a resumed session. `model` is the provider and model of the next model call."""
     known = stored.state.config
