@@ -5,6 +5,8 @@ names the new import.
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -321,3 +323,26 @@ def test_a_module_imports_only_what_the_layer_table_permits(name: str, path: Pat
             if below(name, engine) and top in BANNED_IN_NO_IO and not any(below(imported, p) for p in pure):
                 wrong += [f"{path}:{line}: {engine} is an engine and may not import {imported}"]
     assert not wrong, "\n".join(wrong)
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    """Imports of types and imports inside functions count too: each module can be read after those it names."""
+    known = dict(modules())
+    graph = {
+        name: {_module_of(imported, known) for imported, _ in imports(path)} - {name, ""}
+        for name, path in known.items()
+    }
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(
+            "open the circle: move what both need to a module of its own: " + " -> ".join(error.args[1])
+        )
+
+
+def _module_of(imported: str, known: Collection[str]) -> str:
+    """Return the module of agent_ls that an import names; "" for other packages."""
+    package, _, name = imported.partition(".")
+    while package == "agent_ls" and name and name not in known:
+        name = name.rpartition(".")[0]
+    return name if package == "agent_ls" else ""

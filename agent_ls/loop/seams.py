@@ -10,6 +10,7 @@ from agent_ls.llm.messages import ImagePart, ToolResultPart
 from agent_ls.llm.requests import Request, Response
 from agent_ls.llm.stream import StreamEvent
 from agent_ls.loop.calls.approval import ApprovalQuestion, Denied
+from agent_ls.loop.clock import Clock as Clock
 from agent_ls.loop.context.prefix import Prefix
 from agent_ls.loop.events.editor import EditNews
 from agent_ls.loop.events.types import Envelope
@@ -88,22 +89,6 @@ class Recorder(Protocol):
         ...
 
     async def sync(self) -> None: ...
-
-
-class Clock(Protocol):
-    """Interface to time and randomness, so that tests control both."""
-
-    def now(self) -> str:
-        """The current time: ISO 8601 with milliseconds, UTC."""
-        ...
-
-    def monotonic_ms(self) -> int: ...
-
-    async def sleep(self, seconds: float) -> None: ...
-
-    def random(self) -> float:
-        """A random number in [0, 1), for jitter."""
-        ...
 
 
 class NoticeBoard(Protocol):

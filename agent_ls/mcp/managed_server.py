@@ -33,6 +33,7 @@ from agent_ls.mcp.descriptions import (
     ServerDescription,
     ServerTool,
 )
+from agent_ls.mcp.errors import LoginNeededError
 from agent_ls.mcp.process import EndedError, ServerProcess, ServerProcesses
 
 if TYPE_CHECKING:
@@ -51,13 +52,6 @@ SHOWN_STDERR_CHARS = 600
 State: TypeAlias = Literal[
     "off", "unapproved", "denied", "starting", "running", "restarting", "login", "failed", "stopped"
 ]
-
-
-class LoginNeededError(Exception):
-    """The user must log in to the server first."""
-
-    def __init__(self) -> None:
-        super().__init__("the server requires a login")
 
 
 class UnavailableError(Exception):

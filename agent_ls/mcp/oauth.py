@@ -19,7 +19,7 @@ from anyio.abc import ByteStream, SocketAttribute
 from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider
 from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
 
-from agent_ls.mcp.managed_server import LoginNeededError
+from agent_ls.mcp.errors import LoginNeededError
 
 NO_REDIRECT = "http://127.0.0.1/callback"
 LOGIN_S = 300

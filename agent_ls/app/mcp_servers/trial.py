@@ -66,7 +66,8 @@ async def _connect(
             "agent-ls is installed without support for MCP servers", f"install it: {extra_command('mcp')}"
         )
     from agent_ls.mcp import oauth, session
-    from agent_ls.mcp.managed_server import LoginNeededError, login_needed
+    from agent_ls.mcp.errors import LoginNeededError
+    from agent_ls.mcp.managed_server import login_needed
 
     places = await anyio.to_thread.run_sync(places_of, str(folder))
     confinement = ServerConfinement(lambda: places, state)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
@@ -14,7 +14,6 @@ from agent_ls.app.changes.commands import command_files
 from agent_ls.app.changes.environment import ReviewedEnvironment
 from agent_ls.app.changes.stamps import stamps
 from agent_ls.app.changes.watched_files import FileSource, NoWatch, TouchedFiles
-from agent_ls.app.clock import SystemClock
 from agent_ls.app.context.prompts import (
     PromptWorkspace,
     SessionPrompts,
@@ -24,21 +23,19 @@ from agent_ls.app.context.prompts import (
 )
 from agent_ls.app.mcp_servers.prompts import PromptsWithServers
 from agent_ls.app.models.other_models import ConfiguredModels
-from agent_ls.app.models.service import ModelService
 from agent_ls.app.permissions.approver import ConfinementFacts, PolicyApprover
 from agent_ls.app.permissions.ignore_file import IgnoreFile
 from agent_ls.app.permissions.paths import PathBounds, places_of, user_memory
 from agent_ls.app.permissions.session_rules import SessionRules
-from agent_ls.app.permissions.trust import TrustGate, WorkspaceTrust
+from agent_ls.app.permissions.trust import TrustGate
 from agent_ls.app.permissions.workspace_roots import SessionRoots
-from agent_ls.app.recording.session_recordings import SessionRecordings
 from agent_ls.app.review.pinned import pinned_hunks
 from agent_ls.app.review.resumed_reviews import ResumedReviews
-from agent_ls.app.review.service import ReviewService
-from agent_ls.app.sessions.host import EditorServices, ProgramParts
 from agent_ls.app.sessions.live import LiveSession, SessionFeatures, SessionWorkspace
+from agent_ls.app.sessions.new_session import SessionChoice
 from agent_ls.app.sessions.notices import Notices, ended_notice
 from agent_ls.app.sessions.optional_tools import OptionalTools
+from agent_ls.app.sessions.services import SharedServices
 from agent_ls.app.sessions.session_log import COMMAND_MARK, PLACE, SessionFiles
 from agent_ls.app.sessions.setup.config import session_config
 from agent_ls.app.sessions.setup.link import SessionLink
@@ -58,7 +55,6 @@ from agent_ls.app.sessions.setup.parts import (
 )
 from agent_ls.app.sessions.setup.review_tool import REVIEW_MARK, PromptsWithReview
 from agent_ls.app.sessions.setup.tools import web_profiles, with_session_tools
-from agent_ls.app.sessions.workspaces.remote_sites import RemoteSites
 from agent_ls.app.settings.model import Settings
 from agent_ls.app.skills.loader import has_skills
 from agent_ls.app.skills.places import has_agent_kinds
@@ -66,118 +62,30 @@ from agent_ls.app.skills.service import ONLY_SKILLS, OfferedTools, ProjectFolder
 from agent_ls.app.tools.notebooks import has_notebooks
 from agent_ls.app.tools.yaml_tools import load_cli_tools
 from agent_ls.app.turn_reads import TurnReads
-from agent_ls.background import TaskStarter
 from agent_ls.environments.base import ExecutionEnvironment
-from agent_ls.environments.editor import EditorEnvironment
 from agent_ls.environments.instruction_files import LOCAL_FILES, InstructionFiles
-from agent_ls.environments.local import LocalEnvironment, LocalLimits
-from agent_ls.environments.local.commit import allow_any_process
-from agent_ls.environments.local.terminals.own_terminals import ChosenTerminals
-from agent_ls.environments.notebooks import NotebookEnvironment
 from agent_ls.environments.wrappers.bounded import BoundedEnvironment
 from agent_ls.loop.calls.approval import PendingApprovals
 from agent_ls.loop.calls.hooks import NO_HOOKS, Hooks
-from agent_ls.loop.calls.redaction import Known
 from agent_ls.loop.ids import SessionId
 from agent_ls.loop.ports import Ports
 from agent_ls.loop.restored import RestoredSession
 from agent_ls.loop.seams import PromptSource
 from agent_ls.loop.session import Listeners, Session
-from agent_ls.policy.situation import Mode, ReviewSetting
 from agent_ls.store.log import Header
-from agent_ls.store.rules import RuleStore
 from agent_ls.store.sessions import OpenSession
 
 if TYPE_CHECKING:
     from agent_ls.app.hooks.service import SessionHooks
-    from agent_ls.app.permissions.read_only_sandbox import ReadOnlySandbox
     from agent_ls.app.permissions.session_sandbox import SessionSandbox
     from agent_ls.app.sessions.workspaces.worktree import SessionWorktree
     from agent_ls.app.worktrees.worktree import Worktree
 
-MEBIBYTE = 1024 * 1024
 
+class SessionBuilder(SharedServices):
+    """Creates sessions from the settings and services of this process."""
 
-@dataclass(frozen=True, slots=True)
-class SessionChoice:
-    """Options of one session. `effort` None: the model's default. `tools`: the session's optional tools."""
-
-    provider: str
-    model: str
-    effort: str | None
-    mode: Mode
-    review: ReviewSetting
-    tools: OptionalTools
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionBuilder:
-    """Creates sessions from the settings and services of this process.
-
-    - `state`: the folder with the user's own files, such as tool definitions.
-    - `start`: runs a short background task.
-    - `audience`: returns the session with this id if it can still receive notices, else None.
-    - `folders`: returns the workspace folders that are open now.
-    - `session_folders`, `session_servers`: return, by session id, the additional folders and the MCP servers that a
-      client configured for one session.
-    - `notebooks`: returns whether session folders contain notebooks; None: search the folder.
-    - `now`: returns the current settings.
-    - `read_only`: finds the sandbox program that confines read-only commands.
-    - `hide`: adds values to redact.
-    """
-
-    models: ModelService
-    secrets: Known
-    clock: SystemClock
-    rules: RuleStore
-    trust: WorkspaceTrust
-    state: Path
-    editor: EditorServices
-    program: ProgramParts
-    sites: RemoteSites
-    review: ReviewService
-    recordings: SessionRecordings
-    start: TaskStarter
-    find_session: Callable[[str], LiveSession | None]
-    folders: Callable[[], Sequence[str]]
-    session_folders: Callable[[str], Sequence[str]]
-    session_servers: Callable[[str], Mapping[str, Mapping[str, Any]]]
-    notebooks: Callable[[], bool | None]
-    now: Callable[[], Settings]
-    read_only: ReadOnlySandbox
-    hide: Callable[[Sequence[str]], None]
-
-    def local(self, folder: str, check_right: Callable[[], None] = allow_any_process) -> ExecutionEnvironment:
-        """Return the environment that accesses `folder`, which may be on another machine.
-
-        `check_right` raises an error if writing is no longer allowed.
-        """
-        if self.program.environment:
-            return self.program.environment
-        if site := self.sites.site(folder):
-            return self.sites.environment(site, check_right)
-        return LocalEnvironment(
-            folder,
-            environ=self.models.child_environ,
-            env_policy=lambda: self.now().command_environment.rules(),
-            terminals=ChosenTerminals(lambda: self.now().terminal, self.editor.terminals),
-            check_right=check_right,
-            limits=LocalLimits(
-                max_background=lambda: self.now().max_background_processes,
-                read_limit_bytes=lambda: self.now().max_read_mebibytes * MEBIBYTE,
-            ),
-        )
-
-    def files(self, local: ExecutionEnvironment, session_id: str) -> ExecutionEnvironment:
-        """Wrap `local` to read the unsaved text of files that are open in the editor or the client."""
-        files = local
-        if self.editor.client_files:
-            files = self.editor.client_files(session_id, local)
-        elif self.editor.host:
-            files = EditorEnvironment(local, self.editor.host)
-            if self.editor.host.notebooks:
-                files = NotebookEnvironment(files, self.editor.host.notebooks)
-        return self.sites.with_near_names(files, local.working_directory())
+    __slots__ = ()
 
     def skills(
         self,

@@ -39,11 +39,11 @@ from agent_ls.app.recording.session_recordings import SessionRecordings
 from agent_ls.app.review.decision_request import Selection
 from agent_ls.app.review.restore import find, gather, restore_proposals
 from agent_ls.app.review.service import ReviewService
-from agent_ls.app.sessions.builder import SessionBuilder, SessionChoice
+from agent_ls.app.sessions.builder import SessionBuilder
 from agent_ls.app.sessions.freed_memory import return_memory_after_turns
 from agent_ls.app.sessions.host import NO_EDITOR, NO_PARTS, EditorServices, ProgramParts
 from agent_ls.app.sessions.live import LiveSession, SessionSummary
-from agent_ls.app.sessions.new_session import SessionSpec
+from agent_ls.app.sessions.new_session import SessionChoice, SessionSpec
 from agent_ls.app.sessions.own_task import in_own_task
 from agent_ls.app.sessions.ownership.session_ownership import Opener, SessionOwnership
 from agent_ls.app.sessions.ownership.takeover_notices import follow_missing

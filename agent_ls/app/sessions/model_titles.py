@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_ls.app.sessions.live import LiveSession
+from agent_ls.app.sessions.setup.link import LinkedSession
 from agent_ls.llm.errors import LlmError
 from agent_ls.llm.messages import system, user
 from agent_ls.llm.requests import Request
@@ -22,7 +22,7 @@ TITLE_PROMPT = (
 )
 
 
-async def write_title(live: LiveSession, models: OtherModels, client: ModelClient, message: str) -> None:
+async def write_title(live: LinkedSession, models: OtherModels, client: ModelClient, message: str) -> None:
     """Ask a model to write the session title for `message`. Keep the current title if it changed during the
     call.
     """

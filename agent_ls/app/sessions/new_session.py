@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agent_ls.app.sessions.optional_tools import OptionalTools
 from agent_ls.policy.situation import Mode, ReviewSetting
 
 if TYPE_CHECKING:
@@ -29,3 +30,15 @@ class SessionSpec:
     review: ReviewSetting | None = None
     title: str | None = None
     worktree: Start | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionChoice:
+    """Options of one session. `effort` None: the model's default. `tools`: the session's optional tools."""
+
+    provider: str
+    model: str
+    effort: str | None
+    mode: Mode
+    review: ReviewSetting
+    tools: OptionalTools

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import anyio
 from pydantic.alias_generators import to_camel
 
 from agent_ls.environments.effects import CommandEffect, Effect
+from agent_ls.loop.clock import Clock
 from agent_ls.loop.events.types import ApprovalRequested, ApprovalResolved, RecordedEvent, RuleOffer
 from agent_ls.loop.ids import new_id
-
-if TYPE_CHECKING:
-    from agent_ls.loop.seams import Clock
 
 ApprovalScope: TypeAlias = Literal["once", "turn", "session", "project", "user"]
 

@@ -210,8 +210,8 @@ class ChatDocument:
                 if self._follower:
                     return ""  # the user already got a message about the owner
                 live = found or await self._create_session(worktree)
-                if self._is_closed and (again := self._services.chat_documents.get(self.path)):
-                    return await again._submit_handed_over(live, chat)
+                if self._is_closed and (again := self._services.chat_documents.get(self.path)) is not None:
+                    return await again.submit_handed_over(live, chat)
                 if self._is_closed:
                     self._services.closed_chats.add(self.path, live)
                 await self._follow(live)
@@ -262,7 +262,7 @@ class ChatDocument:
         may_be_named_yet = self._is_behind and not (self._writer and self._writer.has_written)
         return not is_ours and not self.is_running and not may_be_named_yet
 
-    async def _submit_handed_over(self, live: LiveSession, chat: ChatText) -> str:
+    async def submit_handed_over(self, live: LiveSession, chat: ChatText) -> str:
         """Submit a message that a previous ChatDocument object for this document has begun to send.
 
         The document was closed and opened again before that ChatDocument had sent the message.

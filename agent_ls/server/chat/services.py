@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from agent_ls.background import TaskStarter
 from agent_ls.server.chat.progress import TurnProgress
@@ -12,8 +12,15 @@ from agent_ls.server.chat.prompts import ApprovalPrompts
 from agent_ls.server.rpc.context import Context
 
 if TYPE_CHECKING:
+    from agent_ls.app.sessions.live import LiveSession
+    from agent_ls.server.chat.chat_text import ChatText
     from agent_ls.server.chat.closed_chats import ClosedChats
-    from agent_ls.server.chat.document import ChatDocument
+
+
+class OpenChatDocument(Protocol):
+    """The part of an open chat document that an earlier object of the same document uses."""
+
+    async def submit_handed_over(self, live: LiveSession, chat: ChatText) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,5 +43,5 @@ class ChatServices:
     prompts: ApprovalPrompts | None
     progress: Callable[[], TurnProgress] | None
     ask: Callable[[str, Sequence[str]], Awaitable[str]]
-    chat_documents: Mapping[str, ChatDocument]
+    chat_documents: Mapping[str, OpenChatDocument]
     closed_chats: ClosedChats

@@ -12,13 +12,13 @@ import pytest
 from agent_ls.environments.local.trees.process_tree import (
     MARK_VARIABLE,
     Root,
-    Row,
     end,
     members,
     parents_first,
     process_table,
     rows_of_ps,
 )
+from agent_ls.environments.local.trees.rows import Row
 
 pytestmark = pytest.mark.req("T5")
 

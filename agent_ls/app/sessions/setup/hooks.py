@@ -12,8 +12,8 @@ from agent_ls.loop.calls.approval import ApprovalAnswer
 
 if TYPE_CHECKING:
     from agent_ls.app.permissions.session_sandbox import SessionSandbox
-    from agent_ls.app.sessions.builder import SessionBuilder
     from agent_ls.app.sessions.notices import Notices
+    from agent_ls.app.sessions.services import SharedServices
     from agent_ls.app.sessions.setup.link import SessionLink
     from agent_ls.app.sessions.setup.parts import SessionLocation, SessionPermissions
 
@@ -23,7 +23,7 @@ async def _can_never_leave(command: str, options: CommandOptions, denied: str, i
 
 
 def create_hooks(
-    builder: SessionBuilder,
+    services: SharedServices,
     location: SessionLocation,
     permissions: SessionPermissions,
     stored: SessionFiles,
@@ -62,9 +62,9 @@ def create_hooks(
             mode=lambda: approver.mode,
             is_trusted=permissions.gate.is_trusted,
         ),
-        HookActions(run, deny, builder.start, link.emit, notices.post, location.guard),
-        state=builder.state,
-        settings=lambda: builder.now().hooks,
-        secrets=builder.secrets,
+        HookActions(run, deny, services.start, link.emit, notices.post, location.guard),
+        state=services.state,
+        settings=lambda: services.now().hooks,
+        secrets=services.secrets,
         reads=permissions.gate.reads,
     )

@@ -2,11 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
+
+from agent_ls.app.review.state import ReviewedSession
+from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.loop.session import Session
 
 if TYPE_CHECKING:
-    from agent_ls.app.sessions.live import LiveSession
     from agent_ls.loop.events.types import RecordedEvent
+
+
+class LinkedSession(ReviewedSession, Protocol):
+    """The part of a live session that its own parts use."""
+
+    files: ExecutionEnvironment
+    session: Session
+    title: str
+
+    @property
+    def id(self) -> str: ...
+
+    def warn(self, text: str, code: str) -> None: ...
+
+    def servers_changed(self) -> None: ...
+
+    def rename(self, title: str) -> None: ...
+
+    def name_after(self, text: str) -> bool: ...
 
 
 class SessionLink:
@@ -17,13 +39,13 @@ class SessionLink:
     """
 
     def __init__(self) -> None:
-        self._live: LiveSession | None = None
+        self._live: LinkedSession | None = None
 
-    def connect(self, live: LiveSession) -> None:
+    def connect(self, live: LinkedSession) -> None:
         self._live = live
 
     @property
-    def live(self) -> LiveSession:
+    def live(self) -> LinkedSession:
         if self._live is None:
             raise RuntimeError("SessionLink.connect must be called before the session is used")
         return self._live

@@ -12,7 +12,7 @@ from agent_ls.app.sessions.setup.parts import SessionLocation
 from agent_ls.policy.places import fold_path
 
 if TYPE_CHECKING:
-    from agent_ls.app.sessions.builder import SessionBuilder
+    from agent_ls.app.sessions.services import SharedServices
     from agent_ls.app.sessions.session_log import SessionFiles
     from agent_ls.app.sessions.setup.link import SessionLink
     from agent_ls.app.settings.model import Settings
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def create_location(
-    services: SessionBuilder,
+    services: SharedServices,
     header: Header,
     settings: Settings,
     stored: SessionFiles,

@@ -8,33 +8,33 @@ from typing import TYPE_CHECKING
 from agent_ls.app.mcp_servers.of_session import ServersOfSession
 
 if TYPE_CHECKING:
-    from agent_ls.app.sessions.builder import SessionBuilder
+    from agent_ls.app.sessions.services import SharedServices
     from agent_ls.app.sessions.setup.link import SessionLink
     from agent_ls.app.sessions.setup.parts import SessionLocation, SessionPermissions
 
 
 def create_servers(
-    builder: SessionBuilder, location: SessionLocation, permissions: SessionPermissions, link: SessionLink
+    services: SharedServices, location: SessionLocation, permissions: SessionPermissions, link: SessionLink
 ) -> ServersOfSession | None:
     """Return the session's MCP servers; None if the session does not work on this machine."""
     if not location.is_here:
         return None
     return ServersOfSession(
         folder=location.key,
-        state=builder.state,
-        settings=builder.now,
-        environ=builder.models.child_environ,
-        secrets=builder.secrets,
-        hide=builder.hide,
-        clock=builder.clock,
+        state=services.state,
+        settings=services.now,
+        environ=services.models.child_environ,
+        secrets=services.secrets,
+        hide=services.hide,
+        clock=services.clock,
         approvals=permissions.approvals,
         turn_id=link.turn_id,
         is_trusted=permissions.gate.is_trusted,
         roots=lambda: (location.folder if location.worktree else location.key,),
-        start=builder.start,
+        start=services.start,
         warn=link.warn_about_servers,
         changed=link.servers_changed,
-        client=partial(builder.session_servers, location.session_id),
+        client=partial(services.session_servers, location.session_id),
         made=[],
         places=lambda: location.bounds.places,
     )

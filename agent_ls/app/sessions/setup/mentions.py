@@ -10,13 +10,13 @@ from agent_ls.app.sessions.setup.tools import http_pages
 from agent_ls.environments.wrappers.bounded import BoundedEnvironment
 
 if TYPE_CHECKING:
-    from agent_ls.app.sessions.builder import SessionBuilder
+    from agent_ls.app.sessions.services import SharedServices
     from agent_ls.app.sessions.setup.parts import SessionLocation, SessionPermissions
     from agent_ls.tools.web_fetch import WebFetcher
 
 
 def session_mentions(
-    builder: SessionBuilder,
+    services: SharedServices,
     location: SessionLocation,
     permissions: SessionPermissions,
     turn_id: Callable[[], str],
@@ -26,9 +26,9 @@ def session_mentions(
 
     def current_pages() -> WebFetcher | None:
         nonlocal pages
-        if not builder.now().web_fetch:
+        if not services.now().web_fetch:
             return None
-        pages = pages or builder.program.pages or http_pages(builder.secrets)
+        pages = pages or services.program.pages or http_pages(services.secrets)
         return pages
 
     return SessionMentions(
@@ -38,8 +38,8 @@ def session_mentions(
         location.bounds,
         permissions.approver,
         permissions.gate.wait_for_decision,
-        builder.editor.language,
+        services.editor.language,
         current_pages,
-        builder.secrets,
+        services.secrets,
         turn_id,
     )

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from agent_ls.app.settings.model import ToolPackSettings
 
 if TYPE_CHECKING:
-    from agent_ls.app.sessions.builder import SessionBuilder
+    from agent_ls.app.sessions.services import SharedServices
     from agent_ls.app.tools.packs.load import SessionPacks
 
 
-def session_packs(folder: str, builder: SessionBuilder) -> SessionPacks | None:
+def session_packs(folder: str, services: SharedServices) -> SessionPacks | None:
     """Load the tool packs that the settings choose. Return None if no packs are chosen. Blocks."""
-    settings = builder.now()
+    settings = services.now()
     chosen = settings.tool_packs
     if chosen == ToolPackSettings():
         return None
@@ -21,18 +21,18 @@ def session_packs(folder: str, builder: SessionBuilder) -> SessionPacks | None:
     from agent_ls.app.tools.packs.validator import Permissions
 
     choice = PackChoice(chosen.preset, tuple(chosen.packs), chosen.detect)
-    is_restricted = builder.trust.get_trust(folder) == "restricted"
-    if site := builder.sites.site(folder):
+    is_restricted = services.trust.get_trust(folder) == "restricted"
+    if site := services.sites.site(folder):
         permissions = Permissions(is_restricted)
         return load_packs(choice, site.facts.root, path=None, permissions=permissions, there=site.host)
     return load_packs(
         choice,
         folder,
-        path=builder.models.child_environ.get("PATH"),
+        path=services.models.child_environ.get("PATH"),
         permissions=permissions_of(
             folder,
             is_restricted=is_restricted,
             has_network=not settings.sandbox.enabled or settings.sandbox.network,
         ),
-        is_local=builder.program.environment is None,
+        is_local=services.program.environment is None,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from agent_ls.app.sessions.builder import SessionChoice
+from agent_ls.app.sessions.new_session import SessionChoice
 from agent_ls.app.sessions.optional_tools import OptionalTools
 from agent_ls.app.settings.model import Settings
 from agent_ls.policy.situation import Mode

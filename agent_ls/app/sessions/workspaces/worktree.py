@@ -35,7 +35,7 @@ from agent_ls.system import relative_to_folder
 from agent_ls.tools.file_commits import effect_of_writes
 
 if TYPE_CHECKING:
-    from agent_ls.app.sessions.builder import SessionBuilder
+    from agent_ls.app.sessions.services import SharedServices
     from agent_ls.app.sessions.session_log import SessionFiles
     from agent_ls.app.sessions.setup.link import SessionLink
     from agent_ls.app.sessions.setup.parts import SessionPermissions
@@ -94,18 +94,18 @@ class SessionWorktree:
         worktree: Worktree,
         folder: str,
         permissions: SessionPermissions,
-        builder: SessionBuilder,
+        services: SharedServices,
         stored: SessionFiles,
         link: SessionLink,
     ) -> None:
         self.worktree = worktree
         self._folder = folder
         self._permissions = permissions
-        self._review = builder.review
+        self._review = services.review
         self._stored = stored
         self._link = link
-        self._settings = builder.now
-        self._state = str(builder.state)
+        self._settings = services.now
+        self._state = str(services.state)
         self._lock = anyio.Lock()
         self._turn_id = ""
 

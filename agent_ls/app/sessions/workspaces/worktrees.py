@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from agent_ls.app.models.service import ModelService
     from agent_ls.app.permissions.trust import WorkspaceTrust
-    from agent_ls.app.sessions.builder import SessionBuilder
+    from agent_ls.app.sessions.services import SharedServices
     from agent_ls.app.worktrees.git import LocalGit
     from agent_ls.app.worktrees.worktree import Start, Worktree
     from agent_ls.environments.editor_host import EditorHost
@@ -35,12 +35,12 @@ class Worktrees:
     """
 
     def __init__(
-        self, layout: Layout, models: ModelService, trust: WorkspaceTrust, builder: SessionBuilder
+        self, layout: Layout, models: ModelService, trust: WorkspaceTrust, services: SharedServices
     ) -> None:
         self._layout = layout
         self._models = models
         self._trust = trust
-        self._builder = builder
+        self._services = services
         self._roots = tuple(dict.fromkeys((str(layout.worktrees), os.path.realpath(layout.worktrees))))
 
     def is_in_none(self, path: str) -> bool:
@@ -65,7 +65,7 @@ class Worktrees:
         """
         if start is None:
             return
-        if self._builder.program.environment or self._builder.sites.site(folder):
+        if self._services.program.environment or self._services.sites.site(folder):
             raise BadChoiceError(
                 f"{folder} is not on this machine, and worktrees can only be created on this machine",
                 "begin the session without a worktree",
@@ -93,8 +93,8 @@ class Worktrees:
         from agent_ls.app.worktrees.worktree import make_worktree  # few sessions have a worktree
 
         folder, place = header.workspace_folder, self._place(header)
-        builder = self._builder
-        files = builder.files(builder.local(folder), header.session_id)
+        services = self._services
+        files = services.files(services.local(folder), header.session_id)
 
         async def read(path: str) -> bytes | None:
             try:
@@ -103,7 +103,9 @@ class Worktrees:
                 return None
 
         try:
-            return await make_worktree(self._git(), place, folder, start, read, _unsaved(builder.editor.host))
+            return await make_worktree(
+                self._git(), place, folder, start, read, _unsaved(services.editor.host)
+            )
         except BaseException:
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(remove_worktree, place)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from agent_ls.environments.local.trees.process_tree import Row
+    from agent_ls.environments.local.trees.rows import Row
 
 
 @dataclass(frozen=True, slots=True)

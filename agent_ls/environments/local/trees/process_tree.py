@@ -15,13 +15,14 @@ import signal
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import anyio
 from anyio import to_thread
 
 from agent_ls.environments.local.trees import adoption, cgroups
 from agent_ls.environments.local.trees.base import KILL_WAIT_SECONDS
+from agent_ls.environments.local.trees.rows import Row
 
 MARK_VARIABLE = "AGENT_LS_COMMAND_ID"
 """Environment variable of all descendants of a command. Its value contains the command's mark.
@@ -54,21 +55,6 @@ class Root:
 
     def may_mark(self, row: Row) -> bool:
         return not row.started or int(row.started) >= self.since
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A line of the process table. `started` distinguishes processes with the same pid ("" if unknown).
-
-    Rows of the same process are equal, even if its parent, group or session has changed.
-    """
-
-    pid: int
-    started: str
-    parent: int = field(compare=False)
-    group: int = field(compare=False)
-    session: int = field(compare=False)
-    is_zombie: bool = field(compare=False)
 
 
 def adopt_orphans() -> bool:

@@ -17,6 +17,7 @@ from agent_ls.environments.local.terminals.relay_link import CommandLaunch
 from agent_ls.environments.local.trees import adoption, cgroups, process_tree
 from agent_ls.environments.local.trees.base import Child
 from agent_ls.environments.local.trees.process_tree import Root
+from agent_ls.environments.local.trees.rows import Row
 
 
 class SessionTrees:
@@ -27,7 +28,7 @@ class SessionTrees:
         self._mark = mark
         self._since = adoption.now_ticks() - 1 if hasattr(time, "CLOCK_BOOTTIME") else 0
         self._grace_seconds = grace_seconds
-        self._orphans: set[process_tree.Row] = set()
+        self._orphans: set[Row] = set()
         self._orphans_lock = threading.Lock()
         self._launcher: tuple[str, ...] = ()
         self.adopts_orphans = False
