@@ -6,49 +6,68 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import get_args
 
 import agent_ls
+from agent_ls.loop.events.types import SessionEvent
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
+VALUES = [
+    "ContextParts",
+    "DiagnosedFile",
+    "Hunk",
+    "PlanItem",
+    "QueueItem",
+    "RevertedFile",
+    "RuleOffer",
+    "StateChange",
+]
+"""Classes of values in events."""
+
+OTHERS = [
+    "AgentSession",
+    "Answerer",
+    "AppError",
+    "ApprovalAnswer",
+    "Approver",
+    "BlockingSession",
+    "ChangeReviewer",
+    "Event",
+    "EventStream",
+    "ExecutionEnvironment",
+    "ForwardingEnvironment",
+    "ImagePart",
+    "LimitExtender",
+    "LocalEnvironment",
+    "LoggingEnvironment",
+    "MemoryEnvironment",
+    "ProviderAdapter",
+    "ProviderProfile",
+    "ReadOnlyEnvironment",
+    "SessionOpening",
+    "Tool",
+    "ToolRecord",
+    "ToolRegistry",
+    "__version__",
+    "create_profile",
+    "generate",
+    "generate_object",
+    "iterate_sync",
+    "open_session",
+    "open_session_sync",
+    "retry",
+    "run_sync",
+    "stream",
+    "stream_object",
+    "tool",
+]
+
+
 def test_the_package_exports_exactly_the_expected_names() -> None:
-    assert agent_ls.__all__ == [
-        "AgentSession",
-        "ApprovalAnswer",
-        "Answerer",
-        "AppError",
-        "ApprovalRequested",
-        "Approver",
-        "BlockingSession",
-        "ChangeReviewer",
-        "Event",
-        "ExecutionEnvironment",
-        "ForwardingEnvironment",
-        "Hunk",
-        "LimitExtender",
-        "LocalEnvironment",
-        "LoggingEnvironment",
-        "MemoryEnvironment",
-        "ProviderAdapter",
-        "ProviderProfile",
-        "QuestionAsked",
-        "ReadOnlyEnvironment",
-        "Tool",
-        "ToolRegistry",
-        "__version__",
-        "create_profile",
-        "generate",
-        "generate_object",
-        "iterate_sync",
-        "open_session",
-        "open_session_sync",
-        "retry",
-        "run_sync",
-        "stream",
-        "stream_object",
-        "tool",
-    ]
+    events = [event.__name__ for event in get_args(SessionEvent)]
+    assert agent_ls.__all__ == sorted([*events, *VALUES, *OTHERS])
     assert all(hasattr(agent_ls, name) for name in agent_ls.__all__)
     assert not hasattr(agent_ls, "no_such_name")
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, get_args
 
 from agent_ls.app.errors import BadChoiceError
+from agent_ls.app.settings.model import parse_settings
+from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.library.replies import ProgramCallbacks
+from agent_ls.llm.messages import ImagePart
 from agent_ls.policy.situation import Mode, ReviewSetting
 from agent_ls.tools.base import Tool
 
@@ -22,18 +27,74 @@ def check_choices(mode: object, review: object) -> None:
             raise BadChoiceError(f"{name}: {value!r} does not exist", f"choose one of {', '.join(known)}")
 
 
-def check_parts(tools: Iterable[object], adapters: Mapping[str, Any] | None) -> None:
-    """Check the program's tools and adapters.
+def check_parts(
+    tools: Iterable[object], adapters: Mapping[str, Any] | None, callbacks: ProgramCallbacks
+) -> None:
+    """Check the program's tools, adapters and callbacks.
 
     Raises:
-        BadChoiceError: an object in `tools` is not a tool, or an object in `adapters` is not an adapter.
+        BadChoiceError: a tool is not a tool, an adapter is not an adapter, or a callback cannot be called.
     """
     for tool in tools:
         if not isinstance(tool, Tool):
-            hint = "create the tool from an async function with @agent_ls.tool"
+            hint = "create the tool from a function with @agent_ls.tool"
             raise BadChoiceError(f"tools: {tool!r} is not a tool", hint)
     for name, adapter in (adapters or {}).items():
         missing = [it for it in ("stream", "complete", "close") if not callable(getattr(adapter, it, None))]
         if missing:
             hint = "an adapter has the methods of agent_ls.ProviderAdapter"
             raise BadChoiceError(f"adapters: {name!r} has no method {', '.join(missing)}", hint)
+    for name in ("approve", "answer", "extend_limit", "review_changes"):
+        callback = getattr(callbacks, name)
+        if callback is not None and not callable(callback):
+            raise BadChoiceError(
+                f"{name}: {callback!r} is not a function", "pass a function with one parameter"
+            )
+
+
+def check_places(folder: object, beside: object, environment: object) -> None:
+    """Check the folders, and that `environment` has the methods of an environment.
+
+    Raises:
+        BadChoiceError: a folder is not a path, or a method is missing.
+    """
+    others: list[object] = list(beside) if isinstance(beside, list | tuple) else [None]
+    for name, place in (("folder", folder), *(("beside", other) for other in others)):
+        if not isinstance(place, str | Path):
+            hint = "pass a str or a Path" if name == "folder" else "pass a list of str or Path"
+            raise BadChoiceError(f"{name}: {place if name == 'folder' else beside!r} is no folder", hint)
+    wanted = [name for name in vars(ExecutionEnvironment) if not name.startswith("_")]
+    missing = [name for name in wanted if not callable(getattr(environment, name, None))]
+    if environment is not None and missing:
+        hint = "derive it from agent_ls.BasicEnvironment, which has a default for each method"
+        raise BadChoiceError(f"environment: it has no method {', '.join(missing)}", hint)
+
+
+def check_message(text: object, images: Sequence[object]) -> None:
+    """Check a user message.
+
+    Raises:
+        BadChoiceError: it is empty, or of another type.
+    """
+    if not isinstance(text, str):
+        raise BadChoiceError(
+            f"the input is of type {type(text).__name__}", "pass a str, and images by `images`"
+        )
+    if not text.strip() and not images:
+        raise BadChoiceError("the input is empty", "pass a text that says what to do")
+    if not all(isinstance(image, ImagePart) for image in images):
+        raise BadChoiceError(
+            "images: not all of them are images", "pass ImagePart(url=...) or ImagePart(data)"
+        )
+
+
+def rename_settings(settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the given settings under the names of docs/configuration.md.
+
+    Raises:
+        BadChoiceError: a setting is unknown or invalid.
+    """
+    parsed, problems = parse_settings(settings)
+    if problems:
+        raise BadChoiceError("; ".join(problems), "`agent-ls docs configuration` lists the settings")
+    return parsed.model_dump(by_alias=True, exclude_unset=True)

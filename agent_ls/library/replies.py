@@ -14,6 +14,7 @@ from anyio.abc import TaskGroup
 from agent_ls.app.review.decision_request import Selection
 from agent_ls.app.review.service import ReviewService
 from agent_ls.app.sessions.live import LiveSession
+from agent_ls.library.streams import with_origin
 from agent_ls.loop.budget import GO_ON
 from agent_ls.loop.calls.approval import ApprovalAnswer, UnknownApprovalError
 from agent_ls.loop.events.types import ApprovalRequested, Hunk, HunkStateChanged, QuestionAsked, Warning
@@ -84,7 +85,7 @@ class Replies:
         self._tasks.start_soon(self._review_proposals)
         with self._live.session.subscribe() as events:
             async for item in events:
-                self._begin(item.envelope.event)
+                self._begin(with_origin(item.envelope))
 
     def _begin(self, event: object) -> None:
         callbacks = self._callbacks
@@ -110,7 +111,9 @@ class Replies:
         if isinstance(answer, bool):
             answer = ApprovalAnswer("allow" if answer else "deny", decided_by=PROGRAM)
         elif not isinstance(answer, ApprovalAnswer):
-            reason = f"{FAILED}: the callback returned {type(answer).__name__}, not a bool or an Answer"
+            reason = (
+                f"{FAILED}: the callback returned {type(answer).__name__}, not a bool or an ApprovalAnswer"
+            )
             answer = ApprovalAnswer("deny", reason=reason, decided_by=PROGRAM)
         try:
             self._live.approver.answer(request.request_id, answer)

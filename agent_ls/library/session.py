@@ -2,173 +2,147 @@
 
 from __future__ import annotations
 
-import os.path
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-import anyio
 import anyio.to_thread
 
-from agent_ls.app.errors import BadChoiceError
-from agent_ls.app.models.key_store import load_credentials
-from agent_ls.app.models.service import OwnProfile
 from agent_ls.app.review.decision_request import Selection
-from agent_ls.app.sessions.host import ProgramParts
 from agent_ls.app.sessions.live import LiveSession
-from agent_ls.app.sessions.manager import SessionManager
-from agent_ls.app.sessions.new_session import SessionSpec
 from agent_ls.app.sessions.rollback import RollbackRequest, RollbackResult
 from agent_ls.app.sessions.setup.tool_limits import check_limits
 from agent_ls.app.sessions.workspaces.worktree import WorktreeFile
 from agent_ls.app.settings.layers import layered, limits_of
 from agent_ls.app.settings.model import parse_settings
-from agent_ls.environments.base import ExecutionEnvironment
-from agent_ls.library.checks import check_choices, check_parts
-from agent_ls.library.replies import (
-    Answerer,
-    Approver,
-    ChangeReviewer,
-    LimitExtender,
-    ProgramCallbacks,
-    Replies,
-)
-from agent_ls.llm.adapter import ProviderAdapter
+from agent_ls.library.checks import check_choices, check_message, rename_settings
+from agent_ls.library.owner import SessionOwner
+from agent_ls.library.streams import EventStream
 from agent_ls.llm.messages import ImagePart
 from agent_ls.llm.requests import Usage
 from agent_ls.loop.calls.approval import ApprovalAnswer
-from agent_ls.loop.errors import SessionBusyError
+from agent_ls.loop.errors import SessionBusyError, SessionClosedError
 from agent_ls.loop.events import codec as event_codec
 from agent_ls.loop.events.tool_records import ToolRecord, tool_records
 from agent_ls.loop.events.types import (
     ApprovalRequested,
     AssistantTextEnd,
     Compaction,
-    Envelope,
     Error,
     Hunk,
     ProcessingEnd,
     QuestionAsked,
     QueueItem,
-    SessionEvent,
     State,
     ToolCallEnd,
     TurnLimit,
 )
 from agent_ls.loop.inbox import QueueEdit, QueueMove, QueueRemoval, StartNow
 from agent_ls.policy.situation import Mode, ReviewSetting
-from agent_ls.profiles.options import ProfileOptions
-from agent_ls.tools.base import Tool
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """One event (docs/protocol/events.md). `data` is an object of a class in agent_ls.loop.events.types.
-
-    `seq` is None for deltas. `timestamp` is ISO 8601.
-    """
-
-    kind: str
-    data: SessionEvent
-    seq: int | None
-    turn_id: str
-    timestamp: str
-    _session: AgentSession
-
-    async def output(self) -> str:
-        """Return the complete output of the tool call, even if the event contains only the output's head and tail.
-
-        Raises:
-            TypeError: the event is not a tool_call_end.
-        """
-        if not isinstance(self.data, ToolCallEnd):
-            raise TypeError(f"an event of kind {self.kind} has no output; use an event of kind tool_call_end")
-        if not self.data.output_ref:
-            return self.data.output
-        return await self._session.whole_output(self.data.output_ref)
 
 
 class AgentSession:
-    """A session, returned by `open_session`. Call all methods from the same event loop."""
+    """A session, returned by `open_session`. Its methods may be called from any task of the event loop that opened it.
 
-    def __init__(self, manager: SessionManager, live: LiveSession) -> None:
-        self._manager = manager
-        self._live = live
+    After `close`, only the properties `id`, `tools`, `state`, `usage` and `cost_usd` can be used.
+    """
+
+    def __init__(self, owner: SessionOwner, live: LiveSession) -> None:
+        self._owner = owner
+        self._opened = live
+        self._manager = owner.manager
+
+    @property
+    def _live(self) -> LiveSession:
+        self._owner.check(self.id)
+        return self._opened
+
+    async def close(self) -> None:
+        """End the session, and wait until its processes have ended. The session stays stored, and can be resumed.
+
+        May be called from another task than the one that opened the session, and repeatedly.
+        """
+        await self._owner.close()
 
     @property
     def id(self) -> str:
         """The session's id. Pass it as `resume` to open the session again."""
-        return self._live.session.id
+        return self._opened.session.id
 
     @property
     def tools(self) -> tuple[str, ...]:
         """Names of the tools that the model may call."""
-        return self._live.session.profile.registry.names()
+        return self._opened.session.profile.registry.names()
 
     @property
     def is_busy(self) -> bool:
-        return self._live.session.is_busy
+        return self._opened.session.is_busy
 
     @property
     def state(self) -> State:
-        return self._live.session.state
+        return self._opened.session.state
 
     @property
     def usage(self) -> Usage:
-        """Tokens of all model calls so far."""
-        return self._live.session.usage
+        """Tokens of all model calls so far, including those of subagents."""
+        return self._opened.session.usage
 
-    async def run(self, text: str, *, images: Sequence[ImagePart] = ()) -> AsyncGenerator[Event]:
-        """Start a turn with the user message `text`, and yield the events of the turn up to `processing_end`.
+    @property
+    def cost_usd(self) -> float | None:
+        """Cost of all model calls so far, by published prices; None if the price of a call is unknown."""
+        return self._opened.session.cost_usd
 
-        The events of the first turn may begin with `session_start`. Leaving the loop early does not stop the turn; use
-        `interrupt` to stop it.
+    def run(self, text: str, *, images: Sequence[ImagePart] = ()) -> EventStream:
+        """Start a turn with the user message `text`, and return the events of the turn up to `ProcessingEnd`.
+
+        Use the result in `async for`. The events include those of subagents, whose `agent_id` is not "". The events of
+        the first turn may begin with `SessionStart`. Leaving the loop early does not stop the turn; use `interrupt` to
+        stop it.
 
         Raises:
             SessionBusyError: a turn is already running; use `steer` or `follow_up`.
             SessionClosedError: the session is closed.
-            BadChoiceError: the message is empty.
+            BadChoiceError: the message is empty or no text.
         """
-        if not text.strip() and not images:
-            raise BadChoiceError("the input is empty", "pass a text that says what to do")
+        check_message(text, images)
         session = self._live.session
         if session.is_busy:
             raise SessionBusyError(self.id)
-        with session.subscribe() as events:
-            session.submit(text, images=images, when_busy="refuse")
-            async for item in events:
-                yield self._event(item.envelope)
-                if isinstance(item.envelope.event, ProcessingEnd):
-                    return
+        events = EventStream(session.subscribe(), self._owner.check_place, ends_with_turn=True)
+        session.submit(text, images=images, when_busy="refuse")
+        return events
 
-    async def ask(self, text: str) -> str:
-        """Run a turn with the user message `text`, and return the model's last text.
+    async def ask(self, text: str, *, images: Sequence[ImagePart] = ()) -> str:
+        """Run a turn with the user message `text`, and return the last text of the main agent.
 
         Raises:
             RuntimeError: the turn failed or ended at a limit; the message says why.
+            SessionClosedError: the session was closed meanwhile.
         """
         said, problem, limit = "", "", ""
-        async for event in self.run(text):
-            match event.data:
-                case AssistantTextEnd(text=words):
+        async for event in self.run(text, images=images):
+            match event:
+                case AssistantTextEnd(agent_id="", text=words):
                     said = words
-                case Error(message=message):
-                    problem = message
-                case TurnLimit(message=message):
+                case Error(agent_id="", message=message, hint=hint):
+                    problem = f"{message} {hint}".strip()
+                case TurnLimit(agent_id="", message=message):
                     limit = message
                 case ProcessingEnd(reason="limit"):
                     problem = problem or limit or "a limit was reached"
+                case _:
+                    pass
         if problem:
             raise RuntimeError(problem)
+        if self._owner.is_closed or self._opened.session.is_closing:
+            raise SessionClosedError(self.id)
         return said
 
-    async def events(self) -> AsyncIterator[Event]:
-        """Yield all events from now on, of all turns, until the session is closed."""
-        with self._live.session.subscribe() as events:
-            async for item in events:
-                yield self._event(item.envelope)
+    def events(self) -> EventStream:
+        """Return all events from now on, of all turns, up to `SessionEnd`. Use the result in `async for`.
+
+        Each call returns an independent iterator, for one reader.
+        """
+        return EventStream(self._live.session.subscribe(), self._owner.check_place)
 
     def steer(self, text: str) -> str:
         """Add a user message to the next model call of the running turn. Return the message's id for `unsteer`."""
@@ -269,7 +243,7 @@ class AgentSession:
         """
         check_choices(mode, review)
         allowed = limits_of(limits or {})
-        given = _rename_settings(settings or {})
+        given = rename_settings(settings or {})
         check_limits(parse_settings(given)[0], self._live.session.profile.registry)
         merged = layered(self._manager.settings.model_dump(by_alias=True), given)
         await self._live.configure(
@@ -335,7 +309,7 @@ class AgentSession:
         conversation: bool = True,
         files: Literal["restore", "keep", "preview"] = "restore",
     ) -> RollbackResult:
-        """Restore the state before the turn `turn_id` (see `Event.turn_id`).
+        """Restore the state before the turn `turn_id` (the `turn_id` of its events).
 
         `turn_id` may also be the `revert_id` of an earlier revert, to restore the state before that revert.
 
@@ -352,141 +326,17 @@ class AgentSession:
         decoded = map(event_codec.decode, encoded)
         return tool_records(envelope for envelope in decoded if envelope)
 
-    async def whole_output(self, output_ref: str) -> str:
-        """Return the complete output of a tool call. `output_ref` is the reference in the call's end event."""
+    async def output(self, event: ToolCallEnd) -> str:
+        """Return the complete output of a tool call, even if the event contains only the output's head and tail."""
+        if not isinstance(event, ToolCallEnd):
+            raise TypeError(f"{type(event).__name__} has no output: pass the ToolCallEnd of a call")
+        live = self._live
+        if not event.output_ref:
+            return event.output
         parts, offset = [], 0
         while True:
-            part = await self._manager.archive.output(self.id, output_ref, offset, 1 << 20)
+            part = await self._manager.archive.output(live.id, event.output_ref, offset, 1 << 20)
             parts.append(part.text)
             if part.next_offset is None:
                 return "".join(parts)
             offset = part.next_offset
-
-    def _event(self, envelope: Envelope) -> Event:
-        return Event(envelope.kind, envelope.event, envelope.seq, envelope.turn_id, envelope.timestamp, self)
-
-
-@asynccontextmanager
-async def open_session(
-    folder: str | Path = ".",
-    *,
-    provider: str = "",
-    model: str = "",
-    effort: str | None = None,
-    mode: Mode = "ask",
-    review: ReviewSetting = "after",
-    approve: Approver | None = None,
-    answer: Answerer | None = None,
-    extend_limit: LimitExtender | None = None,
-    review_changes: ChangeReviewer | None = None,
-    answers_later: bool = False,
-    tools: Sequence[Tool[Any]] = (),
-    environment: ExecutionEnvironment | None = None,
-    resume: str = "",
-    without_tools: Sequence[str] = (),
-    base_prompt: str = "",
-    settings: Mapping[str, Any] | None = None,
-    state_dir: Path | None = None,
-    adapters: Mapping[str, ProviderAdapter] | None = None,
-    profiles: Mapping[str, OwnProfile] | None = None,
-    trusted: bool = False,
-    beside: Sequence[str | Path] = (),
-    worktree: Literal["current", "head"] | None = None,
-) -> AsyncGenerator[AgentSession]:
-    """Open a new session in `folder`, or the stored session with the id `resume`.
-
-    Leaving the `async with` block ends the session; the session stays stored. `provider` "" selects the first provider
-    that has a key. `mode` determines which effects need no approval.
-
-    Callbacks answer the requests of the session. A callback is an async function, or a plain function, which is called
-    in a thread. `approve` decides about effects that the mode does not allow. `answer` answers questions of the model.
-    `extend_limit` decides whether a turn continues after it has reached a limit. `review_changes` decides about
-    proposed changes (`review="before"`). A request without a callback is declined at once, and the model is informed.
-    With `answers_later`, the request waits for a call of `session.approve`, `reply` or `review` instead.
-
-    `tools` are added to the tools of the model's family; they replace tools of the same name. `without_tools`
-    lists tools to remove. `base_prompt` replaces the family's base prompt; the layers about project, tools and
-    user instructions follow it. If `environment` is given, tools act in it instead of on this machine, and
-    `folder` is ignored. `trusted`: the program trusts the folder. If `trusted` is False and the user has not
-    decided about the folder, `approve` is called with an effect of type TrustEffect. Without approval, nothing
-    is changed or run in the folder. `beside` are additional workspace folders, which are trusted like `folder`.
-    The model refers to them by absolute paths. `settings` use the names of docs/configuration.md. `adapters`
-    are the program's own providers by name, and `profiles` are the profiles for their models. The default
-    profile is the profile of Chat Completions servers. `worktree`: a new session works in a separate git
-    worktree. The worktree initially contains the folder's uncommitted changes ("current") or its last commit
-    ("head"), see docs/worktrees.md.
-
-    Raises:
-        AppError: a folder, provider, mode or session is unknown, or a tool or adapter is invalid. The error's `hint`
-            says what to do.
-    """
-    given = _rename_settings(settings or {})
-    check_choices(mode, review)
-    check_parts(tools, adapters)
-    callbacks = ProgramCallbacks(approve, answer, extend_limit, review_changes, answers_later)
-    manager = SessionManager(
-        settings=parse_settings(given)[0],
-        credentials=load_credentials(),
-        state_dir=state_dir,
-        program=ProgramParts(
-            adapters=adapters or {},
-            profiles=profiles or {},
-            tools=tools,
-            profile_options=ProfileOptions(base_prompt=base_prompt, without=tuple(without_tools)),
-            environment=environment,
-        ),
-        trusting="trusted" if trusted else "asked" if approve or answers_later else "kept",
-    )
-    others = [str(await anyio.Path(place).expanduser()) for place in beside]
-    manager.folders = lambda: [os.path.abspath(place) for place in others]
-    where = environment.working_directory() if environment else str(await anyio.Path(folder).expanduser())
-    new = SessionSpec(
-        workspace_folder=where,
-        provider=provider or None,
-        model=model or None,
-        effort=effort,
-        mode=mode,
-        review=review,
-        worktree=worktree,
-    )
-    refused: Exception | None = None
-    async with anyio.create_task_group() as tasks:
-        await tasks.start(manager.run)
-        try:
-            live = await _open_session(manager, resume, new)
-            check_limits(manager.settings, live.session.profile.registry)
-        except Exception as error:  # raised below, because the task group would wrap it in an ExceptionGroup
-            refused = error
-        else:
-            session = AgentSession(manager, live)
-            tasks.start_soon(Replies(live, manager.review, callbacks, tasks).run)
-            try:
-                yield session
-            except Exception as error:
-                refused = error
-        tasks.cancel_scope.cancel()
-    if refused:
-        raise refused
-
-
-async def _open_session(manager: SessionManager, resume: str, new: SessionSpec) -> LiveSession:
-    """Create a session with the options `new`, or open the stored session `resume` and apply the options to it."""
-    if not resume:
-        return await manager.new_session(new)
-    live = await manager.open_session(resume)
-    await live.configure(
-        provider=new.provider, model=new.model, effort=new.effort, mode=new.mode, review=new.review
-    )
-    return live
-
-
-def _rename_settings(settings: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the given settings under the names of docs/configuration.md.
-
-    Raises:
-        BadChoiceError: a setting is unknown or invalid.
-    """
-    parsed, problems = parse_settings(settings)
-    if problems:
-        raise BadChoiceError("; ".join(problems), "`agent-ls docs configuration` lists the settings")
-    return parsed.model_dump(by_alias=True, exclude_unset=True)

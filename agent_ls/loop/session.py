@@ -165,6 +165,11 @@ class Session:
         return self._loop.usage
 
     @property
+    def cost_usd(self) -> float | None:
+        """Cost of all model calls, None if the price of a call is unknown."""
+        return self._shared.spending.cost_usd
+
+    @property
     def plan(self) -> PlanChanged | None:
         """The latest plan of the model, possibly restored from the log; None if the model has made no plan."""
         return self._loop.plan

@@ -42,10 +42,10 @@ NO_SUPPLIED_SERVERS = SuppliedServers({}, {})
 
 
 def find_servers(
-    state: Path, folder: Path | None, given: SuppliedServers = NO_SUPPLIED_SERVERS
+    account: Path | None, folder: Path | None, given: SuppliedServers = NO_SUPPLIED_SERVERS
 ) -> FoundServers:
     """Return all servers of a session in `folder`. `folder` None: read no project files, because they are
-    switched off or not trusted.
+    switched off or not trusted. `account` is the folder with the user's own file, None to leave it out.
 
     If two servers have the same name, the first in this order is used: ACP client, user's file, settings, project.
     Blocks.
@@ -53,7 +53,8 @@ def find_servers(
     found: list[tuple[ServerConfig, str]] = []
     problems: list[str] = []
     found += _entries(given.client, "client", "", "the client's servers", problems)
-    found += _read(state / USER_FILE, "user", problems)
+    if account:
+        found += _read(account / USER_FILE, "user", problems)
     found += _entries(given.settings, "settings", "", "agentLs.mcp.servers", problems)
     for name in PROJECT_FILES if folder else ():
         found += _read(Path(folder or "", name), "project", problems)

@@ -23,3 +23,8 @@ def options(tmp_path: Path, model: FakeProvider, **more: Any) -> dict[str, Any]:
         "adapters": {"anthropic": model},
         **more,
     }
+
+
+def personal_options(tmp_path: Path, model: FakeProvider, **more: Any) -> dict[str, Any]:
+    """Return options of a session that has what the user set up: hooks, tools, skills."""
+    return options(tmp_path, model, personal=True, **more)

@@ -23,7 +23,7 @@ TOUCH = call("shell", command="touch made")
 
 
 async def events_of(session: agent_ls.AgentSession) -> list[Any]:
-    return [event.data async for event in session.run("go")]
+    return [event async for event in session.run("go")]
 
 
 def ends(events: list[Any]) -> list[ToolCallEnd]:

@@ -82,8 +82,8 @@ async def test_starting_a_queued_message_ends_the_running_turn(tmp_path: Path) -
             assert session.start_queued(session.follow_up("at once"))
             ends: list[str] = []
             async for event in session.events():
-                if isinstance(event.data, ProcessingEnd):
-                    ends.append(event.data.reason)
+                if isinstance(event, ProcessingEnd):
+                    ends.append(event.reason)
                     if len(ends) == 2:
                         break
     assert ends == ["interrupted", "completed"]
@@ -111,7 +111,7 @@ async def test_an_aborted_session_is_closed_and_can_be_resumed(tmp_path: Path) -
         ends: list[Any] = []
 
         async def work() -> None:
-            ends.extend([event.data async for event in session.run("one")])
+            ends.extend([event async for event in session.run("one")])
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(work)
@@ -134,15 +134,13 @@ async def test_configure_changes_limits_and_timeouts_between_turns_and_keeps_oth
     given = options(tmp_path, model, mode="full", settings={"userInstructions": "Be brief."})
     async with agent_ls.open_session(**given) as session:
         await session.configure(settings={"max_command_timeout_ms": 50, "providers": {"openai": {}}})
-        ends = [event.data async for event in session.run("go") if isinstance(event.data, ToolCallEnd)]
+        ends = [event async for event in session.run("go") if isinstance(event, ToolCallEnd)]
         assert [end.error_kind for end in ends] == ["shell_timeout"]
         assert "Be brief." in model.requests[-1].messages[0].text
         await session.configure(limits={"tokensPerInput": 1}, mode="plan")
         with anyio.fail_after(DEADLINE_S):
             reasons = [
-                event.data.reason
-                async for event in session.run("more")
-                if isinstance(event.data, ProcessingEnd)
+                event.reason async for event in session.run("more") if isinstance(event, ProcessingEnd)
             ]
         assert reasons == ["completed"]  # the first call reaches the limit
         wrong: list[tuple[dict[str, Any], str]] = [

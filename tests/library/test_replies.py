@@ -60,7 +60,7 @@ async def test_a_limit_without_a_callback_ends_the_turn(limits: dict[str, float]
     model = FakeProvider([call("read_file", file_path="none"), text("Never said.")])
     with anyio.fail_after(DEADLINE_S):
         async with agent_ls.open_session(**options(tmp_path, model, settings={"limits": limits})) as session:
-            events = [event.data async for event in session.run("go")]
+            events = [event async for event in session.run("go")]
     (end,) = (event for event in events if isinstance(event, ProcessingEnd))
     assert end.reason == "limit"
     assert any(isinstance(event, TurnLimit) for event in events)
@@ -132,7 +132,7 @@ async def test_an_invalid_answer_callback_result_declines_the_question_with_a_wa
     model = FakeProvider([ASK, text("Fine.")])
     with anyio.fail_after(DEADLINE_S):
         async with agent_ls.open_session(**options(tmp_path, model, answer=answer)) as session:
-            events = [event.data async for event in session.run("go")]
+            events = [event async for event in session.run("go")]
     assert "did not answer" in last_request(model)
     assert [event.code for event in events if isinstance(event, Warning)] == ["program"]
 
@@ -147,7 +147,7 @@ async def test_a_turn_continues_past_a_limit_as_often_as_the_callback_allows(tmp
     model = FakeProvider([call("read_file", file_path="none")] * 5)
     given = options(tmp_path, model, extend_limit=extend, settings={"limits": {"tokensPerInput": 15}})
     async with agent_ls.open_session(**given) as session:
-        events = [event.data async for event in session.run("go")]
+        events = [event async for event in session.run("go")]
     assert len(model.requests) == 2 and len(asked) == 2 and "15 tokens" in asked[0]
     assert [event.reason for event in events if isinstance(event, ProcessingEnd)] == ["limit"]
 
@@ -280,7 +280,7 @@ async def test_a_pending_limit_question_ends_the_turn_after_resume_without_a_cal
     with anyio.fail_after(DEADLINE_S):
         async with agent_ls.open_session(**options(tmp_path, again, resume=kept)) as session:
             async for event in session.events():
-                if isinstance(event.data, ProcessingEnd):
-                    assert event.data.reason == "limit"
+                if isinstance(event, ProcessingEnd):
+                    assert event.reason == "limit"
                     break
             assert await session.ask("and now?") == "Second."

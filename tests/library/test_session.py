@@ -83,14 +83,13 @@ async def test_output_of_a_tool_call_end_event_returns_the_complete_output_of_a_
 ) -> None:
     model = FakeProvider([call("shell", command="seq 1 40000"), text("Done.")])
     async with agent_ls.open_session(**options(tmp_path, model), mode="full") as session:
-        ends = [event async for event in session.run("count") if isinstance(event.data, ToolCallEnd)]
-        (end,) = ends
-        whole = await end.output()
+        (end,) = [event async for event in session.run("count") if isinstance(event, ToolCallEnd)]
+        whole = await session.output(end)
         assert whole.startswith("1\n2\n") and "\n39999\n40000\n" in whole
-        assert isinstance(end.data, ToolCallEnd) and len(end.data.output) < len(whole)
+        assert len(end.output) < len(whole)
         other, *_ = [event async for event in session.run("again")]
-        with pytest.raises(TypeError, match="tool_call_end"):
-            await other.output()
+        with pytest.raises(TypeError, match="ToolCallEnd"):
+            await session.output(other)  # type: ignore[arg-type]  # what is tested
 
 
 async def test_the_approve_callback_decides_tool_calls_and_an_exception_in_the_callback_denies(
@@ -109,7 +108,7 @@ async def test_the_approve_callback_decides_tool_calls_and_an_exception_in_the_c
     script = [call("shell", command=f"echo {n} > {n}.txt") for n in (1, 2, 3, 4)]
     model = FakeProvider([*script, text("Done.")])
     async with agent_ls.open_session(**options(tmp_path, model), approve=approve) as session:
-        ends = [event.data async for event in session.run("go") if isinstance(event.data, ToolCallEnd)]
+        ends = [event async for event in session.run("go") if isinstance(event, ToolCallEnd)]
     assert [end.is_error for end in ends if isinstance(end, ToolCallEnd)] == [False, True, True, True]
     assert "not that one" in str(ends[1]) and "no idea" in str(ends[2])
     assert [path.name for path in (tmp_path / "project").iterdir()] == ["1.txt"]
@@ -140,7 +139,7 @@ async def test_a_function_tool_is_listed_validated_and_called(tmp_path: Path) ->
 
     model = FakeProvider([call("add", a=40), call("add", a="x"), call("launch", what="it"), text("42.")])
     async with agent_ls.open_session(**options(tmp_path, model), tools=[add, started]) as session:
-        ends = [event.data async for event in session.run("add") if isinstance(event.data, ToolCallEnd)]
+        ends = [event async for event in session.run("add") if isinstance(event, ToolCallEnd)]
     outputs = [end.output for end in ends if isinstance(end, ToolCallEnd)]
     assert outputs[0] == '{"sum": 42}'
     assert "a" in outputs[1] and "is off" not in outputs[2]  # a tool with an effect needs approval

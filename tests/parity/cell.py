@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 import agent_ls
-from agent_ls.library.session import AgentSession, Event
+from agent_ls import AgentSession, Event
 from agent_ls.loop.events.types import Error, ToolCallEnd, ToolCallStart, Warning
 from agent_ls.tools.base import Tool
 from tests.parity import wires
@@ -56,12 +56,12 @@ class Cell:
         with anyio.fail_after(DEADLINE_S):
             told = [event async for event in self.session.run(text)]
         self.events += told
-        troubles = [event.data for event in told if isinstance(event.data, Error | Warning)]
+        troubles = [event for event in told if isinstance(event, Error | Warning)]
         assert troubles == [], troubles
         return told
 
     def of(self, kind: type[Any]) -> list[Any]:
-        return [event.data for event in self.events if isinstance(event.data, kind)]
+        return [event for event in self.events if isinstance(event, kind)]
 
     @property
     def bodies(self) -> list[Any]:
@@ -154,7 +154,7 @@ async def cell(
 
 
 def check_calls(events: Sequence[Event]) -> None:
-    starts = [event.data.call_id for event in events if isinstance(event.data, ToolCallStart)]
-    ends = [event.data.call_id for event in events if isinstance(event.data, ToolCallEnd)]
+    starts = [event.call_id for event in events if isinstance(event, ToolCallStart)]
+    ends = [event.call_id for event in events if isinstance(event, ToolCallEnd)]
     assert sorted(starts) == sorted(ends), (starts, ends)
     assert len(set(ends)) == len(ends)

@@ -176,8 +176,8 @@ async def tool_output_truncation(provider: str, tmp_path: Path, monkeypatch: pyt
         assert "[WARNING: Tool output was truncated." in result.text
         assert len(result.text) < 51_000
         assert lines[0] in result.text and lines[-1] in result.text and lines[750] not in result.text
-        (end,) = [event for event in told if isinstance(event.data, ToolCallEnd)]
-        whole = await end.output()
+        (end,) = [event for event in told if isinstance(event, ToolCallEnd)]
+        whole = await it.session.output(end)
         assert all(line in whole for line in lines)
         assert "WARNING" not in whole
 

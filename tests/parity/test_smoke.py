@@ -16,7 +16,7 @@ import anyio
 import pytest
 
 import agent_ls
-from agent_ls.library.session import AgentSession, Event
+from agent_ls import AgentSession, Event
 from agent_ls.loop.events.types import Error, SteeringInjected, SubagentChanged, ToolCallEnd, ToolCallStart
 from tests.parity import wires
 from tests.parity.cell import SERVERS, cell, edit_calls, yes
@@ -66,7 +66,7 @@ class Smoke:
 
     async def command(self) -> None:
         ends = ended(await self.say(RUN), "shell")
-        assert any("Hello" in end.data.output and "Goodbye" in end.data.output for end in ends)
+        assert any("Hello" in end.output and "Goodbye" in end.output for end in ends)
 
     async def truncation(self) -> None:
         (self.folder / "big.txt").write_text(BIG)
@@ -78,23 +78,23 @@ class Smoke:
 
     async def steering(self) -> None:
         told = await self.say(BUILD, steer=STEER)
-        assert [event.data.text for event in told if isinstance(event.data, SteeringInjected)] == [STEER]
+        assert [event.text for event in told if isinstance(event, SteeringInjected)] == [STEER]
         written = [path.read_text() for path in self.folder.rglob("*.py")]
         assert any("/health" in text for text in written)
 
     async def subagent(self) -> None:
         told = await self.say(DELEGATE)
-        names = [event.data.name for event in told if isinstance(event.data, ToolCallStart)]
+        names = [event.name for event in told if isinstance(event, ToolCallStart)]
         assert "spawn_agent" in names
-        states = [event.data.status for event in told if isinstance(event.data, SubagentChanged)]
+        states = [event.status for event in told if isinstance(event, SubagentChanged)]
         assert states[0] == "running" and states[-1] == "completed"
 
     async def timeout(self) -> None:
         by_itself = self.provider != "anthropic"
         told = await self.say(WAIT if by_itself else WAIT_NAMED.format(self.timeout_ms))
         end, *_ = ended(told, "shell")
-        assert end.data.error_kind == "shell_timeout"
-        assert f"timed out after {self.timeout_ms}ms" in end.data.output
+        assert end.error_kind == "shell_timeout"
+        assert f"timed out after {self.timeout_ms}ms" in end.output
 
     async def say(self, text: str, *, steer: str = "") -> list[Event]:
         told: list[Event] = []
@@ -104,7 +104,7 @@ class Smoke:
                 if steer and event.kind == "tool_call_start":
                     self.session.steer(steer)
                     steer = ""
-        assert [event.data for event in told if isinstance(event.data, Error)] == []
+        assert [event for event in told if isinstance(event, Error)] == []
         assert told[-1].kind == "processing_end"
         return told
 
@@ -113,7 +113,7 @@ class Smoke:
 
 
 def ended(told: list[Event], tool: str) -> list[Any]:
-    return [event for event in told if isinstance(event.data, ToolCallEnd) and event.data.name == tool]
+    return [event for event in told if isinstance(event, ToolCallEnd) and event.name == tool]
 
 
 Move: TypeAlias = Answer | Callable[[list[wires.Result]], Answer]

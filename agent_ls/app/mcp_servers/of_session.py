@@ -45,13 +45,15 @@ FETCHED = " This command downloads the program that it runs, so the program may 
 class ServersOfSession:
     """The MCP servers of one session, started when they are first needed.
 
-    `client` returns the servers that the session's client configured. `is_trusted` returns whether the user
+    `account` is the folder with the user's own file of servers, None to leave it out. `client` returns the servers
+    that the session's client configured. `is_trusted` returns whether the user
     trusts `folder`; it blocks. `warn` displays a warning to the user. `made` is empty until the servers are
     created.
     """
 
     folder: str
     state: Path
+    account: Path | None
     settings: Callable[[], Settings]
     environ: Mapping[str, str]
     secrets: Known
@@ -73,7 +75,7 @@ class ServersOfSession:
         """Return True if servers may be configured, False if none is. Blocks: checks whether some files exist."""
         if self.made or self.client() or self.settings().mcp.servers:
             return True
-        paths = [os.path.join(self.state, name) for name in FILES]
+        paths = [os.path.join(self.account, name) for name in FILES] if self.account else []
         if self.settings().mcp.project_files:
             paths += [os.path.join(self.folder, name) for name in PROJECT_FILES]
         return any(map(os.path.exists, paths))
@@ -129,7 +131,7 @@ class ServersOfSession:
             for name, entry in settings.servers.items()
         }
         folder = Path(self.folder) if settings.project_files else None
-        return find_servers(self.state, folder, SuppliedServers(entries, self.client()))
+        return find_servers(self.account, folder, SuppliedServers(entries, self.client()))
 
     def _context(self, changed: Callable[[], None]) -> ServerContext:
         from agent_ls.app.mcp_servers.login import authenticate, read_entered, server_secrets, why_not_asked

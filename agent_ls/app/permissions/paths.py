@@ -187,6 +187,10 @@ def places_of(
     # The opened folder may be a symbolic link, and models use its name: keep the link and the resolved path.
     roots = _both_names(given)
     denied = [os.path.expanduser(place) for place in settings.denied if place]
+    own = state_folder()
+    # A program may have chosen another state folder; the user's own stays closed.
+    if state and Path(state) != own and not (worktree and Path(worktree).is_relative_to(own)):
+        denied.append(str(own))
     return Places(
         roots,
         os.path.realpath(os.path.expanduser("~")),

@@ -105,7 +105,7 @@ class SessionBuilder(SharedServices):
                 files=site.instructions if site else near,
                 is_ignored=site.disk.is_ignored if site else IgnoreFile((folder,)),
             ),
-            str(self.state),
+            str(self.account or ""),
             settings=lambda: self.now().skills,
             notify=notify,
             allow_reading=allow_reading,
@@ -138,9 +138,9 @@ class SessionBuilder(SharedServices):
         def load() -> OptionalTools:
             is_trusted = workspace is not None and self.trust.get_trust(folder) == "trusted"
             # Skills of an untrusted folder are searched too: the user may trust the folder at the first message.
-            chosen, state = self.now().skills, str(self.state)
+            chosen, state = self.now().skills, str(self.account or "")
             return OptionalTools(
-                load_cli_tools(self.state, workspace, trusted=is_trusted, files=files),
+                load_cli_tools(self.account, workspace, trusted=is_trusted, files=files),
                 packs=session_packs(folder, self),
                 skills=has_skills(chosen, state, location, files=files),
                 agents=has_agent_kinds(chosen, state, location, files),
@@ -224,7 +224,7 @@ class SessionBuilder(SharedServices):
             trusted=permissions.gate.wait_for_decision,
             stored=config,
             remember=stored.remember,
-            user_file=user_memory(str(self.state)) if location.is_here else "",
+            user_file=user_memory(str(self.account)) if location.is_here and self.account else "",
         )
         prompts = PromptsWithReview(
             memory,
@@ -422,7 +422,7 @@ class SessionBuilder(SharedServices):
         link: SessionLink,
     ) -> SessionHooks | None:
         """Create the user's hooks, which run only on this machine."""
-        if not location.is_here:
+        if not (location.is_here and self.account):
             return None
         from agent_ls.app.sessions.setup.hooks import create_hooks  # imported only when needed
 

@@ -50,7 +50,8 @@ class ProgramParts:
 
     `adapters` are its own providers by name, and `profiles` describe how to use their models. `tools` and
     `profile_options` apply to each profile. `environment` replaces access to this machine, `pages` replaces
-    HTTP requests.
+    HTTP requests. `personal` False: sessions get no hooks, tools, MCP servers, memory, skills or subagents of the
+    user's account.
     """
 
     adapters: Mapping[str, ProviderAdapter] = field(default_factory=dict)
@@ -59,6 +60,7 @@ class ProgramParts:
     profile_options: ProfileOptions = DEFAULT_OPTIONS
     environment: ExecutionEnvironment | None = None
     pages: WebFetcher | None = None
+    personal: bool = True
 
 
 NO_EDITOR = EditorServices()

@@ -36,7 +36,7 @@ MEBIBYTE = 1024 * 1024
 class SharedServices:
     """Services of this process that the parts of sessions use.
 
-    - `state`: the folder with the user's own files, such as tool definitions.
+    - `state`: the state folder.
     - `start`: runs a short background task.
     - `find_session`: returns the session with this id if it can still receive notices, else None.
     - `folders`: returns the workspace folders that are open now.
@@ -68,6 +68,11 @@ class SharedServices:
     now: Callable[[], Settings]
     read_only: ReadOnlySandbox
     hide: Callable[[Sequence[str]], None]
+
+    @property
+    def account(self) -> Path | None:
+        """The folder with the user's own files, such as tool definitions; None if sessions must not use them."""
+        return self.state if self.program.personal else None
 
     def local(self, folder: str, check_right: Callable[[], None] = allow_any_process) -> ExecutionEnvironment:
         """Return the environment that accesses `folder`, which may be on another machine.

@@ -72,10 +72,11 @@ def find_agent_places(
 
     The parameters are the same as those of `find_places`.
     """
-    for folder, suffix, is_foreign in _USER_AGENTS:
+    for folder, suffix, is_foreign in _USER_AGENTS if state else ():
         if settings.foreign or not is_foreign:
             yield SkillFolder(os.path.expanduser(folder), "agent", "user", suffix, is_foreign)
-    yield SkillFolder(os.path.join(state, "agents"), "agent", "user", ".md")
+    if state:
+        yield SkillFolder(os.path.join(state, "agents"), "agent", "user", ".md")
     for level in files.levels(workspace) if workspace else ():
         for folder, suffix, is_foreign in _PROJECT_AGENTS:
             if files.has_own_folder(level, folder) and (settings.foreign or not is_foreign):
@@ -99,13 +100,14 @@ def find_places(
 ) -> Iterator[SkillFolder]:
     """Yield the folders with skills and commands, in ascending precedence. Blocks.
 
-    If two folders contain the same file name, the later folder is used. `state` is the state folder.
+    If two folders contain the same file name, the later folder is used. `state` is the state folder, "" leaves out
+    the user's own folders.
     `workspace` is None if the user does not trust the project; in this case, its folders are left out. `files`
     accesses the machine that has the workspace; the user's own folders are on this machine.
     """
-    for folder, kind, suffix, is_foreign in _USER:
+    for folder, kind, suffix, is_foreign in _USER if state else ():
         yield _place(os.path.expanduser(folder), kind, "user", suffix, is_foreign)
-    for folder, kind, suffix, is_foreign in _STATE:
+    for folder, kind, suffix, is_foreign in _STATE if state else ():
         yield _place(os.path.join(state, folder), kind, "user", suffix, is_foreign)
     for folder in settings.folders:
         if os.path.isabs(expanded := os.path.expanduser(folder)):

@@ -100,16 +100,18 @@ class _Definition(_Part):
 
 
 def load_cli_tools(
-    user_folder: Path, workspace: Path | None, *, trusted: bool, files: InstructionFiles = LOCAL_FILES
+    user_folder: Path | None, workspace: Path | None, *, trusted: bool, files: InstructionFiles = LOCAL_FILES
 ) -> YamlTools:
     """Load the user's tools, and the project's tools if the project is `trusted`. Blocks.
 
-    If two tools have the same name, the first one is used. `files` accesses the machine that has
-    the workspace.
+    If two tools have the same name, the first one is used. `user_folder` None leaves out the user's tools. `files`
+    accesses the machine that has the workspace.
     """
     tools: dict[str, CliTool] = {}
     problems: list[str] = []
-    definitions = [found for path in _files(user_folder) for found in read_tool_file(path)]
+    definitions = [
+        found for path in (_files(user_folder) if user_folder else ()) for found in read_tool_file(path)
+    ]
     if workspace is not None and trusted:
         definitions += _project_tools(workspace, files)
     for found in definitions:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from agent_ls.llm.requests import Usage
+from agent_ls.loop.events.origin import Emitted
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class ContextParts:
 
 
 @dataclass(frozen=True, slots=True)
-class UsageReport:
+class UsageReport(Emitted):
     """The usage of one model call (`call`) and of the session so far (`total`). `context_tokens` estimates
     the next call.
 
@@ -38,7 +39,7 @@ class UsageReport:
     the time to the first event of the answer. None means not measured.
     """
 
-    kind: ClassVar[str] = "usage"
+    kind: ClassVar[Literal["usage"]] = "usage"
     call: Usage
     total: Usage
     context_tokens: int
@@ -52,7 +53,7 @@ class UsageReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Compaction:
+class Compaction(Emitted):
     """A compaction: one event (`started`) when it begins, and one event with the same id when it ends.
 
     After `done` the model receives less of the conversation. `trigger`: the window filled up, the user
@@ -61,7 +62,7 @@ class Compaction:
     user. Tokens are estimates, 0: unknown.
     """
 
-    kind: ClassVar[str] = "compaction"
+    kind: ClassVar[Literal["compaction"]] = "compaction"
     compaction_id: str
     status: Literal["started", "done", "failed", "interrupted"]
     trigger: Literal["auto", "request", "overflow"]
@@ -76,14 +77,14 @@ class Compaction:
 
 
 @dataclass(frozen=True, slots=True)
-class CacheLost:
+class CacheLost(Emitted):
     """The provider cannot use its cache for the next request, so that about `tokens` tokens are processed
     uncached.
 
     `reason` "provider" means that the prefix is unchanged, but the provider dropped its cache.
     """
 
-    kind: ClassVar[str] = "cache_lost"
+    kind: ClassVar[Literal["cache_lost"]] = "cache_lost"
     reason: Literal["model", "tools", "documents", "instructions", "compaction", "provider"]
     message: str
     tokens: int

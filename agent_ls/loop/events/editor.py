@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
+
+from agent_ls.loop.events.origin import Emitted
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,24 +21,24 @@ class DiagnosedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class EditDiagnosed:
+class EditDiagnosed(Emitted):
     """The editor's diagnostics for the files that a call edited. The call waited for them before it returned
     its result.
     """
 
-    kind: ClassVar[str] = "diagnostics"
+    kind: ClassVar[Literal["diagnostics"]] = "diagnostics"
     call_id: str
     files: tuple[DiagnosedFile, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class SaveRequested:
+class SaveRequested(Emitted):
     """The editor was asked to save these files, so that a command reads their current content.
 
     No event reports whether the files were saved.
     """
 
-    kind: ClassVar[str] = "save_requested"
+    kind: ClassVar[Literal["save_requested"]] = "save_requested"
     call_id: str
     paths: tuple[str, ...]
 

@@ -19,7 +19,13 @@ from agent_ls.loop.events.context import (
     ContextParts as ContextParts,
     UsageReport as UsageReport,
 )
-from agent_ls.loop.events.editor import EditorEvent
+from agent_ls.loop.events.editor import (
+    DiagnosedFile as DiagnosedFile,
+    EditDiagnosed as EditDiagnosed,
+    EditorEvent as EditorEvent,
+    SaveRequested as SaveRequested,
+)
+from agent_ls.loop.events.origin import Emitted
 from agent_ls.loop.events.parts import PlanItem as PlanItem, StateChange as StateChange
 
 State: TypeAlias = Literal["IDLE", "PROCESSING", "AWAITING_INPUT", "CLOSED"]
@@ -36,12 +42,12 @@ HunkState: TypeAlias = Literal["proposed", "pending", "kept", "undone", "edited"
 
 
 @dataclass(frozen=True, slots=True)
-class SessionStart:
+class SessionStart(Emitted):
     """The session was created or resumed. In each process, only the missing end events of an interrupted turn
     precede this event.
     """
 
-    kind: ClassVar[str] = "session_start"
+    kind: ClassVar[Literal["session_start"]] = "session_start"
     provider: str
     model: str
     working_directory: str
@@ -50,66 +56,66 @@ class SessionStart:
 
 
 @dataclass(frozen=True, slots=True)
-class SessionEnd:
+class SessionEnd(Emitted):
     """The session has ended in this process and can be resumed.
 
     `reason` suspended: a turn waits for the user. It continues when the session is opened again and the user
     answers.
     """
 
-    kind: ClassVar[str] = "session_end"
+    kind: ClassVar[Literal["session_end"]] = "session_end"
     state: State
     reason: SessionEndReason
 
 
 @dataclass(frozen=True, slots=True)
-class StateChanged:
+class StateChanged(Emitted):
     """The session has entered `state`."""
 
-    kind: ClassVar[str] = "state"
+    kind: ClassVar[Literal["state"]] = "state"
     state: State
 
 
 @dataclass(frozen=True, slots=True)
-class UserInput:
+class UserInput(Emitted):
     """An input has started a turn. `text` is the text sent to the model: the joined text parts of agent/submit.
 
     `queued_id` is "" if the input was not queued.
     """
 
-    kind: ClassVar[str] = "user_input"
+    kind: ClassVar[Literal["user_input"]] = "user_input"
     text: str
     client_key: str = ""
     queued_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class ProcessingEnd:
+class ProcessingEnd(Emitted):
     """The turn has ended; the session is IDLE or CLOSED.
 
     `reason` refused: an effect was denied and no other call had an effect, or a hook stopped the message.
     """
 
-    kind: ClassVar[str] = "processing_end"
+    kind: ClassVar[Literal["processing_end"]] = "processing_end"
     reason: EndReason
 
 
 @dataclass(frozen=True, slots=True)
-class AssistantTextStart:
+class AssistantTextStart(Emitted):
     """A text of the model begins; its deltas have the same part id."""
 
-    kind: ClassVar[str] = "assistant_text_start"
+    kind: ClassVar[Literal["assistant_text_start"]] = "assistant_text_start"
     part_id: str
 
 
 @dataclass(frozen=True, slots=True)
-class AssistantTextEnd:
+class AssistantTextEnd(Emitted):
     """A text has ended; `text` is complete. `interrupted`: the stream was cut or cancelled.
 
     `reasoning` is the reasoning that preceded the text in this answer.
     """
 
-    kind: ClassVar[str] = "assistant_text_end"
+    kind: ClassVar[Literal["assistant_text_end"]] = "assistant_text_end"
     part_id: str
     text: str
     interrupted: bool = False
@@ -117,31 +123,31 @@ class AssistantTextEnd:
 
 
 @dataclass(frozen=True, slots=True)
-class ReasoningStart:
+class ReasoningStart(Emitted):
     """A reasoning of the model begins; its deltas have the same part id."""
 
-    kind: ClassVar[str] = "reasoning_start"
+    kind: ClassVar[Literal["reasoning_start"]] = "reasoning_start"
     part_id: str
 
 
 @dataclass(frozen=True, slots=True)
-class ReasoningEnd:
+class ReasoningEnd(Emitted):
     """A reasoning has ended; `text` is complete. `interrupted`: the stream was cut or cancelled."""
 
-    kind: ClassVar[str] = "reasoning_end"
+    kind: ClassVar[Literal["reasoning_end"]] = "reasoning_end"
     part_id: str
     text: str
     interrupted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class ToolCallStart:
+class ToolCallStart(Emitted):
     """Emitted before lookup, validation and approval, so that every call has a start event.
 
     `arguments` is the JSON text as the model wrote it. `summary` is one line of at most 100 characters.
     """
 
-    kind: ClassVar[str] = "tool_call_start"
+    kind: ClassVar[Literal["tool_call_start"]] = "tool_call_start"
     call_id: str
     index: int
     name: str
@@ -150,7 +156,7 @@ class ToolCallStart:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolCallEnd:
+class ToolCallEnd(Emitted):
     """The end of a call.
 
     `output` is complete up to 64 KiB, otherwise head and tail; `output_ref` then names the complete
@@ -160,7 +166,7 @@ class ToolCallEnd:
     None and `input_summary` is "".
     """
 
-    kind: ClassVar[str] = "tool_call_end"
+    kind: ClassVar[Literal["tool_call_end"]] = "tool_call_end"
     call_id: str
     name: str
     output: str
@@ -179,28 +185,28 @@ class ToolCallEnd:
 
 
 @dataclass(frozen=True, slots=True)
-class SteeringQueued:
+class SteeringQueued(Emitted):
     """A steer is waiting for the model's next call."""
 
-    kind: ClassVar[str] = "steering_queued"
+    kind: ClassVar[Literal["steering_queued"]] = "steering_queued"
     steer_id: str
     text: str
     client_key: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class SteeringRemoved:
+class SteeringRemoved(Emitted):
     """The user took back a steer before the model got it."""
 
-    kind: ClassVar[str] = "steering_removed"
+    kind: ClassVar[Literal["steering_removed"]] = "steering_removed"
     steer_id: str
 
 
 @dataclass(frozen=True, slots=True)
-class SteeringInjected:
+class SteeringInjected(Emitted):
     """The steer is now in the history and part of the next model call."""
 
-    kind: ClassVar[str] = "steering_injected"
+    kind: ClassVar[Literal["steering_injected"]] = "steering_injected"
     steer_id: str
     text: str
 
@@ -216,37 +222,37 @@ class QueueItem:
 
 
 @dataclass(frozen=True, slots=True)
-class QueueChanged:
+class QueueChanged(Emitted):
     """The complete queue of follow-ups."""
 
-    kind: ClassVar[str] = "queue"
+    kind: ClassVar[Literal["queue"]] = "queue"
     items: tuple[QueueItem, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class PlanChanged:
+class PlanChanged(Emitted):
     """The complete plan; at most one item is active."""
 
-    kind: ClassVar[str] = "plan"
+    kind: ClassVar[Literal["plan"]] = "plan"
     explanation: str
     items: tuple[PlanItem, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class TurnLimit:
+class TurnLimit(Emitted):
     """A limit ended or paused the turn. `limit` is the limit's name; `message` describes it for the user."""
 
-    kind: ClassVar[str] = "turn_limit"
+    kind: ClassVar[Literal["turn_limit"]] = "turn_limit"
     limit: str
     count: int
     message: str
 
 
 @dataclass(frozen=True, slots=True)
-class LoopDetection:
+class LoopDetection(Emitted):
     """The model repeats a pattern of tool calls and was warned."""
 
-    kind: ClassVar[str] = "loop_detection"
+    kind: ClassVar[Literal["loop_detection"]] = "loop_detection"
     message: str
 
 
@@ -279,10 +285,10 @@ class Hunk:
 
 
 @dataclass(frozen=True, slots=True)
-class FileChange:
+class FileChange(Emitted):
     """A call changed a file. `diff` is a unified diff for display; `hunks` are the hunks from this change."""
 
-    kind: ClassVar[str] = "file_change"
+    kind: ClassVar[Literal["file_change"]] = "file_change"
     call_id: str
     path: str
     action: Literal["create", "modify", "delete"]
@@ -293,10 +299,10 @@ class FileChange:
 
 
 @dataclass(frozen=True, slots=True)
-class HunkStateChanged:
+class HunkStateChanged(Emitted):
     """Hunks whose state or lines changed. `by`: `user` (a decision), `editor` (typing, undo) or `agent`."""
 
-    kind: ClassVar[str] = "hunk_state"
+    kind: ClassVar[Literal["hunk_state"]] = "hunk_state"
     path: str
     hunks: tuple[Hunk, ...]
     by: Literal["user", "editor", "agent"]
@@ -320,14 +326,14 @@ class RuleOffer:
 
 
 @dataclass(frozen=True, slots=True)
-class ApprovalRequested:
+class ApprovalRequested(Emitted):
     """The user is asked to approve an effect. `effect` is the exact action as plain JSON, `digest` its hash.
 
     The classes of effects are in environments/effects.py. `agent_id` is the subagent that makes the call, "" for
     the main agent.
     """
 
-    kind: ClassVar[str] = "approval_requested"
+    kind: ClassVar[Literal["approval_requested"]] = "approval_requested"
     request_id: str
     call_id: str
     tool: str
@@ -340,14 +346,14 @@ class ApprovalRequested:
 
 
 @dataclass(frozen=True, slots=True)
-class ApprovalResolved:
+class ApprovalResolved(Emitted):
     """An approval was given or denied. `command` is the user's replacement for the requested command, "" for none.
 
     `decided_by` is a client's id, or for example `terminal`, `headless`, `timeout`, or `interrupt` (the turn or
     the process ended first).
     """
 
-    kind: ClassVar[str] = "approval_resolved"
+    kind: ClassVar[Literal["approval_resolved"]] = "approval_resolved"
     request_id: str
     decision: Literal["allow", "deny"]
     scope: str
@@ -359,14 +365,14 @@ class ApprovalResolved:
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionAsked:
+class QuestionAsked(Emitted):
     """The turn waits for the user's answer: one of `choices` (several if `multiple`), or free text.
 
     `call_id` is the call that asks. With the `purpose` limit, `call_id` is "": the turn has paused because a
     limit was reached or the log cannot be written.
     """
 
-    kind: ClassVar[str] = "question_asked"
+    kind: ClassVar[Literal["question_asked"]] = "question_asked"
     question_id: str
     call_id: str
     question: str
@@ -376,12 +382,12 @@ class QuestionAsked:
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionAnswered:
+class QuestionAnswered(Emitted):
     """A question was answered. `declined`: the user dismissed the question. `decided_by` has the values of
     ApprovalResolved.decided_by.
     """
 
-    kind: ClassVar[str] = "question_answered"
+    kind: ClassVar[Literal["question_answered"]] = "question_answered"
     question_id: str
     answers: tuple[str, ...]
     declined: bool
@@ -390,18 +396,18 @@ class QuestionAnswered:
 
 
 @dataclass(frozen=True, slots=True)
-class RuleRemoved:
+class RuleRemoved(Emitted):
     """The user removed a rule that applied to the session or turn."""
 
-    kind: ClassVar[str] = "rule_removed"
+    kind: ClassVar[Literal["rule_removed"]] = "rule_removed"
     rule_id: str
 
 
 @dataclass(frozen=True, slots=True)
-class TerminalOpen:
+class TerminalOpen(Emitted):
     """A command is running; its output comes as deltas of part `callId:out`."""
 
-    kind: ClassVar[str] = "terminal_open"
+    kind: ClassVar[Literal["terminal_open"]] = "terminal_open"
     terminal_id: str
     call_id: str
     title: str
@@ -409,26 +415,26 @@ class TerminalOpen:
 
 
 @dataclass(frozen=True, slots=True)
-class TerminalWaiting:
+class TerminalWaiting(Emitted):
     """A command started or stopped waiting for input in its terminal."""
 
-    kind: ClassVar[str] = "terminal_waiting"
+    kind: ClassVar[Literal["terminal_waiting"]] = "terminal_waiting"
     terminal_id: str
     call_id: str
     waiting: bool
 
 
 @dataclass(frozen=True, slots=True)
-class TerminalExit:
+class TerminalExit(Emitted):
     """A command has ended. `exit_code` is None if it is unknown."""
 
-    kind: ClassVar[str] = "terminal_exit"
+    kind: ClassVar[Literal["terminal_exit"]] = "terminal_exit"
     terminal_id: str
     exit_code: int | None
 
 
 @dataclass(frozen=True, slots=True)
-class SubagentChanged:
+class SubagentChanged(Emitted):
     """A subagent has started, started again, or ended. Its own events carry its id in the envelope.
 
     `task`, `model` and `working_dir` (absolute) are its assignment. `output` is the subagent's last text, or
@@ -437,7 +443,7 @@ class SubagentChanged:
     an agent kind that the user defined in a file, "" for none.
     """
 
-    kind: ClassVar[str] = "subagent"
+    kind: ClassVar[Literal["subagent"]] = "subagent"
     agent_id: str
     status: Literal["running", "completed", "failed"]
     call_id: str
@@ -451,10 +457,10 @@ class SubagentChanged:
 
 
 @dataclass(frozen=True, slots=True)
-class Retry:
+class Retry(Emitted):
     """The model call failed and is repeated after `delay_ms`; `attempt` counts from 1."""
 
-    kind: ClassVar[str] = "retry"
+    kind: ClassVar[Literal["retry"]] = "retry"
     attempt: int
     delay_ms: int
     error_kind: str
@@ -462,20 +468,20 @@ class Retry:
 
 
 @dataclass(frozen=True, slots=True)
-class Warning:
+class Warning(Emitted):
     """A warning for the user. `code` names the warning's kind, or ""."""
 
-    kind: ClassVar[str] = "warning"
+    kind: ClassVar[Literal["warning"]] = "warning"
     message: str
     code: str = ""
     action: UserAction = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Error:
+class Error(Emitted):
     """One sentence for the user in `message`; `hint` says what to do next."""
 
-    kind: ClassVar[str] = "error"
+    kind: ClassVar[Literal["error"]] = "error"
     message: str
     error_kind: str
     hint: str = ""
@@ -496,7 +502,7 @@ class RevertedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Reverted:
+class Reverted(Emitted):
     """The session went back to the state before the input of turn `at_turn_id`, or before another revert.
 
     `revert_id` identifies this revert. `turns` lists the ids of the turns that were removed from the
@@ -504,7 +510,7 @@ class Reverted:
     reverted.
     """
 
-    kind: ClassVar[str] = "reverted"
+    kind: ClassVar[Literal["reverted"]] = "reverted"
     revert_id: str
     at_turn_id: str
     conversation: bool
@@ -514,10 +520,10 @@ class Reverted:
 
 
 @dataclass(frozen=True, slots=True)
-class Title:
+class Title(Emitted):
     """The session's new title."""
 
-    kind: ClassVar[str] = "title"
+    kind: ClassVar[Literal["title"]] = "title"
     title: str
 
 
@@ -564,7 +570,7 @@ RecordedEvent: TypeAlias = (
 
 
 @dataclass(frozen=True, slots=True)
-class Delta:
+class Delta(Emitted):
     """New text of an open part. `offset` is the length of the part before this delta, in code points.
 
     `kind` is one of the four delta kinds. `name` is the tool's name for a call's arguments, `stdout` or

@@ -18,7 +18,7 @@ from agent_ls.app.hooks.config import load_hooks
 from agent_ls.app.hooks.confirmed import ConfirmedHooks
 from agent_ls.app.settings.model import HookSettings
 from agent_ls.loop.events.types import ToolCallEnd, Warning
-from tests.library.sessions import call, options
+from tests.library.sessions import call, personal_options as options
 from tests.support.fake_provider import FakeProvider, text
 
 pytestmark = [
@@ -56,7 +56,7 @@ async def played(tmp_path: Path, model: FakeProvider, **more: Any) -> tuple[list
     """Run one message in a trusted folder in mode full; return the call results and the warnings."""
     chosen = {"mode": "full", "approve": lambda request: False, "trusted": True, **more}
     async with agent_ls.open_session(**options(tmp_path, model, **chosen)) as session:
-        events = [event.data async for event in session.run("Do it.")]
+        events = [event async for event in session.run("Do it.")]
     ends = [event for event in events if isinstance(event, ToolCallEnd)]
     return ends, [event.message for event in events if isinstance(event, Warning)]
 
@@ -168,7 +168,7 @@ async def test_a_tool_result_is_reported_when_the_turn_is_stopped_during_a_post_
 
         async with anyio.create_task_group() as group:
             group.start_soon(stop)
-            ends += [e.data async for e in session.run("Do it.") if isinstance(e.data, ToolCallEnd)]
+            ends += [e async for e in session.run("Do it.") if isinstance(e, ToolCallEnd)]
     assert [(end.is_error, end.output.splitlines()[0]) for end in ends] == [(False, "out")]
 
 
@@ -336,7 +336,7 @@ async def test_a_hook_can_refuse_a_request_for_approval(tmp_path: Path) -> None:
     async with agent_ls.open_session(
         **options(tmp_path, model, trusted=True, mode="ask", answers_later=True)
     ) as session:
-        ends = [e.data async for e in session.run("Do it.") if isinstance(e.data, ToolCallEnd)]
+        ends = [e async for e in session.run("Do it.") if isinstance(e, ToolCallEnd)]
     assert ends[0].is_error and "house rule" in ends[0].output
 
 

@@ -11,7 +11,7 @@ import agent_ls
 from agent_ls.app.permissions.trust import TRUST_VARIABLE
 from agent_ls.loop.events.types import ToolCallEnd
 from tests.app.skills.folders import skill
-from tests.library.sessions import call, options
+from tests.library.sessions import call, personal_options as options
 from tests.support.fake_provider import FakeProvider, Piece, text, tool_call
 
 
@@ -42,7 +42,7 @@ async def test_a_skill_added_during_a_session_is_announced_without_changing_the_
         [event async for event in session.run("first")]
         skill(chosen["folder"] / ".agents/skills", "late", "Late one. Use it late.")
         [event async for event in session.run("second")]
-        ends = [e.data async for e in session.run("third") if isinstance(e.data, ToolCallEnd)]
+        ends = [e async for e in session.run("third") if isinstance(e, ToolCallEnd)]
     assert "- early: Early one. Use it early." in system(model, 0)
     assert len({system(model, number) for number in range(len(model.requests))}) == 1
     assert "A new skill is available: late: Late one. Use it late." in str(model.requests[1].messages)
@@ -59,7 +59,7 @@ async def test_skills_of_an_untrusted_project_are_in_no_request(
     skill(chosen["folder"] / ".agents/skills", "theirs", "SECRETWORD. Use it always.")
     skill(home / ".agents/skills", "mine")
     async with agent_ls.open_session(**chosen) as session:
-        ends = [e.data async for e in session.run("go") if isinstance(e.data, ToolCallEnd)]
+        ends = [e async for e in session.run("go") if isinstance(e, ToolCallEnd)]
     assert "SECRETWORD" not in str(model.requests) and "- mine: " in system(model)
     assert ends[0].is_error and "There is no skill named 'theirs'" in str(ends[0])
 
@@ -84,7 +84,7 @@ async def test_files_of_a_used_skill_are_read_without_approval_but_symlinks_out_
         ]
     )
     async with agent_ls.open_session(**options(tmp_path, model, trusted=True)) as session:
-        ends = [e.data async for e in session.run("go") if isinstance(e.data, ToolCallEnd)]
+        ends = [e async for e in session.run("go") if isinstance(e, ToolCallEnd)]
     before, used, read, linked, again = ends
     assert before.is_error and linked.is_error and "PRIVATE" not in str(model.requests)
     assert "The text of pdf." in used.output and "Files in its folder: reference.md" in used.output
@@ -114,5 +114,5 @@ async def test_commands_requested_by_a_skill_need_approval_in_every_mode(tmp_pat
     model = FakeProvider([use("setup"), call("shell", command=command), [text("Done.")]])
     chosen = options(tmp_path, model, trusted=True, mode="full", approve=approve)
     async with agent_ls.open_session(**chosen) as session:
-        ends = [e.data async for e in session.run("go") if isinstance(e.data, ToolCallEnd)]
+        ends = [e async for e in session.run("go") if isinstance(e, ToolCallEnd)]
     assert asked == [command] and [end.is_error for end in ends] == [False, True]

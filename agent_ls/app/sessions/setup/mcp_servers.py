@@ -22,6 +22,7 @@ def create_servers(
     return ServersOfSession(
         folder=location.key,
         state=services.state,
+        account=services.account,
         settings=services.now,
         environ=services.models.child_environ,
         secrets=services.secrets,

@@ -1,0 +1,201 @@
+"""Open a session for a program: `async with agent_ls.open_session(...) as session`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal
+
+import anyio
+
+from agent_ls.app.errors import UnknownSessionError
+from agent_ls.app.models.key_store import load_credentials
+from agent_ls.app.models.service import OwnProfile
+from agent_ls.app.sessions.host import ProgramParts
+from agent_ls.app.sessions.live import LiveSession
+from agent_ls.app.sessions.manager import SessionManager
+from agent_ls.app.sessions.new_session import SessionSpec
+from agent_ls.app.sessions.setup.tool_limits import check_limits
+from agent_ls.app.settings.model import parse_settings
+from agent_ls.app.settings.state_folder import state_folder
+from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.library.checks import check_choices, check_parts, check_places, rename_settings
+from agent_ls.library.owner import SessionOwner
+from agent_ls.library.replies import Answerer, Approver, ChangeReviewer, LimitExtender, ProgramCallbacks
+from agent_ls.library.session import AgentSession
+from agent_ls.llm.adapter import ProviderAdapter
+from agent_ls.policy.situation import Mode, ReviewSetting
+from agent_ls.profiles.options import ProfileOptions
+from agent_ls.tools.base import Tool
+
+PROGRAMS = "programs"
+"""The folder of the user's state folder with the sessions of programs."""
+
+MEMORY = Path("/dev/shm")
+"""A folder in memory that Linux has."""
+
+
+class SessionOpening(AbstractAsyncContextManager[AgentSession, None]):
+    """What `open_session` returns. Use it in `async with`, or `await` it and call the session's `close` later."""
+
+    def __init__(self, start: Callable[[], SessionOwner]) -> None:
+        self._start = start
+        self._session: AgentSession | None = None
+
+    async def open(self) -> AgentSession:
+        owner = self._start()
+        return AgentSession(owner, await owner.opened())
+
+    def __await__(self) -> Generator[Any, None, AgentSession]:
+        return self.open().__await__()
+
+    async def __aenter__(self) -> AgentSession:
+        self._session = await self.open()
+        return self._session
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._session:
+            with anyio.CancelScope(shield=True):  # takes a few seconds at most
+                await self._session.close()
+
+
+def open_session(
+    folder: str | Path = ".",
+    *,
+    provider: str = "",
+    model: str = "",
+    effort: str | None = None,
+    mode: Mode = "ask",
+    review: ReviewSetting = "after",
+    approve: Approver | None = None,
+    answer: Answerer | None = None,
+    extend_limit: LimitExtender | None = None,
+    review_changes: ChangeReviewer | None = None,
+    answers_later: bool = False,
+    tools: Sequence[Tool[Any]] = (),
+    environment: ExecutionEnvironment | None = None,
+    resume: str = "",
+    without_tools: Sequence[str] = (),
+    base_prompt: str = "",
+    settings: Mapping[str, Any] | None = None,
+    state_dir: str | Path | None = None,
+    stored: bool = True,
+    personal: bool = False,
+    adapters: Mapping[str, ProviderAdapter] | None = None,
+    profiles: Mapping[str, OwnProfile] | None = None,
+    trusted: bool = False,
+    beside: Sequence[str | Path] = (),
+    worktree: Literal["current", "head"] | None = None,
+) -> SessionOpening:
+    """Open a new session in `folder`, or the stored session with the id `resume`.
+
+    Use the result in `async with`: leaving the block ends the session. Or `await` the result, and call the session's
+    `close` later, from any task. `provider` "" selects the first provider that has a key. `mode` determines which
+    effects need no approval.
+
+    Callbacks answer the requests of the session. A callback is an async function, or a plain function, which is called
+    in a thread. `approve` decides about effects that the mode does not allow. `answer` answers questions of the model.
+    `extend_limit` decides whether a turn continues after it has reached a limit. `review_changes` decides about
+    proposed changes (`review="before"`). A request without a callback is declined at once, and the model is informed.
+    With `answers_later`, the request waits for a call of `session.approve`, `reply` or `review` instead.
+
+    `tools` are added to the tools of the model's family; they replace tools of the same name. `without_tools`
+    lists tools to remove. `base_prompt` replaces the family's base prompt; the layers about project, tools and
+    user instructions follow it. If `environment` is given, tools act in it instead of on this machine, and
+    `folder` is ignored. `trusted`: the program trusts the folder. If `trusted` is False and the user has not
+    decided about the folder, `approve` is called with an effect of type TrustEffect. Without approval, nothing
+    is changed or run in the folder. `beside` are additional workspace folders, which are trusted like `folder`.
+    The model refers to them by absolute paths. `settings` use the names of docs/configuration.md. `adapters`
+    are the program's own providers by name, and `profiles` are the profiles for their models. The default
+    profile is the profile of Chat Completions servers. `worktree`: a new session works in a separate git
+    worktree. The worktree initially contains the folder's uncommitted changes ("current") or its last commit
+    ("head"), see docs/worktrees.md.
+
+    `personal` adds what the user set up for their own sessions: hooks, tools, MCP servers, notes, skills, subagents,
+    stored rules and trusted folders. `state_dir` is the folder for stored sessions, by default the user's state folder
+    if `personal`, else the folder `programs` in it. `stored` False keeps nothing: the session's log is in a temporary
+    folder until the session ends.
+
+    Raises (when the session is opened):
+        AppError: a folder, provider, mode or session is unknown, or a tool or adapter is invalid. The error's `hint`
+            says what to do.
+    """
+    callbacks = ProgramCallbacks(approve, answer, extend_limit, review_changes, answers_later)
+    parts = ProgramParts(
+        adapters=adapters or {},
+        profiles=profiles or {},
+        tools=tools,
+        profile_options=ProfileOptions(base_prompt=base_prompt, without=tuple(without_tools)),
+        environment=environment,
+        personal=personal,
+    )
+
+    def start() -> SessionOwner:
+        check_choices(mode, review)
+        check_parts(tools, adapters, callbacks)
+        check_places(folder, beside, environment)
+        given = parse_settings(rename_settings(settings or {}))[0]
+        new = SessionSpec(
+            workspace_folder=environment.working_directory() if environment else os.path.expanduser(folder),
+            provider=provider or None,
+            model=model or None,
+            effort=effort,
+            mode=mode,
+            review=review,
+            worktree=worktree,
+        )
+        store, clean_up = _choose_store(state_dir, stored, personal)
+        manager = SessionManager(
+            settings=given,
+            credentials=load_credentials(),
+            state_dir=store,
+            program=parts,
+            trusting="trusted" if trusted else "asked" if approve or answers_later else "kept",
+        )
+        manager.folders = lambda: [os.path.abspath(os.path.expanduser(place)) for place in beside]
+        return SessionOwner(manager, partial(_open_live, manager, resume, new), callbacks, clean_up)
+
+    return SessionOpening(start)
+
+
+def _choose_store(
+    state_dir: str | Path | None, stored: bool, personal: bool
+) -> tuple[Path | None, Callable[[], None]]:
+    """Return the folder of the sessions (None: the user's), and the function to call after the session."""
+    if not stored:
+        made = Path(tempfile.mkdtemp(prefix="agent-ls-", dir=MEMORY if os.access(MEMORY, os.W_OK) else None))
+        return made, partial(shutil.rmtree, made, ignore_errors=True)
+    if state_dir is not None:
+        return Path(state_dir).expanduser().absolute(), _nothing
+    return None if personal else state_folder() / PROGRAMS, _nothing
+
+
+def _nothing() -> None:
+    return None
+
+
+async def _open_live(manager: SessionManager, resume: str, new: SessionSpec) -> LiveSession:
+    """Create a session with the options `new`, or open the stored session `resume` and apply the options to it."""
+    if resume:
+        try:
+            live = await manager.open_session(resume)
+        except UnknownSessionError as error:
+            error.hint = (
+                "pass the state_dir that it was opened with, or personal=True for a session of the user"
+            )
+            raise
+        await live.configure(
+            provider=new.provider, model=new.model, effort=new.effort, mode=new.mode, review=new.review
+        )
+    else:
+        live = await manager.new_session(new)
+    check_limits(manager.settings, live.session.profile.registry)
+    return live

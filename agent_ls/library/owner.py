@@ -1,0 +1,130 @@
+"""The task of a session. It opens and ends the session, so that any task of the program may do so too.
+
+A task group has to be left by the task that entered it. Web frameworks open, use and close a session in different
+tasks; therefore the groups of a session belong to a task of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Awaitable, Callable
+
+import anyio
+import anyio.to_thread
+
+from agent_ls.app.sessions.live import LiveSession
+from agent_ls.app.sessions.manager import SessionManager
+from agent_ls.library.replies import ProgramCallbacks, Replies
+from agent_ls.loop.errors import SessionClosedError
+
+FORKED = "this session was opened before the process was forked: open a session in the new process"
+
+_running: set[asyncio.Task[None]] = set()  # an event loop keeps only weak references to its tasks
+
+
+class SessionOwner:
+    """Owns the task of one session. `clean_up` runs after the session has ended."""
+
+    def __init__(
+        self,
+        manager: SessionManager,
+        open_live: Callable[[], Awaitable[LiveSession]],
+        callbacks: ProgramCallbacks,
+        clean_up: Callable[[], None],
+    ) -> None:
+        self.manager = manager
+        self._open_live = open_live
+        self._callbacks = callbacks
+        self._clean_up = clean_up
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.get_ident()
+        self._process = os.getpid()
+        self._opened: asyncio.Future[LiveSession] = self._loop.create_future()
+        self._is_closing = asyncio.Event()
+        self._task = self._loop.create_task(self._run(), name="agent-ls session")
+        _running.add(self._task)
+        self._task.add_done_callback(_running.discard)
+
+    async def opened(self) -> LiveSession:
+        """Return the session when it is open. A cancelled caller leaves nothing open.
+
+        Raises:
+            AppError: the session cannot be opened.
+        """
+        try:
+            return await asyncio.shield(self._opened)
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await self.close()
+            raise
+
+    async def close(self) -> None:
+        """End the session, and wait until its processes have ended. May be called repeatedly, from any task."""
+        if self._process != os.getpid():
+            return  # the session goes on in the process that opened it
+        self.check_place()
+        self._is_closing.set()
+        await asyncio.wait((self._task,))
+        if not self._task.cancelled() and (failure := self._task.exception()):
+            raise failure
+
+    @property
+    def is_closed(self) -> bool:
+        return self._is_closing.is_set() or self._task.done()
+
+    def check(self, session_id: str) -> None:
+        """Raise an error if the session cannot be used, or not from here.
+
+        Raises:
+            SessionClosedError: the session was closed.
+            RuntimeError: the caller is in another process, thread or event loop.
+        """
+        self.check_place()
+        if self.is_closed:
+            raise SessionClosedError(session_id)
+
+    def check_place(self) -> None:
+        if self._process != os.getpid():
+            raise RuntimeError(FORKED)
+        if self._thread != threading.get_ident():
+            raise RuntimeError(
+                "this session belongs to the event loop of another thread: call its methods there by "
+                "asyncio.run_coroutine_threadsafe or loop.call_soon_threadsafe, or use open_session_sync"
+            )
+        if self._loop is not _running_loop():
+            raise RuntimeError(
+                "this session belongs to another event loop, which has ended: open it again by resume=session.id"
+            )
+
+    async def _run(self) -> None:
+        refused: Exception | None = None
+        try:
+            async with anyio.create_task_group() as tasks:
+                await tasks.start(self.manager.run)
+                try:
+                    live = await self._open_live()
+                except Exception as error:  # raised where the program waits, without the group around it
+                    refused = error
+                else:
+                    tasks.start_soon(Replies(live, self.manager.review, self._callbacks, tasks).run)
+                    if not self._opened.done():
+                        self._opened.set_result(live)
+                    await self._is_closing.wait()
+                tasks.cancel_scope.cancel()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(self._clean_up)
+            if not self._opened.done():
+                if refused:
+                    self._opened.set_exception(refused)
+                else:
+                    self._opened.cancel()
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None

@@ -1,0 +1,70 @@
+"""Events as a program reads them: an async iterator for one reader."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import Self
+
+from agent_ls.loop.events.origin import Origin
+from agent_ls.loop.events.subscription import Subscription
+from agent_ls.loop.events.types import Envelope, ProcessingEnd, SessionEvent
+
+ONE_READER = "another task already reads these events: give each task its own iterator, by session.events()"
+ALREADY_READ = (
+    "these events have been read already: keep them in a list, or call session.events() for new ones"
+)
+
+
+class EventStream(AsyncIterator[SessionEvent]):
+    """The events of a turn, or of a session. They are queued from the call that returned this iterator.
+
+    Leaving the loop early needs no clean-up: the events that are left are dropped with the iterator.
+    """
+
+    def __init__(
+        self, events: Subscription, check: Callable[[], None], *, ends_with_turn: bool = False
+    ) -> None:
+        self._events = events
+        self._check = check
+        self._ends_with_turn = ends_with_turn
+        self._is_waiting = False
+        self._has_ended = False
+
+    def __aiter__(self) -> Self:
+        if self._has_ended:
+            raise RuntimeError(ALREADY_READ)
+        return self
+
+    async def __anext__(self) -> SessionEvent:
+        self._check()
+        if self._is_waiting:
+            raise RuntimeError(ONE_READER)
+        self._is_waiting = True
+        try:
+            item = await anext(self._events)
+        except StopAsyncIteration:
+            self._has_ended = True
+            raise
+        finally:
+            self._is_waiting = False
+        event = with_origin(item.envelope)
+        if self._ends_with_turn and isinstance(event, ProcessingEnd):
+            self._events.end()
+        return event
+
+    async def aclose(self) -> None:
+        """Stop reading. The turn continues."""
+        self._has_ended = True
+        self._events.close()
+
+    def __del__(self) -> None:
+        self._events.close()
+
+
+def with_origin(envelope: Envelope) -> SessionEvent:
+    """Return the event of an envelope, which then knows its session, agent, turn, number and time."""
+    event = envelope.event
+    event.set_origin(
+        Origin(envelope.session_id, envelope.agent_id, envelope.turn_id, envelope.seq, envelope.timestamp)
+    )
+    return event
