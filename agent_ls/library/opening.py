@@ -171,7 +171,8 @@ def _choose_store(
 ) -> tuple[Path | None, Callable[[], None]]:
     """Return the folder of the sessions (None: the user's), and the function to call after the session."""
     if not stored:
-        made = Path(tempfile.mkdtemp(prefix="agent-ls-", dir=MEMORY if os.access(MEMORY, os.W_OK) else None))
+        place = MEMORY if os.access(MEMORY, os.W_OK) else None
+        made = Path(tempfile.mkdtemp(prefix=f"agent-ls-{os.getpid()}-", dir=place))
         return made, partial(shutil.rmtree, made, ignore_errors=True)
     if state_dir is not None:
         return Path(state_dir).expanduser().absolute(), _nothing
