@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from agent_ls.app.permissions.disk import LOCAL_DISK, Disk, RemoteDisk
 from agent_ls.app.permissions.git_credentials import holds_credentials
+from agent_ls.app.permissions.followed_links import followed_link
 from agent_ls.app.permissions.git_look import git_doubt
 from agent_ls.app.permissions.ignore_file import IgnoreFile
 from agent_ls.app.permissions.shown_secrets import (
@@ -379,7 +380,12 @@ def _read_facts_of(effect: CommandEffect, found: CommandAnalysis, places: Places
     doubt = next(filter(None, (git_doubt(folder, places) for folder in found.git_folders)), "")
     if option := next((m for m in matches if os.path.basename(m).startswith("-")), ""):
         doubt = doubt or f"A pattern matches the file {option}, whose name looks like an option."
-    doubt = doubt or compared_folder(found) or unusual_name(effect.command, found, effect.working_dir)
+    doubt = (
+        doubt
+        or followed_link(found, places)
+        or compared_folder(found)
+        or unusual_name(effect.command, found, effect.working_dir)
+    )
     config = next(filter(None, (_deciding_file(*it, places) for it in found.configs)), "")
     return EffectFacts(resolved, tuple(dict.fromkeys(leads)), doubt, config)
 

@@ -119,8 +119,10 @@ def _holds_everything(place: str, home: str) -> bool:
 
 def _is_option(argument: str, option: str) -> bool:
     """Return whether `argument` is `option`: the same word, `--option=value`, or an accepted abbreviation."""
-    if option == "+":
-        return argument.startswith("+")
+    if option in ("+", "@"):
+        return argument.startswith(option)
+    if option == "-":
+        return argument == "-"
     if option.startswith("-*"):
         return re.match(rf"-[^-]*{option[2:]}", argument) is not None
     given = argument.partition("=")[0]
@@ -197,8 +199,22 @@ def _tar(arguments: Sequence[str]) -> str:
     return f"Deletes or overwrites files (tar {found})." if found else ""
 
 
+_JQ_MODULE = re.compile(r"(?<![.\w$])(?:import|include)\b")
+_YQ_READS = re.compile(r"(?<![.\w$])(?:load\w*|env|strenv|envsubst)\b")
+
+
+def _jq(arguments: Sequence[str]) -> str:
+    found = any(map(_JQ_MODULE.search, arguments))
+    return "Reads files that the program of jq names." if found else ""
+
+
+def _yq(arguments: Sequence[str]) -> str:
+    found = any(map(_YQ_READS.search, arguments))
+    return "Reads files or variables that the program of yq names." if found else ""
+
+
 _CHECKS: dict[str, Callable[[Sequence[str]], str]] = {
     "git": git.danger, "find": _find, "sed": _sed, "ps": _ps, "tar": _tar,
-    "fd": _fd, "fdfind": _fd, "make": _make, "gmake": _make,
+    "jq": _jq, "yq": _yq, "fd": _fd, "fdfind": _fd, "make": _make, "gmake": _make,
 }  # fmt: skip
 NAMES = frozenset((*_WHY, *_VERBS, *(name for name, _, _ in _OPTIONS), *_CHECKS))

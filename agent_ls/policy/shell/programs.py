@@ -168,7 +168,7 @@ class Programs:
             self._found.is_plain = False
         self._bind_to_folder(argv[0], state)
         self._piped.append(argv)
-        if not is_text:
+        if not is_text or not is_read_only:
             scripts = read_only.scripts_of(argv)
             places = tuple(
                 dict.fromkeys((*folders, *state.folders))

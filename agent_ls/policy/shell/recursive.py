@@ -27,6 +27,26 @@ def reads_folders(command: str, commands: Sequence[tuple[str, ...]]) -> bool:
     return any(not (_lists_names(argv) or read_only.shows_no_content(argv)) for argv in commands)
 
 
+_FOLLOWING = {
+    "rg": r"-[^-]*L.*|--follow", "grep": r"-[^-]*R.*|--deref.*", "egrep": r"-[^-]*R.*|--deref.*",
+    "fgrep": r"-[^-]*R.*|--deref.*", "ugrep": r"-[^-]*[RS].*|--deref.*", "ag": r"-[^-]*f.*|--follow", "ack": "--follow",
+    "find": "-[LH]|-follow", "fd": r"-[^-]*L.*|--follow", "fdfind": r"-[^-]*L.*|--follow",
+    "du": r"-[^-]*[LDH].*|--deref.*", "tree": r"-[^-]*l.*", "ls": r"-[^-]*[LH].*|--deref.*",
+    "cp": r"-[^-]*[LH].*|--deref.*", "tar": r"-[^-]*h.*|--deref.*", "zip": r"-[^-]*r.*|--recurse.*", "7z": "a",
+    "7za": "a", "7zz": "a", "file": r"-[^-]*L.*|--deref.*",
+}  # fmt: skip
+"""Programs, with a pattern for the options with which they read what the links in a folder lead to."""
+
+
+def follows_links(argv: Sequence[str]) -> bool:
+    """Return whether the command may read the targets of links in the folders that it reads."""
+    pattern = _FOLLOWING.get(argv[0])
+    words = argv[1:]
+    if argv[0] == "tar" and words and not words[0].startswith("-"):
+        words = (f"-{words[0]}", *words[1:])
+    return pattern is not None and any(re.fullmatch(pattern, word, re.DOTALL) for word in words)
+
+
 def _lists_names(argv: Sequence[str]) -> bool:
     return read_only.lists_names((argv[0], *read_only.before_operands(argv[1:])))
 
