@@ -54,6 +54,7 @@ def confine(confinement: Confinement, *, terminal: str = "", newest: int = landl
         version,
         writable=confinement.writable,
         hidden=confinement.hidden,
+        readable=confinement.readable,
         own_devices=(terminal,) if confinement.is_read_only else None,
         keeps_sockets_out=not confinement.network,
     ) as ruleset:

@@ -1,4 +1,4 @@
-"""Landlock rulesets. Landlock cannot forbid a path, so a ruleset allows every path except the hidden ones."""
+"""Landlock rulesets. Landlock cannot forbid a path, so a ruleset lists all paths except the hidden ones."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def version() -> int:
 
 
 class Ruleset:
-    """A ruleset that allows reading everything except `hidden`, and writing below `writable`. A context
-    manager.
+    """A ruleset that allows reading below `readable` except `hidden`, and writing below `writable`. A context
+    manager. If `readable` is empty, everything else can be read.
 
     If `own_devices` is None, writing to the usual devices is allowed. Otherwise only `own_devices` and
     harmless devices such as /dev/null are allowed. `keeps_sockets_out` forbids TCP, and connections to abstract
@@ -54,6 +54,7 @@ class Ruleset:
         *,
         writable: Sequence[str],
         hidden: Sequence[str],
+        readable: Sequence[str] = (),
         own_devices: Sequence[str] | None,
         keeps_sockets_out: bool,
     ) -> None:
@@ -69,10 +70,11 @@ class Ruleset:
         attributes = struct.pack("QQQ", self._rights, network, scopes)[:size]
         self._descriptor = check_result(libc().syscall(_CREATE_RULESET, attributes, size, 0))
         try:
-            self._allow("/", _READ_DIR)
             left_out = hidden if own_devices is None else (*hidden, "/dev")
-            for place in list_paths_except("/", left_out):
-                self._allow(place, _READING)
+            for top in readable or ("/",):
+                self._allow(top, _READ_DIR)
+                for place in list_paths_except(top, left_out):
+                    self._allow(place, _READING)
             for place in (*_WRITABLE_DEVICES, *(_SHARED_DEVICES if own_devices is None else own_devices)):
                 self._allow(place, self._rights)
             for place in _READABLE_DEVICES:

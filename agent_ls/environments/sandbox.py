@@ -36,6 +36,7 @@ class SandboxLimits:
       folder and a guarded path, which must not be renamed. `absent`: paths that would be guarded if they
       existed.
     - `hidden` folders and `hidden_files` appear empty.
+    - `readable`: the only files and folders that a read-only command may read; () means all.
     - `temporary`: a folder of the session that replaces the temporary folders in `replaced`.
     """
 
@@ -49,6 +50,12 @@ class SandboxLimits:
     is_read_only: bool = False
     pinned: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
+    readable: tuple[str, ...] = ()
+
+    def can_read(self, path: str) -> bool:
+        """Return whether `path` is below a readable folder, or all paths are readable."""
+        tops = self.readable or ("/",)
+        return any(path == top or path.startswith(top.rstrip("/") + "/") for top in tops)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +159,8 @@ def wrap_command(
 def confinement(limits: SandboxLimits) -> Confinement:
     """Convert the limits to the form that Landlock and seccomp enforce."""
     writable = () if limits.is_read_only else (*limits.writable, limits.temporary)
-    return Confinement(writable, (*limits.hidden, *limits.hidden_files), limits.network, limits.is_read_only)
+    hidden = (*limits.hidden, *limits.hidden_files)
+    return Confinement(writable, hidden, limits.network, limits.is_read_only, limits.readable)
 
 
 def confine_command(command: str, sandbox: Sandbox, limits: SandboxLimits, folder: str) -> str:
@@ -202,7 +210,12 @@ def _bubblewrap(command: str, sandbox: Sandbox, limits: SandboxLimits, folder: s
     yield from ("--unshare-pid", "--unshare-ipc", "--unshare-cgroup-try")
     if not limits.network:
         yield "--unshare-net"
-    yield from ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
+    for place in limits.readable or ("/",):
+        yield from ("--ro-bind", place, place)
+    if limits.readable:
+        for link in _LINKS_OF_SYSTEM:
+            yield from ("--ro-bind-try", link, link)
+    yield from ("--dev", "/dev", "--proc", "/proc")
     # kernel settings in /proc belong to root, so a process of root may write them even without capabilities
     if sandbox.is_root:
         for place in _KERNEL_SETTINGS:
@@ -225,9 +238,9 @@ def _bubblewrap(command: str, sandbox: Sandbox, limits: SandboxLimits, folder: s
         yield from ("--bind", place, place)
     for place in () if limits.is_read_only else limits.guarded:
         yield from ("--ro-bind", place, place)
-    for place in limits.hidden:
+    for place in filter(limits.can_read, limits.hidden):
         yield from ("--tmpfs", place)
-    for place in limits.hidden_files:
+    for place in filter(limits.can_read, limits.hidden_files):
         yield from ("--ro-bind", "/dev/null", place)
     yield from ("--chdir", folder, "--")
     if _may_end_by_itself(sandbox, limits):
@@ -244,6 +257,8 @@ def _may_end_by_itself(sandbox: Sandbox, limits: SandboxLimits) -> bool:
     return sandbox.kind == "bubblewrap" and bool(sandbox.env) and not limits.is_read_only
 
 
+_LINKS_OF_SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+"""Folders that are links on many systems. They are not in `readable`, which has no links."""
 _KERNEL_SETTINGS = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs")
 
 

@@ -18,6 +18,7 @@ import anyio.to_thread
 
 from agent_ls.app.permissions.placeholders import Placeholders, is_placeholder
 from agent_ls.app.permissions.read_only_sandbox import ReadOnlySandbox
+from agent_ls.app.permissions.readable_places import list_readable
 from agent_ls.app.settings.model import SandboxSettings
 from agent_ls.environments.base import CommandOptions
 from agent_ls.environments.effects import CommandEffect
@@ -126,9 +127,16 @@ class SessionSandbox:
 
         If a sandbox is configured, the command can read the temporary folder of other commands.
         """
-        hidden = _list_hidden(self.places(), self.state)
+        places = self.places()
         temporary = self._temporary if self.settings.enabled else ""
-        return SandboxLimits((), temporary, **hidden, replaced=self.replaced, is_read_only=True)
+        return SandboxLimits(
+            (),
+            temporary,
+            **_list_hidden(places, self.state),
+            replaced=self.replaced,
+            is_read_only=True,
+            readable=list_readable(places, temporary),
+        )
 
 
 SET_ASIDE = (

@@ -103,6 +103,50 @@ async def test_commands_in_a_terminal_and_in_the_background_are_confined_too(
             assert world.facts() == before
 
 
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_confined_command_reads_nothing_outside_the_workspace(tmp_path: Path, kind: str) -> None:
+    """The policy asks about such commands. If it misjudges one, the confinement still keeps the file closed."""
+    with harm_world(tmp_path / "w") as world:
+        (world.root / "outside" / "kept").write_text(f"{SECRET}\n")
+        (world.root / f"{SECRET}.txt").touch()
+        (world.project / "out").symlink_to(world.root / "outside")
+        (world.project / "sub").mkdir()
+        async with looking(world, kind) as environment:
+            for template in READS_OUTSIDE:
+                done = await environment.exec_command(
+                    world.filled(template), CommandOptions(timeout_ms=20_000)
+                )
+                assert SECRET not in done.output, template
+            for template in ("cat kept", "cat {project}/kept", "cd sub && if \\cd ..; then cat kept; fi"):
+                done = await environment.exec_command(world.filled(template), CommandOptions())
+                assert done.output == "kept\n", done
+
+
+READS_OUTSIDE = (
+    "cat {out}/kept",
+    "cat ../outside/kept",
+    "cat out/kept",
+    "cd sub && if \\cd ..; then \\cd ..; cat outside/kept; fi",
+    "cd ..; ls",
+    "ls ..; ls {out}/..",
+    "grep -R . .; grep -R . ..",
+    "find -L . ..",
+    "cat < {out}/kept",
+    "cat /proc/self/root{out}/kept",
+    "cat /proc/$PPID/root{out}/kept",
+    "cat /proc/{parent}/cwd/{out}/kept",
+    "ln {out}/kept hard; cat hard",
+    "jq -n 'import \"../outside/kept\" as $d; $d'",
+    "date -f {out}/kept",
+    "git diff --no-index {out}/kept kept",
+    "git -C .. grep --no-index BEGIN",
+    "python3 -c 'print(open(\"{out}/kept\").read())'",
+    "awk 1 {out}/kept; sed p {out}/kept; head {out}/kept; tac {out}/kept",
+    "tar -cO {out}",
+    "echo {out}/*; echo ../*",
+)
+
+
 @needs_landlock
 @pytest.mark.parametrize("in_terminal", [False, True], ids=["pipes", "terminal"])
 async def test_a_confined_command_cannot_write_to_another_terminal(
