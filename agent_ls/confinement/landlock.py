@@ -114,7 +114,8 @@ class Ruleset:
         try:
             allowed = rights if os.path.isdir(place) else rights & _ON_FILES
             rule = struct.pack("=Qi", allowed, descriptor)
-            check_result(libc().syscall(_ADD_RULE, self._descriptor, _RULE_PATH_BENEATH, rule, 0))
+            if allowed:  # no right for folders applies to a file
+                check_result(libc().syscall(_ADD_RULE, self._descriptor, _RULE_PATH_BENEATH, rule, 0))
         finally:
             os.close(descriptor)
 

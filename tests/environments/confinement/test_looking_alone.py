@@ -111,6 +111,7 @@ async def test_a_confined_command_reads_nothing_outside_the_workspace(tmp_path: 
         (world.root / f"{SECRET}.txt").touch()
         (world.project / "out").symlink_to(world.root / "outside")
         (world.project / "sub").mkdir()
+        (world.home / ".gitconfig").write_text("[user]\nname = a\n")  # a file among the readable places
         async with looking(world, kind) as environment:
             for template in READS_OUTSIDE:
                 done = await environment.exec_command(
