@@ -6,13 +6,14 @@ import json
 import os
 import re
 import shlex
-import shutil
 import sys
 from collections.abc import Sequence
 from importlib import metadata, util
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 from urllib.request import url2pathname
+
+from agent_ls.program_lookup import find_on
 
 NAME = "agent-ls"
 
@@ -75,7 +76,7 @@ def extra_command(extra: str, prefix: Path | None = None) -> str:
         return f"{shell_words(['pipx', 'install', source])} && {shell_words(['pipx', 'inject', NAME, *packages])}"
     if (prefix / "pipx_metadata.json").is_file():
         return shell_words(["pipx", "inject", prefix.name, *packages])
-    if (prefix / "uv-receipt.toml").is_file() or (util.find_spec("pip") is None and shutil.which("uv")):
+    if (prefix / "uv-receipt.toml").is_file() or (util.find_spec("pip") is None and find_on("uv")):
         return shell_words(["uv", "pip", "install", "--python", sys.executable, *packages])
     return shell_words([sys.executable, "-m", "pip", "install", *packages])
 

@@ -38,26 +38,27 @@ def find_program(name: str, path: str | None = None) -> str | None:
     return None
 
 
-def program(name: str) -> str:
-    """Return the absolute path of a program for agent-ls itself. Blocks.
+def require_program(name: str, path: str | None = None) -> str:
+    """Return the same as find_program. Blocks.
 
     Raises:
         FileNotFoundError: there is no such program in a safe folder.
     """
-    found = find_program(name)
+    found = find_program(name, path)
     if found is None:
         raise FileNotFoundError(2, f"{name} is in no folder of PATH outside of the project", name)
     return found
 
 
-def find_on(path: str, name: str, folder: str) -> str | None:
-    """Return the file that a command would run if it starts `name` in `folder` with this PATH. Blocks.
+def find_on(name: str, path: str | None = None, folder: str = "") -> str | None:
+    """Return the file that a command runs if it starts `name` in `folder` with this PATH; None if there is none.
 
-    This is for commands of the user or the model, whose PATH may contain folders of the project.
+    This is for commands of the user or the model, whose PATH may contain folders of the project. `path` None means
+    the PATH of this process, `folder` "" its current folder. Blocks.
     """
     if os.path.dirname(name):
         return next(filter(_is_program, _files(folder, name)), None)
-    for place in path.split(os.pathsep):
+    for place in (os.environ.get("PATH", os.defpath) if path is None else path).split(os.pathsep):
         found = next(filter(_is_program, _files(os.path.join(folder, place), name)), None)
         if found:
             return found

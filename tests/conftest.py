@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from agent_ls import program_lookup
 from agent_ls.app.permissions.trust import TRUST_VARIABLE
 from agent_ls.llm.credentials import VARIABLES
 from tests import tiers
@@ -170,6 +171,8 @@ def _house(
     home = next(_homes)
     os.mkdir(home)
     monkeypatch.setenv("HOME", home)
+    # The folders of earlier tests exclude the programs below them from all searches of this process.
+    monkeypatch.setattr(program_lookup, "_WORKSPACES", set())
     for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
         monkeypatch.setenv(name, f"{home}/{name.lower()}")
     if request.node.get_closest_marker("real_start"):

@@ -42,10 +42,11 @@ ALLOWED: dict[str, set[str]] = {
     "environments.globs": ENV_TYPES | {"environments.search"},
     "environments.timed_search": ENV_TYPES | {"environments.search"},
     "environments.terminal_host": set(),
-    "environments.sandbox": {"confinement", "environments.base"},
+    "environments.sandbox": {"program_lookup", "confinement", "environments.base"},
     "environments.opened": set(),
     "environments.local": ENV_TYPES
     | {"environments.local", "environments.opened", "environments.globs", "environments.search",
+    | {"program_lookup", "environments.local", "environments.opened", "environments.search",
        "environments.terminal_host",
        "environments.timed_search", "environments.sandbox", "confinement", "relay.frames", "system", "text"},
     "environments.remote.place": set(),
@@ -53,6 +54,9 @@ ALLOWED: dict[str, set[str]] = {
     "environments.remote": ENV_TYPES
     | {"environments.remote", "environments.instruction_files", "environments.local", "environments.opened",
        "environments.globs", "environments.search", "environments.wrappers.forwarding", "text"},
+    | {"program_lookup", "environments.remote", "environments.instruction_files", "environments.local",
+       "environments.opened",
+       "environments.search", "environments.wrappers.forwarding", "text"},
     "confinement": {"confinement"},
     "relay": {"relay", "confinement"},
     "environments.memory": ENV_TYPES
@@ -98,9 +102,9 @@ ALLOWED: dict[str, set[str]] = {
         "app.permissions", "app.settings", "app.skills", "app.slash_commands", "app.tools", "environments", "profiles",
         "tools",
     },
-    "app.tools": {"app.tools", "environments", "llm", "loop", "profiles", "tools"},
+    "app.tools": {"program_lookup", "app.tools", "environments", "llm", "loop", "profiles", "tools"},
     "app.changes": {"app.changes", "app.review", "environments", "loop", "patch", "system", "text"},
-    "app.worktrees": {"app.errors", "app.worktrees", "environments.local", "patch", "store", "text"},
+    "app.worktrees": {"program_lookup", "app.errors", "app.worktrees", "environments.local", "patch", "store", "text"},
     "app.store_errors": {"app.errors", "app.store_errors", "store", "system"},
     "app.settings": {
         "app.errors", "app.settings", "app.store_errors", "environments", "llm", "loop", "mcp.entry", "store",
@@ -110,6 +114,7 @@ ALLOWED: dict[str, set[str]] = {
         "tools",
     },
     "app.permissions": {
+        "program_lookup",
         "background",
         "app.errors", "app.permissions", "app.settings", "app.turn_reads", "environments", "loop", "policy", "store",
         "system",
@@ -133,7 +138,7 @@ ALLOWED: dict[str, set[str]] = {
         "profiles",
         "system",
     },
-    "app.diagnostics": {"installation",
+    "app.diagnostics": {"program_lookup", "installation",
         "app.clock", "app.diagnostics", "app.hooks", "app.models", "app.permissions", "app.mcp_servers", "app.settings",
         "app.skills", "app.tools", "_version", "environments", "llm", "loop", "mcp", "store", "tools.foreign_names",
     },
@@ -148,6 +153,7 @@ ALLOWED: dict[str, set[str]] = {
         "loop", "mcp", "policy.places", "profiles",
     },
     "app.sessions": {
+        "program_lookup",
         "background",
         "app.changes", "app.clock", "app.context", "app.diagnostics", "app.errors", "app.hooks", "app.mentions",
         "app.models", "app.permissions", "app.recording", "app.review", "app.mcp_servers",
@@ -230,11 +236,15 @@ ALLOWED: dict[str, set[str]] = {
     "headless":
         {"headless", "app", "loop", "llm", "mcp.names", "policy", "environments", "patch", "system", "text",
          "_version"},
+    "headless": {
+        "program_lookup", "headless", "app", "loop", "llm", "policy", "environments", "patch", "system", "text",
+        "_version",
+    },
     "batch": {"installation",
         "batch", "_version", "app", "environments", "llm.middleware", "llm.requests", "llm.stream", "store.locks",
         "system", "text",
     },
-    "cli": {"installation",
+    "cli": {"program_lookup", "installation",
         "cli", "acp", "panel", "server", "headless", "batch", "environments.remote.place", "lean_imports",
         "environments.local.environ", "replay", "app", "mcp", "store",
         "patch", "llm.credentials", "system", "_version",

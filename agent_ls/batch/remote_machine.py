@@ -71,7 +71,9 @@ class RemoteMachine:
 
     async def git(self, arguments: Sequence[str], folder: str, variables: Mapping[str, str]) -> GitOutput:
         argv = ("git", *arguments)
-        options = CommandOptions(timeout_ms=COMMAND_MS, working_dir=folder, env_vars=variables, argv=argv)
+        options = CommandOptions(
+            timeout_ms=COMMAND_MS, working_dir=folder, env_vars=variables, argv=argv, is_own_program=True
+        )
         try:
             done = await self._environment.exec_command(shlex.join(argv), options)
         except EnvironmentLostError:
@@ -163,7 +165,7 @@ class RemoteMachine:
         argv = ("sh", "-c", script, "sh", *arguments)
         try:
             return await self._environment.exec_command(
-                script, CommandOptions(timeout_ms=COMMAND_MS, argv=argv)
+                script, CommandOptions(timeout_ms=COMMAND_MS, argv=argv, is_own_program=True)
             )
         except EnvironmentLostError:
             raise

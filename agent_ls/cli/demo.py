@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,6 +12,7 @@ from pathlib import Path
 
 from agent_ls.cli.nvim_path import find_plugin
 from agent_ls.cli.own_command import own_command
+from agent_ls.program_lookup import find_program
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -98,7 +98,7 @@ def _open_neovim(nvim: str, plugin: Path, folder: Path, state: Path) -> int:
 
 def _neovim() -> str:
     """Return the path of nvim if version 0.11 or newer is on PATH, otherwise ""."""
-    found = shutil.which("nvim")
+    found = find_program("nvim")
     if not found:
         return ""
     version = subprocess.run([found, "--version"], capture_output=True, text=True, check=False).stdout

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from pathlib import Path
 
 from agent_ls.installation import install_source, shell_words, temporary_tool
+from agent_ls.program_lookup import find_on
 
 
 def own_command() -> str:
     """Return the shell command that starts this program from any folder."""
     if command := temporary_command():
         return command
-    if shutil.which("agent-ls"):
+    if find_on("agent-ls"):
         return "agent-ls"
     program = Path(sys.argv[0])
     if program.name == "agent-ls" and program.is_file():
@@ -29,7 +29,7 @@ def temporary_command() -> str:
     uv adds a temporary environment to PATH for this process. Therefore this process finds `agent-ls` on PATH,
     but the user's shell does not.
     """
-    uv, pipx = shutil.which("uvx"), shutil.which("pipx")
+    uv, pipx = find_on("uvx"), find_on("pipx")
     tool = temporary_tool(Path(sys.prefix))
     source = install_source()
     if tool == "uv" and (uv or os.environ.get("UV")):

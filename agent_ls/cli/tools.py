@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_ls.cli.output import to_single_row
+from agent_ls.program_lookup import require_program
 
 if TYPE_CHECKING:
     from agent_ls.app.tools.packs.load import SessionPacks
@@ -197,7 +198,7 @@ def _has_run(command: tuple[str, ...]) -> bool:
     cannot start.
     """
     try:
-        done = subprocess.run(command, check=False)
+        done = subprocess.run([require_program(command[0]), *command[1:]], check=False)
     except OSError as error:
         print(f"  {command[0]} cannot be started: {error.strerror}", file=sys.stderr)
         return False

@@ -237,6 +237,8 @@ class CommandOptions:
     - `shown`: text displayed instead of the command, "" for the command itself.
     - `argv`: a program with its arguments, started without a shell. The `command` argument then has the
       same words, quoted for a POSIX shell.
+    - `is_own_program`: `argv` names a program that agent-ls itself needs, so it is searched only in folders of PATH
+      outside of the project (program_lookup.py).
     - `inherit` "minimal": the command inherits only the nine variables of `MINIMAL_NAMES` in
       environments/local/environ.py.
     - `confinement`: limits that are enforced when the command is started. If this machine cannot enforce
@@ -250,6 +252,7 @@ class CommandOptions:
     terminal: TerminalWatcher | None = None
     shown: str = ""
     argv: tuple[str, ...] = ()
+    is_own_program: bool = False
     confinement: Confinement | None = None
     inherit: Literal["", "minimal"] = ""
 

@@ -18,6 +18,7 @@ from typing import Literal, TypeAlias, assert_never
 
 from agent_ls.confinement.wanted import Confinement
 from agent_ls.environments.base import CommandOptions
+from agent_ls.program_lookup import find_program
 
 Kind: TypeAlias = Literal["bubblewrap", "landlock", "seatbelt"]
 
@@ -146,6 +147,8 @@ def wrap_command(
     run.
     """
     options = replace(options, shown=options.shown or command)
+    if options.is_own_program and (found := find_program(options.argv[0])):
+        command = shlex.join((found, *options.argv[1:]))
     if limits.is_read_only:
         options = replace(options, env_vars={**LOOKING, **options.env_vars})
     if sandbox.kind == "landlock":

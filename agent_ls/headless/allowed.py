@@ -5,7 +5,6 @@ a site.
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -20,6 +19,7 @@ from agent_ls.mcp.names import tool_name
 from agent_ls.policy.fetches import id_of_site
 from agent_ls.policy.path_rules import parse_path_rule
 from agent_ls.policy.rules import EDITS_RULE, id_of_words, tool_id
+from agent_ls.program_lookup import find_on
 
 SHELL_WORDS = frozenset(
     ". : cd command eval exec export false printf pwd set source test time true ulimit".split()
@@ -140,7 +140,7 @@ def _is_command(word: str, folder: str, environ: Mapping[str, str]) -> bool:
         return True
     if "/" in word or "\\" in word:
         return (Path(folder) / word).exists()
-    return shutil.which(word, path=environ.get("PATH")) is not None
+    return find_on(word, environ.get("PATH"), folder) is not None
 
 
 def _find_nearest(text: str, names: set[str]) -> str:

@@ -93,7 +93,9 @@ async def run_git(environment: ExecutionEnvironment, folder: str, command: str) 
 
     Call this only for a trusted folder for which `names_no_programs` returns True.
     """
-    options = CommandOptions(TIMEOUT_MS, folder, GIT_ENVIRONMENT, argv=tuple(shlex.split(command)))
+    options = CommandOptions(
+        TIMEOUT_MS, folder, GIT_ENVIRONMENT, argv=tuple(shlex.split(command)), is_own_program=True
+    )
     try:
         result = await environment.exec_command(command, options)
     except EnvError:

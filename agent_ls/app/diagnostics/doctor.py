@@ -36,8 +36,10 @@ from agent_ls.app.permissions.trust import TRUST_VARIABLE, WorkspaceTrust, trust
 from agent_ls.app.settings.model import SandboxSettings, Settings, ToolPackSettings
 from agent_ls.app.settings.state_folder import state_folder
 from agent_ls.environments.local.processes.ending import run_program
-from agent_ls.environments.local.ripgrep import candidates, find_newest
+from agent_ls.environments.local.ripgrep import candidates, find_working
+from agent_ls.environments.local.trees.session_trees import default_shell
 from agent_ls.llm.credentials import VARIABLES, Credentials, find_misnamed_keys, key_variable
+from agent_ls.program_lookup import find_program
 from agent_ls.store.trust import TrustStore
 
 PROGRAM_S = 10.0
@@ -108,11 +110,7 @@ def _check_system() -> Iterator[DoctorFinding]:
     if os.name == "nt":
         yield from list_windows_limits()
         return
-    shell = shutil.which("bash") or shutil.which("sh")
-    if shell:
-        yield DoctorFinding("commands", "good", f"run by {shell}, through pipes")
-    else:
-        yield DoctorFinding("commands", "bad", "there is no shell on PATH", "install bash, or correct PATH")
+    yield DoctorFinding("commands", "good", f"run by {default_shell()}, through pipes")
 
 
 def list_windows_limits() -> Iterator[DoctorFinding]:
@@ -231,7 +229,7 @@ def _check_log() -> Iterator[DoctorFinding]:
 
 
 async def _check_ripgrep() -> DoctorFinding:
-    program = await anyio.to_thread.run_sync(lambda: find_newest(candidates()))
+    program = await anyio.to_thread.run_sync(lambda: find_working(candidates()))
     if not program:
         hint = "pip install ripgrep==14.1.0, or put rg on PATH"
         return DoctorFinding("ripgrep", "note", "ripgrep was not found; searching is slower without it", hint)
@@ -352,7 +350,7 @@ async def _check_providers(credentials: Credentials, settings: Settings) -> list
 async def _check_editors() -> list[DoctorFinding]:
     found = []
     for program, name, lowest in EDITORS:
-        if not shutil.which(program):
+        if not find_program(program):
             continue
         version = await _version_of(program)
         if not version:
@@ -381,7 +379,7 @@ async def _check_editors() -> list[DoctorFinding]:
 
 
 async def _check_version(program: str, name: str, lowest: tuple[int, ...], without: str) -> DoctorFinding:
-    if not shutil.which(program):
+    if not find_program(program):
         return DoctorFinding(name, "note", f"not found: {without}", f"install {name}")
     version = await _version_of(program)
     if version >= lowest:
@@ -398,7 +396,7 @@ async def _version_of(program: str) -> tuple[int, ...]:
     """Return the version as numbers; () if the program does not print it."""
     try:
         with anyio.fail_after(PROGRAM_S):
-            answer = await run_program([program, "--version"])
+            answer = await run_program([find_program(program) or program, "--version"])
     except (OSError, TimeoutError):
         return ()
     found = _VERSION.search(answer.stdout.decode("utf-8", "replace"))

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from agent_ls.installation import extra_command
 from agent_ls.mcp.cache import DescriptionCache
 from agent_ls.mcp.config import ConfigError, ServerConfig, StdioTarget, VariableValues, fill_variables
 from agent_ls.mcp.sources import PROJECT_FILES, SuppliedServers, find_servers
+from agent_ls.program_lookup import find_on
 from agent_ls.store.trust import TrustStore
 
 
@@ -33,9 +33,7 @@ def _unusable(config: ServerConfig, values: VariableValues) -> Iterator[DoctorFi
         hint = "set the variable, or write a default: ${NAME:-default}"
         yield DoctorFinding("mcp", "note", f"{where}: {error}", "" if "login" in str(error) else hint)
         return
-    if isinstance(target, StdioTarget) and not shutil.which(
-        os.path.expanduser(target.command), path=_path(target)
-    ):
+    if isinstance(target, StdioTarget) and not find_on(os.path.expanduser(target.command), _path(target)):
         if os.sep not in target.command:  # may be relative to the server's folder, unknown here
             hint = f"install {target.command}, or set `command` to its full path"
             yield DoctorFinding("mcp", "note", f"{where}: {target.command} is not found on PATH", hint)

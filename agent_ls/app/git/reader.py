@@ -74,7 +74,7 @@ class GitReader:
     async def output(self, *command: str) -> str:
         """Run a read-only git command, and return what it prints."""
         argv = (*_GIT, *command)
-        options = CommandOptions(TIMEOUT_MS, self.folder, _VARIABLES, argv=argv)
+        options = CommandOptions(TIMEOUT_MS, self.folder, _VARIABLES, argv=argv, is_own_program=True)
         try:
             result = await self.environment.exec_command(shlex.join(argv), options)
         except EnvError as error:

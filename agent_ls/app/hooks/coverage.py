@@ -169,7 +169,7 @@ def _on_path(programs: Sequence[str], folder: str) -> Iterator[str]:
     for name in programs:
         if os.path.dirname(name) or name in (".", ".."):
             continue
-        place = find_on(os.environ.get("PATH", ""), name, folder)
+        place = find_on(name, folder=folder)
         if place and is_below(place, folder):
             yield glob.escape(place)
 

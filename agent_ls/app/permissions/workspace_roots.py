@@ -18,6 +18,7 @@ from agent_ls.environments.errors import EnvError
 from agent_ls.environments.local import LocalEnvironment
 from agent_ls.loop.events.types import RecordedEvent, Warning
 from agent_ls.policy.places import Places
+from agent_ls.program_lookup import add_workspace
 
 Listing = Callable[[int], Awaitable[Sequence[str]]]
 
@@ -51,6 +52,8 @@ class SessionRoots:
         `tell`: warn about untrusted folders (False before the first turn).
         """
         wanted = self._list_wanted()
+        for folder in wanted:
+            add_workspace(folder)
         if not wanted and not self.others:
             return
         trusted = await anyio.to_thread.run_sync(self._filter_trusted, wanted)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from agent_ls.app.errors import AppError
 from agent_ls.environments.local.processes.ending import run_program
+from agent_ls.program_lookup import require_program
 
 SAFE = (
     *("-c", f"core.hooksPath={os.devnull}"),
@@ -99,7 +100,7 @@ class LocalGit:
     ) -> tuple[int, bytes, str]:
         environ = {name: value for name, value in self.environ.items() if not name.upper().startswith("GIT_")}
         try:
-            done = await run_program(["git", *arguments], folder, {**environ, **variables})
+            done = await run_program([require_program("git"), *arguments], folder, {**environ, **variables})
         except OSError as error:
             raise git_error(self.name, error.strerror or str(error)) from None
         return done.returncode, done.stdout, last_line(done.stderr.decode("utf-8", "replace"))

@@ -33,6 +33,7 @@ from agent_ls.environments.local.search import LocalSearch
 from agent_ls.environments.local.terminals.relays import Relays
 from agent_ls.environments.local.terminals.terminal_commands import INPUT_WAIT_MS
 from agent_ls.environments.terminal_host import TerminalHost
+from agent_ls.program_lookup import add_workspace
 
 _PLATFORMS = {"linux": "linux", "darwin": "darwin", "win32": "windows", "emscripten": "wasm", "wasi": "wasm"}
 
@@ -85,6 +86,7 @@ class LocalEnvironment:
         - `check_right`: called in a commit's thread before each of its steps (commit.py).
         """
         self._root = os.path.abspath(working_directory)
+        add_workspace(self._root)
         inherited = dict(os.environ) if environ is None else environ
         relays = Relays(terminals, self._root) if terminals and os.name != "nt" else None
         self._processes = LocalProcesses(

@@ -6,7 +6,6 @@ import base64
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -19,6 +18,7 @@ from anyio.abc import ByteReceiveStream, Process
 from agent_ls.environments import search
 from agent_ls.environments.base import GrepLine, GrepOptions
 from agent_ls.environments.errors import InvalidPatternError
+from agent_ls.program_lookup import find_program
 from agent_ls.text import decode
 
 # Hidden files are searched, because some of them configure CI. `.git` is not searched. Ignore files apply
@@ -49,7 +49,7 @@ def candidates() -> list[str]:
     places = [os.path.join(folder, name) for folder in folders]
     if not any(os.access(place, os.X_OK) for place in places):
         places += _installed_elsewhere(name)
-    places += filter(None, [shutil.which("rg")])
+    places += filter(None, [find_program("rg")])
     return list(dict.fromkeys(os.path.realpath(place) for place in places if os.access(place, os.X_OK)))
 
 
@@ -67,26 +67,23 @@ def _installed_elsewhere(name: str) -> list[str]:
     return [str(file.locate()) for file in files if file.name == name]
 
 
-def find_newest(programs: Sequence[str]) -> str:
-    """Return the first of the programs with the highest version; "" if none runs. Blocks.
+def find_working(programs: Sequence[str]) -> str:
+    """Return the first of the programs that runs and prints a version of ripgrep; "" if there is none. Blocks.
 
-    The programs are run to learn their versions. After a program was found, later calls with the same
-    `programs` return the same result and run nothing.
+    After a program was found, later calls with the same `programs` return the same result and run nothing.
     """
     wanted = tuple(programs)
     with _asking:
-        if wanted not in _newest:
-            versions = [(_version(program), program) for program in wanted]
-            working = [(version, program) for version, program in versions if version]
-            best = max(working, key=lambda pair: pair[0])[1] if working else ""
-            if not best:
+        if wanted not in _working:
+            found = next(filter(_version, wanted), "")
+            if not found:
                 return ""  # not memoised, because ripgrep may be installed later
-            _newest[wanted] = best
-        return _newest[wanted]
+            _working[wanted] = found
+        return _working[wanted]
 
 
 _asking = threading.Lock()
-_newest: dict[tuple[str, ...], str] = {}
+_working: dict[tuple[str, ...], str] = {}
 
 
 def _version(program: str) -> tuple[int, ...]:

@@ -22,6 +22,7 @@ from agent_ls.environments.base import CommandOptions
 from agent_ls.environments.local.processes.starting import run_confined
 from agent_ls.environments.local.trees.session_trees import default_shell
 from agent_ls.environments.sandbox import Kind, Sandbox, SandboxLimits, wrap_command
+from agent_ls.program_lookup import find_program
 
 TRIAL_S = 10.0
 TOO_SLOW = "its test run took too long"
@@ -98,7 +99,7 @@ def _candidate(kind: Kind, filters: str) -> tuple[Sandbox | None, str]:
     shell = default_shell()
     match kind:
         case "bubblewrap":
-            if program := shutil.which("bwrap"):
+            if program := find_program("bwrap"):
                 is_root = os.geteuid() == 0
                 return Sandbox(kind, shell, program, _env(), _filters(filters), is_root), ""
             return None, f"there is no bwrap on PATH; {INSTALL}"
@@ -108,7 +109,7 @@ def _candidate(kind: Kind, filters: str) -> tuple[Sandbox | None, str]:
             why = unavailable()
             return (None, why) if why else (Sandbox(kind, shell), "")
         case "seatbelt":
-            return Sandbox(kind, shell, shutil.which("sandbox-exec") or "/usr/bin/sandbox-exec"), ""
+            return Sandbox(kind, shell, "/usr/bin/sandbox-exec"), ""
 
 
 def _filters(folder: str) -> tuple[str, str]:
@@ -137,10 +138,12 @@ def _env() -> str:
     """Return the path of an `env` that supports `--ignore-signal` (coreutils 8.31 or newer), "" if there is
     none.
     """
-    program = shutil.which("env") or ""
+    program = find_program("env") or ""
     if not program:
         return ""
-    code, _ = _run([program, "--ignore-signal=TERM", program, "--default-signal=TERM", "true"])
+    code, _ = _run(
+        [program, "--ignore-signal=TERM", program, "--default-signal=TERM", find_program("true") or ""]
+    )
     return program if code == 0 else ""
 
 

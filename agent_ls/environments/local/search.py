@@ -140,7 +140,7 @@ class LocalSearch:
 
 
 def _find_ripgrep() -> str:
-    return ripgrep.find_newest(ripgrep.candidates())
+    return ripgrep.find_working(ripgrep.candidates())
 
 
 def _grep_without(regex: re.Pattern[str], root: str, path: str, options: GrepOptions) -> GrepResult:

@@ -7,6 +7,7 @@ threads, and an environment has no task group of its own.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import threading
 import time
@@ -37,6 +38,7 @@ from agent_ls.environments.remote.failures import (
 from agent_ls.environments.remote.frames import RemoteFrameError, RemoteMessage, RemoteOutbox, read_messages
 from agent_ls.environments.remote.place import Place
 from agent_ls.environments.remote.values import ValueFault, pack, pack_error, unpack, unpack_error
+from agent_ls.program_lookup import require_program
 
 START_SECONDS = 60.0
 PING_SECONDS = 15.0
@@ -106,8 +108,10 @@ class RemoteConnection:
             EnvironmentLostError: the connection cannot be made. The client program no longer runs then.
         """
         try:
+            name, *arguments = self._argv
+            started = name if os.path.dirname(name) else require_program(name, self._environ.get("PATH"))
             self._process = subprocess.Popen(
-                self._argv,
+                [started, *arguments],
                 env=dict(self._environ),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

@@ -56,6 +56,7 @@ from agent_ls.environments.remote.facts import (
 )
 from agent_ls.environments.remote.frames import RemoteFrameError, RemoteMessage, RemoteOutbox, read_messages
 from agent_ls.environments.remote.values import ValueFault, pack, pack_error, unpack, unpack_error
+from agent_ls.program_lookup import find_on
 
 SILENCE_SECONDS = 60.0
 """After this time without a message, the connection counts as lost. The near end pings every 15 s."""
@@ -387,7 +388,7 @@ async def _names(end: _FarEnd, folder: str) -> Sequence[str]:
 
 
 async def _programs(end: _FarEnd, wanted: Sequence[str]) -> Sequence[str]:
-    return await anyio.to_thread.run_sync(lambda: [name for name in wanted if shutil.which(name)])
+    return await anyio.to_thread.run_sync(lambda: [name for name in wanted if find_on(name)])
 
 
 async def _sweep(end: _FarEnd, folders: Sequence[str], pid: int) -> None:

@@ -10,6 +10,7 @@ from agent_ls.app.permissions.paths import PathBounds, places_of
 from agent_ls.app.permissions.workspace_roots import SessionRoots
 from agent_ls.app.sessions.setup.parts import SessionLocation
 from agent_ls.policy.places import fold_path
+from agent_ls.program_lookup import add_workspace
 
 if TYPE_CHECKING:
     from agent_ls.app.sessions.services import SharedServices
@@ -35,6 +36,8 @@ def create_location(
         folder, local_folder, root = worktree.folder, worktree.folder, worktree.root
     else:  # on another machine, `local_folder` is the name under which this process knows the folder
         folder, local_folder, root = site.root if site else key, key, ""
+    if not site:
+        add_workspace(key)
     local = services.local(local_folder, stored.check_ownership)
     guarded: set[str] = set()
     find_places = partial(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -21,6 +20,7 @@ from agent_ls.app.tools.packs.validator import UNRESTRICTED, EnvironmentReport, 
 from agent_ls.app.tools.yaml_tools import ProfileFor, read_packaged_tools
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.profiles.create import family_tools
+from agent_ls.program_lookup import find_on
 from agent_ls.tools.base import Tool
 from agent_ls.tools.cli_tool import CliTool, cli_tool
 
@@ -131,7 +131,7 @@ def load_packs(
     if there:
         installed = set(there.programs(wanted))
     else:
-        installed = {name for name in wanted if not is_local or shutil.which(name, path=path)}
+        installed = {name for name in wanted if not is_local or find_on(name, path, folder)}
     report = validate(packs, {tool.name: tool.programs for tool in tools}, installed, permissions, fitting)
     usable = tuple(tool for tool in tools if installed.issuperset(tool.programs))
     return SessionPacks(usable, report, detected)

@@ -6,7 +6,6 @@ foreground.py and background.py decide which commands to start, and read the out
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -36,6 +35,7 @@ from agent_ls.environments.local.trees import adoption, cgroups
 from agent_ls.environments.local.trees.base import KILL_WAIT_SECONDS, Child, Trees
 from agent_ls.environments.local.trees.process_tree import MARK_VARIABLE
 from agent_ls.environments.local.trees.session_trees import SessionTrees
+from agent_ls.program_lookup import find_on, require_program
 
 
 class Children:
@@ -110,10 +110,13 @@ class Children:
         environ = child_environ(
             {**PIPES_VARIABLES, **self._environ}, options.inherit or self._rules(), options.env_vars
         )
-        if options.argv:
-            _check_program(options.argv[0], folder, environ.get("PATH"))
+        words = options.argv
+        if words and options.is_own_program:
+            words = (_own_program(words[0]), *words[1:])
+        elif words:
+            _check_program(words[0], folder, environ.get("PATH"))
         environ[MARK_VARIABLE] = self._environ.get(MARK_VARIABLE, "") + mark
-        argv = self._trees.argv(command, options.argv)
+        argv = self._trees.argv(command, words)
         return CommandLaunch(options.shown or command, argv, folder, environ, mark, options.confinement)
 
     async def by_pipes(
@@ -205,11 +208,17 @@ def _check_folder(folder: str, asked: str) -> None:
     raise PathNotFoundError(asked or folder)
 
 
+def _own_program(name: str) -> str:
+    try:
+        return require_program(name)
+    except FileNotFoundError as error:
+        raise ProcessStartError(f"The program {name} cannot be started: {error.strerror}.") from None
+
+
 def _check_program(name: str, folder: str, path: str | None) -> None:
     # Check now that the program exists. Otherwise the launcher (`setpriv`) would start, print an error and
     # end with an exit code, as if the program itself had failed.
-    place = os.path.join(folder, name) if os.path.dirname(name) else name
-    if shutil.which(place, path=path) is None:
+    if find_on(name, path, folder) is None:
         raise ProcessStartError(f"The program {name} was not found. Is it installed?")
 
 

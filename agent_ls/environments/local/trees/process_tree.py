@@ -23,6 +23,7 @@ from anyio import to_thread
 from agent_ls.environments.local.trees import adoption, cgroups
 from agent_ls.environments.local.trees.base import KILL_WAIT_SECONDS
 from agent_ls.environments.local.trees.rows import Row
+from agent_ls.program_lookup import require_program
 
 MARK_VARIABLE = "AGENT_LS_COMMAND_ID"
 """Environment variable of all descendants of a command. Its value contains the command's mark.
@@ -213,7 +214,10 @@ def rows_of_ps() -> Iterator[Row]:
     attributed to its command.
     """
     listing = subprocess.run(
-        ["ps", "-A", "-o", "pid=,ppid=,pgid=,state="], capture_output=True, check=False, text=True
+        [require_program("ps"), "-A", "-o", "pid=,ppid=,pgid=,state="],
+        capture_output=True,
+        check=False,
+        text=True,
     ).stdout
     for line in listing.splitlines():
         pid, parent, group, state = line.split()[:4]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import threading
 import time
 from collections.abc import Iterable, Sequence
@@ -18,6 +17,7 @@ from agent_ls.environments.local.trees import adoption, cgroups, process_tree
 from agent_ls.environments.local.trees.base import Child
 from agent_ls.environments.local.trees.process_tree import Root
 from agent_ls.environments.local.trees.rows import Row
+from agent_ls.program_lookup import find_program
 
 
 class SessionTrees:
@@ -95,7 +95,7 @@ class SessionTrees:
 
 
 def default_shell() -> str:
-    bash = "/bin/bash" if os.path.exists("/bin/bash") else shutil.which("bash")
+    bash = "/bin/bash" if os.path.exists("/bin/bash") else find_program("bash")
     return bash or "/bin/sh"
 
 
@@ -109,13 +109,13 @@ async def _death_signal_launcher() -> tuple[str, ...]:
     The prefix does not affect descendants of the command. Python's `preexec_fn` could do the same, but runs
     code between fork and exec, which can deadlock in a process with threads.
     """
-    setpriv = shutil.which("setpriv")
-    if setpriv is None:
+    setpriv, true = find_program("setpriv"), find_program("true")
+    if not (setpriv and true):
         return ()
     launcher = (setpriv, "--pdeathsig", "KILL")
     if launcher not in _working_launchers:
         try:
-            trial = await run_program([*launcher, "true"])
+            trial = await run_program([*launcher, true])
         except OSError:
             return ()
         if trial.returncode != 0:
