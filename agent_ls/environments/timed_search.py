@@ -18,7 +18,7 @@ from agent_ls.environments import search
 from agent_ls.environments.base import GrepLine, GrepOptions
 from agent_ls.environments.errors import InvalidPatternError
 
-SEARCH_LIMIT_S = 20.0
+SEARCH_LIMIT_S = 10.0
 _BACKTRACKS = re.compile(r"[*+{?(|]")
 
 T = TypeVar("T")

@@ -1,4 +1,4 @@
-"""Pure: the configuration of an MCP server, the digest that identifies the configuration in approvals, and
+"""The configuration of an MCP server, the digest that identifies the configuration in approvals, and
 the variables in the configuration.
 """
 
@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
+from agent_ls.environments.local.environ import is_declared_secret
 from agent_ls.mcp.entry import ServerEntry
 
 Source: TypeAlias = Literal["user", "client", "settings", "project"]
@@ -291,8 +292,17 @@ def _input(name: str, server: str, values: VariableValues) -> str:
     return value
 
 
-def secret_values(template: ServerConfig, ready: ServerConfig) -> Iterator[str]:
-    """Yield the secret values in `ready`: values of headers, of inputs, and of variables with secret names."""
+def secret_values(template: ServerConfig, ready: ServerConfig, values: VariableValues) -> Iterator[str]:
+    """Yield the secret values in `ready`: values of headers, of inputs, of variables of the user that the configuration
+    names, and of variables with secret names.
+    """
+    for text in _texts(template):
+        for found in INPUT.finditer(text):
+            yield values.inputs(template.name, found[1]) or ""
+        for found in VARIABLE.finditer(text):
+            value = values.environ(found[1]) or ""
+            if is_declared_secret(found[1], value):
+                yield value
     match template.target, ready.target:
         case (HttpTarget(), HttpTarget(headers=headers)):
             for _, value in headers:
@@ -302,6 +312,16 @@ def secret_values(template: ServerConfig, ready: ServerConfig) -> Iterator[str]:
             for (name, text), (_, value) in zip(before, after, strict=True):
                 if is_secret_name(name) or INPUT.search(text):
                     yield value
+
+
+def _texts(config: ServerConfig) -> Iterator[str]:
+    target = config.target
+    if isinstance(target, HttpTarget):
+        yield target.url
+        yield from (value for _, value in target.headers)
+    else:
+        yield from (target.command, *target.args, target.cwd)
+        yield from (value for _, value in target.env)
 
 
 def is_secret_name(name: str) -> bool:

@@ -186,7 +186,7 @@ class ManagedServer:
         from agent_ls.mcp.session import McpServerError, problem_of
 
         ready = fill_variables(self.config, self._context.values)
-        self._context.protect(list(secret_values(self.config, ready)))
+        self._context.protect(list(secret_values(self.config, ready, self._context.values)))
         process: ServerProcess | None = None
         try:
             async with self._open_connection(ready) as (connection, process):

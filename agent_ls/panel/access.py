@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
+import re
 import secrets
 from collections.abc import Mapping
-from urllib.parse import urlsplit
 
 TOKEN_BYTES = 32
+_HOST = re.compile(r"(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
 
 
 class Access:
@@ -68,10 +69,9 @@ def is_loopback_host(host: str) -> bool:
     """Return whether a header `Host` names this machine. Any port is accepted, because a tunnel may use
     another port.
     """
-    try:
-        name = urlsplit(f"//{host}").hostname or ""
-    except ValueError:
+    if not _HOST.fullmatch(host):
         return False
+    name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0].lower()
     if name == "localhost":
         return True
     try:

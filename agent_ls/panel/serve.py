@@ -6,7 +6,7 @@ import json
 import logging
 import sys
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
@@ -31,6 +31,8 @@ from agent_ls.server.transport.websocket import HANDSHAKE_S, KeepAlive, WebSocke
 log = logging.getLogger(__name__)
 
 MAX_CONNECTIONS = 64
+MAX_SILENT = 32
+"""Maximum number of connections that have not sent a request. If there are more, the oldest one is closed."""
 OPEN_PATH, SOCKET_PATH = "/open", "/socket"
 USED = (
     "This link does not work, or was used before. Press Enter in the terminal where <code>agent-ls panel</code> runs "
@@ -129,26 +131,33 @@ async def _end_with(home: HomeServer, scope: anyio.CancelScope) -> None:
 @dataclass(slots=True)
 class _Count:
     running: int = 0
+    silent: list[anyio.CancelScope] = field(default_factory=list)
 
 
 async def _serve(panel: Panel, home: HomeServer, count: _Count, stream: SocketStream) -> None:
-    count.running += 1
     try:
         async with stream:
-            if count.running <= MAX_CONNECTIONS:
-                await _serve_connection(panel, home, stream)
+            await _serve_connection(panel, home, count, stream)
     except Exception:  # last resort: a request must not end the panel
         log.exception("a connection failed")
-    finally:
-        count.running -= 1
 
 
-async def _serve_connection(panel: Panel, home: HomeServer, stream: SocketStream) -> None:
+async def _serve_connection(panel: Panel, home: HomeServer, count: _Count, stream: SocketStream) -> None:
     socket = WebSocket(stream, None)
-    with anyio.move_on_after(HANDSHAKE_S):
-        await socket.do_handshake(panel.respond)
-    if socket.is_open:
-        await _serve_page(socket, home)
+    with anyio.move_on_after(HANDSHAKE_S) as scope:
+        count.silent.append(scope)
+        if len(count.silent) > MAX_SILENT:
+            count.silent[0].cancel()
+        try:
+            await socket.do_handshake(panel.respond)
+        finally:
+            count.silent.remove(scope)
+    if socket.is_open and count.running < MAX_CONNECTIONS:
+        count.running += 1
+        try:
+            await _serve_page(socket, home)
+        finally:
+            count.running -= 1
     await socket.close(CloseCode.GOING_AWAY)
 
 

@@ -69,6 +69,8 @@ SENSITIVE_NAMES = (
     ".radian_profile", "renv/activate.R", ".simplecov", ".oxlintrc.json", "tslint.json", "xo.config.*", ".xo-config*",
     ".markdownlint.*js", ".markdownlint-cli2.*", ".textlintrc*", ".remarkrc*", ".template-lintrc.js",
     ".babelrc*", "babel.config.*",
+    ".screenrc", ".tmux.conf", ".ssh/config", ".ssh/rc", ".inputrc", ".muttrc", ".mailcap", ".nanorc", ".psqlrc",
+    ".sqliterc", ".mysqlrc", ".lynxrc", ".lesskey", ".lessfilter", ".config/nvim", ".config/direnv",
     "svelte.config.*", "tailwind.config.*", ".graphqlrc*", "graphql.config.*", "jest.config.*", "vitest.config.*",
     "vitest.workspace.*", "playwright.config.*", "dprint.json", ".dprint.json", "treefmt.toml", ".treefmt.toml",
     ".trunk", ".ansible-lint", "ansible.cfg", ".sqlfluff", ".tflint.hcl", ".golangci.*", ".custom-gcl.y*ml",

@@ -146,7 +146,9 @@ def every_tool(tmp_path: Path) -> dict[str, Tool[Any]]:
     families = (("anthropic", ""), ("openai", ""), ("gemini", ""), ("compatible", "any"))
     for (family, model), native in product(families, (False, True)):
         every = ProfileOptions(think=True, submit=True, native_names=native)
-        profiles = with_cli_tools(partial(create_profile, options=every), loaded.tools, {})
+        profiles = with_cli_tools(
+            partial(create_profile, options=every), loaded.tools, {}, lambda values: None
+        )
         registry = profiles(family, model).registry
         tools = [tool for name in registry.names() if (tool := registry.lookup(name))]
         for web in (web_fetch(Web()), web_search(Web())):

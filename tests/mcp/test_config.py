@@ -194,8 +194,11 @@ def test_values_of_headers_and_secret_variables_are_registered_as_secrets() -> N
     http = parse_server("x", {"url": "https://a", "headers": {"Authorization": "Bearer ${TOKEN}"}}, "user")
     stdio = parse_server("x", {"command": "a", "env": {"API_KEY": "k-1", "MODE": "dev"}}, "user")
 
-    assert set(secret_values(http, fill_variables(http, VALUES))) == {"Bearer t-123456789", "t-123456789"}
-    assert set(secret_values(stdio, fill_variables(stdio, VALUES))) == {"k-1"}
+    assert set(secret_values(http, fill_variables(http, VALUES), VALUES)) == {
+        "Bearer t-123456789",
+        "t-123456789",
+    }
+    assert set(secret_values(stdio, fill_variables(stdio, VALUES), VALUES)) == {"k-1"}
 
 
 def test_commands_that_download_their_program_are_recognised() -> None:

@@ -42,7 +42,9 @@ def test_loopback_hosts_are_accepted_with_any_port(host: str) -> None:
 
 @pytest.mark.parametrize(
     "host",
-    ["", "evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80", "192.168.0.1", "[::1", "0.0.0.0"],
+    ["", "evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80", "192.168.0.1", "[::1", "0.0.0.0",
+     "evil.com@localhost", "evil.com:80@127.0.0.1", "localhost/evil.com", "localhost?", "localhost#x", "localhost\\x",
+     "[::1]evil.com", "evil.com[::1]", " localhost", "localhost:80:80", "localhost:x", "\tlocalhost"],
 )  # fmt: skip
 def test_hosts_other_than_loopback_are_refused(host: str) -> None:
     assert not is_loopback_host(host)

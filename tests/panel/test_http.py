@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 
+import anyio
 import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
@@ -120,3 +123,27 @@ def test_panel_refuses_to_listen_on_non_loopback_addresses(tmp_path: Path, addre
     )  # fmt: skip
     assert done.returncode == 1 and not done.stdout
     assert "address" in done.stderr or "not this machine" in done.stderr
+
+
+async def test_silent_connections_do_not_keep_others_out(tmp_path: Path) -> None:
+    async with panel(tmp_path / "state", tmp_path) as running:
+        silent = [socket.create_connection(("127.0.0.1", running.port)) for _ in range(80)]
+        assert (await running.get("/")).status == 401
+        cookie = await running.log_in()
+        assert (await running.get("/", cookie=cookie)).status == 200
+        for one in silent:
+            one.close()
+
+
+@pytest.mark.parametrize(
+    "method", ["POST", "PUT", "DELETE", "OPTIONS", "HEAD", "TRACE", "CONNECT", "get", "PRI"]
+)
+async def test_only_get_is_answered(shared: Shared, method: str) -> None:
+    request = f"{method} /open?token=x HTTP/1.1\r\nHost: localhost\r\nCookie: {shared.cookie}\r\n\r\n"
+    async with await anyio.connect_tcp("127.0.0.1", shared.running.port) as stream:
+        await stream.send(request.encode())
+        answer = b""
+        with suppress(anyio.EndOfStream, anyio.BrokenResourceError):
+            while True:
+                answer += await stream.receive()
+    assert answer.split(b" ")[1:2] in ([], [b"400"], [b"405"])

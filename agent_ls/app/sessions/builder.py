@@ -200,6 +200,7 @@ class SessionBuilder(SharedServices):
             self.models,
             skills,
             parts.language,
+            self.hide,
             native_names=settings.native_tool_names,
         )
         hooks: Hooks = self._hooks(location, permissions, settings, stored, notices, link) or NO_HOOKS

@@ -22,6 +22,7 @@ from agent_ls.environments.instruction_files import (
     ReadBudget,
     UnreadableFileError,
 )
+from agent_ls.environments.local.environ import EnvRules, is_declared_secret
 from agent_ls.llm.requests import TOOL_NAME, TOOL_NAME_RULE
 from agent_ls.loop.context.history_search import SEARCH_HISTORY
 from agent_ls.profiles.base import ProviderProfile
@@ -161,12 +162,16 @@ def has_project_tools(workspace: Path) -> bool:
 
 
 def with_cli_tools(
-    profiles: ProfileFor, tools: Sequence[CliTool], variables: Mapping[str, str]
+    profiles: ProfileFor,
+    tools: Sequence[CliTool],
+    variables: Mapping[str, str],
+    hide: Callable[[Sequence[str]], None],
 ) -> ProfileFor:
     """Add the user's tools to profiles. The user's tools never replace a tool of that name.
 
-    `variables` are the environment variables that the definitions may use.
+    `variables` are the environment variables that the definitions may use. `hide` gets the values to redact.
     """
+    hide([value for definition in tools for value in _secret_values(definition, variables)])
     made: Sequence[Tool[Any]] = [cli_tool(definition, variables.get) for definition in tools]
     if not made:
         return profiles
@@ -179,6 +184,17 @@ def with_cli_tools(
         return found
 
     return profile
+
+
+def _secret_values(definition: CliTool, variables: Mapping[str, str]) -> Iterator[str]:
+    """Yield the values of the variables that a definition names, and values that it contains under a secret name."""
+    for name, text in definition.env.items():
+        if not EnvRules().passes(name):
+            yield text
+        for found in VARIABLE.finditer(text):
+            value = variables.get(found[1], "")
+            if is_declared_secret(found[1], value):
+                yield value
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -96,6 +97,15 @@ def _tells_password(name: str, value: str, rules: EnvRules) -> bool:
     return (
         not _matches_any(name, (*rules.kept, *PROXIES)) and _ADDRESS_WITH_PASSWORD.search(value) is not None
     )
+
+
+def is_declared_secret(name: str, value: str) -> bool:
+    """Return whether the value of a variable that a definition of the user names must be redacted everywhere. Blocks.
+
+    Every such value counts, except variables that each program needs, and names of existing files.
+    """
+    is_usual = name in KEPT_NAMES | WINDOWS_NAMES | MINIMAL_NAMES or name.startswith("LC_")
+    return bool(value) and not is_usual and not os.path.exists(value)
 
 
 def without_secrets(environ: Mapping[str, str], secrets: Collection[str]) -> dict[str, str]:

@@ -44,7 +44,8 @@ START_SECONDS = 60.0
 PING_SECONDS = 15.0
 LOST_SECONDS = 45.0
 CLOSE_SECONDS = 10.0
-_NOISE_BYTES = 64 * 1024
+MAX_LINE_BYTES = 64 * 1024
+"""Maximum length of a line that the client program prints before the remote end is ready."""
 _KEPT_ERROR_CHARS = 4_000
 
 OpenedFiles: TypeAlias = Sequence[Facts]
@@ -180,7 +181,10 @@ class RemoteConnection:
         """
         stdout = self._process.stdout
         assert stdout is not None
-        while line := stdout.readline(_NOISE_BYTES):
+        while line := stdout.readline(MAX_LINE_BYTES + 1):
+            if len(line) > MAX_LINE_BYTES:
+                noise.add(line)
+                raise OSError(f"a line of more than {MAX_LINE_BYTES // 1024} KiB")
             before, greeting, said = line.partition(GREETING)
             noise.add(before)
             if greeting:

@@ -20,7 +20,9 @@ from typing import Any, BinaryIO
 
 PIECE_BYTES = 256 * 1024
 MESSAGE_LIMIT_BYTES = 1024 * 1024 * 1024
-"""Maximum size of a message. If a message is longer, reading fails with RemoteFrameError."""
+"""Maximum size of all unfinished messages together. If they are longer, reading fails with RemoteFrameError."""
+MAX_UNFINISHED = 64
+"""Maximum number of messages of which only a part has arrived."""
 
 _FRAME = struct.Struct(">IQB")
 _LENGTH = struct.Struct(">I")
@@ -71,21 +73,22 @@ def read_messages(file: BinaryIO) -> Iterator[RemoteMessage]:
         RemoteFrameError: the input is damaged. OSError, ValueError: the input cannot be read.
     """
     parts: dict[int, list[bytes]] = {}
-    sizes: dict[int, int] = {}
+    waiting = 0
     while head := _read_exactly(file, _FRAME.size):
         length, number, is_last = _FRAME.unpack(head)
-        if length > PIECE_BYTES or is_last > 1:
-            raise RemoteFrameError("a frame that is too long")
+        if length > PIECE_BYTES or is_last > 1 or (length < PIECE_BYTES and not is_last):
+            raise RemoteFrameError("a frame of a wrong length")
         piece = _read_exactly(file, length)
         if len(piece) < length:
             return  # the input ended within a message
-        sizes[number] = sizes.get(number, 0) + length
-        if sizes[number] > MESSAGE_LIMIT_BYTES:
-            raise RemoteFrameError("a message that is too long")
+        waiting += length
         parts.setdefault(number, []).append(piece)
+        if waiting > MESSAGE_LIMIT_BYTES or len(parts) > MAX_UNFINISHED + is_last:
+            raise RemoteFrameError("too many or too long unfinished messages")
         if is_last:
-            del sizes[number]
-            yield decode(b"".join(parts.pop(number)))
+            data = b"".join(parts.pop(number))
+            waiting -= len(data)
+            yield decode(data)
 
 
 def _read_exactly(file: BinaryIO, size: int) -> bytes:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+import struct
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -12,7 +13,9 @@ from hypothesis import given, strategies as st
 
 from agent_ls.environments import errors
 from agent_ls.environments.base import DirEntry, ExecResult, FileWrite, GrepOptions
+from agent_ls.environments.remote import frames
 from agent_ls.environments.remote.frames import (
+    PIECE_BYTES,
     RemoteFrameError,
     RemoteMessage,
     RemoteOutbox,
@@ -113,3 +116,48 @@ def test_packed_errors_keep_their_class_message_and_path() -> None:
     assert str(error) == "File too large: a has 5 bytes, the limit is 3"
     unknown = unpack_error({"class": "SystemExit", "text": "bye"})
     assert type(unknown) is errors.EnvError and str(unknown) == "bye"
+
+
+def frame(number: int, piece: bytes, *, is_last: bool) -> bytes:
+    return struct.pack(">IQB", len(piece), number, is_last) + piece
+
+
+PIECE = bytes(PIECE_BYTES)
+ENDLESS: dict[str, Callable[[int], bytes]] = {
+    "many messages": lambda number: frame(number, PIECE, is_last=False),
+    "one long message": lambda number: frame(1, PIECE, is_last=False),
+    "small pieces": lambda number: frame(1, b"x", is_last=False),
+    "empty pieces": lambda number: frame(number, b"", is_last=False),
+    "long messages in turn": lambda number: frame(number % 60, PIECE, is_last=False),
+}
+
+
+@pytest.mark.req("X4")
+@pytest.mark.parametrize("make", ENDLESS.values(), ids=ENDLESS.keys())
+def test_unfinished_messages_do_not_fill_the_memory(
+    monkeypatch: pytest.MonkeyPatch, make: Callable[[int], bytes]
+) -> None:
+    monkeypatch.setattr(frames, "MESSAGE_LIMIT_BYTES", 20 * PIECE_BYTES)
+
+    class Endless(io.RawIOBase):
+        def __init__(self) -> None:
+            self.number, self.held, self.given = 0, b"", 0
+
+        def read(self, size: int = -1) -> bytes:
+            while len(self.held) < size:
+                self.number += 1
+                self.held += make(self.number)
+            found, self.held = self.held[:size], self.held[size:]
+            self.given += size
+            return found
+
+    source = Endless()
+    with pytest.raises(RemoteFrameError):
+        list(read_messages(source))  # type: ignore[arg-type]
+    assert source.given < 30 * PIECE_BYTES
+
+
+def test_sixty_four_messages_may_be_unfinished() -> None:
+    begun = b"".join(frame(number, PIECE, is_last=False) for number in range(64))
+    found = read_messages(io.BytesIO(begun + frame(99, encode(RemoteMessage({"kind": "x"})), is_last=True)))
+    assert next(found).kind == "x"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from agent_ls.app.sessions.optional_tools import OptionalTools
@@ -29,14 +29,16 @@ def with_session_tools(
     models: ModelService,
     skills: SessionSkills,
     language: LanguageHost | None,
+    hide: Callable[[Sequence[str]], None],
     *,
     native_names: bool,
 ) -> Profiles:
-    """Return profiles that also have the session's own tools.
+    """Return profiles that also have the session's own tools. `hide` gets the values of variables that tools use.
 
     `native_names`: use the tool names of the model vendor's own agent, such as `Bash`.
     """
     profiles = with_cli_tools(profiles, tools.own.tools, models.child_environ)
+    profiles = with_cli_tools(profiles, tools.tools, models.child_environ, hide)
     # The modules below are imported only if needed: few sessions have these tools.
     if tools.packs:
         from agent_ls.app.tools.packs.load import with_packs

@@ -1,0 +1,110 @@
+"""Values that the user declares for a tool or an MCP server are redacted wherever text leaves the session."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+import agent_ls
+from agent_ls.mcp.config import VariableValues, fill_variables, parse_server, secret_values
+from tests.library.sessions import call, options
+from tests.support.fake_provider import FakeProvider, text
+
+pytestmark = pytest.mark.req("T10", "X9")
+VALUE = "declared-value-4711"
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        {"DEPLOY_TOKEN": "${DECLARED}"},
+        {"DSN": "postgres://me:${DECLARED}@db"},
+        {"PLAIN": "${DECLARED}"},
+        {"A_SECRET": VALUE},
+    ],
+)
+@pytest.mark.skipif(os.name == "nt", reason="the tool runs a POSIX program")
+async def test_a_value_declared_for_a_tool_is_neither_sent_nor_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, env: dict[str, str]
+) -> None:
+    monkeypatch.setenv("DECLARED", VALUE)
+    tool = {
+        "name": "show",
+        "description": "Show.",
+        "category": "read",
+        "cmd": "env",
+        "env": {**env, "P": "${PATH}"},
+    }
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state/tools.yaml").write_text(yaml.safe_dump({"tools": [tool]}))
+    model = FakeProvider(
+        [call("show"), call("shell", command=f"echo {VALUE[:9]}{VALUE[9:]}"), [text("Done.")]]
+    )
+    chosen = options(tmp_path, model, trusted=True, mode="full", approve=lambda request: True)
+    async with agent_ls.open_session(**chosen) as session:
+        events = [str(event.data) async for event in session.run("Do it.")]
+    assert "DECLARED" in str(os.environ) and "[secret removed]" in str(events)
+    assert os.environ["PATH"].split(os.pathsep)[0] in str(model.requests[-1].messages), "PATH is no secret"
+    told = [event for event in events if VALUE in event and "echo" not in event]
+    logs = [path.read_text() for path in (tmp_path / "state").rglob("*.jsonl")]
+    assert not told and logs and not [log for log in logs if VALUE in log]
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"command": "a", "env": {"DATABASE": "${DECLARED}"}},
+        {"command": "a", "args": ["-e", "TFE=${DECLARED}"]},
+        {"url": "https://a.example/${env:DECLARED}"},
+        {"url": "https://a.example", "headers": {"X-Data": "v1 ${DECLARED}"}},
+        {"command": "a", "env": {"X": "${input:DECLARED}"}},
+    ],
+)
+def test_a_value_declared_for_a_server_is_a_secret(entry: dict[str, object]) -> None:
+    values = VariableValues({"DECLARED": VALUE}.get, lambda server, name: VALUE, "/w")
+    config = parse_server("x", entry, "user")
+    assert VALUE in set(secret_values(config, fill_variables(config, values), values))
+
+
+def test_usual_variables_are_no_secrets(tmp_path: Path) -> None:
+    environ = {"HOME": "/home/somebody", "DATA": str(tmp_path)}
+    values = VariableValues(environ.get, lambda server, name: None, "/w")
+    config = parse_server(
+        "x", {"command": "a", "args": ["${HOME}", "${DATA}", "${MODE:-development}"]}, "user"
+    )
+    assert not set(secret_values(config, fill_variables(config, values), values))
+
+
+@pytest.mark.report(
+    "anthropics/claude-code#62705",
+    "listing the servers prints the values of the variables in their command lines",
+    area="safety",
+    before="passed",
+)
+@pytest.mark.report(
+    "anthropics/claude-code#87838",
+    "listing the servers prints headers and variables with secrets",
+    area="safety",
+    before="passed",
+)
+def test_the_list_of_servers_does_not_display_declared_values(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENT_LS_STATE_DIR", str(tmp_path))
+    monkeypatch.setenv("DECLARED", VALUE)
+
+    def mcp(*words: str) -> str:
+        command = [sys.executable, "-m", "agent_ls", "mcp", *words]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+        return done.stdout + done.stderr
+
+    mcp("add", "one", "--", "run", "-e", "T=${DECLARED}")
+    mcp("add", "--env", f"TOKEN={VALUE}", "two", "--", "run")
+    mcp("add", "--url", "https://a.example", "--header", f"Authorization=Bearer {VALUE}", "three")
+    shown = mcp("list")
+    assert all(name in shown for name in ("one", "two", "three")) and VALUE not in shown
