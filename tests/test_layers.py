@@ -105,6 +105,9 @@ ALLOWED: dict[str, set[str]] = {
     "app.tools": {"program_lookup", "app.tools", "environments", "llm", "loop", "profiles", "tools"},
     "app.changes": {"app.changes", "app.review", "environments", "loop", "patch", "system", "text"},
     "app.worktrees": {"program_lookup", "app.errors", "app.worktrees", "environments.local", "patch", "store", "text"},
+    "app.tools": {"app.tools", "environments", "llm", "loop", "profiles", "tools"},
+    "app.changes": {"app.changes", "app.review", "environments", "loop", "patch", "policy", "system", "text"},
+    "app.worktrees": {"app.errors", "app.worktrees", "environments.local", "patch", "store", "text"},
     "app.store_errors": {"app.errors", "app.store_errors", "store", "system"},
     "app.settings": {
         "app.errors", "app.settings", "app.store_errors", "environments", "llm", "loop", "mcp.entry", "store",

@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from agent_ls.app.changes.snapshot import ChangeFinder, FoundChanges
+from agent_ls.app.changes.snapshot import KEPT_BYTES, ChangeFinder, FoundChanges
 from agent_ls.app.review.decision_request import Selection
 from agent_ls.environments.base import FileState
 from agent_ls.environments.errors import PathNotFoundError
@@ -155,7 +155,8 @@ async def test_a_changed_file_too_large_to_snapshot_is_reported_as_changed_witho
     tmp_path: Path,
 ) -> None:
     large = tmp_path / "large.txt"
-    large.write_text("x" * (2 * 1024 * 1024))
+    large.write_text("x")
+    os.truncate(large, KEPT_BYTES + 1)
 
     async def listed(limit: int) -> Sequence[str]:
         return ["large.txt"] if large.exists() else []

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.app.permissions.git_index import tracked_files
 from agent_ls.app.permissions.paths import PathBounds, places_of, read_effect_facts
 from agent_ls.app.settings.model import PathSettings
 from agent_ls.environments.base import GrepOptions
 from agent_ls.environments.effects import CommandEffect
 from agent_ls.environments.local import LocalEnvironment
+from agent_ls.environments.local.git_index import tracked_files
 from agent_ls.environments.wrappers.bounded import BoundedEnvironment
 from agent_ls.policy.decide import judge
 from agent_ls.policy.situation import Allow, Ask, Judgement, Situation

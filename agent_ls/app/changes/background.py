@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import anyio
 
 from agent_ls.app.changes.commands import ChangeBaseline, CommandChangeRecorder, RecordedChanges
+from agent_ls.app.changes.snapshot import Unkept
 from agent_ls.app.review.running_commands import RunningCommands
 from agent_ls.environments.base import Attribution
 
@@ -58,6 +59,13 @@ class BackgroundChanges:
             before = (self._before if self._running else None) or await self._recorder.take_baseline()
             self._pauses += 1
             return before
+
+    async def list_unkept(self) -> Unkept:
+        """Return the uncommitted work that cannot be kept now, and keep the rest."""
+        async with self._lock:
+            if self._pauses or self._running:  # a later copy would replace what a running command may change
+                return self._before.snapshot.unkept if self._before else Unkept()
+            return (await self._recorder.take_baseline()).snapshot.unkept
 
     def resume(self, now: ChangeBaseline) -> None:
         self._pauses -= 1

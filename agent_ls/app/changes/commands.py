@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 import anyio
 import anyio.lowlevel
 
-from agent_ls.app.changes.snapshot import ChangeFinder, FileSnapshot, FoundChanges, ListFiles
+from agent_ls.app.changes.snapshot import ChangeFinder, FileSnapshot, FoundChanges, ListFiles, Unkept
 from agent_ls.app.review.journal import Journal
 from agent_ls.app.review.reviewed_file import is_text, read_form, text_of
 from agent_ls.app.review.service import ReviewService
@@ -27,6 +27,9 @@ from agent_ls.text import NotEncodableError, decode, encode, split_lines
 
 NAMED_FILES = 20
 """Maximum number of files named in a notice to the model. The user sees all of them."""
+
+NAMED_UNKEPT = 3
+"""Maximum number of files that the approval of a command names because they cannot be kept."""
 
 MERGED, CONFLICT = "merged_change", "disk_conflict"
 """Codes of warnings about a document with unsaved changes whose file a command changed."""
@@ -94,8 +97,8 @@ class RecordedChanges:
 
     `merged` are paths of unsaved documents into which the command's changes were merged. `refused` are paths
     of unsaved documents that stay as they are, because the user's text conflicts with the command's change.
-    `unknown` are changed files without a stored old text. `note` is a sentence about changed files that were
-    not recorded, or "". Messages name paths relative to `folder`.
+    `unknown` are changed files without a stored old text. `whole` are files that can be rolled back, but not reviewed.
+    `note` is a sentence about changed files that were not recorded, or "". Messages name paths relative to `folder`.
     """
 
     states: tuple[FileState, ...] = ()
@@ -104,6 +107,7 @@ class RecordedChanges:
     unknown: tuple[str, ...] = ()
     note: str = ""
     folder: str = ""
+    whole: tuple[str, ...] = ()
 
     def format_notice(self, how: str) -> str:
         """Return the notice for the model, or "". `how` is a phrase such as "by the command"."""
@@ -112,6 +116,11 @@ class RecordedChanges:
         notes = []
         if told:
             notes.append(f"Changed {how}, for the user to review: {', '.join(told[:NAMED_FILES])}{more}.")
+        if self.whole:
+            notes.append(
+                f"Changed {how}, and brought back only as whole files, by a roll back: "
+                f"{self._join_names(self.whole)}."
+            )
         if self.unknown:
             notes.append(
                 f"Changed {how}, but the earlier text is unknown, so these files are not listed for review: "
@@ -173,7 +182,8 @@ class CommandChangeRecorder:
     async def _record(self, found: FoundChanges, before: ChangeBaseline, who: Attribution) -> RecordedChanges:
         changed = (self._reduce_to_own_part(state, before) for state in found.states)
         states = [state for state in changed if state]
-        await self._journal.announce(states, who)
+        whole = [state for state in found.whole if not self._review.saved.since(state.path, before.save)]
+        await self._journal.announce([*states, *whole], who)
         refused: list[str] = []
         merged: set[str] = set()
         for state in states:
@@ -182,8 +192,8 @@ class CommandChangeRecorder:
                 refused.append(state.path)
             elif outcome == "merged":
                 merged.add(state.path)
-        await self._journal.record_written(states, who)
-        for path in found.unknown:
+        await self._journal.record_written([*states, *whole], who)
+        for path in (*found.unknown, *(state.path for state in whole)):
             self._review.state.publish(who.session_id, FileChange(who.call_id, path, "modify", 0, 0, ""))
         self._tell_user(who, sorted(merged), refused)
         return RecordedChanges(
@@ -193,6 +203,7 @@ class CommandChangeRecorder:
             found.unknown,
             found.note,
             self._commands.files.working_directory(),
+            tuple(state.path for state in whole),
         )
 
     def _reduce_to_own_part(self, state: FileState, before: ChangeBaseline) -> FileState | None:
@@ -278,6 +289,18 @@ class CommandChangeRecorder:
 
     def _name(self, path: str) -> str:
         return _display_path(path, self._commands.files.working_directory())
+
+
+def format_unkept(unkept: Unkept, folder: str) -> str:
+    """Return the sentence about uncommitted work that would not come back; "" for none."""
+    if not unkept.paths:
+        return ""
+    names = [_display_path(path, folder) for path in unkept.paths[:NAMED_UNKEPT]]
+    more = f" and {len(unkept.paths) - len(names)} more" if len(unkept.paths) > len(names) else ""
+    return (
+        f"Not kept, so it would not come back if the command destroys it: {', '.join(names)}{more} "
+        f"({unkept.size / 2**20:.0f} MiB of uncommitted work)."
+    )
 
 
 def _as_bytes(text: str | None, like: bytes | None) -> bytes | None:

@@ -10,7 +10,12 @@ from functools import partial
 import anyio
 
 from agent_ls.app.changes.background import BackgroundChanges
-from agent_ls.app.changes.commands import CommandChangeRecorder, CommandFiles, RecordedChanges
+from agent_ls.app.changes.commands import (
+    CommandChangeRecorder,
+    CommandFiles,
+    RecordedChanges,
+    format_unkept,
+)
 from agent_ls.app.review.journal import Journal
 from agent_ls.app.review.proposals import links_of
 from agent_ls.app.review.service import ReviewService
@@ -125,6 +130,13 @@ class ReviewedEnvironment(ForwardingEnvironment):
         if self._commands:
             await self._commands.background.record_end(process_id)
         return process
+
+    async def warn_of_loss(self) -> str:
+        """Return the sentence about uncommitted work that a command could destroy for good; "" for none."""
+        if not self._commands:
+            return ""
+        unkept = await self._commands.background.list_unkept()
+        return format_unkept(unkept, self.working_directory())
 
     async def apply(
         self,

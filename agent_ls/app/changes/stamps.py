@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 from agent_ls.environments.wrappers.bounded import DiskRead
 
-Stamp: TypeAlias = tuple[tuple[int, int, int, int] | None, int | None]
+DiskStamp: TypeAlias = tuple[int, int, int, int]
+"""Stamp of a file on disk: size in bytes, mtime and ctime in ns, inode."""
+
+Stamp: TypeAlias = tuple[DiskStamp | None, int | None]
 """Stamp of a file: (stamp on disk, version of the document in the editor).
 
-The first is (size in bytes, mtime and ctime in ns, inode), or None if the file does not exist. The second is None if
-the file is not open in the editor.
+The first is None if the file does not exist. The second is None if the file is not open in the editor.
 """
 
 STEP_NS = 2_000_000_000
@@ -55,7 +58,16 @@ def stamp_of_read(read: DiskRead) -> Stamp | None:
     return (_disk_stamp(read.facts), None) if changed_ns + STEP_NS < read.began_ns else None
 
 
-def _disk_stamp(facts: os.stat_result) -> tuple[int, int, int, int]:
+def stamp_of_file(path: str) -> DiskStamp | None:
+    """Return the stamp of a regular file; None for anything else, or if there is no file."""
+    try:
+        facts = os.lstat(path)
+    except (OSError, ValueError):
+        return None
+    return _disk_stamp(facts) if stat.S_ISREG(facts.st_mode) else None
+
+
+def _disk_stamp(facts: os.stat_result) -> DiskStamp:
     return facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino
 
 

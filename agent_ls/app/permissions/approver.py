@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
+import anyio.lowlevel
 import anyio.to_thread
 
 from agent_ls.app.permissions.paths import EffectFacts, PathBounds, read_effect_facts
 from agent_ls.app.permissions.session_rules import SessionRules
-from agent_ls.environments.effects import CallEffect, CommandEffect, WriteEffect
+from agent_ls.environments.effects import CallEffect, CommandEffect, Effect, WriteEffect
 from agent_ls.loop.calls.approval import (
     Allowed,
     ApprovalAnswer,
@@ -42,18 +43,25 @@ _WIDTH: dict[ApprovalScope, int] = {"once": 0, "turn": 1, "session": 2, "project
 MAX_LOOKS = 5  # how often a call is judged again because files or links changed while the user was asked
 
 
+async def _warn_of_nothing() -> str:
+    await anyio.lowlevel.checkpoint()
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class ConfinementFacts:
-    """Functions that report which limits the kernel can enforce on commands.
+    """Functions that report which limits the kernel can enforce on commands, and what a command could destroy.
 
     `has_sandbox` returns False if a sandbox is configured but not active. `can_confine` returns
     whether this machine can confine a read-only command. `unconfined` returns the setting for
-    read-only commands that cannot be confined.
+    read-only commands that cannot be confined. `warn_of_loss` returns the sentence about uncommitted
+    work that a command could destroy for good, "" for none.
     """
 
     has_sandbox: Callable[[], bool] = lambda: True
     can_confine: Callable[[], Awaitable[bool]] | None = None
     unconfined: Callable[[], UnconfinedSetting] = lambda: "ask"
+    warn_of_loss: Callable[[], Awaitable[str]] = _warn_of_nothing
 
 
 NO_CONFINEMENT = ConfinementFacts()
@@ -251,6 +259,8 @@ class PolicyApprover:
                     RuleOffer(rule.id, rule.label, rule.scope, rule.allows, rule.still_asked)
                     for rule in rules
                 )
+                if _may_change_files(question.effect, self._bounds.places.home):
+                    reason = " ".join(filter(None, (reason, await self._kernel.warn_of_loss())))
                 asks = (question.effect.digest, reason, offers)
                 # Compare the whole question: if its target or its reason has changed, the user is asked again.
                 if any(asks == (it.digest, it.reason, it.rules) for it in question.allowed):
@@ -260,6 +270,14 @@ class PolicyApprover:
 
 def _is_command(question: ApprovalQuestion) -> bool:
     return isinstance(question.effect, CommandEffect)
+
+
+def _may_change_files(effect: Effect, home: str) -> bool:
+    if not isinstance(effect, CommandEffect) or effect.input_of:
+        return False
+    from agent_ls.policy.commands import analyse_command  # imported late, because it loads a grammar
+
+    return not analyse_command(effect, home).is_read_only
 
 
 def _check_offered(request: ApprovalRequested, answer: ApprovalAnswer) -> None:

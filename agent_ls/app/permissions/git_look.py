@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 
-from agent_ls.app.permissions.git_index import tracked_files
+from agent_ls.environments.local.git_index import tracked_files
 from agent_ls.policy.places import Places
 
 MAX_CONFIG_CHARS = 200_000

@@ -17,7 +17,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
 from agent_ls.app.permissions.git_credentials import holds_credentials, is_settings_name
-from agent_ls.app.permissions.git_index import TrackedFile, tracked_files
+from agent_ls.environments.local.git_index import TrackedFile, tracked_files
 from agent_ls.environments.search import IGNORE_FILES, SEARCH_LIMIT_BYTES, walk
 from agent_ls.policy.places import Places, is_secret_name
 

@@ -330,6 +330,7 @@ class SessionBuilder(SharedServices):
             review=choice.review,
             is_trusted=gate.is_trusted,
             confinement=ConfinementFacts(
+                warn_of_loss=link.warn_of_loss,
                 has_sandbox=lambda: sandbox is None or sandbox.is_started,
                 can_confine=sandbox.can_look_confined if sandbox else _cannot_confine,
                 # The embedding program itself must confine the environment that it provides.

@@ -23,7 +23,7 @@ from agent_ls.text import looks_binary
 PREIMAGE_MAX_BYTES = 1024 * 1024
 """Maximum size of a text file whose hunks survive a crash. Hunks of larger and binary files are lost."""
 END_GRACE_S = 2.0
-KEPT_MAX_BYTES = 16 * 1024 * 1024
+KEPT_MAX_BYTES = 64 * 1024 * 1024
 """Maximum size of an old file content that is stored for a roll back."""
 
 COMMAND_MARK = "commandMark"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -13,6 +13,9 @@ _HEADER = struct.Struct(">4sII")
 _STAT = struct.Struct(">10I")
 _EXTENDED = 0x4000
 _KIND, _REPOSITORY = 0o170000, 0o160000
+_STAGE = 0x3000
+_SUBMODULE = struct.pack(">I", _REPOSITORY)
+_MARK = struct.Struct(">III")
 _SHARED = "sharedindex."
 """Prefix of the files that contain a part of a split index."""
 
@@ -93,22 +96,32 @@ def _index_of(git: str) -> str:
 def _parse_index(index: str, root: str, mtime_ns: int, size: int) -> Sequence[TrackedFile]:
     with open(index, "rb") as file:
         data = file.read()
-    return tuple(_entries(data, root))
+    return tuple(_tracked(root, *entry) for entry in _entries(data))
 
 
-def _entries(data: bytes, root: str) -> Iterator[TrackedFile]:
+def _tracked(root: str, name: bytes, fixed: bytes, flags: int) -> TrackedFile:
+    numbers = _STAT.unpack_from(fixed)
+    return TrackedFile(
+        os.path.join(root, os.fsdecode(name)),
+        fixed[_STAT.size :].hex(),
+        numbers[9],
+        numbers[2],
+        numbers[6] & _KIND == _REPOSITORY,
+    )
+
+
+def _entries(data: bytes) -> Iterator[tuple[bytes, bytes, int]]:
+    """Yield the name of each entry, its numbers with the object id, and its flags."""
     magic, version, count = _HEADER.unpack_from(data)
     if magic != b"DIRC" or version not in (2, 3, 4):
         raise ValueError("unknown index format")
     # The index does not say how long ids are: 20 bytes, or 32 in a repository with SHA-256.
-    width = 20 if _is_plausible(data, 20, version) else 32
+    fixed_size = _STAT.size + (20 if _is_plausible(data, 20, version) else 32)
     at, previous = _HEADER.size, b""
     for _ in range(count):
-        start, numbers = at, _STAT.unpack_from(data, at)
-        at += _STAT.size
-        object_id = data[at : at + width].hex()
-        at += width
-        (flags,) = struct.unpack_from(">H", data, at)
+        start = at
+        at += fixed_size
+        flags = data[at] << 8 | data[at + 1]
         at += 4 if flags & _EXTENDED else 2
         if version == 4:
             at, dropped = _number(data, at)
@@ -119,13 +132,63 @@ def _entries(data: bytes, root: str) -> Iterator[TrackedFile]:
             end = data.index(b"\0", at)
             name = data[at:end]
             at = start + (end - start + 8) // 8 * 8
-        yield TrackedFile(
-            os.path.join(root, os.fsdecode(name)),
-            object_id,
-            numbers[9],
-            numbers[2],
-            numbers[6] & _KIND == _REPOSITORY,
-        )
+        yield name, data[start : start + fixed_size], flags
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """The files that git holds in a repository's objects as they were when git last compared them.
+
+    `root` is the work tree and `git_folder` the folder of git. `rows` maps the name of a file, relative to `root`, to
+    its modification time and size (12 bytes, big-endian) and its object id. `mtime_ns`: when the index was written.
+    """
+
+    root: str
+    git_folder: str
+    rows: Mapping[bytes, bytes]
+    mtime_ns: int
+
+    def find_object(self, name: bytes, size: int, mtime_ns: int) -> str:
+        """Return the object id of the file if git holds it with this size and time; "" if it may have changed.
+
+        A file that changed when the index was written, or later, may have changed again within the same time.
+        """
+        row = self.rows.get(name)
+        if row is None or mtime_ns >= self.mtime_ns:
+            return ""
+        seconds, rest = divmod(mtime_ns, 1_000_000_000)
+        if row[:12] != _MARK.pack(seconds & 0xFFFFFFFF, rest, size & 0xFFFFFFFF):
+            return ""
+        return row[12:].hex()
+
+
+def read_index(place: str) -> Index | None:
+    """Return the index of the repository whose work tree is `place`; None if `place` is no root of a work tree."""
+    index = _index_of(os.path.join(place, ".git"))
+    if not index:
+        return None
+    try:
+        mtime_ns = os.stat(index).st_mtime_ns
+        rows: dict[bytes, bytes] = {}
+        for path in (*_find_shared_indexes(index), index):
+            facts = os.stat(path)
+            if facts.st_size > MAX_BYTES:
+                return Index(place, os.path.dirname(index), {}, 0)
+            rows |= _read_rows(path, facts.st_mtime_ns, facts.st_size)
+    except (OSError, ValueError, struct.error, IndexError):
+        return Index(place, os.path.dirname(index), {}, 0)
+    return Index(place, os.path.dirname(index), rows, mtime_ns)
+
+
+@lru_cache(maxsize=4)
+def _read_rows(index: str, mtime_ns: int, size: int) -> Mapping[bytes, bytes]:
+    with open(index, "rb") as file:
+        data = file.read()
+    return {
+        name: fixed[8:16] + fixed[36:]
+        for name, fixed, flags in _entries(data)
+        if not flags & _STAGE and fixed[24:28] != _SUBMODULE
+    }
 
 
 def _is_plausible(data: bytes, width: int, version: int) -> bool:

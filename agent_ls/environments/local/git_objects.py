@@ -1,0 +1,77 @@
+"""Read objects of a git repository without its settings, so that nothing that the repository names is run or contacted.
+
+git gets a folder of its own in place of the repository's folder, and only the objects of the repository.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+TIMEOUT_S = 20
+_CONFIG = "[core]\n\trepositoryformatversion = 1\n\tbare = true\n[extensions]\n\tobjectformat = {}\n"
+
+
+def find_git(workspace: str) -> str:
+    """Return the path of git; "" if there is none.
+
+    Relative folders of PATH, and folders in the workspace, are not searched.
+    """
+    root = os.path.realpath(workspace) + os.sep
+    folders = [
+        folder
+        for folder in os.environ.get("PATH", "").split(os.pathsep)
+        if os.path.isabs(folder) and not f"{os.path.realpath(folder)}{os.sep}".startswith(root)
+    ]
+    return shutil.which("git", path=os.pathsep.join(folders)) or ""
+
+
+def read_git_objects(program: str, objects: str, ids: Sequence[str]) -> Sequence[bytes]:
+    """Return the contents of git objects; the result is shorter if one of them cannot be read. Blocks."""
+    with tempfile.TemporaryDirectory(prefix="agent-ls-git-") as own:
+        for name in ("refs", "objects"):
+            os.mkdir(os.path.join(own, name))
+        Path(own, "HEAD").write_text("ref: refs/heads/none\n", encoding="utf-8")
+        Path(own, "config").write_text(
+            _CONFIG.format("sha256" if len(ids[0]) == 64 else "sha1"), encoding="utf-8"
+        )
+        environ = {
+            "GIT_DIR": own,
+            "GIT_OBJECT_DIRECTORY": objects,
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_NO_REPLACE_OBJECTS": "1",
+            "PATH": os.path.dirname(program),
+            "LC_ALL": "C",
+        }
+        if "SYSTEMROOT" in os.environ:
+            environ["SYSTEMROOT"] = os.environ["SYSTEMROOT"]
+        try:
+            done = subprocess.run(
+                [program, "cat-file", "--batch"],
+                input="".join(f"{it}\n" for it in ids).encode(),
+                capture_output=True,
+                cwd=own,
+                env=environ,
+                timeout=TIMEOUT_S,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return ()
+    return _split_batch(done.stdout)
+
+
+def _split_batch(output: bytes) -> Sequence[bytes]:
+    found: list[bytes] = []
+    at = 0
+    while (end := output.find(b"\n", at)) > 0:
+        words = output[at:end].split()
+        has_content = len(words) == 3  # else: `ID missing`
+        size = int(words[2]) if has_content else 0
+        found.append(output[end + 1 : end + 1 + size] if words[1] == b"blob" else b"")
+        at = end + 1 + (size + 1 if has_content else 0)
+    return found
