@@ -111,7 +111,15 @@ def test_git_command_that_prints_a_secret_file_of_a_revision_needs_approval(
 
 
 @pytest.mark.parametrize(
-    "text", ["git show", "git show HEAD", "git log -p", "git grep TOKEN", "git diff HEAD"]
+    "text",
+    [
+        "git show",
+        "git show HEAD",
+        "git log -p",
+        "git grep TOKEN",
+        "git log -S first",
+        "git show -m --stat -p",
+    ],
 )
 def test_git_command_that_prints_content_of_a_tracked_secret_file_needs_approval(
     text: str, repository: Path
@@ -127,6 +135,9 @@ def test_git_command_that_prints_content_of_a_tracked_secret_file_needs_approval
         "git show HEAD:src/a.py",
         "git status",
         "git diff",
+        "git diff HEAD",
+        "git diff HEAD -- .",
+        "git grep -n nothing",
         "git log -p -- src",
         "git grep -l T",
     ],
@@ -241,3 +252,81 @@ def test_reading_settings_of_git_with_credentials_by_a_tool_needs_approval(work:
     assert not places.is_secret(path)
     (work / ".git" / "config").write_text(f'[remote "o"]\nurl = https://u:{"k3y" * 4}@host/a\n')
     assert places.is_secret(path) and not places.is_secret(str(work / "config"))
+
+
+@pytest.fixture
+def history(work: Path) -> Path:
+    """A repository with a `.env` that is no longer tracked, and files that `.agent-ls-ignore` names."""
+    git(work, "init", "-q")
+    (work / "private").mkdir()
+    (work / "private" / "plan.md").write_text("TOKEN plan\n")
+    (work / ".env").write_text("TOKEN=first\n")
+    git(work, "add", ".")
+    git(work, "commit", "-qm", "one")
+    git(work, "tag", "plan", git(work, "rev-parse", "HEAD:private/plan.md"))
+    git(work, "tag", "-m", "note", "noted", "HEAD")
+    git(work, "rm", "-q", "--cached", ".env")
+    git(work, "commit", "-qm", "two")
+    (work / "src" / "a.py").write_text("TOKEN = 2\n")
+    git(work, "commit", "-qam", "three")
+    (work / ".agent-ls-ignore").write_text("private/\n")
+    (work / "private" / "plan.md").write_text("TOKEN changed\n")
+    return work
+
+
+SHOWS_HIDDEN = [
+    "git diff", "git diff HEAD", "git diff HEAD~2", "git -C src diff", "git diff -U1 HEAD", "git diff --word-diff",
+    "git show HEAD~1", "git show HEAD~2", "git show HEAD~2 HEAD", "git log -p", "git log --patch --oneline",
+    "git log -1 -p HEAD~1", "git show noted",
+    "git log -S TOKEN", "git log --all -p", "git log -p --format=%h", "git show plan", "git cat-file -p plan",
+    "git cat-file -p HEAD:private/plan.md", "git show HEAD:private/plan.md", "git blame private/plan.md",
+    "git blame HEAD~1 -- private/plan.md", "git grep TOKEN", "git grep -n TOKEN HEAD~2", "git grep TOKEN -- private",
+    "git diff-tree -p HEAD~1", "git diff-tree -p HEAD~2 HEAD", "cd src && git show HEAD:private/plan.md",
+    "git diff HEAD | head", "git show HEAD~1 --stat -p", "git log -p -- .env", "git diff HEAD~2 HEAD -- .env",
+]  # fmt: skip
+SHOWS_NOTHING_HIDDEN = [
+    "git show", "git show HEAD", "git log", "git log -p -1", "git diff HEAD -- src", "git diff --stat",
+    "git log --stat",
+    "git diff HEAD~1 HEAD", "git grep TOKEN -- src", "git grep -l TOKEN", "git cat-file -p noted",
+    "git cat-file -p HEAD", "git show HEAD:src/a.py", "git blame src/a.py", "git diff-tree -p HEAD",
+    "git log -p HEAD~1..",
+    "git show --name-only HEAD~2", "git cat-file -t plan", "git log -L 1,1:src/a.py", "git grep -n changed HEAD",
+    "git diff HEAD~1 HEAD -- src/a.py", "git -C src show HEAD", "git stash list", "git status",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SHOWS_HIDDEN)
+def test_a_git_command_that_shows_a_hidden_file_is_asked_about_or_refused(text: str, history: Path) -> None:
+    assert not isinstance(judged(text, history), Allow), text
+
+
+@pytest.mark.parametrize("text", SHOWS_NOTHING_HIDDEN)
+def test_a_git_command_that_shows_no_hidden_file_is_allowed(text: str, history: Path) -> None:
+    assert isinstance(found := judged(text, history), Allow), (text, found)
+
+
+@pytest.mark.parametrize("text", ["git stash show -p", "git stash list -p", "git stash show -p stash@{0}"])
+def test_a_stash_with_a_hidden_file_is_not_shown(text: str, history: Path) -> None:
+    git(history, "stash")
+    assert not isinstance(judged(text, history), Allow), text
+    git(history, "stash", "drop")
+    (history / "src" / "a.py").write_text("TOKEN = 3\n")
+    git(history, "stash")
+    assert isinstance(judged(text, history), Allow), text
+
+
+def test_a_merge_that_changes_a_hidden_file_is_not_shown(history: Path) -> None:
+    git(history, "stash")
+    git(history, "checkout", "-qb", "topic", "HEAD~1")
+    (history / "private" / "plan.md").write_text("TOKEN topic\n")
+    git(history, "commit", "-qam", "four")
+    git(history, "checkout", "-q", "-")
+    (history / "private" / "plan.md").write_text("TOKEN mine\n")
+    git(history, "commit", "-qam", "five")
+    subprocess.run(
+        ["git", "-C", history, *IDENTITY, "merge", "-q", "topic"], check=False, capture_output=True
+    )
+    (history / "private" / "plan.md").write_text("TOKEN both\n")
+    git(history, "commit", "-qam", "merge")
+    for text in ("git show", "git log -p -m -1", "git log -c -p -1", "git show -m"):
+        assert not isinstance(judged(text, history), Allow), text

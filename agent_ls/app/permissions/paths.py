@@ -42,6 +42,7 @@ from agent_ls.environments.errors import (
     PathNotFoundError,
     SecretFileError,
 )
+from agent_ls.environments.local.git_objects import UncertainError
 from agent_ls.policy.named_places import IGNORE_FILE
 from agent_ls.policy.places import Places, ignore_nothing
 
@@ -361,9 +362,13 @@ def _read_facts_of(effect: CommandEffect, found: CommandAnalysis, places: Places
     leads += [name for match in matches for name in (os.path.realpath(match), os.path.abspath(match))]
     linked = linked_credentials(places)
     try:
-        leads += shown_secrets(effect.command, found, effect.working_dir, linked)
+        leads += shown_secrets(effect.command, found, effect.working_dir, places, linked)
     except TooManyFilesError as error:
         return EffectFacts(resolved, tuple(leads), f"{error} has too many files to check them for secrets")
+    except UncertainError:
+        return EffectFacts(
+            resolved, tuple(leads), "agent-ls cannot tell which files of the repository git would show"
+        )
     for path in (*resolved.values(), *leads) if linked else ():
         with suppress(OSError):
             facts = os.stat(path)
@@ -421,7 +426,8 @@ def _looks_through(effect: CommandEffect, found: CommandAnalysis, places: Places
         return ""
     from agent_ls.policy.shell.recursive import reads_folders  # imported late, because it loads a grammar
 
-    if not reads_folders(effect.command, found.commands):
+    # git is asked which files it would show (git_names.py)
+    if not reads_folders(effect.command, [argv for argv in found.commands if argv[0] != "git"]):
         return ""
     folders = read_folders(effect.command, found, effect.working_dir)
     return next(filter(None, map(places.is_ignored.find_below, folders)), "")

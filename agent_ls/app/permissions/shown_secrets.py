@@ -17,7 +17,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
 from agent_ls.app.permissions.git_credentials import holds_credentials, is_settings_name
-from agent_ls.environments.local.git_index import TrackedFile, tracked_files
+from agent_ls.app.permissions.git_look import git_doubt
+from agent_ls.environments.local.git_index import tracked_files
 from agent_ls.environments.search import IGNORE_FILES, SEARCH_LIMIT_BYTES, walk
 from agent_ls.policy.places import Places, is_secret_name
 
@@ -35,8 +36,6 @@ _GIT_CONTENT = frozenset(
     ("show", "diff", "grep", "archive", "whatchanged", "format-patch", "range-diff", "diff-tree")
 )
 _GIT_WITH_PATCH = frozenset(("log", "stash", "reflog", "diff-index", "diff-files"))
-_REVISION_PATH = re.compile(r"[\w./^~@-]+:.*")
-"""Matches `HEAD:path`. In other forms a `:` may be part of a date, of a text to search for, or of a pathspec."""
 _NO_CONTENT = re.compile(
     r"--(?:stat|shortstat|numstat|dirstat|name-only|name-status|summary|no-patch|quiet)\b.*|-s"
 )
@@ -53,27 +52,31 @@ class TooManyFilesError(Exception):
 
 
 def shown_secrets(
-    command: str, found: CommandAnalysis, working_dir: str, linked: Collection[FileId] = ()
+    command: str,
+    found: CommandAnalysis,
+    working_dir: str,
+    places: Places,
+    linked: Collection[FileId] = (),
 ) -> Sequence[str]:
     """Return files with secrets that the command would output or copy; at most MAX_SHOWN paths.
 
     `linked` are credential files with several hard links, from linked_credentials().
 
     Raises:
-        TooManyFilesError
+        TooManyFilesError, UncertainError (git_names.py)
     """
-    return [*dict.fromkeys(islice(_find_secrets(command, found, working_dir, linked), MAX_SHOWN))]
+    return [*dict.fromkeys(islice(_find_secrets(command, found, working_dir, places, linked), MAX_SHOWN))]
 
 
 def _find_secrets(
-    command: str, found: CommandAnalysis, working_dir: str, linked: Collection[FileId]
+    command: str, found: CommandAnalysis, working_dir: str, places: Places, linked: Collection[FileId]
 ) -> Iterator[str]:
     from agent_ls.policy.shell.recursive import reads_folders  # imported late: loads a grammar
 
     for argv, folders in found.runs:
         if argv[0] == "git":
             yield from _named_in_revisions(argv[1:], folders)
-            yield from _shown_by_git(argv, folders)
+            yield from _shown_by_git(argv, folders, places)
     if any(argv[0] != "git" for argv in found.commands) and reads_folders(command, found.commands):
         wanted = _Wanted.of(found.commands, {inode for _, inode in linked})
         for folder in read_folders(command, found, working_dir):
@@ -284,56 +287,25 @@ def _named_in_revisions(words: Sequence[str], folders: Sequence[str]) -> Iterato
                 yield from (os.path.normpath(os.path.join(folder, path)) for folder in folders)
 
 
-def _shown_by_git(argv: Sequence[str], folders: Sequence[str]) -> Iterator[str]:
-    """Yield files with secrets that a git command in one of `folders` would output."""
+def _shown_by_git(argv: Sequence[str], folders: Sequence[str], places: Places) -> Iterator[str]:
+    """Yield files with secrets, and files that the ignore file names, that git would output in one of `folders`.
+
+    Raises:
+        UncertainError
+    """
+    from agent_ls.app.permissions.git_names import shown_names
     from agent_ls.policy.shell.read_only import start_of_git_command
 
     words = argv[start_of_git_command(argv) :]
-    secrets = [it for folder in folders for it in tracked_files(folder) if is_secret_name(it.name)]
-    for it in secrets:
-        if any(re.fullmatch(r"[0-9a-f]{4,64}", word) and it.object_id.startswith(word) for word in words):
-            yield it.path
-    if not _shows_content(words):
+    is_blob = words[:1] == ("cat-file",) and not {"-t", "-s", "-e"} & set(words)
+    if not (_shows_content(words) or is_blob):
         return
-    known = _pathspecs(argv, folders)
-    if "--untracked" in words:
-        wanted = _Wanted(True, False, (), ())
-        for folder in known[0] if known and known[0] else folders:
-            yield from wanted.find_below(folder)
-    for it in secrets:
-        if known and known[0] and not any(map(it.is_below, known[0])):
-            continue
-        # Without revisions, git diff outputs only what differs from the index.
-        is_plain_diff = (
-            known and "diff" in words and not known[1] and not {"--cached", "--staged"} & set(words)
-        )
-        if not (is_plain_diff and is_unchanged(it)):
-            yield it.path
-
-
-def _pathspecs(argv: Sequence[str], folders: Sequence[str]) -> tuple[Sequence[str], bool] | None:
-    """Return the paths to which a git command is limited, and whether it names revisions.
-
-    Returns None if the paths are uncertain: an option is unknown, or a word is a path pattern.
-    """
-    from agent_ls.policy.shell.read_only import words_of_git
-
-    found = words_of_git(argv)
-    if found is None:
-        return None
-    verb, words = found
-    before, after = [argv[at] for at in words.operands], [argv[at] for at in words.after]
-    if verb == "grep" and not words.patterns:
-        before = before[1:]
-    roots = list(map(os.path.realpath, folders))  # tracked_files() also returns paths with links resolved
-    paths = {word: [os.path.normpath(os.path.join(root, word)) for root in roots] for word in before + after}
-    existing = {word for word, places in paths.items() if any(map(os.path.lexists, places))}
-    named = after if "--" in argv else [word for word in before if word in existing]
-    if not existing.issuperset(after) or not all(re.fullmatch(r"[\w./^~@{}-]+", word) for word in paths):
-        return None
-    return [place for word in named for place in paths[word]], len(before) > (
-        0 if "--" in argv else len(named)
-    )
+    for folder in folders:
+        if git_doubt(folder, places):
+            continue  # the command needs approval for this reason
+        for path in shown_names(argv, folder):
+            if is_secret_name(os.path.basename(path)) or places.is_ignored(path) or places.is_denied(path):
+                yield path
 
 
 def _shows_content(words: Sequence[str]) -> bool:
@@ -346,8 +318,8 @@ def _shows_content(words: Sequence[str]) -> bool:
     after = words[words.index(verb) + 1 :] if verb else []
     options = before_operands(after)
     operands = [word for word in after if not word.startswith("-")]
-    if not verb or (verb == "show" and operands and all(map(_REVISION_PATH.fullmatch, operands))):
-        return False  # only the file of REV:path is output, and is checked by its name
+    if not verb:
+        return False
     if verb == "stash" and "show" in operands and options != operands:
         verb = "stash show"  # with an option, `stash show` outputs the patch unless another format is given
     if verb in _GIT_WITH_PATCH:
@@ -357,15 +329,6 @@ def _shows_content(words: Sequence[str]) -> bool:
     return verb != "grep" or not any(
         word in ("-l", "--files-with-matches", "-c", "--count", "-q") for word in options
     )
-
-
-def is_unchanged(it: TrackedFile) -> bool:
-    """Return whether the file still has the size and modification time recorded in git's index."""
-    try:
-        facts = os.lstat(it.path)
-    except OSError:
-        return False
-    return facts.st_size == it.size and int(facts.st_mtime) == it.mtime
 
 
 def linked_credentials(places: Places) -> frozenset[FileId]:

@@ -1,6 +1,7 @@
-"""Read objects of a git repository without its settings, so that nothing that the repository names is run or contacted.
+"""Run git for checks of agent-ls, so that nothing that the repository names is run or contacted.
 
-git gets a folder of its own in place of the repository's folder, and only the objects of the repository.
+To read objects, git gets a folder of its own in place of the repository's folder, and only the objects of the
+repository. Other commands are confined to reading.
 """
 
 from __future__ import annotations
@@ -11,9 +12,26 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from threading import Thread
 
 TIMEOUT_S = 20
+_CONFINED_TIMEOUT_S = 5
+_PLAIN = (
+    "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "log.showSignature=false",
+    "-c", "submodule.recurse=false",
+)  # fmt: skip
+_VARIABLES = {
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ALLOW_PROTOCOL": "none",
+    "LC_ALL": "C",
+}
 _CONFIG = "[core]\n\trepositoryformatversion = 1\n\tbare = true\n[extensions]\n\tobjectformat = {}\n"
+
+
+class UncertainError(Exception):
+    """It is not certain which files a command of git would show."""
 
 
 def find_git(workspace: str) -> str:
@@ -75,3 +93,37 @@ def _split_batch(output: bytes) -> Sequence[bytes]:
         found.append(output[end + 1 : end + 1 + size] if words[1] == b"blob" else b"")
         at = end + 1 + (size + 1 if has_content else 0)
     return found
+
+
+def run_confined(
+    arguments: Sequence[str], folder: str, workspace: str
+) -> subprocess.CompletedProcess[bytes] | None:
+    """Run git in a folder, confined to reading where this machine can confine; None if it cannot be run. Blocks."""
+    done: list[subprocess.CompletedProcess[bytes]] = []
+
+    def run() -> None:
+        from agent_ls.confinement.confine import confine, unavailable
+        from agent_ls.confinement.wanted import Confinement
+
+        environ = {name: value for name, value in os.environ.items() if not name.upper().startswith("GIT_")}
+        try:
+            if not unavailable():
+                confine(Confinement(is_read_only=True))
+            done.append(
+                subprocess.run(
+                    [find_git(workspace), *_PLAIN, *arguments],
+                    stdin=subprocess.DEVNULL,
+                    capture_output=True,
+                    cwd=folder,
+                    env=environ | _VARIABLES,
+                    timeout=_CONFINED_TIMEOUT_S,
+                    check=False,
+                )
+            )
+        except (OSError, ValueError, subprocess.TimeoutExpired):
+            return
+
+    thread = Thread(target=run)
+    thread.start()  # the thread is confined for good, so it runs only this program
+    thread.join()
+    return done[0] if done else None

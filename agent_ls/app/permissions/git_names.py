@@ -1,0 +1,148 @@
+"""Ask git which files a command of git would show, by running the same command with `--name-only`.
+
+git runs confined to reading where the machine can confine, without pager, external diffs and text converters. Callers
+check the repository's settings first (git_look.py). All functions block.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+
+from agent_ls.environments.local.git_index import tracked_files
+from agent_ls.environments.local.git_objects import UncertainError, run_confined
+from agent_ls.policy.shell.read_only import start_of_git_command, words_of_git
+
+MAX_OPERANDS = 20
+
+_DIFFS = ("diff", "show", "log", "diff-tree", "stash show", "stash list")
+_NO_MESSAGES = ("show", "log", "stash list")
+_FORMATS = re.compile(
+    r"-[zwabW]*[psu][zwabW]*|--(?:patch|stat|numstat|shortstat|name-only|name-status|raw|summary|check|dirstat|word-diff"
+    r"|oneline|graph|format|pretty|no-patch|patch-with-stat|quiet|exit-code|relative|function-context|color|no-color"
+    r"|no-color-moved|unified|abbrev|date|decorate|find-renames)(?:=.*)?"
+)
+"""Options that decide how a change is printed, but not which files have changed."""
+_GREP_FORMATS = re.compile(r"-[nHhcz]+|--(?:line-number|count|heading|break|color|show-function)(?:=.*)?")
+_NAMES = ("--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color")
+_REVISION_PATH = re.compile(r"[^:]*:(?!/)(.+)")
+
+
+def shown_names(argv: Sequence[str], folder: str) -> Iterator[str]:
+    """Yield the absolute paths of the files whose content the command of git would show in `folder`.
+
+    `argv` shows content: shows_content() of shown_secrets.py is True for it.
+
+    Raises:
+        UncertainError
+    """
+    git = _Git(folder)
+    if not git.root:
+        return
+    found = words_of_git(argv)
+    if found is None:
+        raise UncertainError
+    verb, words = found
+    start = start_of_git_command(argv) + len(verb.split())
+    rest = list(argv[start:])
+    match verb:
+        case "status":
+            yield from git.names("diff", "--cached", *_NAMES)
+            yield from git.names("diff", *_NAMES)
+        case "grep":
+            yield from git.matching(rest)
+        case "cat-file":
+            yield from _blobs([argv[at] for at in words.operands], git)
+        case _ if verb in _DIFFS:
+            if verb == "log" and any(word.startswith("-L") for word in rest):
+                return  # only the file that the option names
+            if verb == "show":
+                operands = [argv[at] for at in words.operands]
+                yield from _blobs(operands, git)
+                if operands and all(map(_REVISION_PATH.fullmatch, operands)):
+                    return
+            yield from git.names(*verb.split(), *_as_names(verb, rest))
+        case _:
+            raise UncertainError
+
+
+def _as_names(verb: str, rest: Sequence[str]) -> Sequence[str]:
+    """Return the arguments with which the command prints the names of the files instead of their changes."""
+    end = rest.index("--") if "--" in rest else len(rest)
+    kept: list[str] = []
+    at = 0
+    while at < end:
+        word = rest[at]
+        if word == "-U" or (word in ("--format", "--pretty", "--unified", "--date") and at + 1 < end):
+            at += 1  # its value is the next word
+        elif not (word.startswith("-") and _FORMATS.fullmatch(word)) and not word.startswith("-U"):
+            kept.append(word)
+        at += 1
+    messages = ("--format=",) if verb in _NO_MESSAGES else ()
+    return (*_NAMES, *messages, *kept, *rest[end:])
+
+
+def _blobs(operands: Sequence[str], git: _Git) -> Iterator[str]:
+    """Yield the files whose content the command shows because an operand names an object of git."""
+    if len(operands) > MAX_OPERANDS:
+        raise UncertainError
+    for word in operands:
+        if found := _REVISION_PATH.fullmatch(word):
+            name = (
+                found[1].partition(":")[2] if re.match(r"[0-3]:", found[1]) and word[0] == ":" else found[1]
+            )
+            yield os.path.normpath(os.path.join(git.root, name))
+            yield os.path.normpath(os.path.join(git.folder, name))
+            continue
+        object_id = git.run(
+            "rev-parse", "--verify", "--quiet", "--end-of-options", f"{word}^{{}}", fails=True
+        ).strip()
+        if object_id and git.run("cat-file", "-t", object_id, fails=True).strip() == "blob":
+            yield from git.names_of_blob(object_id)
+
+
+class _Git:
+    """Runs git in a folder. `root` is the root of the work tree, "" if there is none."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self.root = os.path.realpath(folder)
+        while not os.path.lexists(os.path.join(self.root, ".git")):
+            if self.root == (parent := os.path.dirname(self.root)):
+                self.root = ""
+                break
+            self.root = parent
+
+    def names(self, *arguments: str) -> Iterator[str]:
+        for name in self.run(*arguments).split("\0"):
+            if name.strip("\n"):
+                yield os.path.join(self.root, name.removeprefix("\n"))
+
+    def matching(self, rest: Sequence[str]) -> Iterator[str]:
+        end = rest.index("--") if "--" in rest else len(rest)
+        kept = [word for word in rest[:end] if not _GREP_FORMATS.fullmatch(word)]
+        output = self.run("grep", "-l", "-z", "--full-name", "--no-color", *kept, *rest[end:], fails=True)
+        for name in output.split("\0"):
+            if name:
+                # in a revision, the name follows the revision
+                yield from (os.path.join(self.root, it) for it in {name, name.partition(":")[2]} if it)
+
+    def names_of_blob(self, object_id: str) -> Iterator[str]:
+        names = [it.path for it in tracked_files(self.folder) if it.object_id == object_id]
+        if not names:
+            tree = self.run("ls-tree", "-r", "-z", "--full-tree", "HEAD", fails=True).split("\0")
+            rows = [row.partition("\t") for row in tree if row]
+            names = [
+                os.path.join(self.root, name) for facts, _, name in rows if facts.split()[2] == object_id
+            ]
+        if not names:
+            raise UncertainError  # a file of an older revision, or of no revision at all
+        yield from names
+
+    def run(self, *arguments: str, fails: bool = False) -> str:
+        """Return what git prints. `fails`: a failure means that there is nothing to print."""
+        done = run_confined(arguments, self.folder, self.root)
+        if done is None or (done.returncode and not fails):
+            raise UncertainError
+        return os.fsdecode(done.stdout)
