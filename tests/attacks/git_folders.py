@@ -1,0 +1,83 @@
+"""Make repositories of an attacker from a seed: settings, attributes and hooks that name a program."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+_SETTINGS = (
+    "core.fsmonitor", "core.pager", "core.sshCommand", "core.editor", "core.gitProxy", "core.askPass",
+    "core.alternateRefsCommand", "core.hooksPath", "diff.external", "diff.x.command", "diff.x.textconv",
+    "filter.x.clean",
+    "filter.x.smudge", "filter.x.process", "merge.x.driver", "pager.diff", "pager.log", "pager.status", "gpg.program",
+    "gpg.ssh.program", "credential.helper", "interactive.diffFilter", "alias.status", "alias.st", "alias.diff",
+    "sequence.editor", "uploadpack.packObjectsHook", "include.path", "log.showSignature", "remote.origin.vcs",
+    "remote.origin.uploadpack", "trailer.x.command", "hook.x.command",
+)  # fmt: skip
+_ATTRIBUTES = ("* filter=x", "* diff=x", "* merge=x", "*.txt diff=x filter=x", "* export-subst ident")
+_HOOKS = ("post-index-change", "post-checkout", "pre-commit", "fsmonitor-watchman", "reference-transaction")
+_LINES = (
+    "git status", "git status -s", "git diff", "git diff HEAD", "git diff --cached", "git diff --stat", "git log",
+    "git log -p", "git log -1 --format=%G?", "git log --show-signature", "git show", "git show HEAD:a.txt",
+    "git blame a.txt", "git grep one", "git ls-files", "git ls-files -m", "git stash list -p", "git branch -vv",
+    "git describe --dirty", "git cat-file -p HEAD:a.txt", "git remote -v", "git remote show origin", "git st",
+    "git config --list", "git diff-tree -p HEAD", "git -C . status", "git --no-pager diff", "git var -l", "git tag -l",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Attack:
+    """A repository of an attacker: settings, attributes and hooks, and a line that the model would run in it."""
+
+    settings: tuple[str, ...]
+    attributes: str
+    in_info: bool
+    hooks: tuple[str, ...]
+    line: str
+    touches: bool
+
+
+def make_attacks(seed: int, count: int) -> Sequence[Attack]:
+    chooser = random.Random(seed)
+    return [
+        Attack(
+            tuple(chooser.sample(_SETTINGS, chooser.randint(0, 3))),
+            chooser.choice(("", *_ATTRIBUTES)),
+            chooser.random() < 0.5,
+            tuple(chooser.sample(_HOOKS, chooser.randint(0, 1))),
+            chooser.choice(_LINES),
+            chooser.random() < 0.5,
+        )
+        for _ in range(count)
+    ]
+
+
+def build(attack: Attack, template: Path, folder: Path, made: Path) -> None:
+    """Copy the repository `template` to `folder` with the attack in it. Its programs make the file `made`."""
+    subprocess.run(["cp", "-R", str(template), str(folder)], check=True)
+    program = folder / ".git" / "attack"
+    program.write_text(f"#!/bin/sh\ntouch {made}\ncat\n")
+    program.chmod(0o755)
+    (folder / ".git" / "more").write_text(f"[core]\n\tfsmonitor = {program}\n")
+    with (folder / ".git" / "config").open("a") as config:
+        for name in attack.settings:
+            section, _, key = name.rpartition(".")
+            first, _, rest = section.partition(".")
+            head = f'[{first} "{rest}"]' if rest else f"[{first}]"
+            values = {"path": ".git/more", "showSignature": "true", "hooksPath": ".git/own", "vcs": "x"}
+            shell = f"!{program}" if first in ("alias", "credential") else str(program)
+            config.write(f"{head}\n\t{key} = {values.get(key, shell)}\n")
+    if attack.attributes:
+        place = folder / ".git" / "info" / "attributes" if attack.in_info else folder / ".gitattributes"
+        place.parent.mkdir(exist_ok=True)
+        place.write_text(f"{attack.attributes}\n")
+    for hook in attack.hooks:
+        for hooks in (folder / ".git" / "hooks", folder / ".git" / "own"):
+            hooks.mkdir(exist_ok=True)
+            (hooks / hook).write_text(program.read_text())
+            (hooks / hook).chmod(0o755)
+    if attack.touches:
+        (folder / "a.txt").write_text("changed\n")

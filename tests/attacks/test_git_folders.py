@@ -1,0 +1,81 @@
+"""Nothing that a repository names is run: by git as agent-ls runs it, and by lines that the policy calls harmless."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
+import anyio
+import pytest
+
+from agent_ls.app.permissions.git_names import shown_names
+from agent_ls.environments.local import LocalEnvironment
+from agent_ls.environments.local.git_objects import UncertainError
+from agent_ls.policy.situation import Allow
+from agent_ls.profiles.git_snapshot import take_git_snapshot
+from tests.app.test_shown_secrets import judged
+from tests.app.test_uncommitted_work import commit, finder
+from tests.attacks.git_folders import Attack, build, make_attacks
+
+IS_WHOLE = os.environ.get("AGENT_LS_SWEEPS") == "whole"
+SEED = 11
+
+
+@pytest.mark.req("X7", "T10")
+@pytest.mark.group("sweeps")
+@pytest.mark.timeout(36_000 if IS_WHOLE else 300)
+def test_no_program_of_a_repository_is_run(tmp_path: Path) -> None:
+    made, template = tmp_path / "made", _template(tmp_path)
+    for number, attack in enumerate(make_attacks(SEED, 20_000 if IS_WHOLE else 60)):
+        folder = tmp_path / f"{number}"
+        build(attack, template, folder, made)
+        _act(attack, folder)
+        assert not made.exists(), attack
+        shutil.rmtree(folder)
+
+
+def test_an_attack_has_an_effect_where_nothing_stops_it(tmp_path: Path) -> None:
+    made, folder = tmp_path / "made", tmp_path / "attacked"
+    build(Attack(("core.fsmonitor",), "", False, (), "git status", False), _template(tmp_path), folder, made)
+    assert not isinstance(judged("git status", folder), Allow)
+    subprocess.run(["git", "status"], cwd=folder, check=False, capture_output=True)
+    assert made.exists()
+
+
+def _template(folder: Path) -> Path:
+    template = folder / "template"
+    template.mkdir()
+    (template / "a.txt").write_text("one\n")
+    commit(template)
+    return template
+
+
+def _act(attack: Attack, folder: Path) -> None:
+    """Do what agent-ls does in the folder unasked, and run the line if the policy allows it, unconfined."""
+    if isinstance(judged(attack.line, folder), Allow):
+        subprocess.run(["sh", "-c", attack.line], cwd=folder, check=False, capture_output=True, timeout=20)
+
+    async def look() -> None:
+        await take_git_snapshot(LocalEnvironment(str(folder)), trusted=True)
+        changes = finder(folder)
+        before = await changes.take_snapshot()
+        await anyio.Path(folder / "a.txt").unlink(missing_ok=True)
+        await changes.changes(before)
+
+    anyio.run(look)
+
+
+def test_asking_git_for_names_is_confined(tmp_path: Path) -> None:
+    made, folder = tmp_path / "made", tmp_path / "attacked"
+    build(
+        Attack(("filter.x.clean",), "* filter=x", True, (), "git diff", True),
+        _template(tmp_path),
+        folder,
+        made,
+    )
+    with suppress(UncertainError):
+        assert [*shown_names(("git", "diff"), str(folder))] in ([], [str(folder / "a.txt")])
+    assert not made.exists()

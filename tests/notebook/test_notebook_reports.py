@@ -1,0 +1,236 @@
+"""Notebooks that broke in other tools, each as its smallest input."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from agent_ls.notebook.cells import NotebookError, parse_notebook
+from agent_ls.notebook.notebook_text import TargetCell, build_notebook_text, target_cells
+from agent_ls.notebook.render import render_notebook
+
+pytestmark = pytest.mark.req("H15")
+
+
+def cell(source: object, **more: object) -> dict[str, Any]:
+    return {
+        "cell_type": "code",
+        "execution_count": None,
+        "metadata": {},
+        "outputs": [],
+        "source": source,
+        **more,
+    }
+
+
+def notebook(*cells: dict[str, Any], minor: int = 5) -> dict[str, Any]:
+    return {"cells": [*cells], "metadata": {}, "nbformat": 4, "nbformat_minor": minor}
+
+
+ONE = notebook(cell(["x = 1"], id="c1"), cell(["y = 2\n", "z"], id="c2"))
+
+
+def replaced(text: str, at: int, source: str) -> str:
+    found = parse_notebook(text)
+    wanted = target_cells(found)
+    wanted[at] = replace(wanted[at], source=source)
+    return build_notebook_text(found, wanted)
+
+
+def added(text: str) -> dict[str, Any]:
+    found = parse_notebook(text)
+    told: dict[str, Any] = json.loads(
+        build_notebook_text(found, [*target_cells(found), TargetCell("code", "new")])
+    )
+    return told
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        pytest.param(
+            lambda it: json.dumps(it, indent=4) + "\n",
+            marks=pytest.mark.report(
+                "jupyter/nbformat#228",
+                "a notebook indented by 4 is written with 1",
+                area="notebooks",
+                before="passed",
+            ),
+            id="four",
+        ),
+        pytest.param(
+            lambda it: json.dumps(it, indent=1) + "\n",
+            marks=pytest.mark.report(
+                "nteract/archived-desktop-app#4273",
+                "saving a notebook changes its indentation from 1 to 2",
+                area="notebooks",
+                before="passed",
+            ),
+            id="one",
+        ),
+        pytest.param(
+            lambda it: json.dumps(it, separators=(",", ":")),
+            marks=pytest.mark.report(
+                "microsoft/vscode-python#7887",
+                "a small change converts the whole JSON to another layout",
+                area="notebooks",
+                before="passed",
+            ),
+            id="one line",
+        ),
+        pytest.param(
+            lambda it: json.dumps(it, indent=1),
+            marks=pytest.mark.report(
+                "jupyter/nbconvert#236",
+                "the newline at the end of the file is lost",
+                area="notebooks",
+                before="passed",
+            ),
+            id="no final newline",
+        ),
+        pytest.param(
+            lambda it: json.dumps(it, indent=1).replace("\n", "\r\n"),
+            marks=pytest.mark.report(
+                "jsboige/CoursIA#13589",
+                "notebooks without a final newline give noise in each diff",
+                area="notebooks",
+                before="passed",
+            ),
+            id="crlf",
+        ),
+    ],
+)
+def test_a_change_of_one_cell_keeps_every_other_byte(layout: Callable[[object], str]) -> None:
+    text = layout(ONE)
+    assert replaced(text, 0, "x = 3") == text.replace("x = 1", "x = 3")
+
+
+@pytest.mark.report(
+    "microsoft/vscode-jupyter#5933",
+    "saving drops the cell ids of nbformat 4.5",
+    area="notebooks",
+    before="passed",
+)
+def test_ids_of_cells_are_kept() -> None:
+    told = json.loads(replaced(json.dumps(ONE), 1, "changed"))
+    assert [it["id"] for it in told["cells"]] == ["c1", "c2"]
+
+
+@pytest.mark.parametrize(
+    ("before", "has_id"),
+    [
+        pytest.param(
+            notebook(cell("a"), minor=4),
+            False,
+            marks=pytest.mark.report(
+                "AnswerDotAI/nbdev#1553",
+                "ids are added though the minor version forbids them",
+                area="notebooks",
+                before="passed",
+            ),
+            id="minor 4",
+        ),
+        pytest.param(
+            notebook(cell("a"), minor=2),
+            False,
+            marks=pytest.mark.report(
+                "holoviz-dev/nbsmoke#63",
+                "a new cell with an id makes a 4.2 notebook invalid",
+                area="notebooks",
+                before="passed",
+            ),
+            id="minor 2",
+        ),
+        pytest.param(
+            notebook(cell("a"), cell("b", id="b"), minor=5),
+            True,
+            marks=pytest.mark.report(
+                "jsboige/CoursIA#6285",
+                "notebooks of 4.5 have cells without ids",
+                area="notebooks",
+                before="passed",
+            ),
+            id="missing ids",
+        ),
+    ],
+)
+def test_a_new_cell_has_an_id_only_where_the_format_has_ids(before: dict[str, Any], has_id: bool) -> None:
+    told = added(json.dumps(before))
+    assert told["cells"][:-1] == before["cells"]
+    assert ("id" in told["cells"][-1]) == has_id
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(
+            "",
+            marks=pytest.mark.report(
+                "vivek3141/dl-visualization#2",
+                "a notebook of 0 bytes cannot be opened",
+                area="notebooks",
+                before="passed",
+            ),
+            id="empty",
+        ),
+        pytest.param(
+            json.dumps(notebook())[:-1] + ",}",
+            marks=pytest.mark.report(
+                "interpretml/DiCE#425",
+                "a comma after the last key makes it unreadable",
+                area="notebooks",
+                before="passed",
+            ),
+            id="comma",
+        ),
+        pytest.param(
+            json.dumps(notebook(cell("'alice'"))).replace("'", '"'),
+            marks=pytest.mark.report(
+                "scipp/scipp#149",
+                "a quote without a backslash makes it unreadable",
+                area="notebooks",
+                before="passed",
+            ),
+            id="quote",
+        ),
+    ],
+)
+def test_a_damaged_notebook_is_refused_with_a_reason(text: str) -> None:
+    with pytest.raises(NotebookError, match=r"\w"):
+        parse_notebook(text)
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        pytest.param(
+            {"cell_type": "markdown", "id": "m", "metadata": {}, "source": []},
+            marks=pytest.mark.report(
+                "Bycelium/PyFlow#158",
+                "an empty markdown cell crashes the reader",
+                area="notebooks",
+                before="passed",
+            ),
+            id="empty markdown",
+        ),
+        pytest.param(
+            cell("x", id="l", outputs=[{"output_type": "stream", "name": "stdout", "text": "l" * 2_000_000}]),
+            marks=pytest.mark.report(
+                "interpretml/interpret-community#52",
+                "an extremely long line cannot be read",
+                area="notebooks",
+                before="passed",
+            ),
+            id="long line",
+        ),
+    ],
+)
+def test_an_unusual_cell_is_shown_and_can_be_replaced(one: dict[str, Any]) -> None:
+    text = json.dumps(notebook(one), indent=1)
+    assert one["id"] in render_notebook(parse_notebook(text), "a.ipynb")
+    changed = json.loads(replaced(text, 0, "new\nlines"))["cells"][0]
+    assert "".join(changed["source"]) == "new\nlines" and changed.get("outputs") == one.get("outputs")
