@@ -11,8 +11,9 @@ import anyio
 
 from agent_ls._version import __version__
 from agent_ls.llm.endpoint import Endpoint
-from agent_ls.llm.errors import LlmError, ProviderError, RequestTimeoutError, StreamError
+from agent_ls.llm.errors import InvalidRequestError, LlmError, ProviderError, RequestTimeoutError, StreamError
 from agent_ls.llm.providers.base import Codec, LearningCodec, ListedModel, ListingCodec, ReplyHead
+from agent_ls.llm.providers.refused_tools import name_refused_tools
 from agent_ls.llm.providers.wire_json import parse_object
 from agent_ls.llm.requests import Request, Response
 from agent_ls.llm.sse import SseDecoder
@@ -145,6 +146,8 @@ class HttpAdapter:
         if isinstance(error, ProviderError):
             secret = self._endpoint.secret.encode()
             error.raw = parse_object(body.replace(secret, b"***") if secret else body) or {}
+        if isinstance(error, InvalidRequestError):
+            name_refused_tools(error, request.tools)
         return error
 
     def _deadline(self) -> float:

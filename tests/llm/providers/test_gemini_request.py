@@ -226,7 +226,7 @@ SUBSETS: dict[str, tuple[Any, Any]] = {
         {"type": "NUMBER"},
     ),
     "const": ({"const": "a"}, {"type": "STRING", "enum": ["a"]}),
-    "enum of numbers": ({"type": "integer", "enum": [1, 2]}, {"type": "INTEGER"}),
+    "enum of numbers": ({"type": "integer", "enum": [1, 2]}, None),
     "nullable": ({"anyOf": [{"type": "string"}, {"type": "null"}]}, {"type": "STRING", "nullable": True}),
     "list of types": ({"type": ["string", "null"]}, {"type": "STRING", "nullable": True}),
     "several types": ({"type": ["string", "integer"]}, {"anyOf": [{"type": "STRING"}, {"type": "INTEGER"}]}),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 
 from agent_ls.llm.errors import LlmError
 from agent_ls.llm.providers.anthropic.errors import NAME, http_error
@@ -12,10 +14,22 @@ from agent_ls.llm.providers.anthropic.response import decode_response
 from agent_ls.llm.providers.anthropic.stream import AnthropicStream
 from agent_ls.llm.providers.base import CapabilitiesLookup, ListedModel, ReplyHead, StreamDecoder, WireRequest
 from agent_ls.llm.providers.history_cache import HistoryCache
+from agent_ls.llm.providers.refused_fields import RefusedFields
 from agent_ls.llm.providers.wire_json import int_at, objects_at, parse_object, text_at
 from agent_ls.llm.requests import Request, Response
 
 DEFAULT_VERSION = "2023-06-01"  # every server supports it; 2026-10-21 only removes sampling parameters
+
+
+_DROPPABLE = {
+    "cache_control": "cache_control",
+    "thinking.display": "",
+    "output_config.effort": r"output_config|\beffort",
+    "thinking": r"adaptive|reasoning",
+    "metadata": "",
+    "temperature": "",
+    "top_p": "",
+}
 
 
 class AnthropicCodec:
@@ -32,6 +46,7 @@ class AnthropicCodec:
         self._version = version or DEFAULT_VERSION
         self._betas = tuple(betas)
         self._histories = HistoryCache(AnthropicHistory)
+        self._refused = RefusedFields(_DROPPABLE)
 
     @property
     def name(self) -> str:
@@ -48,7 +63,25 @@ class AnthropicCodec:
 
     def encode(self, request: Request, *, stream: bool) -> WireRequest:
         history, facts = self._histories.encode(request), self._facts(request.model)
-        return encode_request(request, history, facts, self._version, self._betas, stream=stream)
+        model, betas = request.model, self._betas
+        if self._refused.has(
+            model, "cache_control"
+        ):  # a proxy that does not know cache marks refuses all of them
+            request = _without_marks(request)
+        return encode_request(
+            request,
+            history,
+            facts,
+            self._version,
+            betas,
+            stream=stream,
+            fit=partial(self._refused.without, model),
+        )
+
+    def adapt_encoding(self, request: Request, error: LlmError) -> bool:
+        """Encode later requests without an optional field that the server or a proxy refuses."""
+        body = parse_object(self.encode(request, stream=True).content) or {}
+        return self._refused.learn(request.model, error, body, request.provider_options.get(NAME, {}))
 
     def decode(self, request: Request, head: ReplyHead, body: bytes) -> Response:
         return decode_response(request, head, body)
@@ -78,3 +111,8 @@ class AnthropicCodec:
             for row in rows
             if text_at(row, "id")
         ]
+
+
+def _without_marks(request: Request) -> Request:
+    options = {**request.provider_options.get(NAME, {}), "auto_cache": False}
+    return replace(request, provider_options={**request.provider_options, NAME: options})

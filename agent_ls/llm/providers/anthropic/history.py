@@ -25,6 +25,7 @@ from agent_ls.llm.messages import (
     ToolResultPart,
 )
 from agent_ls.llm.providers.anthropic.errors import NAME
+from agent_ls.llm.providers.call_names import valid_call_id, valid_tool_name
 from agent_ls.llm.providers.wire_json import arguments_object, encode_json
 
 IMAGE_TYPES = ("image/jpeg", "image/png", "image/gif", "image/webp")
@@ -137,7 +138,12 @@ def _result(part: ToolResultPart) -> JsonObject:
         text: list[JsonObject] = [{"type": "text", "text": part.content}] if part.content.strip() else []
         content = [*text, *(_result_image(image) for image in part.images)]
     error = {"is_error": True} if part.is_error else {}
-    return {"type": "tool_result", "tool_use_id": part.tool_call_id, "content": content, **error}
+    return {
+        "type": "tool_result",
+        "tool_use_id": valid_call_id(part.tool_call_id),
+        "content": content,
+        **error,
+    }
 
 
 def _result_image(image: ImagePart) -> JsonObject:
@@ -210,8 +216,8 @@ def _assistant_block(part: ContentPart, model: str) -> JsonObject | None:
             own = _own(origin, model)
             return own or {
                 "type": "tool_use",
-                "id": call_id,
-                "name": name,
+                "id": valid_call_id(call_id),
+                "name": valid_tool_name(name),
                 "input": arguments_object(arguments),
             }
     return None  # images and results do not occur in an assistant's message

@@ -9,7 +9,7 @@ False` disables all of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from agent_ls.llm.errors import ConfigurationError
 from agent_ls.llm.messages import JsonObject, JsonValue
@@ -42,8 +42,12 @@ def encode_request(
     betas: Sequence[str],
     *,
     stream: bool,
+    fit: Callable[[dict[str, JsonValue]], dict[str, JsonValue]] = lambda body: body,
 ) -> WireRequest:
-    """Encode the request. `history` contains the encoded messages of the request."""
+    """Encode the request. `history` contains the encoded messages of the request.
+
+    `fit` removes fields that the server has refused.
+    """
     options = request.provider_options.get(NAME, {})
     auto_cache = options.get("auto_cache", True) is not False
     body: dict[str, JsonValue] = {
@@ -57,7 +61,9 @@ def encode_request(
         **({"metadata": {"user_id": request.metadata["user_id"]}} if "user_id" in request.metadata else {}),
         **({"cache_control": CACHE_MARK} if auto_cache else {}),
     }
-    whole = merge_options(body, {key: value for key, value in options.items() if key not in _OWN_OPTIONS})
+    whole = merge_options(
+        fit(body), {key: value for key, value in options.items() if key not in _OWN_OPTIONS}
+    )
     content = encode_body(whole, "messages", history.messages(marked=auto_cache))
     return WireRequest(PATH, _headers(version, betas, options), content)
 

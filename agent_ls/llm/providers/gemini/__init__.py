@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from agent_ls.llm.errors import LlmError
 from agent_ls.llm.messages import JsonObject, Message, Role
@@ -14,9 +15,18 @@ from agent_ls.llm.providers.gemini.request import VERSION, encode_request
 from agent_ls.llm.providers.gemini.stream import GeminiStream
 from agent_ls.llm.providers.history_cache import HistoryCache
 from agent_ls.llm.providers.part_writer import collect_parts
+from agent_ls.llm.providers.refused_fields import RefusedFields
 from agent_ls.llm.providers.wire_json import int_at, objects_at, parse_object, text_at
 from agent_ls.llm.requests import Request, Response
 from agent_ls.llm.stream import StreamEvent, StreamFinish, StreamStart
+
+_DROPPABLE = {
+    "generationConfig.thinkingConfig.thinkingLevel": "",
+    "generationConfig.thinkingConfig.thinkingBudget": r"budget",
+    "generationConfig.thinkingConfig": r"thinking|include_?thoughts",
+    "generationConfig.temperature": "",
+    "generationConfig.topP": "",
+}
 
 
 class GeminiCodec:
@@ -25,6 +35,7 @@ class GeminiCodec:
     def __init__(self, facts: CapabilitiesLookup) -> None:
         self._facts = facts
         self._histories = HistoryCache(GeminiHistory)
+        self._refused = RefusedFields(_DROPPABLE)
 
     @property
     def name(self) -> str:
@@ -39,7 +50,13 @@ class GeminiCodec:
 
     def encode(self, request: Request, *, stream: bool) -> WireRequest:
         history, facts = self._histories.encode(request), self._facts(request.model)
-        return encode_request(request, history, facts, stream=stream)
+        fit = partial(self._refused.without, request.model)
+        return encode_request(request, history, facts, stream=stream, fit=fit)
+
+    def adapt_encoding(self, request: Request, error: LlmError) -> bool:
+        """Encode later requests without an optional field that the server or a proxy refuses."""
+        body = parse_object(self.encode(request, stream=True).content) or {}
+        return self._refused.learn(request.model, error, body, request.provider_options.get(NAME, {}))
 
     def decode(self, request: Request, head: ReplyHead, body: bytes) -> Response:
         chunks = _chunks(body)

@@ -28,6 +28,7 @@ from agent_ls.llm.messages import (
     ToolCallPart,
     ToolResultPart,
 )
+from agent_ls.llm.providers.call_names import valid_tool_name
 from agent_ls.llm.providers.gemini.errors import NAME
 from agent_ls.llm.providers.wire_json import arguments_object, encode_json, object_at, objects_at, text_at
 
@@ -119,7 +120,7 @@ class GeminiHistory:
     def _result(self, result: ToolResultPart) -> JsonObject:
         call = self._calls.get(result.tool_call_id, {})
         told: dict[str, JsonValue] = {
-            "name": text_at(call, "name") or result.name,
+            "name": text_at(call, "name") or valid_tool_name(result.name),
             "response": {"error" if result.is_error else "output": result.content},
         }
         if text_at(call, "id"):  # the result of a call without id is matched by its position
@@ -134,7 +135,7 @@ def _encode(role: str, parts: Sequence[JsonObject]) -> bytes:
 
 
 def _call(call: ToolCallPart) -> JsonObject:
-    return {"functionCall": {"name": call.name, "args": arguments_object(call.arguments)}}
+    return {"functionCall": {"name": valid_tool_name(call.name), "args": arguments_object(call.arguments)}}
 
 
 def _user(message: Message) -> list[JsonObject]:

@@ -6,7 +6,7 @@ bytes in each request. `provider_options["gemini"]["cachedContent"]` names an ex
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from urllib.parse import quote
 
 from agent_ls.llm.messages import JsonObject, JsonValue
@@ -27,9 +27,17 @@ _MIN_BUDGET = 128  # for a model whose thinking cannot be disabled
 
 
 def encode_request(
-    request: Request, history: GeminiHistory, facts: ModelCapabilities, *, stream: bool
+    request: Request,
+    history: GeminiHistory,
+    facts: ModelCapabilities,
+    *,
+    stream: bool,
+    fit: Callable[[dict[str, JsonValue]], dict[str, JsonValue]] = lambda body: body,
 ) -> WireRequest:
-    """Encode the request. `history` contains the encoded messages of the request."""
+    """Encode the request. `history` contains the encoded messages of the request.
+
+    `fit` removes fields that the server has refused.
+    """
     system = "\n\n".join(history.system)
     config = {
         **_limits(request),
@@ -41,7 +49,7 @@ def encode_request(
         **_tools(request),
         **({"generationConfig": config} if config else {}),
     }
-    whole = merge_options(body, request.provider_options.get(NAME, {}))
+    whole = merge_options(fit(body), request.provider_options.get(NAME, {}))
     return WireRequest(
         _path(request.model, stream=stream), {}, encode_body(whole, "contents", history.contents)
     )

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 
 from agent_ls.llm.errors import LlmError
 from agent_ls.llm.messages import Message, Role
 from agent_ls.llm.providers.base import CapabilitiesLookup, ListedModel, ReplyHead, StreamDecoder, WireRequest
 from agent_ls.llm.providers.history_cache import HistoryCache
 from agent_ls.llm.providers.model_lists import MODELS_PATH, listed_models
+from agent_ls.llm.providers.openai_chat.adaptations import Adaptation, adapt_messages, find_adaptation
 from agent_ls.llm.providers.openai_chat.errors import http_error, refuses_tools
 from agent_ls.llm.providers.openai_chat.history import ChatHistory
 from agent_ls.llm.providers.openai_chat.request import encode_request
@@ -16,9 +19,21 @@ from agent_ls.llm.providers.openai_chat.response import as_chunk
 from agent_ls.llm.providers.openai_chat.servers import SERVERS
 from agent_ls.llm.providers.openai_chat.stream import AnswerSyntax, ChatStream
 from agent_ls.llm.providers.part_writer import collect_parts
+from agent_ls.llm.providers.refused_fields import RefusedFields
 from agent_ls.llm.providers.wire_json import parse_object
 from agent_ls.llm.requests import Request, Response
 from agent_ls.llm.stream import StreamFinish, StreamStart
+
+_DROPPABLE = {
+    "stream_options": "include_usage",
+    "reasoning_effort": "reasoning",
+    "reasoning": "",
+    "temperature": "",
+    "top_p": "",
+    "max_tokens": "",  # renamed, see `encode`
+    "max_completion_tokens": "",
+    "stop": "",
+}
 
 
 class ChatCodec:
@@ -34,6 +49,8 @@ class ChatCodec:
         self._facts = facts
         self._text_tools = text_tools
         self._toolless: set[str] = set()
+        self._adaptations: dict[str, frozenset[Adaptation]] = {}
+        self._refused = RefusedFields(_DROPPABLE)
         self._native = HistoryCache(lambda model: ChatHistory(provider, self._server, model, textual=False))
         self._textual = HistoryCache(lambda model: ChatHistory(provider, self._server, model, textual=True))
 
@@ -51,7 +68,21 @@ class ChatCodec:
     def encode(self, request: Request, *, stream: bool) -> WireRequest:
         textual = self._is_textual(request)
         history = (self._textual if textual else self._native).encode(request)
-        return encode_request(self._provider, self._server, request, history, textual=textual, stream=stream)
+        chosen = self._adaptations.get(request.model, frozenset())
+        history.keeps_thoughts = "reasoning" in chosen
+        server = self._server
+        if self._refused.has(request.model, "max_tokens"):
+            server = replace(server, max_tokens_key="max_completion_tokens")
+        return encode_request(
+            self._provider,
+            server,
+            request,
+            history,
+            textual=textual,
+            stream=stream,
+            fit=partial(self._refused.without, request.model),
+            adapt=partial(adapt_messages, chosen=chosen) if chosen else None,
+        )
 
     def decode(self, request: Request, head: ReplyHead, body: bytes) -> Response:
         wire = parse_object(body)
@@ -80,10 +111,16 @@ class ChatCodec:
         return http_error(self._provider, request.model, head, body)
 
     def adapt_encoding(self, request: Request, error: LlmError) -> bool:
-        if not request.tools or self._is_textual(request) or not refuses_tools(error):
-            return False
-        self._toolless.add(request.model)
-        return True
+        if request.tools and not self._is_textual(request) and refuses_tools(error):
+            self._toolless.add(request.model)
+            return True
+        known = self._adaptations.get(request.model, frozenset())
+        if (adaptation := find_adaptation(error, known)) is not None:
+            self._adaptations[request.model] = known | {adaptation}
+            return True
+        options = request.provider_options.get(self._provider, {})
+        body = parse_object(self.encode(request, stream=True).content) or {}
+        return self._refused.learn(request.model, error, body, options)
 
     @property
     def models_path(self) -> str:

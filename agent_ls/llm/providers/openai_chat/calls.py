@@ -123,8 +123,11 @@ class OpenCalls:
         found = last if key is None else self._by_index.get(key)
         if key is None and call_id and not name:  # a later piece that names its call
             found = next((call for call in self.calls if call.id == call_id), found)
-        if found is None or not name:
-            return found
+        if not name:
+            # Some servers count the index up with each piece. A piece without a name never begins a call.
+            return found or (last if not call_id else None)
+        if found is None:
+            return None
         return None if self._begins_another(found, raw, call_id, name) else found
 
     def _begins_another(self, found: OpenCall, raw: JsonObject, call_id: str, name: str) -> bool:

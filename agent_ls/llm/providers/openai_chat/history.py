@@ -28,6 +28,7 @@ from agent_ls.llm.messages import (
     ToolCallPart,
     ToolResultPart,
 )
+from agent_ls.llm.providers.call_names import valid_tool_name
 from agent_ls.llm.providers.openai_chat.servers import Server
 from agent_ls.llm.providers.openai_chat.text_tools import render_call, render_result
 from agent_ls.llm.providers.wire_json import arguments_object, encode_json, parse_object
@@ -37,14 +38,10 @@ _SHORT_ID = re.compile(r"[a-zA-Z0-9]{9}")
 
 @dataclass(frozen=True, slots=True)
 class _Sent:
-    """A message as JSON. After the turn that contains the message has ended, `without_thoughts` is sent instead
-    of `whole`.
+    """A message as JSON, without the model's reasoning and with it; b"" if there is none to send back."""
 
-    An empty `without_thoughts` means that `whole` is sent.
-    """
-
-    whole: bytes
-    without_thoughts: bytes = b""
+    plain: bytes
+    with_thoughts: bytes = b""
 
 
 class ChatHistory:
@@ -52,6 +49,7 @@ class ChatHistory:
 
     def __init__(self, provider: str, server: Server, model: str, *, textual: bool) -> None:
         self.system: list[str] = []
+        self.keeps_thoughts = False  # whether reasoning is sent back in all later turns, too
         self._provider = provider
         self._server = server
         self._model = model
@@ -84,14 +82,19 @@ class ChatHistory:
 
     @property
     def messages(self) -> Sequence[bytes]:
+        replay = self._server.replay
+        if self.keeps_thoughts or replay == "details":
+            first = 0
+        else:
+            first = self._turn if replay == "content" else len(self._sent)
         return [
-            sent.without_thoughts or sent.whole if at < self._turn else sent.whole
+            sent.with_thoughts or sent.plain if at >= first else sent.plain
             for at, sent in enumerate(self._sent)
         ]
 
-    def _append(self, message: JsonObject, without_thoughts: JsonObject | None = None) -> None:
-        lesser = encode_json(without_thoughts) if without_thoughts is not None else b""
-        self._sent.append(_Sent(encode_json(message), lesser))
+    def _append(self, message: JsonObject, thoughts: JsonObject | None = None) -> None:
+        more = encode_json({**message, **thoughts}) if thoughts else b""
+        self._sent.append(_Sent(encode_json(message), more))
 
     # --- the user's messages
 
@@ -142,14 +145,12 @@ class ChatHistory:
         thoughts = self._thoughts(message)
         if not (text or calls):
             return  # servers refuse reasoning without text or calls
-        without = body if thoughts and self._server.replay == "content" else None
-        if self._server.replay == "content" and not calls:
-            thoughts = {}
-        self._append({**body, **thoughts}, without)
+        is_needed = self._server.replay == "details" or calls
+        self._append(body, thoughts if is_needed else None)
 
     def _call(self, call: ToolCallPart) -> JsonObject:
         own = {} if call.origin is None else self._own(call.origin)
-        function = {"name": call.name, "arguments": _arguments(call.arguments)}
+        function = {"name": valid_tool_name(call.name), "arguments": _arguments(call.arguments)}
         return {**own, "id": self._id(call.id), "type": "function", "function": function}
 
     def _thoughts(self, message: Message) -> dict[str, Any]:
@@ -161,10 +162,8 @@ class ChatHistory:
         if self._server.replay == "details":
             details = [item for raw in raws for item in _items(raw.get("reasoning_details"))]
             return {"reasoning_details": details} if details else {}
-        if self._server.replay == "content":
-            texts = [str(raw["reasoning_content"]) for raw in raws if "reasoning_content" in raw]
-            return {"reasoning_content": "".join(texts)} if texts else {}
-        return {}
+        texts = [str(raw["reasoning_content"]) for raw in raws if "reasoning_content" in raw]
+        return {"reasoning_content": "".join(texts)} if texts else {}
 
     def _own(self, origin: Origin) -> JsonObject:
         """Return the item to send back; empty if another provider or model created the item."""

@@ -8,6 +8,7 @@ end of the last message of role `user` or `tool`.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from agent_ls.llm.errors import ConfigurationError
@@ -29,10 +30,18 @@ _CACHING_MODELS = ("anthropic/", "~anthropic/")
 
 
 def encode_request(
-    provider: str, server: Server, request: Request, history: ChatHistory, *, textual: bool, stream: bool
+    provider: str,
+    server: Server,
+    request: Request,
+    history: ChatHistory,
+    *,
+    textual: bool,
+    stream: bool,
+    fit: Callable[[dict[str, JsonValue]], dict[str, JsonValue]] = lambda body: body,
+    adapt: Callable[[Sequence[bytes]], list[bytes]] | None = None,
 ) -> WireRequest:
     """Encode the request. `history` contains its encoded messages. `textual`: describe the tools in the system
-    text.
+    text. `fit` and `adapt` change body and messages for a server that has refused a request.
     """
     options = request.provider_options.get(provider, {})
     body: dict[str, JsonValue] = {
@@ -44,7 +53,9 @@ def encode_request(
         **_limits(server, request),
         **_format(server, request.response_format),
     }
-    whole = merge_options(body, {key: value for key, value in options.items() if key not in _OWN_OPTIONS})
+    whole = merge_options(
+        fit(body), {key: value for key, value in options.items() if key not in _OWN_OPTIONS}
+    )
     caches = (
         server.caches and request.model.startswith(_CACHING_MODELS) and options.get("auto_cache") is not False
     )
@@ -52,7 +63,8 @@ def encode_request(
     messages = [*history.messages]
     if caches:
         messages = _mark_last(messages)
-    return WireRequest(PATH, {}, encode_body(whole, "messages", [*system, *messages]))
+    sent = [*system, *messages]
+    return WireRequest(PATH, {}, encode_body(whole, "messages", adapt(sent) if adapt else sent))
 
 
 def _system(

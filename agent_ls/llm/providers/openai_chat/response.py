@@ -11,18 +11,42 @@ from agent_ls.llm.requests import FinishKind, FinishReason, Usage
 _FINISHES: Mapping[str, FinishKind] = {
     "stop": "stop",
     "eos": "stop",
+    "eos_token": "stop",
+    "stop_sequence": "stop",
+    "end_turn": "stop",
+    "complete": "stop",
+    "completed": "stop",
+    "null": "stop",
     "length": "length",
     "model_length": "length",
+    "max_tokens": "length",
+    "max_length": "length",
+    "model_context_window_exceeded": "length",  # Z.ai
     "tool_calls": "tool_calls",
+    "tool_call": "tool_calls",
+    "tool_use": "tool_calls",
     "function_call": "tool_calls",
     "content_filter": "content_filter",
+    "safety": "content_filter",
+    "sensitive": "content_filter",  # Z.ai
+    "refusal": "content_filter",
     "error": "error",
+    "network_error": "error",  # Z.ai
+    "malformed_function_call": "error",
+    "insufficient_system_resource": "error",  # DeepSeek
+    "abort": "error",
 }
+CUT = ("length", "content_filter", "error")
+"""After these kinds of ends, an unfinished call was cut off."""
+
+
+def finish_kind(raw: str) -> FinishKind:
+    return _FINISHES.get(raw.lower(), "other" if raw else "stop")
 
 
 def finish_reason(raw: str, *, has_calls: bool, has_refusal: bool) -> FinishReason:
     """Return the finish reason. If there are calls, ignore "stop" or a missing reason, which some servers send."""
-    kind = _FINISHES.get(raw, "other" if raw else "stop")
+    kind = finish_kind(raw)
     if has_refusal and kind == "stop":
         return FinishReason("content_filter", "refusal")
     if kind in ("stop", "tool_calls"):

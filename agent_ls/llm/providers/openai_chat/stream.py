@@ -19,7 +19,7 @@ from agent_ls.llm.providers.openai_chat.calls import OpenCall, OpenCalls, add_pi
 from agent_ls.llm.providers.openai_chat.errors import body_error, http_error
 from agent_ls.llm.providers.openai_chat.printed_calls import PrintedCalls
 from agent_ls.llm.providers.openai_chat.reasoning import ReasoningDetails, reasoning_piece
-from agent_ls.llm.providers.openai_chat.response import finish_reason, usage
+from agent_ls.llm.providers.openai_chat.response import CUT, finish_kind, finish_reason, usage
 from agent_ls.llm.providers.openai_chat.think_tags import ThinkTags
 from agent_ls.llm.providers.part_writer import PartWriter
 from agent_ls.llm.providers.rate_limits import openai_rate_limit
@@ -254,7 +254,7 @@ class ChatStream:
 
     def _end_calls(self) -> None:
         """End the calls that are still open, and drop truncated calls."""
-        is_cut = self._finish in ("length", "content_filter", "error", "model_length")
+        is_cut = finish_kind(self._finish or "") in CUT
         for call in self._calls.calls:
             if call.has_ended:
                 continue

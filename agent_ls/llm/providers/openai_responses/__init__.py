@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from agent_ls.llm.errors import LlmError
 from agent_ls.llm.providers.base import (
@@ -19,14 +20,28 @@ from agent_ls.llm.providers.model_lists import MODELS_PATH, listed_models
 from agent_ls.llm.providers.openai_responses.errors import (
     NAME,
     http_error,
-    refuses_cache_key,
     refuses_custom_tools,
 )
 from agent_ls.llm.providers.openai_responses.history import ResponsesHistory
 from agent_ls.llm.providers.openai_responses.request import encode_request, is_custom
 from agent_ls.llm.providers.openai_responses.response import decode_response
 from agent_ls.llm.providers.openai_responses.stream import ResponsesStream
+from agent_ls.llm.providers.refused_fields import RefusedFields
+from agent_ls.llm.providers.wire_json import parse_object
 from agent_ls.llm.requests import Request, Response
+
+_DROPPABLE = {
+    "prompt_cache_key": "",
+    "reasoning.summary": "reasoning summar",
+    "include": r"encrypted_content.{0,40}not|reasoning\.encrypted_content",
+    "reasoning.effort": "",
+    "reasoning": "",
+    "parallel_tool_calls": "",
+    "metadata": "",
+    "temperature": "",
+    "top_p": "",
+    "max_output_tokens": "",
+}
 
 
 class OpenAIResponsesCodec:
@@ -36,7 +51,7 @@ class OpenAIResponsesCodec:
         self._facts = facts
         self._histories = HistoryCache(ResponsesHistory)
         self._without_custom_tools: set[str] = set()
-        self._without_cache_key: set[str] = set()
+        self._refused = RefusedFields(_DROPPABLE)
 
     @property
     def name(self) -> str:
@@ -50,10 +65,12 @@ class OpenAIResponsesCodec:
         return {"authorization": f"Bearer {secret}"}
 
     def encode(self, request: Request, *, stream: bool) -> WireRequest:
-        if request.model in self._without_cache_key:
-            request = replace(request, cache_key="")
         return encode_request(
-            request, self._histories.encode(request), self._facts_of(request.model), stream=stream
+            request,
+            self._histories.encode(request),
+            self._facts_of(request.model),
+            stream=stream,
+            fit=partial(self._refused.without, request.model),
         )
 
     def decode(self, request: Request, head: ReplyHead, body: bytes) -> Response:
@@ -66,13 +83,13 @@ class OpenAIResponsesCodec:
         return http_error(request.model, head, body)
 
     def adapt_encoding(self, request: Request, error: LlmError) -> bool:
-        """Encode later requests without custom tools or the cache key, if `error` shows that the server refuses
+        """Encode later requests without custom tools or an optional field, if `error` shows that the server refuses
         them.
 
         Custom tools are then offered as functions. Returns whether the encoding was changed.
         """
-        if request.cache_key and request.model not in self._without_cache_key and refuses_cache_key(error):
-            self._without_cache_key.add(request.model)
+        body = parse_object(self.encode(request, stream=True).content) or {}
+        if self._refused.learn(request.model, error, body, request.provider_options.get(NAME, {})):
             return True
         facts = self._facts_of(request.model)
         offers_some = any(is_custom(tool, facts) for tool in request.tools)

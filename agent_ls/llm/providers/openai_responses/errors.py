@@ -21,7 +21,7 @@ from agent_ls.llm.messages import JsonObject
 from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.providers.error_bodies import find_failure, read_failure, unreadable_answer
 from agent_ls.llm.providers.error_mapping import FailureTable, ProviderFailure
-from agent_ls.llm.providers.wire_json import object_at
+from agent_ls.llm.providers.wire_json import object_at, repair_object
 
 NAME = "openai"
 
@@ -68,7 +68,7 @@ def event_error(model: str, event: JsonObject) -> LlmError:
 
     The SDK's types have the error's fields at the top level of the event. Servers send them in a nested object.
     """
-    return body_error(model, find_failure(event) or ProviderFailure())
+    return body_error(model, find_failure(repair_object(event)) or ProviderFailure())
 
 
 def response_error(model: str, response: JsonObject) -> LlmError:
@@ -84,8 +84,3 @@ def body_error(model: str, failure: ProviderFailure) -> LlmError:
 def refuses_custom_tools(error: LlmError) -> bool:
     """Return whether an error suggests that the server does not support custom tools."""
     return isinstance(error, InvalidRequestError) and bool(_OF_CUSTOM_TOOLS.search(str(error)))
-
-
-def refuses_cache_key(error: LlmError) -> bool:
-    """Return whether the error says that a compatible server or proxy does not accept `prompt_cache_key`."""
-    return isinstance(error, InvalidRequestError) and "prompt_cache_key" in str(error)

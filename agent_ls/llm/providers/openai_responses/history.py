@@ -28,6 +28,7 @@ from agent_ls.llm.messages import (
     ToolCallPart,
     ToolResultPart,
 )
+from agent_ls.llm.providers.call_names import valid_call_id, valid_tool_name
 from agent_ls.llm.providers.openai_responses.errors import NAME
 from agent_ls.llm.providers.wire_json import encode_json, parse_object, text_at
 
@@ -118,8 +119,10 @@ def _result(part: ToolResultPart, *, is_custom: bool) -> JsonObject:
     if part.images:
         words: list[JsonObject] = [{"type": "input_text", "text": text}] if text else []
         output = [*words, *map(_image, part.images)]
+    # An item that is sent back unchanged has the id that the service gave to it, which is always valid.
+    call_id = part.tool_call_id if is_custom else valid_call_id(part.tool_call_id)
     kind = "custom_tool_call_output" if is_custom else "function_call_output"
-    return {"type": kind, "call_id": part.tool_call_id, "output": output}
+    return {"type": kind, "call_id": call_id, "output": output}
 
 
 def _assistant(message: Message, model: str) -> list[JsonObject]:
@@ -160,8 +163,8 @@ def _convert_part(part: ContentPart) -> Sequence[JsonObject]:
             return [
                 {
                     "type": "function_call",
-                    "call_id": call_id,
-                    "name": name,
+                    "call_id": valid_call_id(call_id),
+                    "name": valid_tool_name(name),
                     "arguments": _arguments(arguments),
                 }
             ]

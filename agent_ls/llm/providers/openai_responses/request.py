@@ -6,6 +6,8 @@ API guarantees that arguments match, and the model sends null for each absent ar
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from agent_ls.llm.errors import ConfigurationError
 from agent_ls.llm.messages import JsonObject, JsonValue
 from agent_ls.llm.providers.base import ModelCapabilities, WireRequest
@@ -22,9 +24,17 @@ MIN_OUTPUT_TOKENS = 16  # the API refuses smaller values
 
 
 def encode_request(
-    request: Request, history: ResponsesHistory, facts: ModelCapabilities, *, stream: bool
+    request: Request,
+    history: ResponsesHistory,
+    facts: ModelCapabilities,
+    *,
+    stream: bool,
+    fit: Callable[[dict[str, JsonValue]], dict[str, JsonValue]] = lambda body: body,
 ) -> WireRequest:
-    """Encode the request. `history` contains the encoded messages of the request."""
+    """Encode the request. `history` contains the encoded messages of the request.
+
+    `fit` removes fields that the server has refused.
+    """
     options = request.provider_options.get(NAME, {})
     instructions = "\n\n".join(history.instructions)
     body: dict[str, JsonValue] = {
@@ -39,7 +49,9 @@ def encode_request(
         **({"prompt_cache_key": request.cache_key} if request.cache_key else {}),
         "store": False,
     }
-    whole = merge_options(body, {key: value for key, value in options.items() if key not in _OWN_OPTIONS})
+    whole = merge_options(
+        fit(body), {key: value for key, value in options.items() if key not in _OWN_OPTIONS}
+    )
     return WireRequest(PATH, {}, encode_body(whole, "input", history.items))
 
 

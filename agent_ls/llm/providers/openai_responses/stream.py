@@ -24,6 +24,7 @@ from agent_ls.llm.providers.openai_responses.response import (
     is_cut_call,
     is_refusal,
     item_part,
+    message_text,
     usage,
 )
 from agent_ls.llm.providers.rate_limits import openai_rate_limit
@@ -33,6 +34,7 @@ from agent_ls.llm.providers.wire_json import (
     object_at,
     objects_at,
     parse_event,
+    parse_object,
     repair_object,
     text_at,
 )
@@ -73,10 +75,7 @@ _SILENT = frozenset(
         "response.in_progress",
         "response.content_part.added",
         "response.content_part.done",
-        "response.output_text.done",
         "response.output_text.annotation.added",
-        "response.refusal.done",
-        "response.function_call_arguments.done",
         "response.custom_tool_call_input.done",
         "response.reasoning_summary_part.added",
         "response.reasoning_summary_part.done",
@@ -95,6 +94,7 @@ class _Item:
 
     kind: _Kind
     name: str = ""
+    call_id: str = ""
     text: PieceJoiner = field(default_factory=PieceJoiner)
     shown: PieceJoiner = field(default_factory=PieceJoiner)
     section: tuple[str, int | None] | None = None
@@ -110,6 +110,7 @@ class ResponsesStream:
         self._model = request.model
         self._head = head
         self._items: dict[int, _Item] = {}
+        self._places: dict[str, int] = {}  # the index of each item by its id
         self._speaking: int | None = None
         self._waiting: dict[int, list[StreamEvent]] = {}
         self._out: list[StreamEvent] = []
@@ -142,7 +143,7 @@ class ResponsesStream:
         return ()
 
     def _event(self, kind: str, event: JsonObject) -> None:
-        index = int_at(event, "output_index") or 0
+        index = self._index_of(event)
         piece = text_at(event, "delta")
         match kind:
             case "response.output_text.delta" | "response.refusal.delta":
@@ -155,22 +156,39 @@ class ResponsesStream:
                 self._reasoning(index, (kind, int_at(event, "summary_index")), piece)
             case "response.reasoning_text.delta":
                 self._reasoning(index, (kind, int_at(event, "content_index")), piece)
+            case "response.function_call_arguments.done":
+                self._whole_call(index, event)
+            case "response.output_text.done" | "response.refusal.done":
+                self._whole_text(index, text_at(event, "text") or text_at(event, "refusal"))
             case "response.output_item.added":
                 self._open(index, object_at(event, "item"))
             case "response.output_item.done":
                 self._done(index, object_at(event, "item"))
             case "response.created":
-                self._start(object_at(event, "response"))
-            case "response.completed" | "response.incomplete":
-                self._terminal(object_at(event, "response"))
-            case "response.failed":
-                raise response_error(self._model, object_at(event, "response"))
+                self._start(_response_of(event))
+            case "response.completed" | "response.incomplete" | "response.done":
+                self._terminal(_response_of(event))
+            case "response.failed" | "response.cancelled":
+                raise response_error(self._model, _response_of(event))
             case "error":
                 raise event_error(self._model, event)
             case _ if event.get("error") or (not kind and find_failure(event)):  # the event has no type
                 raise event_error(self._model, event)
             case _ if kind not in _SILENT:
                 self._out.append(ProviderEvent(repair_object(event)))
+
+    def _index_of(self, event: JsonObject) -> int:
+        """Return the index of the item that an event belongs to. Some servers send only the item's id, or neither."""
+        index = int_at(event, "output_index")
+        item_id = text_at(event, "item_id") or text_at(object_at(event, "item"), "id")
+        if index is None and item_id in self._places:
+            return self._places[item_id]
+        if index is None:
+            begins = text_at(event, "type") == "response.output_item.added" or (item_id and self._places)
+            index = len(self._items) if begins else max(len(self._items) - 1, 0)
+        if item_id:
+            self._places.setdefault(item_id, index)
+        return index
 
     def _start(self, response: JsonObject) -> None:
         self._has_started = True
@@ -187,6 +205,20 @@ class ResponsesStream:
         item = self._open(index, {"type": "function_call"})
         if not item.has_ended and (ready := item.shown.add(piece)):
             self._say(index, ToolCallDelta(index, ready))
+
+    def _whole_call(self, index: int, event: JsonObject) -> None:
+        """Use the complete arguments of a call, for servers that send no pieces of them."""
+        item = self._open(index, {"type": "function_call", "name": text_at(event, "name")})
+        item.name = item.name or text_at(event, "name")
+        arguments = text_at(event, "arguments")
+        if item.kind == "call" and not item.has_ended and not item.shown.text and arguments:
+            self._say(index, ToolCallDelta(index, item.shown.add(arguments)))
+
+    def _whole_text(self, index: int, text: str) -> None:
+        """Use the complete text of a message, for servers that send no pieces of it."""
+        item = self._open(index, {"type": "message"})
+        if item.kind == "text" and not item.has_ended and not item.shown.text and text:
+            self._say(index, TextDelta(index, item.shown.add(text)))
 
     def _free_text(self, index: int, piece: str) -> None:
         item = self._open(index, {"type": "custom_tool_call"})
@@ -214,14 +246,15 @@ class ResponsesStream:
             return self._items[index]
         self._end_open_reasoning()
         item = self._items[index] = _Item(_KINDS.get(text_at(raw, "type"), "opaque"), text_at(raw, "name"))
+        item.call_id = text_at(raw, "call_id") or text_at(raw, "id")
         match item.kind:
             case "text":
                 self._say(index, TextStart(index))
             case "reasoning":
                 self._say(index, ReasoningStart(index))
             case "call":
-                call_id = text_at(raw, "call_id") or text_at(raw, "id")
-                self._say(index, ToolCallStart(index, call_id, item.name))
+                item.call_id = item.call_id or f"call_{index}"
+                self._say(index, ToolCallStart(index, item.call_id, item.name))
             case "opaque":
                 pass
         return item
@@ -230,6 +263,7 @@ class ResponsesStream:
         item = self._open(index, raw)
         if item.has_ended:
             return
+        raw = _completed(raw, item)
         if is_cut_call(raw):
             return self._drop(index)
         self._has_refusal = self._has_refusal or is_refusal(raw)
@@ -272,6 +306,15 @@ class ResponsesStream:
             self._end(index, TextEnd(index, TextPart(item.shown.text)))
         elif item.kind == "reasoning":
             self._end(index, ReasoningEnd(index, ReasoningPart(item.shown.text)))
+        elif (
+            item.kind == "call"
+            and item.name
+            and parse_object(item.shown.text) is not None
+            and not item.text.text
+        ):
+            # The server left out the event for the end of the item, but the arguments are complete.
+            raw: JsonObject = {"type": "function_call", "call_id": item.call_id}
+            self._done(index, raw)
         elif item.kind == "call":
             self._drop(index)
 
@@ -310,8 +353,9 @@ class ResponsesStream:
     def _terminal(self, response: JsonObject) -> None:
         if not self._has_started:
             self._start(response)
-        if not self._items:  # some servers send only the final response, without events for items
-            for index, raw in enumerate(objects_at(response, "output")):
+        # Some servers send some or all items only in the final response, without events of their own.
+        for index, raw in enumerate(objects_at(response, "output")):
+            if index not in self._items or _KINDS.get(text_at(raw, "type")) == self._items[index].kind:
                 self._done(index, raw)
         for index, item in sorted(self._items.items()):
             if not item.has_ended:
@@ -322,3 +366,23 @@ class ResponsesStream:
         self._out.append(
             StreamFinish(reason, counted, response, tuple(self._warnings), openai_rate_limit(self._head))
         )
+
+
+def _completed(raw: JsonObject, item: _Item) -> JsonObject:
+    """Return a finished item with what only its earlier events said: some proxies leave fields out at the end."""
+    if (
+        item.kind == "text"
+        and item.shown.text
+        and not message_text(raw)
+        and text_at(raw, "type") == "message"
+    ):
+        return {**raw, "content": [{"type": "output_text", "text": item.shown.text, "annotations": []}]}
+    if text_at(raw, "type") != "function_call":
+        return raw
+    said = {"name": item.name, "call_id": item.call_id, "arguments": item.shown.text}
+    return {**raw, **{key: value for key, value in said.items() if value and not text_at(raw, key)}}
+
+
+def _response_of(event: JsonObject) -> JsonObject:
+    """Return the response in an event. Some proxies send the response in place of the event."""
+    return object_at(event, "response") or repair_object(event)

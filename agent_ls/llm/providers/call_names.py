@@ -1,0 +1,25 @@
+"""Ids and names of calls that every provider accepts. Calls of the history may come from another model."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")
+_OTHER = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+def valid_call_id(call_id: str) -> str:
+    """Return an id that providers accept: `call_id` itself, or one derived from it that no other id is turned into."""
+    if _ID.fullmatch(call_id):
+        return call_id
+    digest = hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()[:8]
+    return f"{_OTHER.sub('_', call_id)[:40]}_{digest}"
+
+
+def valid_tool_name(name: str) -> str:
+    """Return a tool's name that providers accept. A model can call a tool by a name that does not exist."""
+    if _NAME.fullmatch(name):
+        return name
+    return _OTHER.sub("_", name).lstrip("-0123456789")[:64] or "unknown_tool"

@@ -1,0 +1,106 @@
+"""Change messages for servers that refuse a usual form: a system message, images, empty texts, missing reasoning."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Literal, TypeAlias
+
+from agent_ls.llm.errors import ContextLengthError, InvalidRequestError, LlmError
+from agent_ls.llm.providers.call_names import valid_call_id
+from agent_ls.llm.providers.wire_json import encode_json
+
+Adaptation: TypeAlias = Literal["reasoning", "system", "images", "empty", "ids"]
+"""`ids`: the ids of calls have only letters, digits, `_` and `-`. `reasoning`: every answer carries
+`reasoning_content`. `system`: the system text is a part of the user's first message, and roles alternate. `images`: a
+text stands in place of each image. `empty`: no text is empty.
+"""
+
+_REFUSALS: Mapping[Adaptation, re.Pattern[str]] = {
+    # DeepSeek: The `reasoning_content` in the thinking mode must be passed back to the API.
+    # Moonshot: thinking is enabled but reasoning_content is missing in assistant tool call message at index 2
+    "reasoning": re.compile(
+        r"reasoning_content.{0,80}(must be|missing|required|passed back)|(missing|require).{0,20}reasoning_content"
+    ),
+    # DeepSeek: messages[3]: unknown variant `image_url`, expected `text`
+    "images": re.compile(
+        r"unknown variant .image_url|image_url.{0,40}(not|only)|image input|(does|do)(n't| not) support (image|vision)"
+        r"|images? (is|are) not|not a multimodal|no endpoints found that support image|image.{0,20}not supported"
+    ),
+    # templates of Gemma and Mistral: System role not supported / Conversation roles must alternate user/assistant
+    "system": re.compile(
+        r"system role|role.{0,12}system|system (message|prompt|instruction)s?.{0,40}(not|unsupported)"
+        r"|roles must alternate|must (start|begin) with (a )?user|does not support system|alternat.{0,40}roles?"
+        r"|expected last role|after the optional system|unexpected role"
+    ),
+    # Anthropic through a broker: tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'
+    "ids": re.compile(r"(tool_use|tool_call|call)s?[._ \[\]\d]*_?id\b.{0,80}(pattern|invalid|must|length)"),
+    # Bedrock: The text field in the ContentBlock object at messages.2.content.0 is blank
+    "empty": re.compile(
+        r"(content|text|message).{0,80}(is blank|is empty|not be (empty|blank|null)|non-?empty"
+        r"|cannot be (empty|blank|null)|must have .{0,30}content)|empty (content|message|text)|at least 1 character"
+    ),
+}
+_NO_TEXT = "(no text)"
+_NO_IMAGE = {"type": "text", "text": "[image left out: the model does not accept images]"}
+
+
+def find_adaptation(error: LlmError, known: frozenset[Adaptation]) -> Adaptation | None:
+    """Return the change after which the server may accept the request; None if there is no further one."""
+    if not isinstance(error, InvalidRequestError) or isinstance(error, ContextLengthError):
+        return None
+    text = str(error).lower()
+    return next((name for name, words in _REFUSALS.items() if name not in known and words.search(text)), None)
+
+
+def adapt_messages(messages: Sequence[bytes], chosen: frozenset[Adaptation]) -> list[bytes]:
+    """Return the encoded messages in the form that the server accepts."""
+    out = [_adapt(message, chosen) for message in messages] if chosen - {"system"} else [*messages]
+    return _alternate(out) if "system" in chosen else out
+
+
+@lru_cache(maxsize=4096)  # the messages of a conversation are the same bytes in each request
+def _adapt(encoded: bytes, chosen: frozenset[Adaptation]) -> bytes:
+    message: dict[str, Any] = json.loads(encoded)
+    if "images" in chosen and isinstance(message.get("content"), list):
+        message["content"] = [
+            _NO_IMAGE if part["type"] == "image_url" else part for part in message["content"]
+        ]
+        if all(part["type"] == "text" for part in message["content"]):
+            message["content"] = "\n\n".join(part["text"] for part in message["content"])
+    if "ids" in chosen:
+        for call in message.get("tool_calls") or ():
+            call["id"] = valid_call_id(call["id"])
+        if "tool_call_id" in message:
+            message["tool_call_id"] = valid_call_id(message["tool_call_id"])
+    if "reasoning" in chosen and message["role"] == "assistant" and not message.get("reasoning_content"):
+        message["reasoning_content"] = " "  # servers check that the field is there; the reasoning is unknown
+    if "empty" in chosen and isinstance(message.get("content"), str) and not message["content"].strip():
+        message["content"] = None if message.get("tool_calls") else _NO_TEXT
+    return encode_json(message)
+
+
+def _alternate(messages: Sequence[bytes]) -> list[bytes]:
+    """Send system messages as the user's, and join neighbouring messages of the user."""
+    out: list[dict[str, Any]] = []
+    for encoded in messages:
+        message = json.loads(encoded)
+        if message["role"] in ("system", "developer"):
+            message["role"] = "user"
+        if message["role"] == "user" and out and out[-1]["role"] == "user":
+            out[-1]["content"] = _join(out[-1]["content"], message["content"])
+        else:
+            out.append(message)
+    return [*map(encode_json, out)]
+
+
+def _join(first: str | list[Any], second: str | list[Any]) -> str | list[Any]:
+    if isinstance(first, str) and isinstance(second, str):
+        return f"{first}\n\n{second}"
+    return [*_parts(first), *_parts(second)]
+
+
+def _parts(content: str | list[Any]) -> list[Any]:
+    return content if isinstance(content, list) else [{"type": "text", "text": content}]

@@ -1,0 +1,26 @@
+"""Name the tools that a provider's error mentions by their position in the request."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from agent_ls.llm.errors import InvalidRequestError
+from agent_ls.llm.requests import ToolDefinition
+
+# function_declarations[93] / functionDeclarations.93 / tools[3].function / tools.3.custom.input_schema
+_DECLARED = re.compile(r"function_?declarations\W{1,2}(\d+)", re.IGNORECASE)
+_LISTED = re.compile(r"\btools\W{1,2}(\d+)")
+
+
+def name_refused_tools(error: InvalidRequestError, tools: Sequence[ToolDefinition]) -> None:
+    """Add the names of the tools to the error's message and hint, because only agent-ls knows the positions."""
+    text = str(error)
+    places = _DECLARED.findall(text) or _LISTED.findall(text)
+    names = [tools[int(place)].name for place in dict.fromkeys(places) if int(place) < len(tools)]
+    if not names:
+        return
+    which = f"the tool {names[0]}" if len(names) == 1 else f"the tools {', '.join(names)}"
+    error.args = (f"{text} (this is {which})",)
+    advice = "Disable it or its MCP server, or choose another model."
+    error.hint = f"The provider does not accept the definition of {which}. {advice}"
