@@ -35,7 +35,7 @@ def find_failure(body: JsonObject, request_id: str = "") -> ProviderFailure | No
     """
     error = _error_object(body)
     message = _message(body, error)
-    nested = parse_object(message[message.find("{") :]) if "{" in message else None
+    nested = _nested(message)
     if nested is not None and (inner := find_failure(nested)) and inner.message:
         # A proxy put the error body of another server into its message.
         names = (*_names_of(body, error), *inner.names)
@@ -93,6 +93,17 @@ def is_page(body: bytes) -> bool:
     return bool(_PAGE.search(body[:1_000].decode("utf-8", "replace")))
 
 
+def _nested(message: str) -> JsonObject | None:
+    """Return the JSON object inside a message, which may have text before and after it."""
+    if "{" not in message:
+        return None
+    try:
+        value, _ = json.JSONDecoder().raw_decode(message, message.index("{"))
+    except (ValueError, RecursionError):
+        return None
+    return repair_object(value) if isinstance(value, dict) else None
+
+
 def _error_object(body: JsonObject) -> JsonObject:
     """Return the object with the fields of the error; `body` itself if they are at the top level."""
     if error := object_at(body, "error"):
@@ -118,13 +129,22 @@ def _messages(body: JsonObject, error: JsonObject) -> Iterator[str]:
     for holder in (error, body):
         # Mistral and FastAPI send a list of problems; `detail` may be an error object as well.
         for key in ("detail", "message"):
-            yield "; ".join(
-                text_at(item, "msg") or text_at(item, "message") for item in objects_at(holder, key)
-            )
-            yield text_at(object_at(holder, key), "message") or text_at(object_at(holder, key), "error")
+            yield _problems(holder, key)
+            inner = object_at(holder, key)
+            yield text_at(inner, "message") or text_at(inner, "error") or _problems(inner, "detail")
     if error is not body:
         for key in _MESSAGES:
             yield text_at(body, key)
+
+
+def _problems(holder: JsonObject, key: str) -> str:
+    """Return a list of problems as text, each with the field that it is about."""
+    told = []
+    for item in objects_at(holder, key):
+        place = item.get("loc")
+        where = ".".join(map(str, place)) + ": " if isinstance(place, list) and place else ""
+        told.append(where + (text_at(item, "msg") or text_at(item, "message")))
+    return "; ".join(told)
 
 
 def _names_of(body: JsonObject, error: JsonObject) -> tuple[str, ...]:

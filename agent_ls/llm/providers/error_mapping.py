@@ -113,6 +113,13 @@ _LEADS: Mapping[type[ProviderError], tuple[str, str]] = {
     ProviderError: ("{provider} answered with an error", "Try again."),
 }
 
+# One request with more tokens than a minute allows: no wait helps. examples: Groq (413), OpenAI (429)
+_PER_MINUTE = re.compile(r"tokens per min|\bTPM\b", re.IGNORECASE)
+_ABOVE_RATE = (
+    "the request has more tokens than your account at {provider} may send in one minute",
+    "Compact the conversation, choose another model, or raise the limit of your account.",
+)
+
 MAX_MESSAGE_CHARS = 500
 
 
@@ -169,6 +176,8 @@ class FailureTable:
         lead, hint = (text.format(**self._facts(model)) for text in _LEADS[kind])
         if kind is ContextLengthError:
             lead, hint = f"{lead}{_sizes(failure)}", self._longer_context(hint)
+            if _PER_MINUTE.search(failure.message):
+                lead, hint = (text.format(**self._facts(model)) for text in _ABOVE_RATE)
         error = kind(
             _sentence(lead, failure.message, status),
             provider=self.provider,
@@ -198,7 +207,7 @@ class FailureTable:
         if status not in _VAGUE_STATUSES:
             return kind
         worded = next((kind for words, kind in (*self.words, *WORDS) if re.search(words, text)), kind)
-        if worded in (kind, InvalidRequestError) and kind is InvalidRequestError and states_overflow(text):
+        if worded is kind and kind in (InvalidRequestError, ProviderError) and states_overflow(text):
             return ContextLengthError
         if kind is RateLimitError:
             # "Too many tokens per minute" is a rate limit, not a context limit, unless one request is above it.

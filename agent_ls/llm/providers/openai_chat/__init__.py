@@ -33,6 +33,7 @@ _DROPPABLE = {
     "max_tokens": "",  # renamed, see `encode`
     "max_completion_tokens": "",
     "stop": "",
+    "stream": "",
 }
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
-from agent_ls.llm.errors import ContextLengthError, InvalidRequestError, LlmError
+from agent_ls.llm.errors import ContextLengthError, InvalidRequestError, LlmError, ServerError
 from agent_ls.llm.providers.call_names import valid_call_id
 from agent_ls.llm.providers.wire_json import encode_json
 
@@ -49,7 +49,8 @@ _NO_IMAGE = {"type": "text", "text": "[image left out: the model does not accept
 
 def find_adaptation(error: LlmError, known: frozenset[Adaptation]) -> Adaptation | None:
     """Return the change after which the server may accept the request; None if there is no further one."""
-    if not isinstance(error, InvalidRequestError) or isinstance(error, ContextLengthError):
+    # llama.cpp reports what a chat template refuses with status 500.
+    if not isinstance(error, InvalidRequestError | ServerError) or isinstance(error, ContextLengthError):
         return None
     text = str(error).lower()
     return next((name for name, words in _REFUSALS.items() if name not in known and words.search(text)), None)
@@ -83,12 +84,14 @@ def _adapt(encoded: bytes, chosen: frozenset[Adaptation]) -> bytes:
 
 
 def _alternate(messages: Sequence[bytes]) -> list[bytes]:
-    """Send system messages as the user's, and join neighbouring messages of the user."""
+    """Send system messages as the user's, join neighbouring messages of the user, and let an answer follow results."""
     out: list[dict[str, Any]] = []
     for encoded in messages:
         message = json.loads(encoded)
         if message["role"] in ("system", "developer"):
             message["role"] = "user"
+        if message["role"] == "user" and out and out[-1]["role"] == "tool":
+            out.append({"role": "assistant", "content": _NO_TEXT})
         if message["role"] == "user" and out and out[-1]["role"] == "user":
             out[-1]["content"] = _join(out[-1]["content"], message["content"])
         else:

@@ -53,6 +53,7 @@ def _table(provider: str) -> FailureTable:
             "permission_error": PermissionDeniedError,
             "model_not_found": NotFoundError,
             "context_length_exceeded": ContextLengthError,
+            "tokens_limit_reached": ContextLengthError,  # GitHub Models
             "exceed_context_size_error": ContextLengthError,
             "insufficient_quota": QuotaExceededError,
             "insufficient_credits": QuotaExceededError,

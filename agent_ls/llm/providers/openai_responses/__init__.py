@@ -38,6 +38,7 @@ _DROPPABLE = {
     "reasoning": "",
     "parallel_tool_calls": "",
     "metadata": "",
+    "store": "",
     "temperature": "",
     "top_p": "",
     "max_output_tokens": "",

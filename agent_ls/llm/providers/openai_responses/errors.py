@@ -71,9 +71,12 @@ def event_error(model: str, event: JsonObject) -> LlmError:
     return body_error(model, find_failure(repair_object(event)) or ProviderFailure())
 
 
-def response_error(model: str, response: JsonObject) -> LlmError:
-    """Return the error of a response with status `failed`, or of an error body with HTTP status 200."""
-    found = object_at(response, "error")
+def response_error(model: str, response: JsonObject, beside: JsonObject | None = None) -> LlmError:
+    """Return the error of a response with status `failed`, or of an error body with HTTP status 200.
+
+    `beside` is the event with the response: some servers state the error there.
+    """
+    found = object_at(response, "error") or object_at(beside or {}, "error")
     return body_error(model, find_failure({"error": found} if found else response) or ProviderFailure())
 
 

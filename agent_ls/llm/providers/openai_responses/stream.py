@@ -169,7 +169,7 @@ class ResponsesStream:
             case "response.completed" | "response.incomplete" | "response.done":
                 self._terminal(_response_of(event))
             case "response.failed" | "response.cancelled":
-                raise response_error(self._model, _response_of(event))
+                raise response_error(self._model, _response_of(event), event)
             case "error":
                 raise event_error(self._model, event)
             case _ if event.get("error") or (not kind and find_failure(event)):  # the event has no type
