@@ -198,7 +198,7 @@ def test_odd_finish_reasons_end_the_answer(finish: str | None, kind: str) -> Non
     "higress-group/higress#3506",
     "a proxy passes Anthropic's tool_use on as the finish reason",
     area="chat-servers",
-    before="flaw",
+    before="failed",
 )
 def test_the_stop_reason_of_anthropic_in_a_chat_stream_runs_the_call() -> None:
     assert answer(chunk(call(0, "c", "list", "{}"), "tool_use")).finish_reason.kind == "tool_calls"

@@ -177,7 +177,6 @@ class AnthropicStream:
                 return (TextDelta(index, text),) if text and block.type == "text" else ()
             case "thinking_delta":
                 text = block.shown.add(text_at(delta, "thinking"))
-                self._thinking_chars += len(text)
                 return (ReasoningDelta(index, text),) if text and block.type == "thinking" else ()
             case "input_json_delta":
                 text = block.json.add(text_at(delta, "partial_json"))
@@ -200,6 +199,7 @@ class AnthropicStream:
             case TextPart() as text:
                 return (TextEnd(index, text),)
             case ReasoningPart() as reasoning:
+                self._thinking_chars += len(reasoning.text)
                 return (ReasoningEnd(index, reasoning),)
             case ToolCallPart() as call:
                 self._has_calls = True

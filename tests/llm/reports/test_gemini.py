@@ -1,0 +1,324 @@
+"""What users reported of the Gemini API and of its proxies, each in its smallest form."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from agent_ls.llm import errors as e
+from agent_ls.llm.messages import Message, Role, ToolCallPart, ToolResultPart, tool_results, user
+from agent_ls.llm.providers.base import ReplyHead
+from agent_ls.llm.requests import Request, Response, ToolDefinition
+from agent_ls.loop.model.recovery import refuses_reasoning
+from tests.llm.providers.test_gemini_stream import chunk, wire
+from tests.support.codec_runs import GEMINI, body_of, response_of
+
+ASK = Request("gemini-4-argon", (user("hi"),), tools=(ToolDefinition("f", "", {"type": "object"}),))
+CALL = {"functionCall": {"name": "f", "args": {"a": 1}}}
+
+
+def answer(*chunks: Any) -> Response:
+    return response_of(GEMINI, wire(*chunks), ASK)
+
+
+def declared(**properties: Any) -> dict[str, Any]:
+    """Return how a tool with these properties is declared to the service."""
+    schema: dict[str, Any] = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "properties": properties,
+    }
+    request = Request("gemini-4-argon", (user("hi"),), tools=(ToolDefinition("f", "", schema),))
+    body = body_of(GEMINI.encode(request, stream=True))
+    found: dict[str, Any] = body["tools"][0]["functionDeclarations"][0]
+    return found
+
+
+SCHEMAS: list[Any] = [
+    pytest.param(
+        {"type": "string", "properties": {"a": {"type": "string"}}, "required": ["a"]},
+        marks=pytest.mark.report(
+            "anomalyco/opencode#11889",
+            "properties of a type that is no object make each request a 400",
+            area="gemini",
+            before="failed",
+        ),
+        id="properties of a string",
+    ),
+    pytest.param(
+        {"anyOf": [{"type": ""}, {"type": "string"}]},
+        marks=pytest.mark.report(
+            "zereight/gitlab-mcp#166",
+            "a branch with an empty type is refused",
+            area="gemini",
+            before="failed",
+        ),
+        id="empty type",
+    ),
+    pytest.param(
+        {"type": "array", "items": {"anyOf": [{"type": "array", "items": {}}, {"type": "string"}]}},
+        marks=pytest.mark.report(
+            "sbroenne/mcp-server-excel#672",
+            "a table as list of lists behind anyOf is refused",
+            area="gemini",
+            before="failed",
+        ),
+        id="table",
+    ),
+    pytest.param({"type": "string", "format": "uri"}, id="format uri"),
+    pytest.param({"type": "array"}, id="array without items"),
+    pytest.param({"type": "array", "items": {}}, id="items of any type"),
+    pytest.param({"anyOf": []}, id="no branch"),
+    pytest.param({"anyOf": [{"type": "null"}]}, id="only null"),
+    pytest.param(
+        {"anyOf": [{"type": "string"}, {"type": "array"}], "items": {"type": "string"}},
+        id="items beside anyOf",
+    ),
+    pytest.param(
+        {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a", "b"]},
+        id="unknown required name",
+    ),
+    pytest.param({"type": "string", "enum": [""]}, id="empty value"),
+    pytest.param({"type": "string", "enum": []}, id="no value"),
+    pytest.param({"type": "integer", "enum": [1, 2]}, id="numbers"),
+    pytest.param({}, id="any type"),
+    pytest.param({"type": "object", "properties": {"$filter": {"type": "string"}}}, id="odd name"),
+]
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
+def test_a_schema_that_the_service_may_refuse_goes_by_json_schema(schema: Any) -> None:
+    found = declared(x=schema, y={"type": "string"})
+    assert "parameters" not in found
+    assert found["parametersJsonSchema"]["properties"]["x"] == schema
+
+
+@pytest.mark.report(
+    "promptfoo/promptfoo#6902",
+    "additionalProperties of an MCP tool is an unknown name for the service",
+    area="gemini",
+    before="passed",
+)
+@pytest.mark.report(
+    "QwenLM/qwen-code#1186",
+    "$schema of an MCP tool is an unknown name for the service",
+    area="gemini",
+    before="passed",
+)
+def test_a_plain_schema_has_only_the_keywords_of_the_service() -> None:
+    found = declared(x={"type": "string", "additionalProperties": False, "examples": ["a"], "$comment": "b"})
+    assert found["parameters"] == {"type": "OBJECT", "properties": {"x": {"type": "STRING"}}}
+
+
+ENDS: list[Any] = [
+    pytest.param(
+        [chunk(finish="MALFORMED_FUNCTION_CALL")],
+        "error",
+        marks=pytest.mark.report(
+            "NousResearch/hermes-agent#83882",
+            "a malformed call ends as an empty success",
+            area="gemini",
+            before="passed",
+        ),
+        id="malformed call",
+    ),
+    pytest.param(
+        [
+            {
+                "candidates": [
+                    {"content": {}, "finishReason": "MALFORMED_FUNCTION_CALL", "finishMessage": "Malformed"}
+                ]
+            }
+        ],
+        "error",
+        marks=pytest.mark.report(
+            "inngest/agent-kit#178",
+            "content without parts crashes the decoder",
+            area="gemini",
+            before="passed",
+        ),
+        id="content without parts",
+    ),
+    pytest.param(
+        [chunk(CALL, finish="UNEXPECTED_TOOL_CALL")],
+        "error",
+        marks=pytest.mark.report(
+            "google-gemini-php/client#137",
+            "a call without offered tools has a finish reason of its own",
+            area="gemini",
+            before="passed",
+        ),
+        id="unexpected call",
+    ),
+    pytest.param(
+        [{"candidates": [{"content": {"role": "model"}, "finishReason": "STOP"}]}],
+        "stop",
+        marks=pytest.mark.report(
+            "BerriAI/litellm#24453", "STOP with a role and no parts", area="gemini", before="passed"
+        ),
+        id="role only",
+    ),
+    pytest.param(
+        [{"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}], "content_filter", id="blocked prompt"
+    ),
+    pytest.param(
+        [{"candidates": [], "promptFeedback": {"blockReason": "SAFETY"}}], "content_filter", id="no candidate"
+    ),
+    pytest.param(
+        [chunk({"text": ""}), chunk({"text": ""}), chunk(CALL), chunk(finish="STOP")],
+        "tool_calls",
+        marks=pytest.mark.report(
+            "run-llama/LlamaIndexTS#1993",
+            "empty parts before a call confuse the agent",
+            area="gemini",
+            before="passed",
+        ),
+        id="empty parts before a call",
+    ),
+]
+
+
+@pytest.mark.parametrize(("chunks", "kind"), ENDS)
+def test_odd_ends_are_told_apart(chunks: Sequence[Any], kind: str) -> None:
+    response = answer(*chunks)
+    assert response.finish_reason.kind == kind
+    assert not response.text
+
+
+ERRORS: list[Any] = [
+    pytest.param(
+        400,
+        [
+            {
+                "error": {
+                    "code": 400,
+                    "message": "Function call is missing a thought_signature in functionCall parts.",
+                    "status": "INVALID_ARGUMENT",
+                }
+            }
+        ],
+        e.InvalidRequestError,
+        marks=pytest.mark.report(
+            "nearai/ironclaw#1510",
+            "the error stands in a list and is taken for a passing one",
+            area="gemini",
+            before="passed",
+        ),
+        id="list",
+    ),
+    pytest.param(
+        400,
+        {"error": '{"error": {"code": 400, "message": "Function call is missing a thought_signature"}}'},
+        e.InvalidRequestError,
+        marks=pytest.mark.report(
+            "MadAppGang/claudish#26",
+            "a proxy sends the error of the service as text",
+            area="gemini",
+            before="passed",
+        ),
+        id="error as text",
+    ),
+    pytest.param(
+        404,
+        {
+            "error": {
+                "code": 404,
+                "message": "models/foo is not found for API version v1beta",
+                "status": "NOT_FOUND",
+            }
+        },
+        e.NotFoundError,
+        id="model",
+    ),
+    pytest.param(
+        504,
+        {"error": {"code": 504, "message": "Deadline expired", "status": "DEADLINE_EXCEEDED"}},
+        e.RequestTimeoutError,
+        id="deadline",
+    ),
+    pytest.param(
+        400,
+        {
+            "error": {
+                "code": 400,
+                "message": "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+                "status": "INVALID_ARGUMENT",
+            }
+        },
+        e.ContextLengthError,
+        id="too long",
+    ),
+    pytest.param(
+        400,
+        {"error": {"code": 400, "message": "blocked for safety reasons", "status": "INVALID_ARGUMENT"}},
+        e.ContentFilterError,
+        id="safety",
+    ),
+    pytest.param(
+        400,
+        {"error": {"code": 400, "message": "model foo does not exist", "status": "INVALID_ARGUMENT"}},
+        e.NotFoundError,
+        id="model as 400",
+    ),
+]
+
+
+@pytest.mark.req("U8")
+@pytest.mark.parametrize(("status", "body", "kind"), ERRORS)
+def test_refusals_have_the_class_of_their_cause(status: int, body: Any, kind: type[e.LlmError]) -> None:
+    error = GEMINI.decode_error(ASK, ReplyHead(status), json.dumps(body).encode())
+    assert type(error) is kind
+    assert "{" not in str(error)
+    assert refuses_reasoning(error) == ("thought_signature" in str(error))
+
+
+@pytest.mark.report(
+    "lbjlaq/Antigravity-Manager#3202",
+    "a call of the history without its signature is refused",
+    area="gemini",
+    before="passed",
+)
+@pytest.mark.report(
+    "mpfaffenberger/code_puppy#165",
+    "a call that is sent back needs a signature",
+    area="gemini",
+    before="passed",
+)
+def test_a_call_of_another_model_gets_a_signature() -> None:
+    made = Message(Role.ASSISTANT, (ToolCallPart("c", "functions.f:0", '{"a": 1}'),))
+    request = Request(
+        "gemini-4-argon", (user("hi"), made, tool_results([ToolResultPart("c", "functions.f:0", "x")]))
+    )
+    sent = body_of(GEMINI.encode(request, stream=True))["contents"]
+    assert sent[1]["parts"][0]["thoughtSignature"]
+
+
+def test_a_name_that_another_model_made_up_fits_the_service() -> None:
+    made = Message(Role.ASSISTANT, (ToolCallPart("c", "functions.f:0", "{}"),))
+    request = Request(
+        "gemini-4-argon", (user("hi"), made, tool_results([ToolResultPart("c", "functions.f:0", "x")]))
+    )
+    sent = body_of(GEMINI.encode(request, stream=True))["contents"]
+    names = [sent[1]["parts"][0]["functionCall"]["name"], sent[2]["parts"][0]["functionResponse"]["name"]]
+    assert names == ["functions_f_0", "functions_f_0"]
+
+
+@pytest.mark.report(
+    "google/adk-js#344",
+    "STOP without any part after a result looks like success",
+    area="gemini",
+    before="passed",
+)
+def test_stop_without_parts_is_an_empty_answer() -> None:
+    response = answer(chunk(finish="STOP"))
+    assert (response.message.parts, response.finish_reason.kind) == ((), "stop")
+
+
+@pytest.mark.parametrize("ending", ["\n", ""], ids=["line end", "no line end"])
+def test_an_array_of_chunks_instead_of_events_is_read(ending: str) -> None:
+    chunks = [chunk({"text": "H"}), chunk({"text": "i"}), chunk(finish="STOP")]
+    body = "[" + ",\r\n".join(json.dumps(item) for item in chunks) + "]" + ending
+    assert GEMINI.decode(ASK, ReplyHead(200), body.encode()).text == "Hi"

@@ -1,0 +1,384 @@
+"""What users reported of the Responses API and of its proxies, each in its smallest form."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from agent_ls.llm import errors as e
+from agent_ls.llm.catalog import capabilities_lookup
+from agent_ls.llm.messages import user
+from agent_ls.llm.providers.base import ReplyHead
+from agent_ls.llm.providers.openai_responses import OpenAIResponsesCodec
+from agent_ls.llm.requests import Request, Response, ToolDefinition
+from agent_ls.loop.model.recovery import refuses_reasoning
+from tests.llm.providers.test_openai_stream import CALL, CREATED, MESSAGE, added, delta, done, final, sse
+from tests.support.codec_runs import OPENAI, body_of, response_of
+
+ASK = Request("m", (user("hi"),), tools=(ToolDefinition("f", "", {"type": "object"}),))
+
+
+def answer(*events: Any) -> Response:
+    return response_of(OPENAI, sse(*events), ASK)
+
+
+def without(event: Any, *keys: str) -> Any:
+    return {key: value for key, value in event.items() if key not in keys}
+
+
+def calls_of(response: Response) -> list[tuple[str, str, Any]]:
+    return [(part.id, part.name, json.loads(part.arguments)) for part in response.tool_calls]
+
+
+BARE = {"id": "fc_1", "type": "function_call", "call_id": "call_1", "name": "f", "arguments": ""}
+ARGS_DONE = {
+    "type": "response.function_call_arguments.done",
+    "output_index": 0,
+    "item_id": "fc_1",
+    "arguments": '{"a": 1}',
+}
+CALLS: list[Any] = [
+    pytest.param(
+        [
+            CREATED,
+            added(0, BARE),
+            delta("function_call_arguments", 0, '{"a": 1}'),
+            done(0, {**BARE, "name": "", "arguments": '{"a": 1}'}),
+            final(),
+        ],
+        marks=pytest.mark.report(
+            "router-for-me/CLIProxyAPI#1004",
+            "the last event of a call has no name",
+            area="responses",
+            before="failed",
+        ),
+        id="name missing at the end",
+    ),
+    pytest.param(
+        [CREATED, added(0, BARE), ARGS_DONE, done(0, BARE), final()],
+        marks=pytest.mark.report(
+            "lidge-jun/opencodex#4652",
+            "arguments arrive only in the event that ends them",
+            area="responses",
+            before="failed",
+        ),
+        id="arguments in done only",
+    ),
+    pytest.param(
+        [CREATED, added(0, BARE), delta("function_call_arguments", 0, '{"a": 1}'), final()],
+        marks=pytest.mark.report(
+            "yunionio/cloudpods#25157",
+            "a converter sends no done events before response.completed",
+            area="responses",
+            before="failed",
+        ),
+        id="no end of the item",
+    ),
+    pytest.param(
+        [CREATED, added(0, BARE), ARGS_DONE, final()],
+        marks=pytest.mark.report(
+            "tombii/better-ccflare#233",
+            "the events that end an item are missing or arrive alone",
+            area="responses",
+            before="failed",
+        ),
+        id="no end, arguments at once",
+    ),
+    pytest.param(
+        [CREATED, final(output=[{**BARE, "arguments": '{"a": 1}', "status": "completed"}])],
+        marks=pytest.mark.report(
+            "NVIDIA-NeMo/Switchyard#777",
+            "output stands only in the final response",
+            area="responses",
+            before="passed",
+        ),
+        id="final response only",
+    ),
+    pytest.param(
+        [
+            CREATED,
+            added(0, BARE),
+            delta("function_call_arguments", 0, '{"a": 1}'),
+            done(0, {**BARE, "arguments": '{"a": 1}'}),
+            final(output=[]),
+        ],
+        marks=pytest.mark.report(
+            "mcowger/plexus#644", "the final response has an empty output", area="responses", before="passed"
+        ),
+        id="final response empty",
+    ),
+    pytest.param(
+        [
+            added(0, BARE),
+            delta("function_call_arguments", 0, '{"a": 1}'),
+            done(0, {**BARE, "arguments": '{"a": 1}'}),
+            final(),
+        ],
+        marks=pytest.mark.report(
+            "LibreChat-AI/agents#164", "response.created is never sent", area="responses", before="passed"
+        ),
+        id="no created",
+    ),
+    pytest.param(
+        [
+            without(event, "output_index")
+            for event in (
+                CREATED,
+                added(0, BARE),
+                {**delta("function_call_arguments", 0, '{"a": 1}'), "item_id": "fc_1"},
+                done(0, {**BARE, "arguments": '{"a": 1}'}),
+            )
+        ]
+        + [final()],
+        id="no output_index",
+    ),
+]
+
+
+@pytest.mark.req("U3")
+@pytest.mark.parametrize("events", CALLS)
+def test_calls_of_incomplete_streams_run(events: Sequence[Any]) -> None:
+    response = answer(*events)
+    assert calls_of(response) == [("call_1", "f", {"a": 1})]
+    assert response.finish_reason.kind == "tool_calls"
+
+
+def test_two_items_without_output_index_stay_apart() -> None:
+    other = {**BARE, "id": "fc_2", "call_id": "call_2"}
+    events = [
+        added(0, BARE),
+        added(1, other),
+        {**delta("function_call_arguments", 0, '{"a": 1}'), "item_id": "fc_1"},
+    ]
+    events += [
+        {**delta("function_call_arguments", 1, '{"a": 2}'), "item_id": "fc_2"},
+        done(0, BARE),
+        done(1, other),
+    ]
+    found = calls_of(answer(CREATED, *(without(event, "output_index") for event in events), final()))
+    assert found == [("call_1", "f", {"a": 1}), ("call_2", "f", {"a": 2})]
+
+
+TEXTS: list[Any] = [
+    pytest.param(
+        [
+            without(delta("output_text", 0, "Grüße"), "output_index"),
+            without(delta("output_text", 0, " 👋"), "output_index"),
+            final(),
+        ],
+        marks=pytest.mark.report(
+            "Oaklight/llm-rosetta#56",
+            "text pieces without index and without their item, empty final output",
+            area="responses",
+            before="passed",
+        ),
+        id="pieces alone",
+    ),
+    pytest.param([CREATED, added(0, MESSAGE), done(0, MESSAGE), final()], id="whole item"),
+    pytest.param(
+        [CREATED, {"type": "response.output_text.done", "output_index": 0, "text": "Grüße 👋"}, final()],
+        id="text in done only",
+    ),
+    pytest.param(
+        [CREATED, delta("output_text", 0, "Grüße 👋"), done(0, {**MESSAGE, "content": []}), final()],
+        id="empty at the end",
+    ),
+]
+
+
+@pytest.mark.req("U2")
+@pytest.mark.parametrize("events", TEXTS)
+def test_texts_of_incomplete_streams_are_read_once(events: Sequence[Any]) -> None:
+    assert answer(*events).text == "Grüße 👋"
+
+
+@pytest.mark.report(
+    "pjq/sap-ai-core-llm-proxy#35",
+    "a proxy sends the response itself in place of its event",
+    area="responses",
+    before="failed",
+)
+def test_a_response_in_place_of_its_event_is_read() -> None:
+    whole = {
+        "id": "r",
+        "status": "completed",
+        "output": [MESSAGE],
+        "usage": {"input_tokens": 3, "output_tokens": 2},
+    }
+    data = f"event: response.created\ndata: {json.dumps({'id': 'r', 'status': 'in_progress'})}\n\n"
+    data += f"event: response.completed\ndata: {json.dumps(whole)}\n\n"
+    response = response_of(OPENAI, data.encode(), ASK)
+    assert (response.id, response.text, response.usage.input_tokens) == ("r", "Grüße 👋", 3)
+    assert response.finish_reason.kind == "stop"
+
+
+ERRORS: list[Any] = [
+    pytest.param(
+        {
+            "type": "response.failed",
+            "response": {"status": "failed", "error": None},
+            "error": {"message": "Upstream provider error", "type": "server_error"},
+        },
+        e.ServerError,
+        marks=pytest.mark.report(
+            "openai/codex#24973",
+            "response.failed states its error beside the response",
+            area="responses",
+            before="failed",
+        ),
+        id="beside the response",
+    ),
+    pytest.param(
+        {
+            "type": "response.failed",
+            "response": {
+                "status": "failed",
+                "error": {"code": "invalid_api_key", "message": "Upstream provider error"},
+            },
+        },
+        e.AuthenticationError,
+        marks=pytest.mark.report(
+            "openai/codex#1597",
+            "a wrong key arrives as response.failed and looks like a lost connection",
+            area="responses",
+            before="passed",
+        ),
+        id="wrong key",
+    ),
+    pytest.param(
+        {"type": "error", "message": "Upstream provider error", "code": "server_is_overloaded"},
+        e.OverloadedError,
+        id="flat",
+    ),
+    pytest.param(
+        {"type": "", "error": {"message": "Upstream provider error", "code": 429}},
+        e.RateLimitError,
+        id="without a type",
+    ),
+]
+
+
+@pytest.mark.req("U8")
+@pytest.mark.parametrize(("event", "kind"), ERRORS)
+def test_errors_of_the_stream_are_shown_in_the_words_of_the_server(
+    event: Any, kind: type[e.LlmError]
+) -> None:
+    with pytest.raises(kind, match="Upstream provider error"):
+        answer(CREATED, event)
+
+
+@pytest.mark.report(
+    "openai/codex#8119",
+    "a session dies when its encrypted reasoning cannot be verified",
+    area="responses",
+    before="failed",
+)
+@pytest.mark.report(
+    "openai/codex#8100",
+    "the refusal of encrypted reasoning arrives wrapped by a proxy",
+    area="responses",
+    before="failed",
+)
+@pytest.mark.parametrize(
+    "body",
+    [
+        {
+            "error": {
+                "message": "The encrypted content gAAA...c90= could not be verified.",
+                "type": "invalid_request_error",
+                "code": "invalid_encrypted_content",
+            }
+        },
+        {
+            "error": {
+                "message": 'litellm.BadRequestError: OpenAIException - {\n "error": '
+                '{"message": "The encrypted content gAAA could not be verified."}}. '
+                "Received Model Group=x",
+                "code": "400",
+            }
+        },
+        {
+            "error": {
+                "message": "Item with id 'rs_1' not found. Items are not persisted when `store` is set to false."
+            }
+        },
+        {
+            "error": {
+                "message": "Item 'rs_1' of type 'reasoning' was provided without its required following item."
+            }
+        },
+    ],
+    ids=["plain", "wrapped", "not found", "without the next item"],
+)
+def test_a_refusal_of_earlier_reasoning_is_recognised(body: Any) -> None:
+    error = OPENAI.decode_error(ASK, ReplyHead(400), json.dumps(body).encode())
+    assert refuses_reasoning(error)
+
+
+DROPPED: list[Any] = [
+    pytest.param(
+        {
+            "message": "Your organization must be verified to generate reasoning summaries.",
+            "param": "reasoning.summary",
+            "code": "unsupported_value",
+        },
+        ("reasoning", "summary"),
+        marks=pytest.mark.report(
+            "OpenHands/software-agent-sdk#987",
+            "an unverified organisation may not ask for summaries",
+            area="responses",
+            before="failed",
+        ),
+        id="unverified organisation",
+    ),
+    pytest.param(
+        {"message": "InvalidParameter: json: unknown field summary"},
+        ("reasoning", "summary"),
+        marks=pytest.mark.report(
+            "CherryHQ/cherry-studio#20284",
+            "a compatible service refuses the field summary",
+            area="responses",
+            before="failed",
+        ),
+        id="unknown field",
+    ),
+    pytest.param(
+        {"message": "unsupported request field(s): store", "type": "invalid_request_error"},
+        ("store",),
+        marks=pytest.mark.report(
+            "carloslfu/slotstream#19",
+            "a local server refuses the field store",
+            area="responses",
+            before="failed",
+        ),
+        id="store",
+    ),
+    pytest.param(
+        {"message": "Unsupported parameter: 'prompt_cache_key'"}, ("prompt_cache_key",), id="cache key"
+    ),
+    pytest.param(
+        {"message": "parallel_tool_calls is not supported"}, ("parallel_tool_calls",), id="parallel calls"
+    ),
+]
+
+
+@pytest.mark.parametrize(("error", "path"), DROPPED)
+def test_an_optional_field_that_is_refused_is_left_out(error: Any, path: tuple[str, ...]) -> None:
+    spoken = OpenAIResponsesCodec(capabilities_lookup("openai"))
+    request = Request("gpt-6.1-sol", (user("hi"),), tools=ASK.tools, reasoning_effort="low", cache_key="k")
+    refused = spoken.decode_error(request, ReplyHead(400), json.dumps({"error": error}).encode())
+    assert spoken.adapt_encoding(request, refused)
+    body: Any = body_of(spoken.encode(request, stream=True))
+    for step in path[:-1]:
+        body = body[step]
+    assert path[-1] not in body and body
+
+
+def test_a_call_that_is_cut_by_the_output_limit_is_not_run() -> None:
+    cut = {**CALL, "status": "incomplete", "arguments": '{"pa'}
+    events = [CREATED, added(0, {**CALL, "arguments": ""}), done(0, cut)]
+    response = answer(*events, final("incomplete", incomplete_details={"reason": "max_output_tokens"}))
+    assert not response.tool_calls and response.finish_reason.kind == "length"
