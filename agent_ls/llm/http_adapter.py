@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack, aclosing, contextmanager, nullcontext, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import anyio
@@ -12,9 +13,17 @@ import anyio
 from agent_ls._version import __version__
 from agent_ls.llm.endpoint import Endpoint
 from agent_ls.llm.errors import InvalidRequestError, LlmError, ProviderError, RequestTimeoutError, StreamError
-from agent_ls.llm.providers.base import Codec, LearningCodec, ListedModel, ListingCodec, ReplyHead
+from agent_ls.llm.providers.base import (
+    Codec,
+    LearningCodec,
+    ListedModel,
+    ListingCodec,
+    Probe,
+    ProbingCodec,
+    ReplyHead,
+)
 from agent_ls.llm.providers.refused_tools import name_refused_tools
-from agent_ls.llm.providers.wire_json import parse_object
+from agent_ls.llm.providers.wire_json import encode_json, parse_object
 from agent_ls.llm.requests import Request, Response
 from agent_ls.llm.sse import SseDecoder
 from agent_ls.llm.stream import ProviderEvent, StreamEvent, StreamFinish, replay_as_stream
@@ -22,6 +31,7 @@ from agent_ls.llm.stream import ProviderEvent, StreamEvent, StreamFinish, replay
 if TYPE_CHECKING:
     from agent_ls.llm.transport import StreamedReply, Transport
 
+PROBE_S = 2.0  # time for asking a server on this machine what its model can do
 MAX_OPENING_BYTES = 2_000  # the beginning of a stream that is kept, to quote it if the stream is no answer
 _BLANKS = b" \t\r\n\xef\xbb\xbf"
 
@@ -106,6 +116,7 @@ class HttpAdapter:
         return f"HttpAdapter({self.name!r}, {self._endpoint!r})"
 
     async def _complete(self, request: Request) -> Response:
+        await self._ask_abilities(request)
         wire = self._codec.encode(request, stream=False)
         headers = {**self._headers(), **wire.headers}
         transport = await self._connect()
@@ -116,6 +127,7 @@ class HttpAdapter:
         return self._codec.decode(request, head, body)
 
     async def _stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
+        await self._ask_abilities(request)
         wire = self._codec.encode(request, stream=True)
         headers = {**self._headers(), **wire.headers, "accept": "text/event-stream"}
         transport = await self._connect()
@@ -140,6 +152,23 @@ class HttpAdapter:
             # The server does not stream, or sent an error with status 200.
             for event in replay_as_stream(self._codec.decode(request, reply.head, whole)):
                 yield event
+
+    async def _ask_abilities(self, request: Request) -> None:
+        """Ask a server on this machine what the model can do, before its first request. Never raises."""
+        codec = self._codec
+        if not isinstance(codec, ProbingCodec) or not (probes := codec.probes(request, self.base_url)):
+            return
+        root = replace(self._endpoint, base_url=self.base_url.rstrip("/").removesuffix("/v1"))
+        transport = await anyio.to_thread.run_sync(_open_transport, root)
+        try:
+            with anyio.move_on_after(PROBE_S):
+                for probe in probes:
+                    with suppress(LlmError):
+                        head, body = await _send(transport, probe, self._headers())
+                        if _is_good(head) and codec.learn_abilities(request, body):
+                            return
+        finally:
+            await transport.close()
 
     def _failure(self, request: Request, head: ReplyHead, body: bytes) -> LlmError:
         error = self._codec.decode_error(request, head, body)
@@ -231,6 +260,12 @@ class HttpAdapter:
                 # Importing the library and reading certificates take 0.1 s each, so they run in a thread.
                 self._transport = await anyio.to_thread.run_sync(_open_transport, self._endpoint)
             return self._transport
+
+
+async def _send(transport: Transport, probe: Probe, headers: dict[str, str]) -> tuple[ReplyHead, bytes]:
+    if probe.body is None:
+        return await transport.get(probe.path, headers)
+    return await transport.post(probe.path, headers, encode_json(probe.body))
 
 
 async def _begin(reply: StreamedReply) -> bytes:

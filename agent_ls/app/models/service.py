@@ -41,6 +41,10 @@ OwnProfile: TypeAlias = ProviderProfile | Callable[[str], ProviderProfile]
 """A host's own profile, or a function that creates one for the name of a model ("": the default model)."""
 
 WALKTHROUGH = "walkthrough"
+
+SMALL_WINDOW_TOKENS = 16_384
+"""Below this context size, a model gets no tools for subagents and background processes: their descriptions fill it."""
+
 BETAS = "beta_headers"
 
 _PROVIDER_NAMES = {
@@ -199,12 +203,15 @@ class ModelService:
             think=options.think or settings.think_tool,
             submit=options.submit or settings.submit_tool,
         )
-        profile, chosen = self._make_profile(provider, model, options), self._chosen
+        chosen = self._chosen
+        known = chosen.context_tokens if (provider, model) == (chosen.provider, chosen.model) else 0
+        size = self._sizes.get(provider) or self._told.get((provider, model)) or known
+        if size and size < SMALL_WINDOW_TOKENS:
+            options = replace(options, subagents=False, background_processes=False)
+        profile = self._make_profile(provider, model, options)
         for tool in self._tools:
             profile.registry.register(tool)
         profile = _with_options(profile, self._provider_options.get(provider, {}))
-        known = chosen.context_tokens if (provider, model) == (chosen.provider, chosen.model) else 0
-        size = self._sizes.get(provider) or self._told.get((provider, model)) or known
         return replace(profile, context_window_tokens=size) if size else profile
 
     def _make_profile(self, provider: str, model: str, options: ProfileOptions) -> ProviderProfile:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from agent_ls.llm.errors import LlmError
+from agent_ls.llm.messages import JsonObject
 from agent_ls.llm.requests import Request, Response
 from agent_ls.llm.sse import Frame
 from agent_ls.llm.stream import StreamEvent
@@ -151,6 +152,27 @@ class ListingCodec(Protocol):
 
     def decode_models(self, body: bytes) -> Sequence[ListedModel]:
         """Decode the model list; other bodies give an empty list. Never raises."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A small request to the root of a model server. `body` None: a GET request."""
+
+    path: str
+    body: JsonObject | None = None
+
+
+@runtime_checkable
+class ProbingCodec(Protocol):
+    """A codec that asks a server what its model can do, because the server ignores what the model cannot."""
+
+    def probes(self, request: Request, base_url: str) -> Sequence[Probe]:
+        """Return what to ask before `request` is sent, until one answer is understood; empty the second time."""
+        ...
+
+    def learn_abilities(self, request: Request, body: bytes) -> bool:
+        """Encode `request` and later ones according to an answer. Return whether the answer was understood."""
         ...
 
 

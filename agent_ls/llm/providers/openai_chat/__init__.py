@@ -8,9 +8,17 @@ from functools import partial
 
 from agent_ls.llm.errors import LlmError
 from agent_ls.llm.messages import Message, Role
-from agent_ls.llm.providers.base import CapabilitiesLookup, ListedModel, ReplyHead, StreamDecoder, WireRequest
+from agent_ls.llm.providers.base import (
+    CapabilitiesLookup,
+    ListedModel,
+    Probe,
+    ReplyHead,
+    StreamDecoder,
+    WireRequest,
+)
 from agent_ls.llm.providers.history_cache import HistoryCache
 from agent_ls.llm.providers.model_lists import MODELS_PATH, listed_models
+from agent_ls.llm.providers.openai_chat.abilities import NO_TOOLS, calls_tools, probes_of
 from agent_ls.llm.providers.openai_chat.adaptations import Adaptation, adapt_messages, find_adaptation
 from agent_ls.llm.providers.openai_chat.errors import http_error, refuses_tools
 from agent_ls.llm.providers.openai_chat.history import ChatHistory
@@ -50,6 +58,8 @@ class ChatCodec:
         self._facts = facts
         self._text_tools = text_tools
         self._toolless: set[str] = set()
+        self._probed: set[str] = set()  # the models whose server was asked what they can
+        self._untold: set[str] = set()  # the models without tools about which the user is still to be told
         self._adaptations: dict[str, frozenset[Adaptation]] = {}
         self._refused = RefusedFields(_DROPPABLE)
         self._native = HistoryCache(lambda model: ChatHistory(provider, self._server, model, textual=False))
@@ -123,6 +133,21 @@ class ChatCodec:
         body = parse_object(self.encode(request, stream=True).content) or {}
         return self._refused.learn(request.model, error, body, options)
 
+    def probes(self, request: Request, base_url: str) -> Sequence[Probe]:
+        asked = request.provider_options.get(self._provider, {}).get("text_tools")
+        is_settled = request.model in self._probed or isinstance(asked, bool) or self._is_textual(request)
+        if not request.tools or is_settled:
+            return ()
+        self._probed.add(request.model)
+        return probes_of(self._provider, request.model, base_url)
+
+    def learn_abilities(self, request: Request, body: bytes) -> bool:
+        able = calls_tools(body)
+        if able is False:
+            self._toolless.add(request.model)
+            self._untold.add(request.model)
+        return able is not None
+
     @property
     def models_path(self) -> str:
         return MODELS_PATH
@@ -135,7 +160,9 @@ class ChatCodec:
 
     def _reading(self, request: Request) -> AnswerSyntax:
         offered = tuple(tool.name for tool in request.tools) if request.tool_choice != "none" else ()
-        return AnswerSyntax(self._provider, offered, textual=self._is_textual(request))
+        notice = NO_TOOLS if request.model in self._untold else ""
+        self._untold.discard(request.model)
+        return AnswerSyntax(self._provider, offered, textual=self._is_textual(request), notice=notice)
 
     def _is_textual(self, request: Request) -> bool:
         """Return whether to use the text protocol (text_tools.py) instead of the API's tool calls.

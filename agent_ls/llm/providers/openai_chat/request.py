@@ -16,7 +16,7 @@ from agent_ls.llm.messages import JsonObject, JsonValue
 from agent_ls.llm.providers.base import WireRequest
 from agent_ls.llm.providers.openai_chat.history import ChatHistory
 from agent_ls.llm.providers.openai_chat.servers import Server
-from agent_ls.llm.providers.openai_chat.text_tools import tool_instructions
+from agent_ls.llm.providers.openai_chat.text_tools import in_own_form, tool_instructions
 from agent_ls.llm.providers.options import merge_options
 from agent_ls.llm.providers.strict import fits_strict
 from agent_ls.llm.providers.wire_json import encode_body, encode_json
@@ -72,7 +72,8 @@ def _system(
 ) -> list[bytes]:
     asked = [tool_instructions(request.tools, request.tool_choice)] if textual else []
     described = [_describe_schema(request.response_format)] if not server.json_schema else []
-    text = "\n\n".join(part for part in (*history.system, *asked, *described) if part)
+    said = [in_own_form(part) for part in history.system] if textual else history.system
+    text = "\n\n".join(part for part in (*said, *asked, *described) if part)
     if not text:
         return []
     content: JsonValue = [{"type": "text", "text": text, "cache_control": _MARK}] if marked else text

@@ -50,12 +50,13 @@ _GOOD = ReplyHead(200)
 class AnswerSyntax:
     """Options for parsing the text of an answer. `offered` are the tool names that calls in the text may have.
 
-    `textual`: the model was asked to write calls as text (text_tools.py).
+    `textual`: the model was asked to write calls as text (text_tools.py). `notice` is a warning for the user.
     """
 
     provider: str
     offered: tuple[str, ...]
     textual: bool = False
+    notice: str = ""
 
 
 class ChatStream:
@@ -80,7 +81,7 @@ class ChatStream:
         self._id = ""
         self._finish: str | None = None
         self._has_started = self._has_refusal = self._is_finished = False
-        self._warnings: list[str] = []
+        self._warnings: list[str] = [reading.notice] if reading.notice else []
 
     def feed(self, frame: Frame) -> Sequence[StreamEvent]:
         if self._is_finished:

@@ -18,10 +18,11 @@ once for each call. Results are sent as the user's text, in call order:
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 
 from agent_ls.llm.messages import ToolCallPart, ToolResultPart
-from agent_ls.llm.providers.wire_json import arguments_object
+from agent_ls.llm.providers.wire_json import arguments_object, object_at
 from agent_ls.llm.requests import NamedToolChoice, ToolChoice, ToolDefinition
 
 _RULES = """# Calling tools
@@ -35,6 +36,9 @@ each call, and write nothing after the last block:
 
 The arguments are a JSON object that fits the tool's schema. The results come with the next message, between \
 <tool_result> and </tool_result>. Never write results yourself. Answer without a block when no tool is needed."""
+
+# an example of a call in the system prompts: Call `grep` with {"pattern": "def greet"}.
+_NATIVE_EXAMPLE = re.compile(r"(Call) `(\w+)` with (\{.*\})\.?")
 
 _FORCED = "Your answer must end with a call of {which}."
 
@@ -51,7 +55,34 @@ def tool_instructions(tools: Sequence[ToolDefinition], choice: ToolChoice) -> st
             forced = [_FORCED.format(which="a tool")]
         case _:
             forced = []
-    return "\n\n".join([_RULES, *forced, "# Tools", *listed])
+    return "\n\n".join([_RULES, *_example(tools), *forced, "# Tools", *listed])
+
+
+def in_own_form(text: str) -> str:
+    """Return a system text with its examples of calls in the form of this protocol: a model imitates what it sees."""
+    return _NATIVE_EXAMPLE.sub(
+        lambda found: f"{found[1]} `{found[2]}`:\n\n{_block(found[2], found[3])}\n\n", text
+    )
+
+
+def _example(tools: Sequence[ToolDefinition]) -> list[str]:
+    """Return a worked example with the first tool that has a required text; empty if there is none."""
+    for tool in tools:
+        required = tool.parameters.get("required")
+        for name in required if isinstance(required, list) else ():
+            if (
+                isinstance(name, str)
+                and object_at(tool.parameters, "properties", name).get("type") == "string"
+            ):
+                value = "README.md" if "path" in name or "file" in name else "text"
+                return [
+                    f"For example, this answer calls `{tool.name}`:\n\n{_block(tool.name, _json({name: value}))}"
+                ]
+    return []
+
+
+def _block(name: str, arguments: str) -> str:
+    return f'<tool_call>\n{{"name": "{name}", "arguments": {arguments}}}\n</tool_call>'
 
 
 def render_call(call: ToolCallPart) -> str:
