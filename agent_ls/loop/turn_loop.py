@@ -42,7 +42,13 @@ from agent_ls.loop.inbox import Inbox
 from agent_ls.loop.model.call import ModelCalls, ModelReply
 from agent_ls.loop.model.failures import failed_tools, make_end_error, visible
 from agent_ls.loop.model.other_models import Fallbacks
-from agent_ls.loop.model.recovery import REASONING_DROPPED, is_overflow, refuses_reasoning
+from agent_ls.loop.model.recovery import (
+    IMAGES_DROPPED,
+    REASONING_DROPPED,
+    is_overflow,
+    refuses_images,
+    refuses_reasoning,
+)
 from agent_ls.loop.ports import Ports, Shared
 from agent_ls.loop.restored import RestoredSession, SuspendedCall
 from agent_ls.loop.step import AnswerCalls, CallModel, Finish, RunTools, StepState, cut_message, next_step
@@ -449,6 +455,9 @@ class TurnLoop:
         """Change the conversation so that a refused request may succeed; None if `error` allows no further try."""
         if refuses_reasoning(error) and self.history.drop_reasoning():
             self._emitter.emit(Warning(REASONING_DROPPED, "reasoning_dropped"))
+            return progress
+        if refuses_images(error) and self.history.drop_images():
+            self._emitter.emit(Warning(IMAGES_DROPPED, "images_dropped"))
             return progress
         if progress.has_overflowed or not is_overflow(error, request_tokens, profile.context_window_tokens):
             return None

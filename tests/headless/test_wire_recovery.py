@@ -9,8 +9,12 @@ from typing import Any
 
 import pytest
 
+from agent_ls.llm.errors import InvalidRequestError
+from agent_ls.llm.messages import ImagePart
+from agent_ls.loop.events.types import Warning
 from tests.headless.test_exec import SERVERS, play, project
 from tests.support.commands import environment, provider_variables, run
+from tests.support.fake_provider import FakeProvider, error, text
 from tests.support.loopback import (
     AnthropicServer,
     ChatServer,
@@ -24,6 +28,7 @@ from tests.support.loopback import (
     Text,
     ToolCall,
 )
+from tests.support.sessions import running_session
 
 __all__ = ["project"]
 
@@ -94,6 +99,18 @@ def test_an_answer_that_breaks_before_its_first_character_is_asked_for_again(
 ) -> None:
     done, server = play(server_type, [[Text(), CutStream()], "Fine."], project)
     assert (done.code, len(server.requests)) == (0, 2), done
+
+
+async def test_a_session_goes_on_after_an_image_that_the_provider_refuses() -> None:
+    refused = error(InvalidRequestError("messages.0: image exceeds 5 MB maximum", provider="fake"))
+    provider = FakeProvider([refused, text("ok"), text("again")])
+    async with running_session(provider) as session:
+        session.session.submit("look", images=[ImagePart(b"x", media_type="image/png")])
+        await session.idle()
+        await session.say("more")
+        assert [warning.code for warning in session.recorder.of(Warning)] == ["images_dropped"]
+    sent = [[part for message in request.messages for part in message.parts] for request in provider.requests]
+    assert [any(isinstance(part, ImagePart) for part in parts) for parts in sent] == [True, False, False]
 
 
 WORDS: list[Any] = [

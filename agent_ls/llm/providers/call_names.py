@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Collection
 
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")
+_SEPARATOR = re.compile(r"[.:/]")
 _OTHER = re.compile(r"[^a-zA-Z0-9_-]")
 
 
@@ -23,3 +25,12 @@ def valid_tool_name(name: str) -> str:
     if _NAME.fullmatch(name):
         return name
     return _OTHER.sub("_", name).lstrip("-0123456789")[:64] or "unknown_tool"
+
+
+def offered_name(name: str, offered: Collection[str]) -> str:
+    """Return the offered tool that a name means: models add namespaces, and servers leave special tokens in it."""
+    plain = name.partition("<|")[0].strip()
+    if not offered or plain in offered:
+        return plain if offered else name
+    last = _SEPARATOR.split(plain)[-1]
+    return last if last in offered else name

@@ -10,8 +10,9 @@ history.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 from agent_ls.llm.messages import (
     ContentPart,
@@ -37,6 +38,8 @@ from agent_ls.loop.turns import (
 )
 
 NO_RESULT = "This call was interrupted before it returned a result. It may have had part of its effect."
+NO_IMAGE = "[image left out: the model does not accept it]"
+_Change: TypeAlias = Callable[[Message], Message | None]
 IMAGE_CHARS = 4_800  # size of an image: one as large as a screen costs about 1,200 tokens
 
 
@@ -52,7 +55,7 @@ class ConversationHistory:
         self._turns: list[Turn] = []
         self._messages: list[Message] = []
         self._unanswered: tuple[ToolCallPart, ...] = ()
-        self._refused: set[int] = set()  # the identities of turns whose reasoning is not sent any more
+        self._changes: dict[int, list[_Change]] = {}  # what is not sent any more, by the identity of the turn
         self._system = system("")
         self._visible: list[Turn] = []
         self.compaction: CompactionTurn | None = None
@@ -100,26 +103,36 @@ class ConversationHistory:
     def _show(self, turn: Turn) -> None:
         self._visible.append(turn)
         if isinstance(turn, ToolResultsTurn):
-            self._answer_calls(turn.results)
+            self._answer_calls(turn.results, turn)
             return
-        self._answer_calls(())
+        self._answer_calls((), turn)
         if isinstance(turn, AssistantTurn):
             self._unanswered = turn.tool_calls
-        message = message_of(turn)
-        if message and id(turn) in self._refused:
-            message = _without_reasoning(message)
-        if message:
+        if message := self._changed(turn, message_of(turn)):
             self._add(message)
+
+    def _changed(self, turn: Turn, message: Message | None) -> Message | None:
+        for change in self._changes.get(id(turn), ()):
+            message = message and change(message)
+        return message
 
     def drop_reasoning(self) -> bool:
         """Send the reasoning of all answers so far no more: the provider refused it. Texts and calls stay.
 
         Returns whether there was any reasoning, or another item in the provider's own form.
         """
-        plain = [kept for message in self._messages if (kept := _without_reasoning(message))]
+        return self._change(_without_reasoning)
+
+    def drop_images(self) -> bool:
+        """Send a text in place of each image so far: the provider refused one. Returns whether there was any."""
+        return self._change(_without_images)
+
+    def _change(self, change: _Change) -> bool:
+        plain = [kept for message in self._messages if (kept := change(message))]
         if plain == self._messages:
             return False
-        self._refused = {id(turn) for turn in self._visible}
+        for turn in self._visible:
+            self._changes.setdefault(id(turn), []).append(change)
         self._messages, self.chars, self.tool_chars = [], 0, 0
         for message in plain:
             self._add(message)
@@ -135,9 +148,9 @@ class ConversationHistory:
         missing = (_results_message(self._unanswered, ()),) if self._unanswered else ()
         return (*prompt, *self._messages, *missing)
 
-    def _answer_calls(self, results: Sequence[ToolResultPart]) -> None:
-        if self._unanswered:
-            self._add(_results_message(self._unanswered, results))
+    def _answer_calls(self, results: Sequence[ToolResultPart], turn: Turn) -> None:
+        if self._unanswered and (message := self._changed(turn, _results_message(self._unanswered, results))):
+            self._add(message)
             self._unanswered = ()
 
     def _add(self, message: Message) -> None:
@@ -182,6 +195,19 @@ def _without_reasoning(message: Message) -> Message | None:
     if parts == message.parts:
         return message
     return _without_empty_parts(Message(message.role, parts))
+
+
+def _without_images(message: Message) -> Message:
+    parts = tuple(map(_without_image, message.parts))
+    return message if parts == message.parts else Message(message.role, parts)
+
+
+def _without_image(part: ContentPart) -> ContentPart:
+    if isinstance(part, ImagePart):
+        return TextPart(NO_IMAGE)
+    if isinstance(part, ToolResultPart) and part.images:
+        return replace(part, content=f"{part.content}\n{NO_IMAGE}".lstrip(), images=())
+    return part
 
 
 def _is_empty(part: ContentPart) -> bool:

@@ -20,6 +20,10 @@ REASONING_DROPPED = (
     "The conversation continues without it."
 )
 
+IMAGES_DROPPED = (
+    "The provider refused an image of this conversation. The conversation continues without its images."
+)
+
 # examples: invalid_encrypted_content / Item with id 'rs_1' not found / Invalid `signature` in `thinking` block
 # / Thought signature is not valid / thinking blocks in the latest assistant message cannot be modified
 _REASONING = re.compile(
@@ -28,6 +32,10 @@ _REASONING = re.compile(
     r"|type .?reasoning|previous reasoning|item with id|thinking\.(signature|thinking)",
     re.IGNORECASE,
 )
+
+
+# examples: image exceeds 5 MB maximum / unknown variant `image_url`, expected `text` / does not support image input
+_IMAGES = re.compile(r"\bimages?\b|image_url|input_image|\bvision\b|multimodal", re.IGNORECASE)
 
 
 def is_overflow(error: LlmError, request_tokens: int, window_tokens: int) -> bool:
@@ -43,3 +51,10 @@ def refuses_reasoning(error: LlmError) -> bool:
         return False
     code = error.code if isinstance(error, ProviderError) else ""
     return not isinstance(error, ContextLengthError) and bool(_REASONING.search(f"{code} {error}"))
+
+
+def refuses_images(error: LlmError) -> bool:
+    """Return whether the provider refused an image, which would make each later request fail as well."""
+    if error.is_cut or not isinstance(error, InvalidRequestError | NotFoundError):
+        return False
+    return not isinstance(error, ContextLengthError) and bool(_IMAGES.search(str(error)))

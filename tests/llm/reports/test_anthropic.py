@@ -228,6 +228,67 @@ def test_empty_messages_are_not_sent() -> None:
     assert [item["text"] for message in sent for item in message["content"]] == ["a", "b"]
 
 
+ODD: dict[str, tuple[list[dict[str, Any]], str, list[str], str]] = {
+    "no start of the block": (
+        [{"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Hi"}}, *end()],
+        "Hi",
+        [],
+        "stop",
+    ),
+    "no index": (
+        [
+            {"type": "content_block_start", "content_block": {"type": "text", "text": ""}},
+            {"type": "content_block_delta", "delta": {"type": "text_delta", "text": "Hi"}},
+            {"type": "content_block_stop"},
+            {"type": "content_block_start", "content_block": USE},
+            {
+                "type": "content_block_delta",
+                "delta": {"type": "input_json_delta", "partial_json": '{"a": 1}'},
+            },
+            {"type": "content_block_stop"},
+            *end("tool_use"),
+        ],
+        "Hi",
+        ['{"a": 1}'],
+        "tool_calls",
+    ),
+    "no end of the block": (
+        [
+            *block(0, USE, {"type": "input_json_delta", "partial_json": '{"a": 1}'}, open=True),
+            *end("tool_use"),
+        ],
+        "",
+        ['{"a": 1}'],
+        "tool_calls",
+    ),
+    "cut by the limit": (
+        [
+            *block(0, USE, {"type": "input_json_delta", "partial_json": '{"a": 1}'}, open=True),
+            *end("max_tokens"),
+        ],
+        "",
+        [],
+        "length",
+    ),
+    "no stop reason": (
+        [*block(0, {**USE, "input": {"a": 1}}), {"type": "message_stop"}],
+        "",
+        ['{"a": 1}'],
+        "tool_calls",
+    ),
+    "words of another API": ([*text_block(0, "Hi"), *end("stop")], "Hi", [], "stop"),
+}
+
+
+@pytest.mark.parametrize(("events", "text", "arguments", "kind"), ODD.values(), ids=ODD)
+def test_incomplete_streams_of_proxies_are_read(
+    events: list[dict[str, Any]], text: str, arguments: list[str], kind: str
+) -> None:
+    response = answer(*events)
+    assert (response.text, [part.arguments for part in response.tool_calls]) == (text, arguments)
+    assert response.finish_reason.kind == kind
+
+
 DROPPED: list[Any] = [
     pytest.param("cache_control: Extra inputs are not permitted", "cache_control", id="cache marks"),
     pytest.param(

@@ -9,11 +9,9 @@ from typing import Any
 import pytest
 
 from agent_ls.llm.messages import (
-    ImagePart,
     Message,
     ReasoningPart,
     Role,
-    TextPart,
     ToolCallPart,
     ToolResultPart,
     assistant,
@@ -24,7 +22,8 @@ from agent_ls.llm.messages import (
 from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.providers.openai_chat import ChatCodec
 from agent_ls.llm.requests import Request
-from tests.llm.reports.chat import TOOLS, codec, say
+from agent_ls.loop.model.recovery import refuses_images
+from tests.llm.reports.chat import TOOLS, codec, refusal, say
 from tests.support.codec_runs import body_of
 
 
@@ -118,14 +117,16 @@ def test_roles_alternate_for_a_template_that_demands_it(status: int, message: st
     area="chat-servers",
     before="failed",
 )
-def test_images_are_left_out_for_a_model_that_refuses_them() -> None:
-    request = Request("m", (Message(Role.USER, (TextPart("look"), ImagePart(b"x", media_type="image/png"))),))
-    body = say(
-        "Failed to deserialize the JSON body: messages[3]: unknown variant `image_url`, expected `text`"
-    )
-    sent = replayed(codec("deepseek"), request, 400, body)
-    assert "image left out" in sent["messages"][0]["content"]
-    assert "image_url" not in json.dumps(sent)
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Failed to deserialize the JSON body: messages[3]: unknown variant `image_url`, expected `text`",
+        "messages.5.content.1.image.source.base64: image exceeds 5 MB maximum",
+        "This model does not support image input",
+    ],
+)
+def test_a_refusal_of_images_is_recognised(words: str) -> None:
+    assert refuses_images(refusal(400, say(words), "deepseek"))
 
 
 @pytest.mark.report(

@@ -295,6 +295,33 @@ def test_texts_and_reasoning_of_all_forms_are_read_once(
     assert (response.text, response.reasoning) == (text, thought)
 
 
+@pytest.mark.parametrize(
+    ("opening", "closing"),
+    [
+        ("<think>", "</think>"),
+        ("<thinking>", "</thinking>"),
+        ("[THINK]", "[/THINK]"),
+        ("<seed:think>", "</seed:think>"),
+    ],
+)
+def test_marks_of_reasoning_in_the_text_are_read(opening: str, closing: str) -> None:
+    pieces_ = [chunk({"content": piece}) for piece in f"{opening}hm{closing}Hi"]
+    response = answer(*pieces_, chunk(finish="stop"))
+    assert (response.text, response.reasoning) == ("Hi", "hm")
+
+
+@pytest.mark.parametrize(
+    "name", ["functions.read", "default_api:read", "read<|channel|>commentary", " read\n", "read"]
+)
+def test_a_name_with_a_namespace_or_a_special_token_means_the_offered_tool(name: str) -> None:
+    assert calls_of(answer(chunk(call(0, "c", name, "{}"), "tool_calls"))) == [("read", "{}")]
+
+
+def test_usage_inside_a_choice_is_read() -> None:
+    last = {"choices": [{"delta": {}, "finish_reason": "stop", "usage": {"prompt_tokens": 7}}]}
+    assert answer(chunk({"content": "Hi"}), last).usage.input_tokens == 7
+
+
 FORMS: dict[str, Callable[[bytes], bytes]] = {
     "data without blank": lambda data: data.replace(b"data: ", b"data:"),
     "CRLF": lambda data: data.replace(b"\n", b"\r\n"),

@@ -317,6 +317,22 @@ def test_stop_without_parts_is_an_empty_answer() -> None:
     assert (response.message.parts, response.finish_reason.kind) == ((), "stop")
 
 
+def test_a_last_chunk_with_the_whole_text_is_not_read_twice() -> None:
+    text = "This is the whole answer of the model."
+    assert (
+        answer(
+            chunk({"text": text[:9]}), chunk({"text": text[9:]}), chunk({"text": text}, finish="STOP")
+        ).text
+        == text
+    )
+    assert answer(chunk({"text": "no "}), chunk({"text": "no "}, finish="STOP")).text == "no no "
+
+
+def test_a_name_with_a_namespace_means_the_offered_tool() -> None:
+    response = answer(chunk({"functionCall": {"name": "default_api:f", "args": {}}}, finish="STOP"))
+    assert [part.name for part in response.tool_calls] == ["f"]
+
+
 @pytest.mark.parametrize("ending", ["\n", ""], ids=["line end", "no line end"])
 def test_an_array_of_chunks_instead_of_events_is_read(ending: str) -> None:
     chunks = [chunk({"text": "H"}), chunk({"text": "i"}), chunk(finish="STOP")]

@@ -377,6 +377,11 @@ def test_an_optional_field_that_is_refused_is_left_out(error: Any, path: tuple[s
     assert path[-1] not in body and body
 
 
+def test_a_final_response_without_status_is_completed() -> None:
+    event = {"type": "response.completed", "response": {"id": "r", "output": [MESSAGE]}}
+    assert answer(CREATED, event).finish_reason.kind == "stop"
+
+
 def test_a_call_that_is_cut_by_the_output_limit_is_not_run() -> None:
     cut = {**CALL, "status": "incomplete", "arguments": '{"pa'}
     events = [CREATED, added(0, {**CALL, "arguments": ""}), done(0, cut)]

@@ -35,7 +35,11 @@ from agent_ls.llm.providers.wire_json import (
 from agent_ls.llm.requests import FinishKind, FinishReason, RateLimit, Request, Response, Usage
 
 _STOPS: Mapping[str, FinishKind] = {
+    "": "stop",  # a proxy that leaves it out
     "end_turn": "stop",
+    "stop": "stop",  # words of Chat Completions, from a proxy
+    "length": "length",
+    "tool_calls": "tool_calls",
     "stop_sequence": "stop",
     "tool_use": "tool_calls",
     "max_tokens": "length",

@@ -98,6 +98,7 @@ class AnthropicStream:
         self._stop: JsonObject = {}
         self._has_calls = False
         self._thinking_chars = 0
+        self._next = 0  # the index after the last block that has begun
         self._is_finished = False
 
     def feed(self, frame: Frame) -> Sequence[StreamEvent]:
@@ -110,11 +111,14 @@ class AnthropicStream:
             raise http_error(self._model, _GOOD, frame.data.encode())
         match text_at(event, "type") or frame.event:
             case "content_block_delta":
-                return self._delta(int_at(event, "index"), object_at(event, "delta"))
+                return self._delta(self._index_of(event), object_at(event, "delta"))
             case "content_block_start":
-                return self._block_start(int_at(event, "index"), object_at(event, "content_block"))
+                index = int_at(event, "index")
+                return self._block_start(
+                    self._next if index is None else index, object_at(event, "content_block")
+                )
             case "content_block_stop":
-                return self._block_stop(int_at(event, "index"))
+                return self._block_stop(self._index_of(event))
             case "message_start":
                 return self._message_start(object_at(event, "message"))
             case "message_delta":
@@ -155,6 +159,7 @@ class AnthropicStream:
     def _block_start(self, index: int | None, raw: JsonObject) -> Sequence[StreamEvent]:
         if index is None:
             return ()
+        self._next = max(self._next, index + 1)
         block = self._open[index] = _Block(dict(raw))
         match block.type:
             case "text":
@@ -167,10 +172,23 @@ class AnthropicStream:
                 return (ToolCallStart(index, text_at(raw, "id"), text_at(raw, "name")),)
         return ()
 
+    def _index_of(self, event: JsonObject) -> int | None:
+        """Return the index of a block; without one, the last open block is meant."""
+        index = int_at(event, "index")
+        return max(self._open, default=None) if index is None else index
+
     def _delta(self, index: int | None, delta: JsonObject) -> Sequence[StreamEvent]:
+        begun: Sequence[StreamEvent] = ()
+        kind = {"text_delta": "text", "thinking_delta": "thinking"}.get(text_at(delta, "type"))
+        if kind and index not in self._open:  # some proxies send no start of a block
+            index = self._next if index is None or index < self._next else index
+            begun = self._block_start(index, {"type": kind})
         block = self._open.get(index) if index is not None else None
         if block is None or index is None:
             return ()
+        return (*begun, *self._piece(index, block, delta))
+
+    def _piece(self, index: int, block: _Block, delta: JsonObject) -> Sequence[StreamEvent]:
         match text_at(delta, "type"):
             case "text_delta":
                 text = block.shown.add(text_at(delta, "text"))
@@ -208,11 +226,16 @@ class AnthropicStream:
                 return (OpaqueItem(index, item),)
         return ()
 
+    @property
+    def _is_cut(self) -> bool:
+        return finish_reason(text_at(self._stop, "stop_reason"), has_calls=True).kind != "tool_calls"
+
     def _message_stop(self) -> Sequence[StreamEvent]:
         events: list[StreamEvent] = []
         warnings: list[str] = []
         for index, block in sorted(self._open.items()):
-            if block.type in ("text", "thinking"):
+            is_whole = block.type == "tool_use" and parse_object(block.json.text) is not None
+            if block.type in ("text", "thinking") or (is_whole and not self._is_cut):
                 events += self._block_stop(index)
             elif block.type == "tool_use":
                 # The arguments of the call were truncated. Running the call with a part of them is not safe.

@@ -13,6 +13,7 @@ from typing import Literal
 from agent_ls.llm.errors import StreamError
 from agent_ls.llm.messages import Citation, JsonObject, JsonValue, OpaquePart, Origin, ToolCallPart
 from agent_ls.llm.providers.base import ReplyHead
+from agent_ls.llm.providers.call_names import offered_name
 from agent_ls.llm.providers.error_bodies import find_failure, is_keep_alive
 from agent_ls.llm.providers.gemini.errors import NAME, body_error, http_error
 from agent_ls.llm.providers.gemini.grounding import find_citations, search_part
@@ -40,6 +41,7 @@ from agent_ls.llm.stream import (
 )
 
 _GOOD = ReplyHead(200)
+MIN_REPEATED = 20  # characters; a shorter text may repeat by chance
 _KNOWN = ("candidates", "usageMetadata", "promptFeedback")
 
 
@@ -48,6 +50,7 @@ class GeminiStream:
 
     def __init__(self, request: Request, head: ReplyHead) -> None:
         self._model = request.model
+        self._offered = frozenset(tool.name for tool in request.tools)
         self._parts = PartWriter()
         self._pieces: list[tuple[JsonObject, list[str]]] = []  # wire parts of the open part, with their texts
         self._has_signature = False
@@ -87,7 +90,10 @@ class GeminiStream:
         self._usage.update({k: v for k, v in object_at(event, "usageMetadata").items() if v is not None})
         self._finish = text_at(object_at(event, "promptFeedback"), "blockReason") or self._finish
         for candidate in objects_at(event, "candidates"):
-            for part in objects_at(object_at(candidate, "content"), "parts"):
+            parts = list(objects_at(object_at(candidate, "content"), "parts"))
+            if text_at(candidate, "finishReason") and self._repeats(parts):
+                parts = []
+            for part in parts:
                 self._part(part)
             self._finish = text_at(candidate, "finishReason") or self._finish
             self._message = text_at(candidate, "finishMessage") or self._message
@@ -113,6 +119,16 @@ class GeminiStream:
             self._parts.item(search_part(grounding, self._origin({"groundingMetadata": grounding})))
         reason = finish_reason(self._finish, has_calls=self._calls > 0)
         return [*self._parts.take(), StreamFinish(reason, usage(self._usage), {}, warnings)]
+
+    def _repeats(self, parts: Sequence[JsonObject]) -> bool:
+        """Return whether the last chunk has the whole text once more, as some proxies send it."""
+        said = self._said + (self._parts.open_text if self._parts.open_kind == "text" else "")
+        is_plain = all(set(part) == {"text"} for part in parts)
+        return (
+            is_plain
+            and len(said) >= MIN_REPEATED
+            and "".join(text_at(part, "text") for part in parts) == said
+        )
 
     def _warnings(self) -> tuple[str, ...]:
         told = [self._message] if self._message and self._finish != "STOP" else []
@@ -205,7 +221,8 @@ class GeminiStream:
 
     def _whole_call(self, part: JsonObject, call_id: str) -> None:
         call = object_at(part, "functionCall")
-        name, arguments = text_at(call, "name"), json_text(object_at(call, "args"))
+        name = offered_name(text_at(call, "name"), self._offered)
+        arguments = json_text(object_at(call, "args"))
         at = self._parts.index()
         whole = ToolCallPart(call_id, name, arguments, self._origin({"parts": [part]}))
         self._parts.out += [

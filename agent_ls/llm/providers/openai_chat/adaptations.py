@@ -1,4 +1,4 @@
-"""Change messages for servers that refuse a usual form: a system message, images, empty texts, missing reasoning."""
+"""Change messages for servers that refuse a usual form: a system message, empty texts, missing reasoning."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from agent_ls.llm.errors import ContextLengthError, InvalidRequestError, LlmErro
 from agent_ls.llm.providers.call_names import valid_call_id
 from agent_ls.llm.providers.wire_json import encode_json
 
-Adaptation: TypeAlias = Literal["reasoning", "system", "images", "empty", "ids"]
+Adaptation: TypeAlias = Literal["reasoning", "system", "empty", "ids"]
 """`ids`: the ids of calls have only letters, digits, `_` and `-`. `reasoning`: every answer carries
-`reasoning_content`. `system`: the system text is a part of the user's first message, and roles alternate. `images`: a
-text stands in place of each image. `empty`: no text is empty.
+`reasoning_content`. `system`: the system text is a part of the user's first message, and roles alternate. `empty`: no
+text is empty.
 """
 
 _REFUSALS: Mapping[Adaptation, re.Pattern[str]] = {
@@ -23,11 +23,6 @@ _REFUSALS: Mapping[Adaptation, re.Pattern[str]] = {
     # Moonshot: thinking is enabled but reasoning_content is missing in assistant tool call message at index 2
     "reasoning": re.compile(
         r"reasoning_content.{0,80}(must be|missing|required|passed back)|(missing|require).{0,20}reasoning_content"
-    ),
-    # DeepSeek: messages[3]: unknown variant `image_url`, expected `text`
-    "images": re.compile(
-        r"unknown variant .image_url|image_url.{0,40}(not|only)|image input|(does|do)(n't| not) support (image|vision)"
-        r"|images? (is|are) not|not a multimodal|no endpoints found that support image|image.{0,20}not supported"
     ),
     # templates of Gemma and Mistral: System role not supported / Conversation roles must alternate user/assistant
     "system": re.compile(
@@ -44,7 +39,6 @@ _REFUSALS: Mapping[Adaptation, re.Pattern[str]] = {
     ),
 }
 _NO_TEXT = "(no text)"
-_NO_IMAGE = {"type": "text", "text": "[image left out: the model does not accept images]"}
 
 
 def find_adaptation(error: LlmError, known: frozenset[Adaptation]) -> Adaptation | None:
@@ -65,12 +59,6 @@ def adapt_messages(messages: Sequence[bytes], chosen: frozenset[Adaptation]) -> 
 @lru_cache(maxsize=4096)  # the messages of a conversation are the same bytes in each request
 def _adapt(encoded: bytes, chosen: frozenset[Adaptation]) -> bytes:
     message: dict[str, Any] = json.loads(encoded)
-    if "images" in chosen and isinstance(message.get("content"), list):
-        message["content"] = [
-            _NO_IMAGE if part["type"] == "image_url" else part for part in message["content"]
-        ]
-        if all(part["type"] == "text" for part in message["content"]):
-            message["content"] = "\n\n".join(part["text"] for part in message["content"])
     if "ids" in chosen:
         for call in message.get("tool_calls") or ():
             call["id"] = valid_call_id(call["id"])

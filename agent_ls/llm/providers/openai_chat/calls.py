@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from agent_ls.llm.messages import JsonObject, JsonValue, Origin, ToolCallPart
+from agent_ls.llm.providers.call_names import offered_name
 from agent_ls.llm.providers.wire_json import (
     PieceJoiner,
     encode_json,
@@ -66,6 +67,7 @@ class OpenCall:
     end: JsonEnd = field(default_factory=JsonEnd)
     last_piece: str = ""
     is_cumulative: bool = False  # each piece so far has repeated the piece before it
+    offered: frozenset[str] = frozenset()
     has_empty: bool = False
     is_shown: bool = False
     has_ended: bool = False
@@ -137,7 +139,7 @@ class OpenCalls:
         """
         if call_id not in ("", found.id):
             return True
-        if name != found.name and found.name:
+        if found.name and offered_name(name, self._offered) != found.name:
             is_fragment = found.name + name in self._offered and not found.arguments.text
             return not is_fragment
         if (call_id or int_at(raw, "index") is not None) and found.repeats(raw):
@@ -150,7 +152,7 @@ class OpenCalls:
 
     def begin(self, raw: JsonObject, at: int, made_id: str, place: int | None = None) -> OpenCall:
         """Start a call. `made_id` becomes the call's id if the server sends no id."""
-        call = OpenCall(at, valid_text(text_at(raw, "id")) or made_id)
+        call = OpenCall(at, valid_text(text_at(raw, "id")) or made_id, offered=self._offered)
         self.calls.append(call)
         key = _key(raw, place)
         if key is not None:
@@ -177,7 +179,7 @@ def _arguments_of(raw: JsonObject) -> str:
 
 def add_piece(call: OpenCall, raw: JsonObject) -> tuple[str, bool]:
     """Add a piece to `call`. Return the arguments text to emit now, and whether the arguments are complete."""
-    name = valid_text(text_at(object_at(raw, "function"), "name"))
+    name = offered_name(valid_text(text_at(object_at(raw, "function"), "name")), call.offered)
     if call.name and name and name != call.name and not call.arguments.text:
         call.name += name  # a name in several pieces; `find_call` has checked that the whole is a tool's name
     call.name = call.name or name

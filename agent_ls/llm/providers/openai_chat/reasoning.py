@@ -11,7 +11,7 @@ _JOINED = ("text", "summary", "data")
 
 def reasoning_piece(delta: JsonObject) -> str:
     """Return the reasoning text in a delta. If two fields have text, it is the same text."""
-    for key in ("reasoning_content", "reasoning"):
+    for key in ("reasoning_content", "reasoning", "reasoning_text", "thinking"):
         if piece := text_at(delta, key):
             return piece
     details = objects_at(delta, "reasoning_details")

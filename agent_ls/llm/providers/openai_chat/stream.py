@@ -105,6 +105,7 @@ class ChatStream:
         for counted in (object_at(event, "x_groq", "usage"), object_at(event, "usage")):
             self._usage = counted or self._usage
         for choice in objects_at(event, "choices"):
+            self._usage = object_at(choice, "usage") or self._usage  # Moonshot
             # Some servers send a complete message instead of deltas; others repeat the message beside the last delta.
             is_message = not self._has_output and "message" in choice and not object_at(choice, "delta")
             self._delta(object_at(choice, "message" if is_message else "delta"))

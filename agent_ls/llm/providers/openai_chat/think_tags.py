@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-_OPEN, _CLOSE = "<think>", "</think>"
+# the marks of DeepSeek and Qwen, of other models, of Magistral and of Seed
+_TAGS = {
+    "<think>": "</think>",
+    "<thinking>": "</thinking>",
+    "[THINK]": "[/THINK]",
+    "<seed:think>": "</seed:think>",
+}
 
 Piece: TypeAlias = tuple[Literal["text", "reasoning"], str]
 
@@ -12,12 +18,13 @@ Piece: TypeAlias = tuple[Literal["text", "reasoning"], str]
 class ThinkTags:
     """Splits an answer into text and reasoning while it streams.
 
-    Only an answer that begins with `<think>` has reasoning.
+    Only an answer that begins with `<think>`, or another mark in `_TAGS`, has reasoning.
     """
 
     def __init__(self) -> None:
         self._state: Literal["start", "opened", "thinking", "closed", "text"] = "start"
         self._held = ""
+        self._close = ""
 
     def feed(self, piece: str) -> list[Piece]:
         text, self._held = self._held + piece, ""
@@ -45,21 +52,24 @@ class ThinkTags:
 
     def _begin(self, text: str) -> str:
         said = text.lstrip()
-        if said.startswith(_OPEN):
-            self._state = "opened"
-            return said.removeprefix(_OPEN)
-        if _OPEN.startswith(said):  # the text so far is empty, or the beginning of the tag
+        for opening, closing in _TAGS.items():
+            if said.startswith(opening):
+                self._state, self._close = "opened", closing
+                return said.removeprefix(opening)
+        if any(
+            opening.startswith(said) for opening in _TAGS
+        ):  # the text so far is empty, or the beginning of the tag
             self._held = text
             return ""
         self._state = "text"
         return text
 
     def _think(self, text: str, out: list[Piece]) -> str:
-        thought, closed, rest = text.partition(_CLOSE)
+        thought, closed, rest = text.partition(self._close)
         if closed:
             self._state = "closed"
         else:
-            keep = partial_mark_length(thought, _CLOSE)
+            keep = partial_mark_length(thought, self._close)
             thought, self._held = thought[: len(thought) - keep], thought[len(thought) - keep :]
         if thought:
             out.append(("reasoning", thought))

@@ -167,7 +167,8 @@ class ResponsesStream:
             case "response.created":
                 self._start(_response_of(event))
             case "response.completed" | "response.incomplete" | "response.done":
-                self._terminal(_response_of(event))
+                status = "incomplete" if kind == "response.incomplete" else "completed"
+                self._terminal({"status": status, **_response_of(event)})
             case "response.failed" | "response.cancelled":
                 raise response_error(self._model, _response_of(event), event)
             case "error":
