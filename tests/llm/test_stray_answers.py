@@ -1,4 +1,4 @@
-"""What is no answer inside status 200: errors in any form, pages, lines without an end. Over HTTP, on every wire."""
+"""Bodies with status 200 that are no answer: errors in any form, pages, lines without an end. On every wire."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What users reported of Anthropic's API and of its proxies, each in its smallest form."""
+"""Reports of users about Anthropic's API and of its proxies, each in its smallest form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What users reported of the streams of Chat Completions servers, each in its smallest form."""
+"""Reports of users about the streams of Chat Completions servers, each in its smallest form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What users reported of the Gemini API and of its proxies, each in its smallest form."""
+"""Reports of users about the Gemini API and of its proxies, each in its smallest form."""
 
 from __future__ import annotations
 

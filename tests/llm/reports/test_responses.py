@@ -1,4 +1,4 @@
-"""What users reported of the Responses API and of its proxies, each in its smallest form."""
+"""Reports of users about the Responses API and of its proxies, each in its smallest form."""
 
 from __future__ import annotations
 

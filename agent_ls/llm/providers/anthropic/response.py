@@ -35,7 +35,6 @@ from agent_ls.llm.providers.wire_json import (
 from agent_ls.llm.requests import FinishKind, FinishReason, RateLimit, Request, Response, Usage
 
 _STOPS: Mapping[str, FinishKind] = {
-    "": "stop",  # a proxy that leaves it out
     "end_turn": "stop",
     "stop": "stop",  # words of Chat Completions, from a proxy
     "length": "length",

@@ -228,7 +228,12 @@ class AnthropicStream:
 
     @property
     def _is_cut(self) -> bool:
-        return finish_reason(text_at(self._stop, "stop_reason"), has_calls=True).kind != "tool_calls"
+        return finish_reason(self._stop_reason, has_calls=True).kind != "tool_calls"
+
+    @property
+    def _stop_reason(self) -> str:
+        """The stop reason. Some proxies leave it out; without any block, that is no answer at all."""
+        return text_at(self._stop, "stop_reason") or ("end_turn" if self._next else "")
 
     def _message_stop(self) -> Sequence[StreamEvent]:
         events: list[StreamEvent] = []
@@ -243,7 +248,7 @@ class AnthropicStream:
                     f"the model did not finish its call of {text_at(block.raw, 'name')}, so the call was dropped"
                 )
         self._is_finished = True
-        reason = finish_reason(text_at(self._stop, "stop_reason"), has_calls=self._has_calls)
+        reason = finish_reason(self._stop_reason, has_calls=self._has_calls)
         warnings += stop_warnings(object_at(self._stop, "stop_details"))
         return (
             *events,

@@ -22,7 +22,7 @@ from agent_ls.llm.providers.openai_chat.abilities import NO_TOOLS, calls_tools, 
 from agent_ls.llm.providers.openai_chat.adaptations import Adaptation, adapt_messages, find_adaptation
 from agent_ls.llm.providers.openai_chat.errors import http_error, refuses_tools
 from agent_ls.llm.providers.openai_chat.history import ChatHistory
-from agent_ls.llm.providers.openai_chat.request import encode_request
+from agent_ls.llm.providers.openai_chat.request import Changes, encode_request
 from agent_ls.llm.providers.openai_chat.response import as_chunk
 from agent_ls.llm.providers.openai_chat.servers import SERVERS
 from agent_ls.llm.providers.openai_chat.stream import AnswerSyntax, ChatStream
@@ -59,7 +59,7 @@ class ChatCodec:
         self._text_tools = text_tools
         self._toolless: set[str] = set()
         self._probed: set[str] = set()  # the models whose server was asked what they can
-        self._untold: set[str] = set()  # the models without tools about which the user is still to be told
+        self._untold: set[str] = set()  # the models without tools of which the user has no warning yet
         self._adaptations: dict[str, frozenset[Adaptation]] = {}
         self._refused = RefusedFields(_DROPPABLE)
         self._native = HistoryCache(lambda model: ChatHistory(provider, self._server, model, textual=False))
@@ -91,8 +91,9 @@ class ChatCodec:
             history,
             textual=textual,
             stream=stream,
-            fit=partial(self._refused.without, request.model),
-            adapt=partial(adapt_messages, chosen=chosen) if chosen else None,
+            changes=Changes(
+                partial(self._refused.without, request.model), partial(adapt_messages, chosen=chosen)
+            ),
         )
 
     def decode(self, request: Request, head: ReplyHead, body: bytes) -> Response:

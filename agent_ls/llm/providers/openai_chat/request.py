@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from agent_ls.llm.errors import ConfigurationError
@@ -29,6 +30,14 @@ _MARK: JsonObject = {"type": "ephemeral"}
 _CACHING_MODELS = ("anthropic/", "~anthropic/")
 
 
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Changes of body and messages after a refusal."""
+
+    fit: Callable[[dict[str, JsonValue]], dict[str, JsonValue]]
+    adapt: Callable[[Sequence[bytes]], list[bytes]]
+
+
 def encode_request(
     provider: str,
     server: Server,
@@ -37,11 +46,10 @@ def encode_request(
     *,
     textual: bool,
     stream: bool,
-    fit: Callable[[dict[str, JsonValue]], dict[str, JsonValue]] = lambda body: body,
-    adapt: Callable[[Sequence[bytes]], list[bytes]] | None = None,
+    changes: Changes | None = None,
 ) -> WireRequest:
     """Encode the request. `history` contains its encoded messages. `textual`: describe the tools in the system
-    text. `fit` and `adapt` change body and messages for a server that has refused a request.
+    text. `changes` are made for a server that has refused a request.
     """
     options = request.provider_options.get(provider, {})
     body: dict[str, JsonValue] = {
@@ -54,7 +62,8 @@ def encode_request(
         **_format(server, request.response_format),
     }
     whole = merge_options(
-        fit(body), {key: value for key, value in options.items() if key not in _OWN_OPTIONS}
+        changes.fit(body) if changes else body,
+        {key: value for key, value in options.items() if key not in _OWN_OPTIONS},
     )
     caches = (
         server.caches and request.model.startswith(_CACHING_MODELS) and options.get("auto_cache") is not False
@@ -64,7 +73,7 @@ def encode_request(
     if caches:
         messages = _mark_last(messages)
     sent = [*system, *messages]
-    return WireRequest(PATH, {}, encode_body(whole, "messages", adapt(sent) if adapt else sent))
+    return WireRequest(PATH, {}, encode_body(whole, "messages", changes.adapt(sent) if changes else sent))
 
 
 def _system(

@@ -167,8 +167,10 @@ class ResponsesStream:
             case "response.created":
                 self._start(_response_of(event))
             case "response.completed" | "response.incomplete" | "response.done":
-                status = "incomplete" if kind == "response.incomplete" else "completed"
-                self._terminal({"status": status, **_response_of(event)})
+                whole = _response_of(event)
+                if kind == "response.completed" and isinstance(whole.get("output"), list):
+                    whole = {"status": "completed", **whole}  # some proxies leave the status out
+                self._terminal(whole)
             case "response.failed" | "response.cancelled":
                 raise response_error(self._model, _response_of(event), event)
             case "error":
