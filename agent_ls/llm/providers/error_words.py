@@ -26,16 +26,15 @@ _OVERFLOW = (
     r"exceeds? (the )?(max|maximum|model's)[ _](allowed |input |prompt |model |seq(uence)? )*(length|len)\b",
     r"exceeds? (max_seq_len|max_model_len|max_position_embeddings|n_ctx)",
     r"range of input length should be",  # DashScope
-    r"exceeds? the (limit|maximum) of \d+",  # Copilot: prompt token count of 140000 exceeds the limit of 128000
+    r"token.{0,60}exceeds? the (limit|maximum) of \d{3}",  # Copilot: token count of 140000 exceeds the limit of 128000
     r"exceeds? the maximum (allowed )?(number of )?(input )?tokens",
-    r"`?inputs`? (tokens .*)?must (be|have less than)",  # TGI
+    r"`?inputs`? (tokens .*)?must (be <=|have less than)",  # TGI
     r"max_(completion_|new_)?tokens must be (at least 1|positive|greater than 0), got -",  # vLLM without room
     r"(tokens|length|prompt|input|context).{0,80}(please )?reduce the (length|size|number)",
     r"reduce the length of the (messages|prompt|input)",
     r"too large for model with \d+",  # Mistral
     r"request (body )?too large for .{0,200}(token|max size)",  # Groq, GitHub Models
-    r"larger than the (maximum )?(context|input)|longer than the (maximum|context|model)",
-    r"string too long",  # OpenAI, for one message of more than 10 MB
+    r"larger than the (maximum )?(context|input)|longer than the (context|model)",
 )
 WORDS: tuple[tuple[str, type[ProviderError]], ...] = (
     *((words, ContextLengthError) for words in _OVERFLOW),
@@ -53,7 +52,7 @@ WORDS: tuple[tuple[str, type[ProviderError]], ...] = (
         ContentFilterError,
     ),
     (
-        r"(invalid|incorrect|wrong|missing) (api )?key|api key (is )?(not valid|invalid|incorrect)",
+        r"(invalid|incorrect|wrong) (api )?key|missing api key|api key (is )?(not valid|invalid|incorrect)",
         AuthenticationError,
     ),
     ("unauthorized|authentication error|invalid authentication", AuthenticationError),
@@ -72,6 +71,7 @@ LOADING = re.compile(
     r"loading (the )?model|model\b.{0,200}\b(is|still|currently) (still |currently )?(loading|being loaded|warming up)"
 )
 _OUTPUT_ONLY = re.compile(r"completion tokens|output tokens|max_(completion_|output_)?tokens|maxoutputtokens")
+_OF_OTHER_THINGS = re.compile(r"image|description|\btools?\b|function|schema|\bname\b")
 _ABOUT_INPUT = re.compile(r"context|prompt|input|conversation|requested")
 _LIMIT_FIRST = re.compile(
     r"(max|limit|at most|up to|allow|support)\D{0,60}\d{3}.{0,80}"
@@ -91,6 +91,8 @@ def states_overflow(text: str) -> bool:
     This recognises servers whose words are not known: 41000 tokens, but 32768 are allowed.
     """
     text = text.lower()
+    if _OF_OTHER_THINGS.search(text):
+        return False
     if _OUTPUT_ONLY.search(text) and not _ABOUT_INPUT.search(_OUTPUT_ONLY.sub("", text)):
         return False
     sizes = [int(re.sub("[,_]", "", number)) for number in _NUMBER.findall(text)]

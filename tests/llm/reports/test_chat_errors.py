@@ -151,6 +151,15 @@ def test_too_long_is_understood_in_the_words_of_each_server(status: int, body: A
 
 
 NOT_OVERFLOWS: list[Any] = [
+    pytest.param(400, say("temperature exceeds the maximum of 2"), id="temperature"),
+    pytest.param(400, say("`inputs` must be a list of messages"), id="inputs"),
+    pytest.param(
+        400, say("Tool description is longer than the maximum length of 1024, got 2000"), id="description"
+    ),
+    pytest.param(400, say("image exceeds 5 MB maximum: 6291456 bytes > 5242880 bytes of input"), id="image"),
+    pytest.param(
+        400, say("Invalid 'prompt_cache_key': string too long. Maximum length 64, got 70."), id="cache key"
+    ),
     pytest.param(
         400,
         say("max_tokens is too large: 100000. This model supports at most 16384 completion tokens"),
