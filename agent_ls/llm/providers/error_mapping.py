@@ -120,6 +120,11 @@ _ABOVE_RATE = (
     "Compact the conversation, choose another model, or raise the limit of your account.",
 )
 
+_NO_API = (
+    "there is no such API at the address of {provider}",
+    "Check the base URL of the provider: for many servers it ends with /v1.",
+)
+
 MAX_MESSAGE_CHARS = 500
 
 
@@ -178,6 +183,13 @@ class FailureTable:
             lead, hint = f"{lead}{_sizes(failure)}", self._longer_context(hint)
             if _PER_MINUTE.search(failure.message):
                 lead, hint = (text.format(**self._facts(model)) for text in _ABOVE_RATE)
+        if (
+            kind is NotFoundError
+            and failure.message
+            and not failure.names
+            and "model" not in failure.message.lower()
+        ):
+            lead, hint = (text.format(**self._facts(model)) for text in _NO_API)  # a page of another program
         error = kind(
             _sentence(lead, failure.message, status),
             provider=self.provider,

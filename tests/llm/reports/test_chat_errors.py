@@ -150,6 +150,13 @@ def test_too_long_is_understood_in_the_words_of_each_server(status: int, body: A
     assert "key" not in error.hint and "images" not in error.hint
 
 
+def test_a_page_of_another_program_is_no_unknown_model() -> None:
+    for body in ("404 page not found", "<html><title>404 Not Found</title></html>"):
+        error = refusal(404, body)
+        assert isinstance(error, e.NotFoundError)
+        assert "the model m" not in str(error) and "base URL" in error.hint
+
+
 NOT_OVERFLOWS: list[Any] = [
     pytest.param(400, say("temperature exceeds the maximum of 2"), id="temperature"),
     pytest.param(400, say("`inputs` must be a list of messages"), id="inputs"),

@@ -241,6 +241,17 @@ TEXTS: list[Any] = [
         [chunk({"content": [{"type": "text", "text": "Hi"}]}, "stop")], "Hi", "", id="list of parts"
     ),
     pytest.param([chunk({"content": "<think>hm</think>Hi"}, "stop")], "Hi", "hm", id="think tags"),
+    pytest.param([chunk({"content": {"type": "text", "text": "Hi"}}, "stop")], "Hi", "", id="one part"),
+    pytest.param(
+        [
+            chunk(
+                {"content": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Hi"}]}, "stop"
+            )
+        ],
+        "Hi",
+        "hm",
+        id="thinking as text",
+    ),
     pytest.param(
         [chunk({"reasoning": "hm", "reasoning_content": "hm"}), chunk({"content": "Hi"}, "stop")],
         "Hi",

@@ -330,10 +330,12 @@ def _contents(content: JsonValue) -> Iterator[tuple[str, str]]:
     """Yield the pieces of a content: a string, or a list of typed parts (Mistral)."""
     if isinstance(content, str):
         yield "text", content
-    elif isinstance(content, list):
-        for part in objects_at({"content": content}, "content"):
+    elif isinstance(content, list | dict):
+        parts = content if isinstance(content, list) else [content]
+        for part in objects_at({"content": parts}, "content"):
             if text_at(part, "type") == "thinking":
-                yield "thinking", "".join(text_at(item, "text") for item in objects_at(part, "thinking"))
+                texts = (text_at(item, "text") for item in objects_at(part, "thinking"))
+                yield "thinking", text_at(part, "thinking") or "".join(texts)
             else:
                 yield "text", text_at(part, "text")
 
