@@ -159,6 +159,12 @@ def int_at(value: JsonObject, key: str) -> int | None:
     return found if isinstance(found, int) and not isinstance(found, bool) else None
 
 
+def arguments_at(value: JsonObject, key: str) -> JsonObject:
+    """Return the object at `key`. Some servers send it as JSON text."""
+    found = value.get(key)
+    return (parse_object(found) if isinstance(found, str) else None) or object_at(value, key)
+
+
 def objects_at(value: JsonObject, key: str) -> Iterator[JsonObject]:
     """Yield the objects of the list at `key`; other items are skipped."""
     found = value.get(key)

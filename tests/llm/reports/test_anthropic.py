@@ -289,6 +289,17 @@ def test_incomplete_streams_of_proxies_are_read(
     assert response.finish_reason.kind == kind
 
 
+@pytest.mark.parametrize(
+    ("whole", "pieces"),
+    [('{"a": 1}', []), ({}, ["{}", '{"a": 1}']), ({}, ['{"a"', ": 1}"])],
+    ids=["text", "{} first", "pieces"],
+)
+def test_arguments_in_odd_forms_are_read(whole: Any, pieces: list[str]) -> None:
+    deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in pieces]
+    (made,) = answer(*block(0, {**USE, "input": whole}, *deltas), *end("tool_use")).tool_calls
+    assert json.loads(made.arguments) == {"a": 1}
+
+
 DROPPED: list[Any] = [
     pytest.param("cache_control: Extra inputs are not permitted", "cache_control", id="cache marks"),
     pytest.param(

@@ -328,6 +328,13 @@ def test_a_last_chunk_with_the_whole_text_is_not_read_twice() -> None:
     assert answer(chunk({"text": "no "}), chunk({"text": "no "}, finish="STOP")).text == "no no "
 
 
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_arguments_as_text_and_wrapped_chunks_are_read(wrapped: bool) -> None:
+    event = chunk({"functionCall": {"name": "f", "args": '{"a": 1}'}}, finish="STOP")
+    (made,) = answer({"response": event} if wrapped else event).tool_calls
+    assert json.loads(made.arguments) == {"a": 1}
+
+
 def test_a_name_with_a_namespace_means_the_offered_tool() -> None:
     response = answer(chunk({"functionCall": {"name": "default_api:f", "args": {}}}, finish="STOP"))
     assert [part.name for part in response.tool_calls] == ["f"]

@@ -377,6 +377,12 @@ def test_an_optional_field_that_is_refused_is_left_out(error: Any, path: tuple[s
     assert path[-1] not in body and body
 
 
+def test_arguments_as_an_object_and_content_as_text_are_read() -> None:
+    call, message = {**BARE, "arguments": {"a": 1}}, {"type": "message", "content": "Hi"}
+    response = answer(CREATED, done(0, call), done(1, message), final())
+    assert (calls_of(response), response.text) == ([("call_1", "f", {"a": 1})], "Hi")
+
+
 def test_a_final_response_without_status_is_completed() -> None:
     event = {"type": "response.completed", "response": {"id": "r", "output": [MESSAGE]}}
     assert answer(CREATED, event).finish_reason.kind == "stop"

@@ -24,6 +24,7 @@ from agent_ls.llm.providers.anthropic.errors import NAME, http_error
 from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.providers.rate_limits import parse_count
 from agent_ls.llm.providers.wire_json import (
+    arguments_at,
     int_at,
     json_text,
     object_at,
@@ -102,7 +103,7 @@ def block_part(block: JsonObject, model: str, arguments: str = "") -> ContentPar
             return ToolCallPart(
                 text_at(block, "id"),
                 text_at(block, "name"),
-                valid_text(arguments) or json_text(object_at(block, "input")),
+                valid_text(arguments) or json_text(arguments_at(block, "input")),
                 None if _is_plain_call(block) else origin,
             )
         case "server_tool_use" if text_at(block, "name") in _SEARCHES:

@@ -82,9 +82,16 @@ class _Block:
             self.raw[text_key] = valid_text(text_at(self.raw, text_key)) + self.shown.text
         if self.citations:
             self.raw["citations"] = self.citations
-        if self.json.text.strip():
-            self.raw["input"] = parse_object(self.json.text) or {}
+        if self.arguments:
+            self.raw["input"] = parse_object(self.arguments) or {}
         return self.raw
+
+    @property
+    def arguments(self) -> str:
+        """The arguments of a call as JSON text. Some proxies send `{}` before the real arguments."""
+        text = self.json.text.strip()
+        rest = text.removeprefix("{}").lstrip()
+        return rest if rest and text.startswith("{}") else text
 
 
 class AnthropicStream:
@@ -213,7 +220,7 @@ class AnthropicStream:
         block = self._open.pop(index, None) if index is not None else None
         if block is None or index is None:
             return ()
-        match block_part(block.to_complete(), self._model, block.json.text.strip()):
+        match block_part(block.to_complete(), self._model, block.arguments):
             case TextPart() as text:
                 return (TextEnd(index, text),)
             case ReasoningPart() as reasoning:
@@ -239,7 +246,7 @@ class AnthropicStream:
         events: list[StreamEvent] = []
         warnings: list[str] = []
         for index, block in sorted(self._open.items()):
-            is_whole = block.type == "tool_use" and parse_object(block.json.text) is not None
+            is_whole = block.type == "tool_use" and parse_object(block.arguments) is not None
             if block.type in ("text", "thinking") or (is_whole and not self._is_cut):
                 events += self._block_stop(index)
             elif block.type == "tool_use":

@@ -21,6 +21,7 @@ from agent_ls.llm.providers.gemini.partial_args import PartialArgs
 from agent_ls.llm.providers.gemini.response import finish_reason, usage
 from agent_ls.llm.providers.part_writer import PartWriter
 from agent_ls.llm.providers.wire_json import (
+    arguments_at,
     json_text,
     object_at,
     objects_at,
@@ -80,6 +81,7 @@ class GeminiStream:
         Raises:
             LlmError: the response is an error.
         """
+        event = object_at(event, "response") or event  # some proxies wrap each chunk
         if event.get("error"):
             raise body_error(self._model, repair_object(event))
         if not any(event.get(key) for key in _KNOWN) and find_failure(event):
@@ -222,7 +224,7 @@ class GeminiStream:
     def _whole_call(self, part: JsonObject, call_id: str) -> None:
         call = object_at(part, "functionCall")
         name = offered_name(text_at(call, "name"), self._offered)
-        arguments = json_text(object_at(call, "args"))
+        arguments = json_text(arguments_at(call, "args"))
         at = self._parts.index()
         whole = ToolCallPart(call_id, name, arguments, self._origin({"parts": [part]}))
         self._parts.out += [

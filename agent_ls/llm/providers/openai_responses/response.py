@@ -23,7 +23,15 @@ from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.providers.citations import url_citations
 from agent_ls.llm.providers.openai_responses.errors import NAME, http_error, response_error
 from agent_ls.llm.providers.rate_limits import openai_rate_limit
-from agent_ls.llm.providers.wire_json import int_at, object_at, objects_at, parse_object, text_at, valid_text
+from agent_ls.llm.providers.wire_json import (
+    int_at,
+    json_text,
+    object_at,
+    objects_at,
+    parse_object,
+    text_at,
+    valid_text,
+)
 from agent_ls.llm.requests import FinishKind, FinishReason, Request, Response, Usage
 
 _INCOMPLETE: Mapping[str, FinishKind] = {"max_output_tokens": "length", "content_filter": "content_filter"}
@@ -75,7 +83,7 @@ def item_part(item: JsonObject, request: Request) -> ContentPart:
         case "reasoning":
             return ReasoningPart(reasoning_text(item), whole if text_at(item, "encrypted_content") else None)
         case "function_call":
-            arguments = text_at(item, "arguments").strip() or "{}"
+            arguments = text_at(item, "arguments").strip() or json_text(object_at(item, "arguments"))
             return ToolCallPart(_call_id(item), text_at(item, "name"), valid_text(arguments), whole)
         case "custom_tool_call":  # the free text is converted to JSON arguments with one member
             name, text = text_at(item, "name"), valid_text(text_at(item, "input"))
@@ -131,6 +139,8 @@ def _call_id(item: JsonObject) -> str:
 
 def message_text(item: JsonObject) -> str:
     """Return the text of all content parts. A refusal counts as text, because the user should read it."""
+    if isinstance(item.get("content"), str):  # from a proxy
+        return valid_text(text_at(item, "content"))
     return valid_text(
         "".join(text_at(part, "text") or text_at(part, "refusal") for part in objects_at(item, "content"))
     )
