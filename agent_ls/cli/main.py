@@ -46,6 +46,7 @@ COMMANDS = (
     "docs",
     "replay",
     "export",
+    "completions",
 )
 
 
@@ -66,20 +67,20 @@ _JSON = ("protocol", "config", "export")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="agent-ls",
-        description="A coding agent inside a language server (LSP), for your editor and for the command line.",
-    )
-    parser.add_argument("--version", action="version", version=f"agent-ls {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     arguments = list(sys.argv[1:] if argv is None else argv)
     wanted = next((word for word in arguments if not word.startswith("-")), "")
-    for name in COMMANDS:
-        sub = commands.add_parser(name, help=_HELP[name], description=_HELP[name])
-        # Only the module of the given command is imported, so that a server starts without loading the other
-        # commands.
-        if name == wanted:
-            _import_command(name).add_arguments(sub)
+    if (not wanted and not arguments) or (not wanted and {"--help", "-h"} & set(arguments)):
+        from agent_ls.cli.first_page import first_page
+
+        configure_output_encoding()
+        print(first_page(_HELP, is_short=not arguments))
+        return 0
+    if wanted and wanted not in COMMANDS:
+        from agent_ls.cli.first_page import unknown_command
+
+        print(unknown_command(wanted, COMMANDS), file=sys.stderr)
+        return 2
+    parser = build_parser(lambda name: name == wanted)
     if wanted not in _OWN_OUTPUT:
         configure_output_encoding()
     if wanted in _SERVERS and not _PRINTING.intersection(arguments):
@@ -100,6 +101,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     finally:
         if argv is None:
             gc.freeze()  # otherwise the interpreter searches all modules for garbage before it ends
+
+
+def build_parser(is_complete: Callable[[str], bool]) -> argparse.ArgumentParser:
+    """Return the parser of the command line. Only commands for which `is_complete` is true have their options.
+
+    A server starts faster if the modules of the other commands are not imported.
+    """
+    parser = argparse.ArgumentParser(
+        prog="agent-ls",
+        description="A coding agent inside a language server (LSP), for your editor and for the command line.",
+    )
+    parser.add_argument("--version", action="version", version=f"agent-ls {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name in COMMANDS:
+        sub = commands.add_parser(name, help=_HELP[name], description=_HELP[name])
+        if is_complete(name):
+            _import_command(name).add_arguments(sub)
+    return parser
 
 
 def _path_note() -> str:
@@ -154,6 +173,7 @@ _HELP = {
     "apply-patch": "apply a v4a patch to the files below this folder, all or nothing",
     "doctor": "check keys, providers, programs and folders",
     "docs": "print a page of the documentation",
+    "completions": "print completions of these commands for bash, zsh or fish",
     "config": "the schema of the agentLs settings, for programs",
     "protocol": "the messages between editors and agent-ls, for programs",
 }

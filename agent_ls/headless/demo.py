@@ -5,6 +5,7 @@ The user allows the first edit for the session and each command once, and steers
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +18,7 @@ from agent_ls.app.sessions.manager import SessionManager
 from agent_ls.app.sessions.new_session import SessionSpec
 from agent_ls.app.settings.model import Settings
 from agent_ls.headless.exec import RunOutcome
-from agent_ls.headless.style import COLOURED, PLAIN
+from agent_ls.headless.style import style_for
 from agent_ls.headless.transcript import Transcript
 from agent_ls.llm.credentials import Credentials
 from agent_ls.llm.providers.walkthrough.script import load_script
@@ -67,7 +68,7 @@ async def play(
         await group.start(manager.run)
         live = await manager.new_session(SessionSpec(workspace_folder=str(folder), provider="walkthrough"))
         person = user(live)
-        transcript = Transcript(COLOURED if out.isatty() else PLAIN)
+        transcript = Transcript(style_for(is_terminal=out.isatty(), environ=os.environ))
         with live.session.subscribe() as events:
             live.session.submit(load_script()["task"], client_key="demo")
             async for item in events:

@@ -31,7 +31,7 @@ from agent_ls.environments.errors import EnvironmentLostError
 from agent_ls.headless.allowed import allow_listed
 from agent_ls.headless.answerer import MODES, Approve, answerer
 from agent_ls.headless.findings import FindingsFormat, findings_text
-from agent_ls.headless.style import COLOURED, PLAIN, strip_controls
+from agent_ls.headless.style import PLAIN, strip_controls, style_for
 from agent_ls.headless.terminal import BELL, Bell, Lines, TerminalLines
 from agent_ls.headless.transcript import Transcript
 from agent_ls.llm.middleware import Middleware
@@ -258,8 +258,8 @@ class _Play:
         self._output = output
         self._answer = answerer(options.approve, lines)
         self._lines = lines
-        is_coloured = output.out.isatty() and not options.as_json
-        self._transcript = Transcript(COLOURED if is_coloured else PLAIN)
+        style = style_for(is_terminal=output.out.isatty(), environ=os.environ)
+        self._transcript = Transcript(PLAIN if options.as_json else style)
         self._asking: dict[str, anyio.CancelScope] = {}
         self._unsent: AppError | None = None
 

@@ -8,7 +8,7 @@ character, so that they cannot hide text from a user who approves it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from agent_ls.text import strip_escapes
@@ -39,6 +39,15 @@ class Style:
 
 PLAIN = Style()
 COLOURED = Style("\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m", "\x1b[0m")
+
+
+def style_for(*, is_terminal: bool, environ: Mapping[str, str]) -> Style:
+    """Return the style of an output by the usual rules: NO_COLOR, then FORCE_COLOR, then whether it is a terminal."""
+    if environ.get("NO_COLOR"):
+        return PLAIN
+    if forced := environ.get("FORCE_COLOR"):
+        return PLAIN if forced in ("0", "false") else COLOURED
+    return COLOURED if is_terminal and environ.get("TERM") != "dumb" else PLAIN
 
 
 def colour_text(text: str, colour: str, style: Style) -> str:
