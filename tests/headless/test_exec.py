@@ -204,7 +204,6 @@ USAGE = [
     (["exec", "x", "--approve", "maybe"], "maybe"),
     (["exec"], "prompt"),
     (["frobnicate"], "frobnicate"),
-    ([], "COMMAND"),
 ]
 
 

@@ -202,7 +202,7 @@ def test_an_allowed_path_with_brackets_is_the_file_of_that_name_and_no_other(
         ),
         "Done.",
     ]
-    done, _ = play(AnthropicServer, script, project, "--allow", rule, "--approve", "never", "go")
+    done, _ = play(AnthropicServer, script, project, "--allow", rule, "--mode", "ask", "go")
     assert (project / "src/[id]/page.tsx").read_text() == "new\n", done
     assert (project / "src/i/page.tsx").read_text() == "old\n"
 

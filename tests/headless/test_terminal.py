@@ -1,4 +1,4 @@
-"""`--approve ask` on a real terminal, and output that nobody reads."""
+"""`--ask` on a real terminal, and output that nobody reads."""
 
 from __future__ import annotations
 

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_ls.app.permissions.disk import LOCAL_DISK, Disk, RemoteDisk
-from agent_ls.app.permissions.git_credentials import holds_credentials
 from agent_ls.app.permissions.followed_links import followed_link
+from agent_ls.app.permissions.git_credentials import holds_credentials
 from agent_ls.app.permissions.git_look import git_doubt
 from agent_ls.app.permissions.ignore_file import IgnoreFile
 from agent_ls.app.permissions.shown_secrets import (

@@ -37,8 +37,7 @@ def with_session_tools(
 
     `native_names`: use the tool names of the model vendor's own agent, such as `Bash`.
     """
-    profiles = with_cli_tools(profiles, tools.own.tools, models.child_environ)
-    profiles = with_cli_tools(profiles, tools.tools, models.child_environ, hide)
+    profiles = with_cli_tools(profiles, tools.own.tools, models.child_environ, hide)
     # The modules below are imported only if needed: few sessions have these tools.
     if tools.packs:
         from agent_ls.app.tools.packs.load import with_packs
