@@ -201,6 +201,11 @@ class _Reading:
         with contextlib.suppress(RuntimeError):  # the loop is closed because the server is ending
             self._loop.call_soon_threadsafe(self._on_large, message, context=self._context.copy())
 
+    def bad_header(self, reason: str) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed because the server is ending
+            call = self._server.protocol.on_bad_header
+            self._loop.call_soon_threadsafe(call, reason, context=self._context.copy())
+
     def wait_until_ready(self) -> None:
         self._unhandled.wait_for_room()
         self._server.writer.wait_until_not_full()

@@ -63,3 +63,22 @@ def test_a_bad_header_is_reported_after_the_bodies_before_it(header: bytes, reas
         for body in FrameParser(max_body_bytes=100).feed(frame(b"first") + header):
             found.append(body)  # noqa: PERF402  # what came before the error is what is tested
     assert found == [b"first"]
+
+
+@given(st.lists(st.sampled_from([b"{}", b'{"a":1}']), min_size=1, max_size=4), st.data())
+def test_the_frame_parser_finds_the_next_message_after_a_bad_header_for_any_chunking(
+    bodies: list[bytes], data: st.DataObject
+) -> None:
+    bad = data.draw(
+        st.sampled_from(
+            [b"Content-Length: -1\r\n\r\n", b"no header\r\n\r\n", b"Content-Length: 2\n\n{}", b"X: 1\r\n\r\n{}",
+             b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", b"x" * 5_000]
+        )
+    )  # fmt: skip
+    stream = frame(b"first") + bad + b"".join(map(frame, bodies))
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=8)))
+    parser, reasons, found = FrameParser(), list[str](), list[bytes]()
+    parser.on_bad_header = reasons.append
+    for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True):
+        found += parser.feed(stream[start:end])
+    assert found == [b"first", *bodies] and len(reasons) == 1

@@ -15,6 +15,7 @@ import anyio
 import pytest
 
 from agent_ls.server.transport.framing import frame
+from agent_ls.server.transport.jsonrpc import PARSE_ERROR
 from tests.support.framed_client import DEADLINE_S, FramedClient, ResponseError, ServerProcess, server_process
 
 WIRE_SERVER = (sys.executable, "-m", "tests.support.wire_server")
@@ -108,10 +109,13 @@ async def test_an_unknown_notification_or_response_is_ignored_without_an_answer(
         b"x" * 5000,
     ],
 )
-async def test_a_bad_header_ends_the_server_cleanly(header: bytes) -> None:
+async def test_a_bad_header_is_answered_with_an_error_and_the_next_message_is_read(header: bytes) -> None:
     async with wire() as server:
+        before = len(server.client.received)
         await server.client.send_raw(header)
-        assert await server.exit_code() == 1
+        await assert_alive(server.client)
+        refused = [it["error"]["code"] for it in server.client.received[before:] if "error" in it]
+        assert PARSE_ERROR in refused
         assert "Traceback" not in server.log
 
 

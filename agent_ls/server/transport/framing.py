@@ -1,7 +1,8 @@
 """Pure: parse and build frames. Independent of JSON and of pipes.
 
 A frame is `Content-Length: N`, optionally `Content-Type`, an empty line, then N bytes (LSP, base protocol). Headers
-are parsed strictly: after a bad header the start of the next message is unknown.
+are parsed strictly. After a bad header the start of the next message is unknown: the parser searches for the next
+header, and messages between them are lost.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ hostile client.
 MAX_HEADER_BYTES = 4096
 
 _LENGTH = re.compile(rb"[0-9]{1,10}\Z")
+_NEXT_HEADER = re.compile(rb"(?:(?<=\r\n\r\n)|(?<!\n))content-length:", re.IGNORECASE)
+_HEADER_START_BYTES = len(b"\r\n\r\nContent-Length")
 _CHARSET = re.compile(rb"charset\s*=\s*\"?([\w-]+)", re.IGNORECASE)
 
 
@@ -47,6 +50,9 @@ class FrameParser:
         self._skipped: _Skipped | None = None
         self.on_large: Callable[[LargeMessage], None] | None = None
         """Called for each message above the limit, whose body is skipped. None: such a message is an error."""
+        self.on_bad_header: Callable[[str], None] | None = None
+        """Called with the reason for each bad header, before the search for the next one. None: it is an error."""
+        self._is_searching = False
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """Add bytes and yield the complete bodies.
@@ -55,8 +61,27 @@ class FrameParser:
             FrameError: a header is invalid; raised after the bodies before this header were yielded.
         """
         self._buffer += data
-        while (body := self._maybe_body()) is not None:
+        while not self._is_searching or self._find_header():
+            try:
+                body = self._maybe_body()
+            except FrameError as error:
+                if self.on_bad_header is None:
+                    raise
+                self._is_searching = True
+                del self._buffer[:1]
+                self.on_bad_header(str(error))
+                continue
+            if body is None:
+                return
             yield body
+
+    def _find_header(self) -> bool:
+        """Drop bytes up to the next header. Return whether there is one."""
+        # After a single line break, Content-Length is another line of the bad header, not the start of a message.
+        found = _NEXT_HEADER.search(self._buffer)
+        del self._buffer[: found.start() if found else max(0, len(self._buffer) - _HEADER_START_BYTES)]
+        self._is_searching = found is None
+        return found is not None
 
     def _maybe_body(self) -> bytes | None:
         if self._skipped is not None:

@@ -46,6 +46,8 @@ class MessageReceiver(Protocol):
 
     def large_message(self, message: LargeMessage) -> None: ...
 
+    def bad_header(self, reason: str) -> None: ...
+
     def wait_until_ready(self) -> None:
         """Block the reading thread while earlier messages use too much memory."""
         ...
@@ -58,7 +60,7 @@ class MessageReceiver(Protocol):
 def read_in_thread(fd: int, parser: FrameParser, receiver: MessageReceiver) -> None:
     """Read until the end in a daemon thread. `receiver.handle_end` is called at the end in any case."""
 
-    parser.on_large = receiver.large_message
+    parser.on_large, parser.on_bad_header = receiver.large_message, receiver.bad_header
 
     def run() -> None:
         problem = ""

@@ -146,6 +146,10 @@ class AgentProtocol(LanguageServerProtocol):
         else:
             self._on_call(data, is_answered=is_answered)
 
+    def on_bad_header(self, reason: str) -> None:
+        """Report a message whose header cannot be read. Its id is unknown."""
+        self._refuse(None, PARSE_ERROR, reason)
+
     def on_large_message(self, message: LargeMessage) -> None:
         """Handle a message whose body was skipped. A request gets an error response. A response makes the
         request that waits for it fail. If the message has the text of a document, the user gets a warning.
