@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agent_ls.app.permissions.session_sandbox import limits_of
-from agent_ls.app.settings.model import Settings
+from agent_ls.app.settings.model import PathSettings, Settings
 from agent_ls.environments.effects import CommandEffect
 from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.events.types import ApprovalRequested, ApprovalResolved, ToolCallEnd, Warning
@@ -46,17 +46,17 @@ async def test_a_warning_describes_the_sandbox_and_commands_are_confined(tmp_pat
 @pytest.mark.parametrize("mode", ["ask", "full"])
 @pytest.mark.parametrize(("answer", "is_reached"), [("allow", True), ("deny", False)])
 async def test_leaving_the_sandbox_needs_approval_in_every_mode_with_a_reason(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: Mode, answer: Any, is_reached: bool
+    tmp_path: Path, mode: Mode, answer: Any, is_reached: bool
 ) -> None:
     # TMPDIR differs in the sandbox, so the command runs to its end only outside.
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    settings = CONFINED.model_copy(update={"paths": PathSettings(temporary=str(tmp_path))})
     line = f"[ $TMPDIR = {tmp_path} ] && touch outside && exit 0; echo Network is unreachable; exit 7"
 
     def answers(request: ApprovalRequested) -> ApprovalAnswer:
         is_outside = request.effect.get("outsideSandbox")
         return ApprovalAnswer(answer if is_outside else "allow", decided_by="test")
 
-    async with running(tmp_path, command(line), settings=CONFINED) as rig:
+    async with running(tmp_path, command(line), settings=settings) as rig:
         talk = await rig.talk(mode, answers)
         await talk.say("go")
         asked = [it for it in talk.of(ApprovalRequested) if it.effect.get("outsideSandbox")]
