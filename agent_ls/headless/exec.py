@@ -163,6 +163,7 @@ async def run_exec(options: ExecOptions, out: TextIO, err: TextIO, lines: Lines 
     manager.folders = lambda: [str(folder) for folder in options.beside]
     outcome = RunOutcome(ends_at_loss=options.ends_at_loss)
     refused: AppError | None = None
+    play: _Play | None = None
     async with anyio.create_task_group() as group:
         await group.start(manager.run)
         try:
@@ -172,14 +173,15 @@ async def run_exec(options: ExecOptions, out: TextIO, err: TextIO, lines: Lines 
                 live.offer_findings()
             await allow_listed(live, options.allow, manager.models.child_environ)
             group.start_soon(_stop_on_signal, live, outcome, group.cancel_scope)
-            await _Play(
+            play = _Play(
                 live,
                 manager.review,
                 options,
                 outcome,
                 RunOutput(err if options.findings else out, err, manager.secrets),
                 lines or TerminalLines(err, bell=options.bell != "off"),
-            ).run()
+            )
+            await play.run()
             if options.findings:
                 found = manager.review.findings.of_session(live.id)
                 text = findings_text(found, live.summary().workspace_folder, options.findings)
@@ -191,6 +193,8 @@ async def run_exec(options: ExecOptions, out: TextIO, err: TextIO, lines: Lines 
             outcome.failed = True
             _close_output(out)
         group.cancel_scope.cancel()
+    if play and options.as_json:
+        await play.tell_end()
     if refused:  # raised here, because a task group would wrap the error in an ExceptionGroup
         raise refused
     return outcome.exit_code
@@ -262,6 +266,7 @@ class _Play:
         self._transcript = Transcript(PLAIN if options.as_json else style)
         self._asking: dict[str, anyio.CancelScope] = {}
         self._unsent: AppError | None = None
+        self._rest: Subscription | None = None
 
     async def run(self) -> None:
         """Submit the message, and print events until the turn has ended.
@@ -298,6 +303,8 @@ class _Play:
                     if not self._unsent:
                         self._outcome.failed = True
                         self._output.err.write("agent-ls exec: another process has taken this session over\n")
+                if not problem:
+                    self._rest = session.subscribe()
                 group.cancel_scope.cancel()
         if self._unsent:
             raise self._unsent
@@ -316,6 +323,17 @@ class _Play:
             self._output.err.write(f"agent-ls exec: {self._outcome.limit}\n  {words}\n")
         if not self._options.as_json:
             self._output.err.write(f"session {session.id}\n")
+
+    async def tell_end(self) -> None:
+        """Print the events after the turn, up to `session_end`. Call this when the session has ended."""
+        if not self._rest:
+            return
+        self._rest.end()
+        async for item in self._rest:
+            if self._tell(item):
+                self._outcome.failed = True
+                _close_output(self._output.out)
+                return
 
     async def _submit(self, events: Subscription) -> None:
         """Submit the prompt with the contents of the files that it mentions. If a file cannot be read, end

@@ -93,14 +93,14 @@ def test_exec_without_approvals_refuses_the_edit_informs_the_model_and_ends_with
     assert "--approve edits" in str(server.requests[2].body)
 
 
-@pytest.mark.req("E2", "H13")
+@pytest.mark.req("E2", "E8", "H13")
 def test_exec_as_json_prints_each_recorded_event_once_and_in_order(project: Path) -> None:
     done, _ = play(AnthropicServer, editing(AnthropicServer), project, "--json", "--approve", "edits", "go")
     assert done.code == 0, done
     numbers = [event["seq"] for event in done.events if "seq" in event]
     assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
     kinds = [event["kind"] for event in done.events if "seq" in event]
-    assert kinds[-1] == "processing_end" and "user_input" in kinds
+    assert kinds[0] == "session_start" and kinds[-1] == "session_end" and "user_input" in kinds
     for kind in ("tool_call_start", "tool_call_end", "file_change", "usage"):
         assert kind in kinds
 
