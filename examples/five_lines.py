@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
-
-import anyio
 
 import agent_ls
 
@@ -12,7 +11,7 @@ import agent_ls
 async def main(folder: str, task: str, provider: str = "") -> None:
     async with agent_ls.open_session(folder, provider=provider, mode="full", trusted=True) as session:
         async for event in session.run(task):
-            print(event.kind, event.data)
+            print(event)
 
 
-anyio.run(main, *sys.argv[1:])
+asyncio.run(main(*sys.argv[1:]))

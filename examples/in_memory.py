@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
-
-import anyio
 
 import agent_ls
 
@@ -18,4 +17,4 @@ async def main(task: str, provider: str = "") -> None:
     print((await place.read_bytes("notes.txt")).decode())
 
 
-anyio.run(main, *sys.argv[1:])
+asyncio.run(main(*sys.argv[1:]))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
-
-import anyio
 
 import agent_ls
 
@@ -24,4 +23,4 @@ async def main(folder: str, task: str, provider: str = "") -> None:
         await session.review("keep")
 
 
-anyio.run(main, *sys.argv[1:])
+asyncio.run(main(*sys.argv[1:]))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import AsyncGenerator
-
-import anyio
 
 import agent_ls
 from agent_ls.llm.messages import TextPart
@@ -51,4 +50,4 @@ async def main(folder: str, task: str) -> None:
         print(await session.ask(task))
 
 
-anyio.run(main, *sys.argv[1:])
+asyncio.run(main(*sys.argv[1:]))

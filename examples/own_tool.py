@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from typing import Annotated
-
-import anyio
 
 import agent_ls
 
@@ -23,4 +22,4 @@ async def main(folder: str, task: str, provider: str = "") -> None:
         print(await session.ask(task))
 
 
-anyio.run(main, *sys.argv[1:])
+asyncio.run(main(*sys.argv[1:]))

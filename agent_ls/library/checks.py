@@ -37,7 +37,7 @@ def check_parts(
     """
     for tool in tools:
         if not isinstance(tool, Tool):
-            hint = "create the tool from a function with @agent_ls.tool"
+            hint = "create the tool from a function with @agent_ls.tool, and pass the method of an object"
             raise BadChoiceError(f"tools: {tool!r} is not a tool", hint)
     for name, adapter in (adapters or {}).items():
         missing = [it for it in ("stream", "complete", "close") if not callable(getattr(adapter, it, None))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import tempfile
@@ -33,6 +34,9 @@ from agent_ls.llm.adapter import ProviderAdapter
 from agent_ls.policy.situation import Mode, ReviewSetting
 from agent_ls.profiles.options import ProfileOptions
 from agent_ls.tools.base import Tool
+
+# Otherwise Python prints the warnings of agent-ls on standard error of a program that does not set up logging.
+logging.getLogger("agent_ls").addHandler(logging.NullHandler())
 
 PROGRAMS = "programs"
 """The folder of the user's state folder with the sessions of programs."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 
 import anyio
 import anyio.to_thread
@@ -18,10 +19,26 @@ from agent_ls.app.sessions.live import LiveSession
 from agent_ls.app.sessions.manager import SessionManager
 from agent_ls.library.replies import ProgramCallbacks, Replies
 from agent_ls.loop.errors import SessionClosedError
+from agent_ls.loop.events import codec as event_codec
+from agent_ls.loop.events.subscription import Subscription
+from agent_ls.loop.events.types import Envelope
 
 FORKED = "this session was opened before the process was forked: open a session in the new process"
 
 _running: set[asyncio.Task[None]] = set()  # an event loop keeps only weak references to its tasks
+
+
+OPENING_BYTES = 1024 * 1024
+"""Limit for events that wait for the first reader. A program that never reads events does not collect them."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedSession:
+    """A session with the events of its opening: those `earlier` than the subscription `events`."""
+
+    live: LiveSession
+    earlier: Sequence[Envelope]
+    events: Subscription
 
 
 class SessionOwner:
@@ -41,13 +58,13 @@ class SessionOwner:
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
         self._process = os.getpid()
-        self._opened: asyncio.Future[LiveSession] = self._loop.create_future()
+        self._opened: asyncio.Future[OpenedSession] = self._loop.create_future()
         self._is_closing = asyncio.Event()
         self._task = self._loop.create_task(self._run(), name="agent-ls session")
         _running.add(self._task)
         self._task.add_done_callback(_running.discard)
 
-    async def opened(self) -> LiveSession:
+    async def opened(self) -> OpenedSession:
         """Return the session when it is open. A cancelled caller leaves nothing open.
 
         Raises:
@@ -109,8 +126,9 @@ class SessionOwner:
                     refused = error
                 else:
                     tasks.start_soon(Replies(live, self.manager.review, self._callbacks, tasks).run)
+                    opened = await _with_events(live)
                     if not self._opened.done():
-                        self._opened.set_result(live)
+                        self._opened.set_result(opened)
                     await self._is_closing.wait()
                 tasks.cancel_scope.cancel()
         finally:
@@ -121,6 +139,16 @@ class SessionOwner:
                     self._opened.set_exception(refused)
                 else:
                     self._opened.cancel()
+
+
+async def _with_events(live: LiveSession) -> OpenedSession:
+    session, stored = live.session, live.stored.opened.stored
+    session.start()
+    events = session.subscribe()
+    events.limit_queue(OPENING_BYTES)
+    begun = stored.last_seq if stored else 0
+    lines = await anyio.to_thread.run_sync(live.events_since, begun, session.last_seq)
+    return OpenedSession(live, [it for it in map(event_codec.decode, lines) if it], events)
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import anyio.to_thread
@@ -15,8 +15,9 @@ from agent_ls.app.sessions.workspaces.worktree import WorktreeFile
 from agent_ls.app.settings.layers import layered, limits_of
 from agent_ls.app.settings.model import parse_settings
 from agent_ls.library.checks import check_choices, check_message, rename_settings
-from agent_ls.library.owner import SessionOwner
+from agent_ls.library.owner import OpenedSession, SessionOwner
 from agent_ls.library.streams import EventStream
+from agent_ls.llm.attachments import with_file_now
 from agent_ls.llm.messages import ImagePart
 from agent_ls.llm.requests import Usage
 from agent_ls.loop.calls.approval import ApprovalAnswer
@@ -46,10 +47,11 @@ class AgentSession:
     After `close`, only the properties `id`, `tools`, `state`, `usage` and `cost_usd` can be used.
     """
 
-    def __init__(self, owner: SessionOwner, live: LiveSession) -> None:
+    def __init__(self, owner: SessionOwner, opened: OpenedSession) -> None:
         self._owner = owner
-        self._opened = live
+        self._opened = opened.live
         self._manager = owner.manager
+        self._opening: OpenedSession | None = opened
 
     @property
     def _live(self) -> LiveSession:
@@ -95,21 +97,21 @@ class AgentSession:
         """Start a turn with the user message `text`, and return the events of the turn up to `ProcessingEnd`.
 
         Use the result in `async for`. The events include those of subagents, whose `agent_id` is not "". The events of
-        the first turn may begin with `SessionStart`. Leaving the loop early does not stop the turn; use `interrupt` to
-        stop it.
+        the first turn begin with those of the opening: `SessionStart` and warnings. Leaving the loop early does not
+        stop the turn; use `interrupt` to stop it.
 
         Raises:
             SessionBusyError: a turn is already running; use `steer` or `follow_up`.
             SessionClosedError: the session is closed.
             BadChoiceError: the message is empty or no text.
+            ConfigurationError: an image names a file that cannot be read.
         """
         check_message(text, images)
         session = self._live.session
         if session.is_busy:
             raise SessionBusyError(self.id)
-        events = EventStream(session.subscribe(), self._owner.check_place, ends_with_turn=True)
-        session.submit(text, images=images, when_busy="refuse")
-        return events
+        given = [with_file_now(image) for image in images]  # local files, read before the turn begins
+        return self._stream(lambda: session.submit(text, images=given, when_busy="refuse").turn_id)
 
     async def ask(self, text: str, *, images: Sequence[ImagePart] = ()) -> str:
         """Run a turn with the user message `text`, and return the last text of the main agent.
@@ -142,7 +144,20 @@ class AgentSession:
 
         Each call returns an independent iterator, for one reader.
         """
-        return EventStream(self._live.session.subscribe(), self._owner.check_place)
+        return self._stream(lambda: "")
+
+    def _stream(self, begin: Callable[[], str]) -> EventStream:
+        """Return the events from now on; the first stream also has those of the opening, such as warnings."""
+        live, opening, self._opening = self._live, self._opening, None
+        events = opening.events if opening else live.session.subscribe()
+        events.limit_queue(None)
+        try:
+            turn_id = begin()
+        except BaseException:
+            events.close()
+            raise
+        earlier = opening.earlier if opening else ()
+        return EventStream(events, self._owner.check_place, earlier=earlier, turn_id=turn_id)
 
     def steer(self, text: str) -> str:
         """Add a user message to the next model call of the running turn. Return the message's id for `unsteer`."""

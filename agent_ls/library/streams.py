@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Self
 
 from agent_ls.loop.events.origin import Origin
@@ -18,15 +19,23 @@ ALREADY_READ = (
 class EventStream(AsyncIterator[SessionEvent]):
     """The events of a turn, or of a session. They are queued from the call that returned this iterator.
 
+    `earlier` are events before those of `events`. With `turn_id`, the iterator ends with this turn.
     Leaving the loop early needs no clean-up: the events that are left are dropped with the iterator.
     """
 
     def __init__(
-        self, events: Subscription, check: Callable[[], None], *, ends_with_turn: bool = False
+        self,
+        events: Subscription,
+        check: Callable[[], None],
+        *,
+        earlier: Sequence[Envelope] = (),
+        turn_id: str = "",
     ) -> None:
         self._events = events
         self._check = check
-        self._ends_with_turn = ends_with_turn
+        self._earlier = deque(earlier)
+        self._turn_id = turn_id
+        self._has_begun = not turn_id
         self._is_waiting = False
         self._has_ended = False
 
@@ -41,16 +50,26 @@ class EventStream(AsyncIterator[SessionEvent]):
             raise RuntimeError(ONE_READER)
         self._is_waiting = True
         try:
-            item = await anext(self._events)
+            envelope = await self._next()
+            while not self._is_wanted(envelope):
+                envelope = await self._next()
         except StopAsyncIteration:
             self._has_ended = True
             raise
         finally:
             self._is_waiting = False
-        event = with_origin(item.envelope)
-        if self._ends_with_turn and isinstance(event, ProcessingEnd):
+        event = with_origin(envelope)
+        if self._turn_id and self._has_begun and isinstance(event, ProcessingEnd):
             self._events.end()
         return event
+
+    async def _next(self) -> Envelope:
+        return self._earlier.popleft() if self._earlier else (await anext(self._events)).envelope
+
+    def _is_wanted(self, envelope: Envelope) -> bool:
+        """Leave out what is left of the turn before. A queued message goes on with the turn under another id."""
+        self._has_begun |= envelope.turn_id == self._turn_id
+        return self._has_begun or not envelope.turn_id
 
     async def aclose(self) -> None:
         """Stop reading. The turn continues."""

@@ -7,19 +7,24 @@ from __future__ import annotations
 
 import inspect
 import json
+import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, TypeAlias, cast, get_type_hints, overload
 
+import anyio.to_thread
 from pydantic import Field, create_model
 
 from agent_ls.environments.effects import CallEffect, NoEffect
+from agent_ls.environments.errors import EnvError
 from agent_ls.llm.requests import check_tool_name
-from agent_ls.tools.base import Arguments, Category, Prepared, Tool, ToolContext, ToolOutput
+from agent_ls.tools.base import Arguments, Category, Prepared, Tool, ToolContext, ToolError, ToolOutput
 
-Function: TypeAlias = Callable[..., Awaitable[object]]
+Function: TypeAlias = Callable[..., object]
 
 SUMMARY_CHARS = 100
+
+log = logging.getLogger(__name__)
 
 
 @overload
@@ -33,26 +38,54 @@ def tool(*, category: Category = "read", name: str = "") -> Callable[[Function],
 def tool(
     function: Function | None = None, *, category: Category = "read", name: str = ""
 ) -> Tool[Any] | Callable[[Function], Tool[Any]]:
-    """Make a Tool from an async function: `@tool`, or `@tool(category="admin")`.
+    """Make a Tool from a function: `@tool`, or `@tool(category="admin")`.
 
-    Each parameter of the function needs a type and becomes a parameter of the tool. `Annotated[int, "its meaning"]`
-    adds a description. The return value is sent to the model as text, an exception as an error. `category` "read": the
-    function has no effects, so it needs no approval and may run in parallel with other calls. "write": mode and rules
-    determine whether a call needs approval, like for commands. "admin": a call needs approval in every mode.
+    An async function runs on the event loop, a plain function in a thread. In a class, `@tool` marks a method;
+    `tools=[thing.method]` then offers the method of that object. Each parameter of the function needs a type and
+    becomes a parameter of the tool. `Annotated[int, "its meaning"]` adds a description. The return value is sent to the
+    model as text, an exception as an error. `category` "read": the function has no effects, so it needs no approval and
+    may run in parallel with other calls. "write": mode and rules determine whether a call needs approval, like for
+    commands. "admin": a call needs approval in every mode.
 
     Raises:
-        TypeError: the function is not async, or a parameter has no type.
+        TypeError: it is not a function, has no docstring, or a parameter has no type.
         ConfigurationError: at least one provider refuses the function's name.
     """
     if function is None:
-        return lambda function: _tool(function, category, name or function.__name__)
-    return _tool(function, category, name or function.__name__)
+        return lambda function: _decorated(function, category, name)
+    return _decorated(function, category, name)
 
 
-def _tool(function: Function, category: Category, name: str) -> Tool[Any]:
+class ToolMethod:
+    """A method marked by `@tool` in a class. Read from an object, it is the tool of that object."""
+
+    def __init__(self, function: Any, category: Category, name: str) -> None:
+        self._function = function
+        self._category = category
+        self._name = name
+
+    def __get__(self, instance: object, owner: type) -> Tool[Any] | ToolMethod:
+        if instance is None and not isinstance(self._function, classmethod):
+            return self
+        return _tool(self._function.__get__(instance, owner), self._category, self._name)
+
+
+def _decorated(function: Function, category: Category, name: str) -> Tool[Any]:
+    if isinstance(function, staticmethod):
+        return _tool(function.__func__, category, name)
+    inner = function.__func__ if isinstance(function, classmethod) else function
+    if not inspect.isroutine(inner):
+        raise TypeError(f"{inner!r} is not a function; a tool is made from a function or a method")
+    if isinstance(function, classmethod) or (inspect.isfunction(inner) and _first_parameter(inner) == "self"):
+        method = ToolMethod(function, category, name)
+        method.__get__(object(), object)  # raises here what is wrong with the method
+        return cast("Tool[Any]", method)
+    return _tool(inner, category, name)
+
+
+def _tool(function: Function, category: Category, given_name: str) -> Tool[Any]:
+    name = given_name or function.__name__
     check_tool_name(name)
-    if not inspect.iscoroutinefunction(function):
-        raise TypeError(f"the tool {name} has to be an async function")
     description = inspect.getdoc(function) or ""
     if not description:
         raise TypeError(
@@ -66,6 +99,10 @@ def _tool(function: Function, category: Category, name: str) -> Tool[Any]:
         prepare=partial(_prepare, function, category, name),
         summarize=lambda arguments: _format_arguments(arguments)[:SUMMARY_CHARS],
     )
+
+
+def _first_parameter(function: Function) -> str:
+    return next(iter(inspect.signature(function).parameters), "")
 
 
 def _arguments(function: Function, name: str) -> type[Arguments]:
@@ -91,12 +128,26 @@ async def _prepare(
     given = {field: getattr(arguments, field) for field in type(arguments).model_fields}
 
     async def run() -> ToolOutput:
-        answer = await function(**given)
+        try:
+            answer = await _call(partial(function, **given))
+        except (ToolError, EnvError):
+            raise
+        except Exception as error:  # of the program's own code: the model gets it, the host's log stays quiet
+            log.debug("the tool %s raised an exception", name, exc_info=True)
+            raise ToolError(f"{type(error).__name__}: {error}", kind="internal") from error
         return ToolOutput(answer if isinstance(answer, str) else json.dumps(answer, default=str))
 
     if category == "read":
         return Prepared(NoEffect(), run)
     return Prepared(CallEffect(name, _format_arguments(arguments), category), run)
+
+
+async def _call(function: Callable[[], object]) -> object:
+    """Call a function and return its result. A plain function is called in a thread, because it may block."""
+    if inspect.iscoroutinefunction(function):
+        return await cast("Awaitable[object]", function())
+    answer = await anyio.to_thread.run_sync(function, abandon_on_cancel=True)
+    return await answer if inspect.isawaitable(answer) else answer
 
 
 def _format_arguments(arguments: Arguments) -> str:

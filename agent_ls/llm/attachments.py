@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from os import PathLike
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import unquote, urlsplit
 
-import anyio
+import anyio.to_thread
 
 from agent_ls.llm.errors import ConfigurationError
-from agent_ls.llm.messages import AudioPart, DocumentPart, ImagePart
+from agent_ls.llm.messages import AudioPart, DocumentPart, ImagePart, Message, Role
 
 MAX_BYTES = 32 * 1024 * 1024  # more than any provider accepts in one request
+
+T = TypeVar("T")
 
 _TYPES: Mapping[str, str] = {
     ".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp",
@@ -25,7 +31,59 @@ async def load_attachment(path: str | PathLike[str]) -> ImagePart | DocumentPart
     Raises:
         ConfigurationError: the file cannot be read, is larger than MAX_BYTES, or has an unsupported suffix.
     """
-    file = anyio.Path(path)
+    return await anyio.to_thread.run_sync(_load, Path(path))
+
+
+async def with_files(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """Return the messages with the files that parts of the user's messages name by a path instead of an address.
+
+    Raises:
+        ConfigurationError: a file cannot be attached.
+    """
+    if not any(_local_file(part) for message in messages for part in message.parts):
+        return messages
+    return tuple(
+        [
+            replace(message, parts=tuple([await with_file(part) for part in message.parts]))
+            if message.role is Role.USER
+            else message
+            for message in messages
+        ]
+    )
+
+
+async def with_file(part: T) -> T:
+    """Return an image, a document or audio with its file, if its `url` is a path or a file: address.
+
+    Raises:
+        ConfigurationError: the file cannot be attached.
+    """
+    return await anyio.to_thread.run_sync(with_file_now, part) if _local_file(part) else part
+
+
+def with_file_now(part: T) -> T:
+    """Do the same as `with_file`. Blocks."""
+    place = _local_file(part)
+    if place is None:
+        return part
+    loaded = _load(place)
+    if type(loaded) is not type(part):
+        kind = type(part).__name__
+        raise ConfigurationError(
+            f"{place.name} cannot be the file of an {kind}", hint="Attach it by load_attachment."
+        )
+    return replace(part, data=loaded.data, media_type=loaded.media_type, url="")  # type: ignore[type-var]  # checked
+
+
+def _local_file(part: object) -> Path | None:
+    if not isinstance(part, ImagePart | DocumentPart | AudioPart) or part.data is not None:
+        return None
+    if part.url.startswith("file://"):
+        return Path(unquote(urlsplit(part.url).path))
+    return Path(part.url).expanduser() if part.url.startswith(("/", "./", "../", "~/")) else None
+
+
+def _load(file: Path) -> ImagePart | DocumentPart | AudioPart:
     media_type = _TYPES.get(file.suffix.lower())
     if media_type is None:
         raise ConfigurationError(
@@ -33,8 +91,8 @@ async def load_attachment(path: str | PathLike[str]) -> ImagePart | DocumentPart
             hint=f"Attach a file whose name ends in one of {', '.join(_TYPES)}.",
         )
     try:
-        size = (await file.stat()).st_size
-        data = await file.read_bytes() if size <= MAX_BYTES else b""
+        size = file.stat().st_size
+        data = file.read_bytes() if size <= MAX_BYTES else b""
     except OSError as error:
         raise ConfigurationError(
             f"{file} cannot be attached: {error.strerror or error}", hint="Check the path."

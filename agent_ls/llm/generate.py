@@ -20,6 +20,7 @@ from typing import Any, TypeAlias, TypeVar
 import anyio
 
 from agent_ls.llm.accumulate import Accumulator
+from agent_ls.llm.attachments import with_files
 from agent_ls.llm.client import Client
 from agent_ls.llm.errors import (
     ConfigurationError,
@@ -189,7 +190,7 @@ async def generate(
     Raises:
         LlmError: a call failed and is not retried. RequestTimeoutError: a time limit of `options` has passed.
     """
-    loop = _Loop(request, tools, options)
+    loop = _Loop(replace(request, messages=await with_files(request.messages)), tools, options)
     chosen = client or default_client()
     with _limit_time(options.total_timeout_s, "the whole request"):
         while True:
@@ -261,7 +262,7 @@ def stream(
 async def _stream_steps(
     request: Request, tools: Sequence[CallableTool], options: GenerateOptions, client: Client
 ) -> AsyncGenerator[Event]:
-    loop = _Loop(request, tools, options)
+    loop = _Loop(replace(request, messages=await with_files(request.messages)), tools, options)
     end = None if options.total_timeout_s is None else anyio.current_time() + options.total_timeout_s
     while True:
         folded = Accumulator(client.default, request.model)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
+import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from websockets.sync.client import ClientConnection, connect
 
 from tests.docs.pages import ROOT, read
 from tests.support.commands import DEADLINE_S, environment
@@ -48,28 +54,81 @@ RUNS: dict[str, tuple[list[str], list[Answer], str]] = {
         [[ToolCall("write_file", {"file_path": "bread.txt", "content": "bread\n"})], "Added."],
         "Added.\nmilk\neggs\n",
     ),
+    "ci_fixer.py": (
+        ["{folder}", "test -f fixed.txt"],
+        [
+            [ToolCall("shell", {"command": "test -f fixed.txt"})],
+            [ToolCall("write_file", {"file_path": "fixed.txt", "content": "yes\n"})],
+            [ToolCall("shell", {"command": "test -f fixed.txt"})],
+            "It passes.",
+        ],
+        "+yes\n\n0\n",
+    ),
+    "evaluation.py": (
+        ["{folder}/tasks"],
+        [[ToolCall("write_file", {"file_path": "a.txt", "content": "b\n"})], "Done.", "I give up."],
+        "1 of 2 solved",
+    ),
+    "tool_with_state.py": (
+        ["{folder}", "look"],
+        [[ToolCall("note", {"text": "It is empty."})], [ToolCall("notes_so_far", {})], "Done."],
+        "- It is empty.\n",
+    ),
+    "counting_environment.py": (
+        ["{folder}", "write"],
+        [[ToolCall("write_file", {"file_path": "a.txt", "content": "b\n"})], "Written."],
+        "1 changed files",
+    ),
+    "two_agents.py": (["{folder}", "a poem"], ["Roses.", "More.", "Roses, violets.", "OK"], "reviewer: OK\n"),
+    "review_sarif.py": (
+        ["{folder}"],
+        [
+            [ToolCall("report", {"path": "a.py", "line": 3, "level": "note", "message": "Odd."})],
+            "One finding.",
+        ],
+        '"startLine": 3',
+    ),
+    "terminal_chat.py": (
+        ["{folder}"],
+        [
+            [ToolCall("shell", {"command": "touch no.txt"})],
+            [ToolCall("ask_user", {"question": "Which?", "choices": ["left", "right"]})],
+            "Left it is.",
+        ],
+        "Left it is.",
+    ),
+}
+SERVED = ["web_socket.py"]  # have tests of their own
+TYPED = "go\nn\nleft\n\n"
+TASKS = {
+    "one.json": {"files": {}, "task": "write b", "expect": {"a.txt": "b\n"}},
+    "two.json": {"files": {"c": "d"}, "task": "change c", "expect": {"c": "e"}},
 }
 
 
 def test_every_example_program_has_a_test_run_and_is_listed_in_docs_library() -> None:
     page = read("docs/library.md")
-    assert set(RUNS) == set(EXAMPLES)
+    assert {*RUNS, *SERVED} == set(EXAMPLES)
     assert [name for name in EXAMPLES if f"examples/{name}" not in page] == []
+    assert [name for name in EXAMPLES if len(read(f"examples/{name}").splitlines()) >= 80] == []
     first = (ROOT / "examples" / "five_lines.py").read_text()
     assert first[first.index("async def main") :] in page
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", RUNS)
 def test_each_example_works_as_described(name: str, tmp_path: Path) -> None:
     arguments, answers, expected = RUNS[name]
     folder = tmp_path / "project"
-    folder.mkdir()
+    (folder / "tasks").mkdir(parents=True)
+    for task, content in TASKS.items():
+        (folder / "tasks" / task).write_text(json.dumps(content))
     with AnthropicServer(answers) as provider:
         environ = environment(tmp_path, ANTHROPIC_API_KEY="sk-test", ANTHROPIC_BASE_URL=provider.base_url)
         done = subprocess.run(
             [sys.executable, str(ROOT / "examples" / name), *(it.format(folder=folder) for it in arguments)],
             env=environ,
             cwd=tmp_path,
+            input=TYPED,
             capture_output=True,
             text=True,
             timeout=DEADLINE_S,
@@ -78,3 +137,132 @@ def test_each_example_works_as_described(name: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert expected.format(folder=folder) in done.stdout
     assert not (folder / "no.txt").exists()
+
+
+def test_the_web_socket_example_sends_events_and_takes_approvals(tmp_path: Path) -> None:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    answers: list[Answer] = [[ToolCall("shell", {"command": "touch yes.txt"})], "Done."]
+    with AnthropicServer(answers) as provider, socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        port = listening.getsockname()[1]
+        environ = environment(
+            tmp_path,
+            ANTHROPIC_API_KEY="sk-test",
+            ANTHROPIC_BASE_URL=provider.base_url,
+            PROJECT=str(folder),
+        )
+        command = [sys.executable, "-m", "uvicorn", "--app-dir", str(ROOT / "examples"), "--fd"]
+        server = subprocess.Popen(
+            [*command, str(listening.fileno()), "web_socket:app"],
+            env=environ,
+            cwd=tmp_path,
+            pass_fds=[listening.fileno()],
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            with connect(f"ws://127.0.0.1:{port}/agent", open_timeout=DEADLINE_S, proxy=None) as page:
+                page.send(json.dumps({"text": "go"}))
+                kinds = list(_answer_until_the_end(page))
+        finally:
+            server.terminate()
+            server.wait(DEADLINE_S)
+    assert kinds[-1] == "processing_end" and "approval_resolved" in kinds
+    assert (folder / "yes.txt").exists()
+
+
+def _answer_until_the_end(page: ClientConnection) -> Iterator[str]:
+    kind = ""
+    while kind != "processing_end":
+        event = json.loads(page.recv(timeout=DEADLINE_S))
+        kind = event["kind"]
+        if kind == "approval_requested":
+            page.send(json.dumps({"approve": event["request_id"], "allow": True}))
+        yield kind
+
+
+def _check(tmp_path: Path, *command: str) -> str:
+    """Return what a type checker says about the examples, as it does for a program of a user."""
+    done = subprocess.run(
+        [*command],
+        cwd=tmp_path,
+        env={**os.environ, "MYPYPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S * 5,
+        check=False,
+    )
+    return "" if done.returncode == 0 else done.stdout + done.stderr
+
+
+@pytest.mark.group("conformance")
+@pytest.mark.parametrize("checker", ["mypy", "pyright"])
+@pytest.mark.report(
+    "diggerhq/opencomputer#302",
+    "the kind of an event is also any string, so a checker accepts unknown kinds and missing cases",
+    area="library",
+    before="failed",
+)
+def test_all_examples_are_clean_under_strict_checkers(tmp_path: Path, checker: str) -> None:
+    for name in EXAMPLES:
+        (tmp_path / name).write_text(read(f"examples/{name}"))
+    (tmp_path / "narrowing.py").write_text(NARROWING)
+    if checker == "mypy":
+        options = [
+            "--strict",
+            "--follow-imports=silent",
+            "--config-file=",
+            f"--cache-dir={ROOT}/.mypy_cache/users",
+        ]
+        assert _check(tmp_path, sys.executable, "-m", "mypy", *options, ".") == ""
+        return
+    pyright = shutil.which(
+        "pyright", path=os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    )
+    if pyright is None:
+        pytest.skip("pyright is not installed: pip install pyright")
+    settings = {"typeCheckingMode": "strict", "extraPaths": [str(ROOT)]}
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
+    assert _check(tmp_path, pyright, "--pythonpath", sys.executable) == ""
+
+
+NARROWING = """
+from typing import assert_never
+
+import agent_ls
+
+
+def by_class(event: agent_ls.Event) -> str:
+    match event:
+        case agent_ls.ToolCallEnd(name=name, exit_code=code):
+            return f"{name} {code} {event.agent_id} {event.session_id} {event.turn_id}"
+        case agent_ls.SubagentChanged(status="completed") as agent:
+            return agent.output + agent.agent_id
+        case agent_ls.Delta():
+            return f"{event.offset} {event.text} {event.seq} {event.timestamp}"
+        case _:
+            return event.kind
+
+
+def by_kind(event: agent_ls.Event) -> str:
+    if event.kind == "usage":
+        return str(event.total_cost_usd)
+    match event.kind:
+        case "tool_call_start":
+            return event.arguments
+        case "assistant_text_delta":
+            return event.text
+        case _:
+            return ""
+
+
+def is_complete(event: agent_ls.ApprovalRequested | agent_ls.QuestionAsked) -> str:
+    match event:
+        case agent_ls.ApprovalRequested():
+            return event.tool
+        case agent_ls.QuestionAsked():
+            return event.question
+        case _:
+            assert_never(event)
+"""

@@ -71,10 +71,10 @@ class Subscription:
         self.waiting_size = 0
         self._limit: int | None = None
 
-    def limit_queue(self, limit: int) -> None:
+    def limit_queue(self, limit: int | None) -> None:
         """Limit the size of the queue. If a new event would make the queue longer than `limit`, all queued
-        events are dropped first. The size of an event is its bytes of JSON, the size of a delta its
-        characters.
+        events are dropped first. None removes the limit. The size of an event is its bytes of JSON, the size
+        of a delta its characters.
         """
         self._limit = limit
 

@@ -1,0 +1,53 @@
+"""Run a folder of tasks in memory and print a table: python examples/evaluation.py TASKS [PROVIDER]
+
+Each task is a JSON file: {"files": {…}, "task": "…", "expect": {path: text}}. Nothing is stored, and nothing of the
+account that runs the evaluation is used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import agent_ls
+
+
+def read_tasks(folder: Path) -> dict[str, dict[str, Any]]:
+    return {path.stem: json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))}
+
+
+async def solve(task: dict[str, Any], provider: str) -> tuple[bool, int, float | None]:
+    """Return whether the files are as expected, the tokens, and the cost."""
+    place = agent_ls.MemoryEnvironment(task["files"], working_directory="/task")
+    async with agent_ls.open_session(
+        environment=place, provider=provider, mode="full", trusted=True, stored=False
+    ) as session:
+        try:
+            await session.ask(task["task"])
+        except RuntimeError as error:
+            print(error, file=sys.stderr)
+        usage = session.usage
+        wrong = [
+            path
+            for path, text in task["expect"].items()
+            if not await place.file_exists(path) or await place.read_bytes(path) != text.encode()
+        ]
+        return not wrong, usage.input_tokens + usage.output_tokens, session.cost_usd
+
+
+async def main(folder: str, provider: str = "") -> None:
+    solved = 0
+    tasks = sorted(Path(folder).glob("*.json"))
+    for path in tasks:
+        is_solved, tokens, cost = await solve(json.loads(path.read_text()), provider)
+        solved += is_solved
+        print(
+            f"{path.stem:20} {'solved' if is_solved else 'failed':8} {tokens:8} tokens  {cost or 0:.4f} USD"
+        )
+    print(f"{solved} of {len(tasks)} solved")
+
+
+asyncio.run(main(*sys.argv[1:]))

@@ -1,0 +1,168 @@
+"""Tools made from functions and methods of a program."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import agent_ls
+from tests.library.sessions import call, options
+from tests.support.fake_provider import FakeProvider, text
+
+pytestmark = pytest.mark.req("P6", "H13")
+
+
+async def outputs(tmp_path: Path, tools: list[Any], *calls: Any) -> list[agent_ls.ToolCallEnd]:
+    model = FakeProvider([*calls, text("Done.")])
+    async with agent_ls.open_session(**options(tmp_path, model, tools=tools, mode="full")) as session:
+        return [event async for event in session.run("go") if isinstance(event, agent_ls.ToolCallEnd)]
+
+
+class Shop:
+    prices: dict[str, float]
+
+    def __init__(self, **prices: float) -> None:
+        self.prices = prices
+        self.asked: list[str] = []
+
+    @agent_ls.tool
+    def price_of(self, fruit: str) -> float:
+        """What a fruit costs."""
+        self.asked.append(fruit)
+        return self.prices[fruit]
+
+    @agent_ls.tool(name="set_price")
+    async def change(self, fruit: str, price: float = 1.0) -> str:
+        """Changes a price."""
+        self.prices[fruit] = price
+        return "ok"
+
+    @agent_ls.tool
+    @classmethod
+    def currency(cls) -> str:
+        """The currency."""
+        return f"euros of {cls.__name__}"
+
+    @agent_ls.tool
+    @staticmethod
+    def greeting(whom: str) -> str:
+        """A greeting."""
+        return f"Hello {whom}"
+
+    def plain(self, fruit: str) -> str:
+        """Not decorated."""
+        return fruit.upper()
+
+
+@pytest.mark.report(
+    "openai/openai-agents-python#94",
+    "a method as a tool has a parameter `self` in its schema, which the service refuses",
+    area="library",
+    before="failed",
+)
+@pytest.mark.report(
+    "microsoft/agent-framework#1343",
+    "a decorated method is called without its object",
+    area="library",
+    before="failed",
+)
+async def test_methods_are_tools_of_their_object(tmp_path: Path) -> None:
+    shop, other = Shop(pear=1.8), Shop(pear=9.9)
+    tools = [shop.price_of, shop.change, Shop.currency, shop.greeting, agent_ls.tool(shop.plain)]
+    assert other.price_of.name == "price_of"
+    ends = await outputs(
+        tmp_path,
+        tools,
+        call("set_price", fruit="fig", price=3),
+        call("price_of", fruit="fig"),
+        call("currency"),
+        call("greeting", whom="you"),
+        call("plain", fruit="kiwi"),
+    )
+    assert [end.output for end in ends] == ["ok", "3.0", "euros of Shop", "Hello you", "KIWI"]
+    assert (shop.asked, other.asked) == (["fig"], [])
+    assert "self" not in shop.price_of.arguments.model_fields
+
+
+async def test_a_plain_function_runs_in_a_thread(tmp_path: Path) -> None:
+    threads: list[int] = []
+
+    @agent_ls.tool
+    def block() -> str:
+        """Blocks."""
+        threads.append(threading.get_ident())
+        return "done"
+
+    (end,) = await outputs(tmp_path, [block], call("block"))
+    assert end.output == "done" and threads != [threading.get_ident()]
+
+
+def test_a_method_read_from_its_class_is_refused_with_the_next_step() -> None:
+    with pytest.raises(TypeError, match="docstring"):
+
+        class Silent:
+            @agent_ls.tool
+            def quiet(self) -> str:
+                return ""
+
+    wrong: Any = 7
+    with pytest.raises(TypeError, match="function"):
+        agent_ls.tool(wrong)
+
+
+async def test_an_unbound_method_in_tools_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(agent_ls.AppError) as caught:
+        await agent_ls.open_session(**options(tmp_path, FakeProvider(), tools=[Shop.price_of]))
+    assert "method of an object" in caught.value.hint
+
+
+@pytest.mark.parametrize("is_async", [True, False], ids=["async", "plain"])
+async def test_a_tool_that_raises_tells_the_model_and_prints_nothing(
+    tmp_path: Path, is_async: bool, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    @agent_ls.tool
+    async def fail() -> str:
+        """Fails."""
+        raise LookupError("no such shelf")
+
+    @agent_ls.tool(name="fail")
+    def fail_plain() -> str:
+        """Fails."""
+        raise LookupError("no such shelf")
+
+    (end,) = await outputs(tmp_path, [fail if is_async else fail_plain], call("fail"))
+    assert end.is_error and end.error_kind == "internal" and "LookupError: no such shelf" in end.output
+    assert capfd.readouterr() == ("", "")
+    assert [record for record in caplog.records if record.levelname in ("ERROR", "WARNING")] == []
+
+
+async def test_missing_programs_of_tool_packs_are_an_event_of_the_first_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    given = options(tmp_path, FakeProvider([text("Done.")]), settings={"toolPacks": {"packs": ["rust"]}})
+    async with agent_ls.open_session(**given) as session:
+        events = [event async for event in session.run("go")]
+        later = [event async for event in session.run("again")]
+    assert isinstance(events[0], agent_ls.SessionStart)
+    (warning,) = [event for event in events if isinstance(event, agent_ls.Warning)]
+    assert "cargo" in warning.message
+    assert not [event for event in later if isinstance(event, agent_ls.SessionStart | agent_ls.Warning)]
+
+
+@pytest.mark.req("U5")
+async def test_an_image_with_a_path_is_sent_with_its_data(tmp_path: Path) -> None:
+    picture = tmp_path / "a b.png"
+    picture.write_bytes(b"\x89PNG picture")
+    for url in (str(picture), picture.as_uri()):
+        model = FakeProvider([text("A cat.")])
+        async with agent_ls.open_session(**options(tmp_path, model)) as session:
+            assert await session.ask("what is it?", images=[agent_ls.ImagePart(url=url)]) == "A cat."
+            with pytest.raises(Exception, match="cannot be attached"):
+                session.run("and this?", images=[agent_ls.ImagePart(url=str(tmp_path / "none.png"))])
+            assert not session.is_busy
+        (part,) = [it for it in model.requests[0].messages[-1].parts if isinstance(it, agent_ls.ImagePart)]
+        assert (part.data, part.media_type, part.url) == (b"\x89PNG picture", "image/png", "")
