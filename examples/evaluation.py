@@ -40,13 +40,11 @@ async def solve(task: dict[str, Any], provider: str) -> tuple[bool, int, float |
 
 async def main(folder: str, provider: str = "") -> None:
     solved = 0
-    tasks = sorted(Path(folder).glob("*.json"))
-    for path in tasks:
-        is_solved, tokens, cost = await solve(json.loads(path.read_text()), provider)
+    tasks = read_tasks(Path(folder))
+    for name, task in tasks.items():
+        is_solved, tokens, cost = await solve(task, provider)
         solved += is_solved
-        print(
-            f"{path.stem:20} {'solved' if is_solved else 'failed':8} {tokens:8} tokens  {cost or 0:.4f} USD"
-        )
+        print(f"{name:20} {'solved' if is_solved else 'failed':8} {tokens:8} tokens  {cost or 0:.4f} USD")
     print(f"{solved} of {len(tasks)} solved")
 
 
