@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from agent_ls.app.errors import AppError as AppError
     from agent_ls.environments.base import ExecutionEnvironment as ExecutionEnvironment
+    from agent_ls.environments.basic import BasicEnvironment as BasicEnvironment
     from agent_ls.environments.local import LocalEnvironment as LocalEnvironment
     from agent_ls.environments.memory import MemoryEnvironment as MemoryEnvironment
     from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment as ForwardingEnvironment
@@ -115,6 +116,7 @@ _PLACES = {
     "Approver": "library.replies",
     "AssistantTextEnd": "loop.events.types",
     "AssistantTextStart": "loop.events.types",
+    "BasicEnvironment": "environments.basic",
     "BlockingSession": "library.blocking",
     "CacheLost": "loop.events.types",
     "ChangeReviewer": "library.replies",
@@ -199,6 +201,7 @@ __all__ = [
     "Approver",
     "AssistantTextEnd",
     "AssistantTextStart",
+    "BasicEnvironment",
     "BlockingSession",
     "CacheLost",
     "ChangeReviewer",

@@ -32,6 +32,7 @@ OTHERS = [
     "AppError",
     "ApprovalAnswer",
     "Approver",
+    "BasicEnvironment",
     "BlockingSession",
     "ChangeReviewer",
     "Event",

@@ -46,7 +46,10 @@ MEMORY = Path("/dev/shm")
 
 
 class SessionOpening(AbstractAsyncContextManager[AgentSession, None]):
-    """What `open_session` returns. Use it in `async with`, or `await` it and call the session's `close` later."""
+    """The session to open, returned by `open_session`.
+
+    Use it in `async with`, or `await` it and call the session's `close` later.
+    """
 
     def __init__(self, start: Callable[[], SessionOwner]) -> None:
         self._start = start

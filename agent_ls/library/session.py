@@ -118,7 +118,7 @@ class AgentSession:
 
         Raises:
             RuntimeError: the turn failed or ended at a limit; the message says why.
-            SessionClosedError: the session was closed meanwhile.
+            SessionClosedError: the session was closed during the turn.
         """
         said, problem, limit = "", "", ""
         async for event in self.run(text, images=images):

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Self
 
-from agent_ls.loop.events.origin import Origin
+from agent_ls.loop.events.origin import EventOrigin
 from agent_ls.loop.events.subscription import Subscription
 from agent_ls.loop.events.types import Envelope, ProcessingEnd, SessionEvent
 
@@ -84,6 +84,8 @@ def with_origin(envelope: Envelope) -> SessionEvent:
     """Return the event of an envelope, which then knows its session, agent, turn, number and time."""
     event = envelope.event
     event.set_origin(
-        Origin(envelope.session_id, envelope.agent_id, envelope.turn_id, envelope.seq, envelope.timestamp)
+        EventOrigin(
+            envelope.session_id, envelope.agent_id, envelope.turn_id, envelope.seq, envelope.timestamp
+        )
     )
     return event

@@ -30,7 +30,7 @@ class Shop:
 
     @agent_ls.tool
     def price_of(self, fruit: str) -> float:
-        """What a fruit costs."""
+        """The price of a fruit."""
         self.asked.append(fruit)
         return self.prices[fruit]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 
-class Origin(NamedTuple):
+class EventOrigin(NamedTuple):
     """Where an event comes from. `agent_id` is the subagent that the event is of, "" for the main agent.
 
     `seq` is the number of a recorded event, None for a delta. `timestamp` is ISO 8601 with milliseconds, UTC.
@@ -22,18 +22,18 @@ class Origin(NamedTuple):
     timestamp: str = ""
 
 
-NO_ORIGIN = Origin()
+NO_ORIGIN = EventOrigin()
 
 
 class Emitted:
-    """The base class of all events. An event has the fields of Origin as attributes.
+    """The base class of all events. An event has the fields of EventOrigin as attributes.
 
     They are empty until the library hands the event to a program.
     """
 
     __slots__ = ("_origin",)
 
-    def set_origin(self, origin: Origin) -> None:
+    def set_origin(self, origin: EventOrigin) -> None:
         """Set the attributes above. An event is emitted once, so a second call sets the same values."""
         object.__setattr__(self, "_origin", origin)
 
@@ -60,6 +60,6 @@ class Emitted:
         def __getattr__(self, name: str) -> Any:
             if name == "_origin":
                 return NO_ORIGIN
-            if name in Origin._fields:
+            if name in EventOrigin._fields:
                 return getattr(self._origin, name)
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")

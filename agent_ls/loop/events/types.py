@@ -26,7 +26,12 @@ from agent_ls.loop.events.editor import (
     SaveRequested as SaveRequested,
 )
 from agent_ls.loop.events.origin import Emitted
-from agent_ls.loop.events.parts import PlanItem as PlanItem, StateChange as StateChange
+from agent_ls.loop.events.parts import (
+    PlanItem as PlanItem,
+    QueueItem as QueueItem,
+    RevertedFile as RevertedFile,
+    StateChange as StateChange,
+)
 
 State: TypeAlias = Literal["IDLE", "PROCESSING", "AWAITING_INPUT", "CLOSED"]
 EndReason: TypeAlias = Literal["completed", "interrupted", "limit", "error", "aborted", "refused"]
@@ -209,16 +214,6 @@ class SteeringInjected(Emitted):
     kind: ClassVar[Literal["steering_injected"]] = "steering_injected"
     steer_id: str
     text: str
-
-
-@dataclass(frozen=True, slots=True)
-class QueueItem:
-    """A queued follow-up."""
-
-    queued_id: str
-    text: str
-    client_key: str = ""
-    images: int = 0  # number of attached images
 
 
 @dataclass(frozen=True, slots=True)
@@ -487,18 +482,6 @@ class Error(Emitted):
     hint: str = ""
     retryable: bool = False
     action: UserAction = ""
-
-
-@dataclass(frozen=True, slots=True)
-class RevertedFile:
-    """A file that a revert tried to restore. The file was not changed in state `conflict` (the file is
-    unreadable, or later changes to it cannot be merged) and in state `unknown` (the old content was not
-    stored).
-    """
-
-    path: str
-    action: Literal["create", "modify", "delete"]
-    state: Literal["restored", "conflict", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
