@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +13,7 @@ import pytest
 
 import agent_ls
 from agent_ls.llm.generate import StreamResult, build_request, default_client, set_default_client
+from agent_ls.loop.errors import SessionClosedError
 from tests.library.sessions import call, options
 from tests.support.fake_provider import FakeProvider, text
 from tests.support.loopback import AnthropicServer
@@ -69,3 +74,53 @@ def test_models_can_be_called_repeatedly_without_await(monkeypatch: pytest.Monke
             agent_ls.run_sync(default_client().close)
         finally:
             set_default_client(None)
+
+
+def test_a_blocking_session_is_used_and_closed_by_other_threads(tmp_path: Path) -> None:
+    model = FakeProvider([text("One."), text("Two.")])
+    session = agent_ls.open_session_sync(**options(tmp_path, model))
+    with ThreadPoolExecutor(1) as first, ThreadPoolExecutor(1) as second:
+        assert first.submit(session.ask, "first").result() == "One."
+        assert second.submit(session.ask, "second").result() == "Two."
+        second.submit(session.close).result()
+    assert session._session.state == "CLOSED"
+    with pytest.raises(SessionClosedError):
+        session.ask("third")
+
+
+@pytest.mark.group("processes")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")
+def test_a_forked_process_cannot_use_the_session_but_can_open_one(tmp_path: Path) -> None:
+    program = """
+import os, sys
+import agent_ls
+from tests.library.sessions import options
+from tests.support.fake_provider import FakeProvider, text
+from pathlib import Path
+
+folder = Path(sys.argv[1])
+with agent_ls.open_session_sync(**options(folder, FakeProvider([text("One.")]))) as session:
+    if not os.fork():
+        try:
+            session.ask("go")
+        except RuntimeError as error:
+            print("child:", error, flush=True)
+        session.close()
+        with agent_ls.open_session_sync(**options(folder, FakeProvider([text("Mine.")]))) as own:
+            print("child:", own.ask("go"), flush=True)
+        sys.exit()
+    os.wait()
+    print("parent:", session.ask("go"))
+"""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program, str(tmp_path)],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    child, own, parent = done.stdout.splitlines()
+    assert "open a session in the new process" in child
+    assert (own, parent) == ("child: Mine.", "parent: One.")
