@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from agent_ls.app.changes.environment import ReviewedEnvironment
 from agent_ls.app.review.state import ReviewedSession
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.loop.session import Session
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 class LinkedSession(ReviewedSession, Protocol):
     """The part of a live session that its own parts use."""
 
+    environment: ReviewedEnvironment
     files: ExecutionEnvironment
     session: Session
     title: str
