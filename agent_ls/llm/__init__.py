@@ -1,4 +1,3 @@
-"""One client for several provider APIs: message types, pure codecs, and one HTTP transport."""
 """One client for several provider APIs: message types, pure codecs, and one HTTP transport.
 
 The names below are public (docs/model-client.md). Each is imported from its module when it is first used.

@@ -6,11 +6,25 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from agent_ls.llm import stream
 from agent_ls.llm.errors import NetworkError
 from agent_ls.llm.messages import OpaquePart, Origin, ReasoningPart, TextPart, ToolCallPart
 from agent_ls.llm.requests import FinishReason, Request, Usage
-from agent_ls.llm.stream import StreamEvent, StreamFinish
+from agent_ls.llm.stream import (
+    OpaqueItem,
+    ProviderEvent,
+    ReasoningDelta,
+    ReasoningEnd as StreamedReasoningEnd,
+    ReasoningStart,
+    StreamEvent,
+    StreamFinish,
+    StreamStart,
+    TextDelta,
+    TextEnd,
+    TextStart,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+)
 from agent_ls.loop.emission import EventEmitter
 from agent_ls.loop.events.types import AssistantTextEnd, Error, ProcessingEnd, ReasoningEnd, Warning
 from agent_ls.loop.ids import SessionId
@@ -37,15 +51,15 @@ def _fed(*events: StreamEvent) -> tuple[ModelAnswer, EventEmitter, MemoryRecorde
 def test_response_parts_are_in_stream_order_and_include_opaque_items() -> None:
     signed = ReasoningPart("hm", Origin("p", "m", {"signature": "s"}))
     answer, emitter, _ = _fed(
-        stream.StreamStart("r-1", "m"),
-        stream.ReasoningStart(0),
-        stream.ReasoningDelta(0, "hm"),
-        stream.ReasoningEnd(0, signed),
-        stream.OpaqueItem(1, OPAQUE),
-        stream.ProviderEvent({"type": "ping"}),
-        stream.ToolCallStart(2, "c1", "look"),
-        stream.ToolCallDelta(2, "{}"),
-        stream.ToolCallEnd(2, CALL),
+        StreamStart("r-1", "m"),
+        ReasoningStart(0),
+        ReasoningDelta(0, "hm"),
+        StreamedReasoningEnd(0, signed),
+        OpaqueItem(1, OPAQUE),
+        ProviderEvent({"type": "ping"}),
+        ToolCallStart(2, "c1", "look"),
+        ToolCallDelta(2, "{}"),
+        ToolCallEnd(2, CALL),
         FINISH,
     )
     assert answer.message.parts == (signed, OPAQUE, CALL)
@@ -55,7 +69,7 @@ def test_response_parts_are_in_stream_order_and_include_opaque_items() -> None:
 
 @pytest.mark.req("L17")
 def test_an_incomplete_tool_call_is_omitted_from_the_response_and_its_arguments_part_is_closed() -> None:
-    answer, emitter, _ = _fed(stream.ToolCallStart(0, "c1", "look"), stream.ToolCallDelta(0, '{"pa'), FINISH)
+    answer, emitter, _ = _fed(ToolCallStart(0, "c1", "look"), ToolCallDelta(0, '{"pa'), FINISH)
     assert answer.message.parts == ()
     assert answer.event_ids == ()
     assert emitter.open_parts() == ()
@@ -64,11 +78,11 @@ def test_an_incomplete_tool_call_is_omitted_from_the_response_and_its_arguments_
 @pytest.mark.req("R5")
 def test_stream_parts_without_a_start_event_are_also_published() -> None:
     answer, emitter, recorder = _fed(
-        stream.TextDelta(0, "a"),
-        stream.TextEnd(0, TextPart("a")),
-        stream.ReasoningEnd(1, ReasoningPart("b")),
-        stream.ToolCallDelta(2, "{}"),
-        stream.ToolCallEnd(2, CALL),
+        TextDelta(0, "a"),
+        TextEnd(0, TextPart("a")),
+        StreamedReasoningEnd(1, ReasoningPart("b")),
+        ToolCallDelta(2, "{}"),
+        ToolCallEnd(2, CALL),
     )
     assert len(answer.message.parts) == 3
     assert len(answer.event_ids) == 1
@@ -84,17 +98,17 @@ def test_stream_parts_without_a_start_event_are_also_published() -> None:
 @pytest.mark.req("R4", "L16")
 def test_an_interrupted_response_keeps_its_texts_and_drops_reasoning_and_tool_calls() -> None:
     answer, emitter, recorder = _fed(
-        stream.ReasoningStart(0),
-        stream.ReasoningEnd(0, ReasoningPart("hm", Origin("p", "m", {}))),
-        stream.TextStart(1),
-        stream.TextEnd(1, TextPart("Whole.", Origin("p", "m", {"phase": "commentary"}))),
-        stream.ToolCallStart(2, "c1", "look"),
-        stream.ToolCallEnd(2, CALL),
-        stream.ReasoningStart(3),
-        stream.ReasoningDelta(3, "so"),
-        stream.TextStart(4),
-        stream.TextDelta(4, "Ha"),
-        stream.TextStart(5),
+        ReasoningStart(0),
+        StreamedReasoningEnd(0, ReasoningPart("hm", Origin("p", "m", {}))),
+        TextStart(1),
+        TextEnd(1, TextPart("Whole.", Origin("p", "m", {"phase": "commentary"}))),
+        ToolCallStart(2, "c1", "look"),
+        ToolCallEnd(2, CALL),
+        ReasoningStart(3),
+        ReasoningDelta(3, "so"),
+        TextStart(4),
+        TextDelta(4, "Ha"),
+        TextStart(5),
     )
     assert answer.end_interrupted().parts == (TextPart("Whole."), TextPart("Ha"))
     assert [(event.text, event.interrupted) for event in recorder.of(AssistantTextEnd)] == [

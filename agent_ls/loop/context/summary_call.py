@@ -5,11 +5,14 @@ from __future__ import annotations
 import itertools
 from contextlib import aclosing
 
-from agent_ls.llm import stream
 from agent_ls.llm.errors import LlmError, StreamError
 from agent_ls.llm.messages import system, user
 from agent_ls.llm.requests import Request, Usage
 from agent_ls.llm.retry import RetryPolicy, retry_delay_s
+from agent_ls.llm.stream import (
+    StreamFinish,
+    TextEnd,
+)
 from agent_ls.loop.context.compaction import SUMMARY_PROMPT
 from agent_ls.loop.emission import Emitter
 from agent_ls.loop.events.types import Retry
@@ -78,13 +81,13 @@ async def complete_text(client: ModelClient, request: Request, *, streaming: boo
 
 async def _stream(client: ModelClient, request: Request) -> tuple[str, Usage]:
     texts: list[str] = []
-    finish: stream.StreamFinish | None = None
+    finish: StreamFinish | None = None
     async with aclosing(client.stream(request)) as events:
         async for event in events:
             match event:
-                case stream.TextEnd(part=part):
+                case TextEnd(part=part):
                     texts.append(part.text)
-                case stream.StreamFinish():
+                case StreamFinish():
                     finish = event
                 case _:
                     pass

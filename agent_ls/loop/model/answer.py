@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, assert_never
 
-from agent_ls.llm import stream
 from agent_ls.llm.messages import (
     ContentPart,
     Message,
@@ -17,7 +16,23 @@ from agent_ls.llm.messages import (
     TextPart,
     ToolCallPart,
 )
-from agent_ls.llm.stream import StreamEvent, StreamFinish
+from agent_ls.llm.stream import (
+    OpaqueItem,
+    ProviderEvent,
+    ReasoningDelta,
+    ReasoningEnd as StreamedReasoningEnd,
+    ReasoningStart as StreamedReasoningStart,
+    StreamEvent,
+    StreamFinish,
+    StreamFinish as StreamedStreamFinish,
+    StreamStart,
+    TextDelta,
+    TextEnd,
+    TextStart,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+)
 from agent_ls.loop.emission import Emitter, args_part
 from agent_ls.loop.events.types import AssistantTextEnd, AssistantTextStart, ReasoningEnd, ReasoningStart
 from agent_ls.loop.ids import ToolCallId, new_id
@@ -81,37 +96,35 @@ class ModelAnswer:
 
     def feed(self, event: StreamEvent) -> None:
         match event:
-            case stream.TextDelta(index=index, text=text) | stream.ReasoningDelta(index=index, text=text):
-                kind: _Kind = (
-                    "assistant_text_delta" if isinstance(event, stream.TextDelta) else "reasoning_delta"
-                )
+            case TextDelta(index=index, text=text) | ReasoningDelta(index=index, text=text):
+                kind: _Kind = "assistant_text_delta" if isinstance(event, TextDelta) else "reasoning_delta"
                 self._emitter.append(kind, self._open_text(index, kind).part_id, text)
-            case stream.ToolCallDelta(index=index, json=json):
+            case ToolCallDelta(index=index, json=json):
                 self._emitter.append("tool_call_args_delta", args_part(self._open_call(index)), json)
-            case stream.TextStart() | stream.ReasoningStart():
+            case TextStart() | StreamedReasoningStart():
                 pass  # published with the first character, so that an answer that breaks before it can be repeated
-            case stream.ToolCallStart(index=index, id=id_, name=name):
+            case ToolCallStart(index=index, id=id_, name=name):
                 self._begun_calls[index] = (id_, name)
-            case stream.TextEnd(index=index, part=part):
+            case TextEnd(index=index, part=part):
                 self._end_text(index, "assistant_text_delta", part.text)
                 self._parts[index] = part
-            case stream.ReasoningEnd(index=index, part=part):
+            case StreamedReasoningEnd(index=index, part=part):
                 self._end_text(index, "reasoning_delta", part.text)
                 self._parts[index] = part
-            case stream.ToolCallEnd(index=index, part=part):
+            case ToolCallEnd(index=index, part=part):
                 self._begun_calls.setdefault(index, (part.id, part.name))
                 call_id = self._open_call(index)
                 part = self._with_own_id(part)
                 self._parts[index] = part
                 self._on_call(part, call_id, bisect_left(self._call_places, index))
-            case stream.OpaqueItem(index=index, part=part):
+            case OpaqueItem(index=index, part=part):
                 self._parts[index] = part
-            case stream.StreamStart(response_id=response_id):
+            case StreamStart(response_id=response_id):
                 self.response_id = response_id
-            case stream.StreamFinish():
+            case StreamedStreamFinish():
                 self.finish = event
                 self._close_cut_calls()
-            case stream.ProviderEvent():
+            case ProviderEvent():
                 pass
             case never:
                 assert_never(never)
