@@ -242,7 +242,7 @@ ALLOWED: dict[str, set[str]] = {
     "cli": {"program_lookup", "installation",
         "cli", "acp", "panel", "server", "headless", "batch", "environments.remote.place", "lean_imports",
         "environments.local.environ", "replay", "app", "mcp", "store",
-        "patch", "llm.credentials", "system", "_version",
+        "patch", "policy.modes", "policy.situation", "llm.credentials", "system", "_version",
     },
     "library": {"library", "app", "loop", "llm", "policy", "profiles", "tools", "environments", "_version"},
     "__init__": {"library", "app", "loop", "llm", "profiles", "tools", "environments", "_version"},

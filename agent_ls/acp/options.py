@@ -9,16 +9,12 @@ from typing import Any, TypeVar
 from agent_ls.acp.errors import RpcError, invalid
 from agent_ls.app.models.service import ModelChoice, ProviderChoice, provider_title
 from agent_ls.app.sessions.live import SessionSummary
+from agent_ls.policy import modes
 from agent_ls.policy.situation import Mode, ReviewSetting
 
 T = TypeVar("T", bound=str)
 
-MODES: Mapping[Mode, tuple[str, str]] = {
-    "plan": ("Plan", "Read and answer only; nothing is changed or run"),
-    "ask": ("Ask", "Ask before the first edit and before commands"),
-    "edits": ("Edits", "Make edits in the workspace; ask before commands"),
-    "full": ("Full", "Make edits and run commands in the sandbox without asking"),
-}
+MODES: Mapping[Mode, tuple[str, str]] = {mode: (it.title, it.meaning) for mode, it in modes.MODES.items()}
 REVIEWS: Mapping[ReviewSetting, tuple[str, str]] = {
     "after": ("After", "Changes are made at once; you keep or undo them afterwards"),
     "before": ("Before", "You see each change before it is made"),
@@ -45,7 +41,7 @@ class OptionChange:
     review: ReviewSetting | None = None
 
 
-def modes(current: str) -> dict[str, Any]:
+def mode_state(current: str) -> dict[str, Any]:
     listed = [{"id": id_, "name": name, "description": words} for id_, (name, words) in MODES.items()]
     return {"currentModeId": current, "availableModes": listed}
 

@@ -17,7 +17,7 @@ from agent_ls.acp.client import ClientFacts
 from agent_ls.acp.commands import OWN, BuiltInCommands, commands_update
 from agent_ls.acp.conversation import AcpConversation, NotBegunError
 from agent_ls.acp.errors import AUTH_REQUIRED, INTERNAL, RpcError, invalid
-from agent_ls.acp.options import Choices, OptionChange, config_options, modes, read_change
+from agent_ls.acp.options import Choices, OptionChange, config_options, mode_state, read_change
 from agent_ls.acp.prompts import Prompt, read_prompt
 from agent_ls.acp.servers import ClientServers, read_client_servers
 from agent_ls.acp.updates import Update
@@ -333,7 +333,7 @@ class OpenSessions:
 
     def _state(self, live: LiveSession) -> dict[str, Any]:
         summary = live.summary()
-        return {"modes": modes(summary.mode), "configOptions": config_options(summary, self._choices())}
+        return {"modes": mode_state(summary.mode), "configOptions": config_options(summary, self._choices())}
 
     def _options_update(self, live: LiveSession) -> dict[str, Any]:
         options = config_options(live.summary(), self._choices())

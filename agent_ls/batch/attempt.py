@@ -172,7 +172,7 @@ async def _run_agent(
     """Run the child process until it ends. Returns its exit code and whether it was terminated at the time
     limit.
     """
-    arguments = ["exec", "--json", *launch.machine.arguments(work), "--approve", task.approve]
+    arguments = ["exec", "--json", *launch.machine.arguments(work), "--mode", task.mode]
     for option, value in (("--provider", task.provider), ("--model", task.model), ("--effort", task.effort)):
         arguments += [f"{option}={value}"] if value else []
     arguments += [f"--allow={value}" for value in task.allow]

@@ -5,18 +5,23 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
 from agent_ls.app.errors import BadChoiceError
 from agent_ls.app.settings.model import setting_problems
+from agent_ls.policy.modes import UnknownModeError, parse_mode
+from agent_ls.policy.situation import Mode
 
 MAX_LINE_BYTES = 4 * 1024 * 1024
-APPROVALS = ("never", "edits", "all")
 _ID = re.compile(r"(?![.])[A-Za-z0-9._-]{1,100}\Z")
 _HINT = "`agent-ls docs batch` lists the fields of a task"
+
+
+def _ignore(hint: str) -> None:
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +40,7 @@ class Task:
     provider: str = ""
     model: str = ""
     effort: str = ""
-    approve: str = "edits"
+    mode: Mode = "edits"
     allow: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     check: str = ""
@@ -82,8 +87,12 @@ def parse_shard(text: str) -> Shard:
     return Shard(int(found[1]), int(found[2]))
 
 
-def read_manifest(path: Path, *, is_remote: bool = False) -> list[Task]:
+def read_manifest(
+    path: Path, *, is_remote: bool = False, on_old_name: Callable[[str], object] = _ignore
+) -> list[Task]:
     """Read all tasks of a manifest. Relative folders are relative to the manifest's folder. Blocks.
+
+    `on_old_name` is called with a hint for each task that uses an old field or an old name of a mode.
 
     If `is_remote`, the folders are on another machine. In this case, they are not checked, and are returned as
     written.
@@ -98,9 +107,11 @@ def read_manifest(path: Path, *, is_remote: bool = False) -> list[Task]:
             for number, data in _numbered(file):
                 if len(data) > MAX_LINE_BYTES:
                     _refuse(path, number, f"the line is longer than {MAX_LINE_BYTES // 1024 // 1024} MiB")
-                task = _parse(data, path, number, is_remote=is_remote) if data.strip() else None
-                if task is None:
+                if not data.strip():
                     continue
+                task, hint = _parse(data, path, number, is_remote=is_remote)
+                if hint:
+                    on_old_name(f"{path}, line {number}: {hint}")
                 # Each task has a folder named by its id, and some file systems do not distinguish case.
                 if first := lines.get(task.id.lower()):
                     _refuse(
@@ -129,7 +140,8 @@ def _numbered(file: Any) -> Iterator[tuple[int, bytes]]:
         yield number, data.removesuffix(b"\n")
 
 
-def _parse(data: bytes, path: Path, number: int, *, is_remote: bool) -> Task:
+def _parse(data: bytes, path: Path, number: int, *, is_remote: bool) -> tuple[Task, str]:
+    """Return the task of a line, and a hint if the line uses an old name."""
     try:
         raw = json.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError:
@@ -152,14 +164,35 @@ def _parse(data: bytes, path: Path, number: int, *, is_remote: bool) -> Task:
         )
     if not values.get("prompt", "").strip():
         _refuse(path, number, "'prompt' is missing or empty")
-    if problem := _source_problem(values) or _choice_problem(values):
+    problem, hint = _read_mode(values)
+    if problem := problem or _source_problem(values) or _choice_problem(values):
         _refuse(path, number, problem)
     for name in ("folder", "repo"):
         if values.get(name) and not is_remote:
             values[name] = str((path.parent / Path(values[name]).expanduser()).resolve())
             if not Path(values[name]).is_dir():
                 _refuse(path, number, f"the folder does not exist: {values[name]}")
-    return Task(**values)
+    return Task(**values), hint
+
+
+def _read_mode(values: dict[str, Any]) -> tuple[str, str]:
+    """Set the mode of a task from its field `mode`, the setting `mode` or the old field `approve`.
+
+    Return a problem and a hint, each "" if there is none.
+    """
+    old = values.pop("approve", None)
+    settings = values.get("settings", {})
+    named = [name for name in (values.get("mode"), settings.get("mode"), old) if name is not None]
+    if not named:
+        return "", ""
+    if len(named) > 1:
+        return "give 'mode' only once", ""
+    try:
+        values["mode"], hint = parse_mode(str(named[0]))
+    except UnknownModeError as error:
+        return str(error), ""
+    values["settings"] = {name: value for name, value in settings.items() if name != "mode"}
+    return "", f"the field 'approve' is now 'mode': write \"mode\": \"{values['mode']}\"" if old else hint
 
 
 def _source_problem(values: Mapping[str, Any]) -> str:
@@ -173,14 +206,12 @@ def _source_problem(values: Mapping[str, Any]) -> str:
 
 
 def _choice_problem(values: Mapping[str, Any]) -> str:
-    if values.get("approve", "edits") not in APPROVALS:
-        return f"'approve' must be one of {', '.join(APPROVALS)}"
     for name in ("check_seconds", "max_seconds"):
         if values.get(name, 1) <= 0:
             return "time limits must be greater than 0"
     settings = values.get("settings", {})
-    if taken := settings.keys() & {"mode", "review"}:
-        return f"the setting {sorted(taken)[0]!r} has no effect in a manifest; use 'approve' to choose what is allowed"
+    if "review" in settings:
+        return "the setting 'review' has no effect in a manifest; look at the changes when the task is done"
     if "place" in settings:
         return "the setting 'place' has no effect in a manifest; use --on to choose the place of all tasks"
     return "; ".join(setting_problems(settings))
@@ -196,6 +227,7 @@ _FIELDS = {
     "provider": (_TEXT, "provider"),
     "model": (_TEXT, "model"),
     "effort": (_TEXT, "effort"),
+    "mode": (_TEXT, "mode"),
     "approve": (_TEXT, "approve"),
     "allow": (_TEXTS, "allow"),
     "settings": (_OBJECT, "settings"),
@@ -206,7 +238,7 @@ _FIELDS = {
 }
 """The fields of a manifest line by JSON name, with their type and the attribute of `Task`."""
 
-FIELD_NAMES: Collection[str] = _FIELDS.keys()
+FIELD_NAMES: Collection[str] = _FIELDS.keys() - {"approve"}
 
 
 def _is_of(value: object, expected: str) -> bool:

@@ -107,7 +107,9 @@ def _run(options: argparse.Namespace) -> int:
     shard = parse_shard(options.shard)
     is_remote = options.on not in (None, HERE)
     tasks: Sequence[Task] = [
-        task for task in read_manifest(Path(options.manifest), is_remote=is_remote) if shard.has(task.id)
+        task
+        for task in read_manifest(Path(options.manifest), is_remote=is_remote, on_old_name=_report_old_name)
+        if shard.has(task.id)
     ]
     out = ResultFolder(options.out)
     machine = _remote_machine(options.on, out) if is_remote else None
@@ -199,12 +201,16 @@ def _list_trusted(tasks: Sequence[Task], is_all: bool) -> frozenset[str]:
     trust = WorkspaceTrust(TrustStore(state_folder()), SystemClock(), "trusted" if is_all else "kept")
     trusted = frozenset(source for source in sources if trust.get_trust(source) == "trusted")
     for task in tasks:
-        if task.source not in trusted and (task.approve != "never" or task.check):
+        if task.source not in trusted and (task.mode in ("edits", "full") or task.check):
             raise AppError(
                 f"the folder {task.source} of task {task.id} is not trusted, so nothing may be changed or run in it",
                 "`agent-ls trust add` trusts it, --trust trusts the folders of all tasks for this run",
             )
     return trusted
+
+
+def _report_old_name(hint: str) -> None:
+    print(f"agent-ls batch: {hint}", file=sys.stderr)
 
 
 def _positive(text: str) -> int:

@@ -75,8 +75,8 @@ def _format_farewell(folder: Path) -> str:
             "",
             "Next, with a key (ANTHROPIC_API_KEY or OPENAI_API_KEY) and in a folder of your own:",
             f'  {command} exec "what does this project do?"',
-            f'  {command} exec --trust --approve edits "find a bug and fix it"',
-            f'  {command} exec --approve ask "run the tests and fix what fails"',
+            f'  {command} exec --trust --mode edits "find a bug and fix it"',
+            f'  {command} exec --ask "run the tests and fix what fails"',
         )
     )
 

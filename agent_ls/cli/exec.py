@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from agent_ls.app.settings.model import Settings
+    from agent_ls.policy.situation import Mode
 
-BY_APPROVE = {
-    "mode": "use --approve to choose which actions need no approval",
-    "review": "without an editor, changes are made at once; open the session in an editor to review them afterwards",
-}
-"""Settings that exec does not accept, and what to use instead."""
+NO_REVIEW = (
+    "without an editor, changes are made at once; open the session in an editor to review them afterwards"
+)
 
 HERE = "here"
 PLACE_HINT = "`agent-ls docs remote` has an example for each kind of place"
 BELLS = ("off", "asked", "done")
-APPROVALS = ("never", "ask", "edits", "all")
 LIMITS = {
     "--max-tokens": ("limits.tokensPerInput", "stop after this many tokens, sent and received"),
     "--max-cost": ("limits.costUsdPerInput", "stop after this many US dollars, where prices are known"),
@@ -49,13 +47,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="print what a review has found (`/review`) as one document; the transcript goes to standard error",
     )
     parser.add_argument(
-        "--approve",
-        choices=APPROVALS,
-        default="never",
-        help="never: refuse what is not allowed (default); ask: ask you on the terminal; edits: allow edits in "
-        "the folder; "
-        "all: also allow commands, except those that always need approval",
+        "--mode",
+        default="",
+        metavar="MODE",
+        help="what needs no approval. plan: nothing is changed or run; ask: only reading (default); edits: also "
+        "edits in the folder; full: also commands, except those that always need approval (`agent-ls docs modes`)",
     )
+    parser.add_argument(
+        "--ask",
+        action="store_true",
+        help="ask you on the terminal about actions that need approval; without it they are refused",
+    )
+    parser.add_argument("--approve", default="", help=argparse.SUPPRESS)  # the name before --mode
     parser.add_argument(
         "--bell",
         choices=BELLS,
@@ -160,8 +163,8 @@ def run(options: argparse.Namespace) -> int:
         problem = (
             "--record needs a new session: the recording of a resumed session would lack its earlier part"
         )
-    elif options.approve == "ask" and (options.prompt == "-" or not sys.stdin.isatty()):
-        problem = "--approve ask needs a terminal on standard input"
+    elif (options.ask or options.approve == "ask") and (options.prompt == "-" or not sys.stdin.isatty()):
+        problem = "--ask needs a terminal on standard input"
     elif options.worktree and options.resume:
         problem = "--worktree needs a new session: a resumed session stays in its folder"
     elif options.worktree and options.on not in ("", HERE):
@@ -173,6 +176,7 @@ def run(options: argparse.Namespace) -> int:
         return face.USAGE
     try:
         settings, own_settings = _settings(options)
+        mode, asks = _mode(options, own_settings)
         return face.main(
             face.ExecOptions(
                 prompt=prompt,
@@ -180,7 +184,8 @@ def run(options: argparse.Namespace) -> int:
                 provider=options.provider,
                 model=options.model,
                 effort=options.effort,
-                approve=options.approve,
+                mode=mode,
+                asks=asks,
                 as_json=options.json,
                 findings=options.findings,
                 resume=options.resume,
@@ -204,6 +209,33 @@ def run(options: argparse.Namespace) -> int:
         if options.ends_at_loss and error.kind == "place":
             return face.LOST
         return face.USAGE if error.is_usage else face.FAILED
+
+
+def _mode(options: argparse.Namespace, own: Settings) -> tuple[Mode, bool]:
+    """Return the mode of the run, and whether the user is asked on the terminal.
+
+    `own` are the settings that were given for this run; the mode in the user's settings file is for editors. The old
+    option `--approve` is still read.
+
+    Raises:
+        BadChoiceError: there is no such mode.
+    """
+    from agent_ls.app.errors import BadChoiceError
+    from agent_ls.policy.modes import STILL_ASKED, UnknownModeError, parse_mode
+
+    given = options.mode or ("ask" if options.approve == "ask" else options.approve)
+    try:
+        mode, hint = parse_mode(given or (own.mode if "mode" in own.model_fields_set else "ask"))
+    except UnknownModeError as error:
+        raise BadChoiceError(f"--{'mode' if options.mode else 'approve'}: {error}", STILL_ASKED) from None
+    asks = options.ask or options.approve == "ask"
+    if options.approve and not options.mode:
+        hint = (
+            f"--approve {options.approve} is now --mode {mode}{' --ask' if options.approve == 'ask' else ''}"
+        )
+    if hint:
+        print(f"agent-ls exec: {hint}", file=sys.stderr)
+    return mode, asks
 
 
 def _place(on: str, folder: Path, settings: Settings) -> str:
@@ -241,9 +273,8 @@ def _settings(options: argparse.Namespace) -> tuple[Settings, Settings]:
     from agent_ls.app.settings.layers import chosen_settings, read_settings, read_user_settings
     from agent_ls.app.settings.tool_packs import pack_settings
 
-    for word in options.set:
-        if (name := word.partition("=")[0].strip()) in BY_APPROVE:
-            raise BadChoiceError(f"--set {name}: exec does not accept this setting", BY_APPROVE[name])
+    if any(word.partition("=")[0].strip() == "review" for word in options.set):
+        raise BadChoiceError("--set review: exec does not accept this setting", NO_REVIEW)
     users = ("your settings file", read_user_settings())
     files = [(str(options.settings), read_settings(options.settings))] if options.settings else []
     words = list(options.set)

@@ -109,7 +109,7 @@ def _rule_of_builtin(name: str, category: str, kind: str) -> str:
         raise _refused(
             name,
             "can run any command, so its name alone does not allow it",
-            "give the first words of each command, such as --allow 'npm test', or use --approve all",
+            "give the first words of each command, such as --allow 'npm test', or use --mode full",
         )
     if kind == "web_fetch":
         raise _refused(name, "needs approval for each site", "give each site: --allow https://HOST")

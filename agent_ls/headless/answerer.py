@@ -8,43 +8,37 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from agent_ls.headless.terminal import Lines, ask
 from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.events.types import ApprovalRequested
 from agent_ls.policy.situation import Mode
 
-Approve: TypeAlias = Literal["never", "ask", "edits", "all"]
 Answerer: TypeAlias = Callable[[ApprovalRequested], Awaitable[ApprovalAnswer]]
 
-MODES: dict[Approve, Mode] = {"never": "ask", "ask": "ask", "edits": "edits", "all": "full"}
-"""The permission mode for each value of `--approve`.
-
-If the mode requires approval for a call, the call is refused; with the value `ask`, the user is asked instead.
-"""
-
-_WIDER = {
-    "never": "--approve edits or --approve all",
-    "edits": "--approve all",
-    "all": "an editor, or --approve ask",
+_WIDER: dict[Mode, str] = {
+    "plan": "--mode edits or --mode full",
+    "ask": "--mode edits or --mode full",
+    "edits": "--mode full",
+    "full": "an editor, or --ask on a terminal",
 }
 
 
-def answerer(approve: Approve, lines: Lines) -> Answerer:
-    """Return the function that answers approval requests as the given value of `--approve` requires.
+def answerer(mode: Mode, lines: Lines | None) -> Answerer:
+    """Return the function that answers approval requests of a run in this mode.
 
-    For the value `ask`, the function reads the user's answers from `lines`. For other values it denies each
-    request. Calls that the permission mode allows cause no request.
+    The function reads the user's answers from `lines`; without `lines` it denies each request. Calls that the mode
+    allows cause no request.
     """
-    if approve == "ask":
+    if lines:
         return partial(ask, lines=lines)
 
     async def refuse(request: ApprovalRequested) -> ApprovalAnswer:
         return ApprovalAnswer(
             "deny",
             reason=f"nobody can approve this action in a run without an editor ({request.reason}); the user can "
-            f"allow it with {_WIDER[approve]}",
+            f"allow it with {_WIDER[mode]}",
             decided_by="headless",
         )
 

@@ -29,7 +29,7 @@ from agent_ls.app.settings.model import Settings
 from agent_ls.app.worktrees.worktree import Start
 from agent_ls.environments.errors import EnvironmentLostError
 from agent_ls.headless.allowed import allow_listed
-from agent_ls.headless.answerer import MODES, Approve, answerer
+from agent_ls.headless.answerer import answerer
 from agent_ls.headless.findings import FindingsFormat, findings_text
 from agent_ls.headless.style import PLAIN, strip_controls, style_for
 from agent_ls.headless.terminal import BELL, Bell, Lines, TerminalLines
@@ -50,6 +50,7 @@ from agent_ls.loop.events.types import (
     Warning,
 )
 from agent_ls.loop.ids import new_id
+from agent_ls.policy.situation import Mode
 from agent_ls.system import (
     INTERRUPTED,
     configure_output_encoding,
@@ -79,7 +80,8 @@ class ExecOptions:
     provider: str = ""
     model: str = ""
     effort: str = ""
-    approve: Approve = "never"
+    mode: Mode = "ask"
+    asks: bool = False
     as_json: bool = False
     resume: str = ""
     record: Path | None = None
@@ -150,8 +152,8 @@ async def run_exec(options: ExecOptions, out: TextIO, err: TextIO, lines: Lines 
     """
     credentials = load_credentials()
     start_log(options.settings.log_level, credentials.known_secrets)
-    # The user is asked about trust only with `--approve ask`. Otherwise only stored trust decisions apply.
-    trusting: Trusting = "trusted" if options.trust else "asked" if options.approve == "ask" else "kept"
+    # The user is asked about trust only with `--ask`. Otherwise only stored trust decisions apply.
+    trusting: Trusting = "trusted" if options.trust else "asked" if options.asks else "kept"
     manager = SessionManager(
         settings=_wait_for_servers(options.settings),
         credentials=credentials,
@@ -215,7 +217,7 @@ async def _open(manager: SessionManager, options: ExecOptions) -> LiveSession:
     manager.owners.set_program_name("agent-ls exec")
     if options.resume:
         live = await manager.open_session(options.resume)
-        live.approver.mode = MODES[options.approve]
+        live.approver.mode = options.mode
         live.approver.review = "after"  # the terminal has no review of hunks before they are applied
         return live
     return await manager.new_session(
@@ -224,7 +226,7 @@ async def _open(manager: SessionManager, options: ExecOptions) -> LiveSession:
             provider=options.provider or None,
             model=options.model or None,
             effort=options.effort or None,
-            mode=MODES[options.approve],
+            mode=options.mode,
             review="after",
             worktree=options.worktree,
         )
@@ -260,7 +262,7 @@ class _Play:
         self._options = options
         self._outcome = outcome
         self._output = output
-        self._answer = answerer(options.approve, lines)
+        self._answer = answerer(options.mode, lines if options.asks else None)
         self._lines = lines
         style = style_for(is_terminal=output.out.isatty(), environ=os.environ)
         self._transcript = Transcript(PLAIN if options.as_json else style)
@@ -308,7 +310,7 @@ class _Play:
                 group.cancel_scope.cancel()
         if self._unsent:
             raise self._unsent
-        if self._live.worktree and self._options.approve == "ask" and not problem:
+        if self._live.worktree and self._options.asks and not problem:
             await self._offer_changes()
         if problem:
             # The interrupt closes the open questions. No other client is expected to open this session and
@@ -386,7 +388,7 @@ class _Play:
         except BrokenPipeError as error:
             return error
         is_on_terminal = out.isatty() and not self._options.as_json
-        if self._options.approve == "ask" and not is_on_terminal and isinstance(event, ApprovalRequested):
+        if self._options.asks and not is_on_terminal and isinstance(event, ApprovalRequested):
             err.write(_whole_question(event, text))  # the user must see what they approve
         if self._options.bell == "done" and isinstance(event, ProcessingEnd) and err.isatty():
             err.write(BELL)
@@ -418,8 +420,8 @@ class _Play:
         awaited = [hunk for hunk in proposed if self._live.approver.is_reviewed_first(hunk.call_id)]
         if not awaited:
             return
-        keeps = self._options.approve in ("edits", "all")
-        if self._options.approve == "ask":
+        keeps = self._options.mode in ("edits", "full")
+        if self._options.asks:
             for hunk in awaited:
                 lines = (*(f"-{line}" for line in hunk.base_lines), *(f"+{line}" for line in hunk.lines))
                 shown = "".join(f"    {strip_controls(line.rstrip())}\n" for line in lines)
@@ -429,21 +431,19 @@ class _Play:
         await self._review.review(
             "keep" if keeps else "undo",
             Selection(hunk_ids=[hunk.id for hunk in awaited]),
-            comment=""
-            if self._options.approve == "ask"
-            else f"(decided by --approve {self._options.approve})",
+            comment="" if self._options.asks else f"(decided by --mode {self._options.mode})",
         )
         self._outcome.refused |= not keeps
 
     async def _reply(self, question: QuestionAsked) -> None:
         """Answer a question of the model with a line from the terminal. An empty line declines the question,
-        and without `--approve ask` every question is declined.
+        and without `--ask` every question is declined.
         """
         text = ""
-        if self._options.approve == "ask":
+        if self._options.asks:
             with anyio.CancelScope() as self._asking[question.question_id]:
                 text = await self._lines.ask("    your answer: ")
-        by = "terminal" if self._options.approve == "ask" else "headless"
+        by = "terminal" if self._options.asks else "headless"
         answers = (text,) if text.strip() else ()
         self._live.session.questions.answer(question.question_id, answers, declined=not answers, by=by)
 

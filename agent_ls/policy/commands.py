@@ -5,6 +5,8 @@ policy/shell parses the command line. The first row that matches decides:
 wipes a root folder or a disk                     refuse, all modes
 plan, or a workspace that is not trusted          refuse
 exactly this command was allowed by the user      allow
+mode full: deletes only files that this session
+  created, or runs ordinary code from its words   allow (policy/full.py)
 is listed as dangerous, leaves the workspace,
   touches tool configuration, or is not parsed    ask, all modes
 read-only, and no input for a running process     allow, confined; if confinement is not available, the setting
@@ -64,7 +66,11 @@ def judge_command(effect: CommandEffect, situation: Situation) -> Judgement:
         return Refuse(f"{ignored} is blocked by policy: {IGNORE_FILE} names it.")
     if why := " ".join(
         filter(
-            None, (_explain_always_ask(found, effect.working_dir, situation), _warn_outside_sandbox(effect))
+            None,
+            (
+                _explain_always_ask(found, effect.command, effect.working_dir, situation),
+                _warn_outside_sandbox(effect),
+            ),
         )
     ):
         return _always_ask(effect, why, places, situation)
@@ -115,10 +121,14 @@ def _is_whole(text: str) -> bool:
     return text.endswith("\n") and not any(line.endswith("\\") for line in text.split("\n"))
 
 
-def _explain_always_ask(found: CommandAnalysis, working_dir: str, situation: Situation) -> str:
+def _explain_always_ask(found: CommandAnalysis, command: str, working_dir: str, situation: Situation) -> str:
     """Return the reason why a command needs approval in every mode, "" for none."""
     if outside := situation.outside([working_dir]):
         return f"The command runs in {outside}, outside the workspace."
+    if situation.mode == "full" and (found.danger or found.doubt):
+        from agent_ls.policy.full import without_needless_reasons  # imported here because it is rarely needed
+
+        found = without_needless_reasons(found, command, working_dir, situation)
     return found.danger or situation.doubt or found.doubt or find_path_reason(found, working_dir, situation)
 
 
@@ -204,6 +214,10 @@ def _general(rule_id: str, effect: CommandEffect, situation: Situation) -> tuple
 
 def _is_allowed(text: str, effect: CommandEffect, situation: Situation) -> bool:
     found = analyse_command(CommandEffect(text, effect.working_dir), situation.places.home)
-    if found.refusal or not found.is_general or _explain_always_ask(found, effect.working_dir, situation):
+    if (
+        found.refusal
+        or not found.is_general
+        or _explain_always_ask(found, text, effect.working_dir, situation)
+    ):
         return False
     return bool(rules.find_matching(found.acts, situation.grants))

@@ -69,7 +69,8 @@ class Situation:
     sentence about a file of the project that may decide what a command runs, so that the command does not count
     as read-only; "" for none. `folders_exist`: the folders to which a read-only command changes exist. `beside` are
     the names in the folders above the effect's files; None if they are
-    unknown.
+    unknown. `created` are the paths of a command that name files of which everything is the work of this
+    session and not yet kept by the user.
     """
 
     mode: Mode
@@ -87,6 +88,7 @@ class Situation:
     config: str = ""
     folders_exist: bool = False
     beside: frozenset[str] | None = None
+    created: frozenset[str] = frozenset()
 
     @property
     def held_back(self) -> str:

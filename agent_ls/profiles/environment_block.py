@@ -13,7 +13,7 @@ SHORT_NAME_CHARS = 10  # characters of a displayed commit id
 @dataclass(frozen=True, slots=True)
 class EnvironmentFacts:
     """The environment's properties. They do not change within a session, so that the prompt keeps the same
-    bytes.
+    bytes. `temporary` is the folder for temporary files of commands, "" if it is not known.
     """
 
     working_directory: str
@@ -21,6 +21,7 @@ class EnvironmentFacts:
     os_version: str
     today: str
     git: GitSnapshot
+    temporary: str = ""
 
 
 async def gather_environment_facts(
@@ -41,6 +42,7 @@ def build_environment_block(facts: EnvironmentFacts, *, model: str, knowledge_cu
     git = facts.git
     rows = [
         ("Working directory", facts.working_directory),
+        ("Folder for temporary files (TMPDIR)", facts.temporary),
         ("Is git repository", "true" if git.root else "false"),
         ("Git branch", _branch(git)),
         ("Git HEAD", git.head[:SHORT_NAME_CHARS]),

@@ -13,9 +13,10 @@ import pytest
 
 from agent_ls.app.settings.model import parse_settings
 from agent_ls.headless.allowed import allow_listed
-from agent_ls.headless.answerer import MODES, answerer
+from agent_ls.headless.answerer import answerer
 from agent_ls.llm.credentials import Credentials
 from agent_ls.loop.events.types import ApprovalRequested, ToolCallEnd
+from agent_ls.policy.situation import Mode
 from tests.support.fake_provider import CallTool, tool_call
 from tests.support.session_rig import DEADLINE_S, SessionRig, Talk, allow, deny, running, wait
 
@@ -239,25 +240,25 @@ async def test_a_yaml_tool_with_a_missing_or_an_api_key_variable_does_not_run(
 @pytest.mark.spec("safety S6.14")
 @pytest.mark.req("X8")
 @pytest.mark.parametrize(
-    ("category", "approve", "listed", "runs"),
+    ("category", "mode", "listed", "runs"),
     [
-        ("admin", "never", [], False),
+        ("admin", "ask", [], False),
         ("admin", "edits", [], False),
-        ("admin", "all", [], False),
-        ("admin", "never", ["show"], True),
-        ("admin", "never", ["make"], False),
-        ("write", "never", [], False),
-        ("write", "never", ["show"], True),
-        ("write", "all", [], True),
+        ("admin", "full", [], False),
+        ("admin", "ask", ["show"], True),
+        ("admin", "ask", ["make"], False),
+        ("write", "ask", [], False),
+        ("write", "ask", ["show"], True),
+        ("write", "full", [], True),
     ],
 )
 async def test_an_unlisted_tool_of_a_headless_run_is_blocked(
-    category: str, approve: Any, listed: list[str], runs: bool, tmp_path: Path
+    category: str, mode: Mode, listed: list[str], runs: bool, tmp_path: Path
 ) -> None:
     define(tmp_path, shower(category=category, cmd="touch", args=["{{what}}"]))
-    answer = answerer(approve, NoTerminal())
+    answer = answerer(mode, None)
     async with running(tmp_path, [[call("show", what="x")]]) as rig:
-        talk = await rig.talk(MODES[approve], wait)
+        talk = await rig.talk(mode, wait)
         await allow_listed(talk.live, listed, os.environ)
         live = talk.live
         with anyio.fail_after(DEADLINE_S), live.session.subscribe() as events:
@@ -271,8 +272,3 @@ async def test_an_unlisted_tool_of_a_headless_run_is_blocked(
     assert end.is_error is not runs
     assert (tmp_path / "project" / "x").exists() is runs
     assert runs or end.error_kind == "permission_denied"
-
-
-class NoTerminal:
-    async def ask(self, prompt: str) -> str:
-        raise AssertionError("nobody is there to be asked")

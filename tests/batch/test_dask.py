@@ -138,7 +138,7 @@ def test_unusable_dask_options_are_reported_without_a_traceback(
     tmp_path: Path, options: list[str], words: str
 ) -> None:
     manifest = write_manifest(
-        tmp_path / "tasks.jsonl", [{"id": "one", "prompt": "x", "folder": ".", "approve": "never"}]
+        tmp_path / "tasks.jsonl", [{"id": "one", "prompt": "x", "folder": ".", "mode": "ask"}]
     )
     environ = environment(tmp_path / "home")
     done = run("batch", str(manifest), "--out", "runs", *options, cwd=tmp_path, environ=environ)
@@ -148,7 +148,7 @@ def test_unusable_dask_options_are_reported_without_a_traceback(
 
 def test_without_the_dask_package_the_error_message_contains_the_install_command(tmp_path: Path) -> None:
     manifest = write_manifest(
-        tmp_path / "tasks.jsonl", [{"id": "one", "prompt": "x", "folder": ".", "approve": "never"}]
+        tmp_path / "tasks.jsonl", [{"id": "one", "prompt": "x", "folder": ".", "mode": "ask"}]
     )
     (tmp_path / "hidden").mkdir()
     (tmp_path / "hidden" / "distributed.py").write_text("raise ImportError\n")

@@ -130,7 +130,7 @@ def test_each_kind_of_task_failure_has_a_status_and_an_error_message(tmp_path: P
     repository(tmp_path / "project")
     plain = tmp_path / "plain"
     tasks: list[dict[str, object]] = [
-        *tasks_in(plain, "refused", approve="never"),
+        *tasks_in(plain, "refused", mode="ask"),
         *tasks_in(plain, "wrong-key"),
         *tasks_in(plain, "slow", maxSeconds=2),
         *tasks_in(plain, "endless-check", check="sleep 600", checkSeconds=0.2),

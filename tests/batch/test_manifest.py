@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_ls.batch.manifest import read_manifest
 from tests.batch.play import batch, results, write_a_file, write_manifest
 from tests.support.commands import environment, run
 from tests.support.loopback import AnthropicServer
@@ -32,9 +33,10 @@ WRONG = [
     pytest.param(
         {"id": "one", "prompt": "x", "repo": "plain", "commit": "-x"}, "begin with '-'", id="option"
     ),
-    pytest.param({**GOOD, "approve": "ask"}, "never, edits, all", id="unknown approve"),
+    pytest.param({**GOOD, "mode": "al"}, "plan, ask, edits, full", id="unknown mode"),
+    pytest.param({**GOOD, "mode": "full", "approve": "all"}, "only once", id="two modes"),
     pytest.param({**GOOD, "settings": {"maxTurns": "many"}}, "maxTurns", id="wrong setting"),
-    pytest.param({**GOOD, "settings": {"mode": "full"}}, "use 'approve'", id="setting without effect"),
+    pytest.param({**GOOD, "settings": {"review": "before"}}, "no effect", id="setting without effect"),
     pytest.param({**GOOD, "settings": {"place": {}}}, "use --on to choose the place", id="place in settings"),
     pytest.param({**GOOD, "allow": "x"}, "a list of texts", id="allow that is no list"),
     pytest.param({**GOOD, "maxSeconds": 0}, "greater than 0", id="no time"),
@@ -102,3 +104,27 @@ def test_changed_task_with_the_id_of_a_finished_task_is_refused(tmp_path: Path) 
         done = batch(server, tmp_path, "tasks.jsonl", "--out", "runs")
     assert done.code == 2 and "another task with the id 'one'" in done.err, done
     assert results(tmp_path / "runs") == before
+
+
+@pytest.mark.req("X8", "X12")
+@pytest.mark.parametrize(
+    ("fields", "mode", "has_hint"),
+    [
+        ({}, "edits", False),
+        ({"mode": "full"}, "full", False),
+        ({"settings": {"mode": "plan", "maxTurns": 1}}, "plan", False),
+        ({"approve": "all"}, "full", True),
+        ({"approve": "never"}, "ask", True),
+        ({"mode": "never"}, "ask", True),
+    ],
+)
+def test_mode_of_a_task_is_read_by_its_name_and_old_names_give_a_hint(
+    fields: dict[str, object], mode: str, has_hint: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "plain").mkdir()
+    path = tmp_path / "tasks.jsonl"
+    path.write_text(json.dumps({**GOOD, **fields}))
+    hints: list[str] = []
+    (task,) = read_manifest(path, on_old_name=hints.append)
+    assert task.mode == mode and "mode" not in task.settings
+    assert bool(hints) is has_hint and all("line 1" in hint and mode in hint for hint in hints)

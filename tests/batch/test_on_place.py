@@ -113,7 +113,7 @@ def test_attempts_that_lose_the_connection_in_a_command_or_in_the_check_are_repe
         return f"if ! test -e {mark}; then touch {mark}; kill -9 {REMOTE_END}; sleep 100; fi"
 
     marks = {"one": tmp_path / "in-command", "two": tmp_path / "in-check"}
-    manifest = one_task(tmp_path, script=kill_once(marks["one"]), approve="all", check="test -e new.txt")
+    manifest = one_task(tmp_path, script=kill_once(marks["one"]), mode="full", check="test -e new.txt")
     (task,) = json_lines(Path(manifest))
     other = {**task, "id": "two", "prompt": "do-two", "check": kill_once(marks["two"])}
     write_manifest(Path(manifest), [task, other])
@@ -153,7 +153,7 @@ def test_a_batch_run_stops_if_the_remote_place_is_lost_and_the_next_run_continue
 
 async def test_interrupting_the_batch_runner_ends_commands_at_the_remote_place(tmp_path: Path) -> None:
     begun, token = tmp_path / "begun", new_token()
-    manifest = one_task(tmp_path, script=f"touch {begun}; sleep 600", approve="all")
+    manifest = one_task(tmp_path, script=f"touch {begun}; sleep 600", mode="full")
 
     def answer(body: Mapping[str, Any]) -> Answer:
         if begun.exists():

@@ -14,6 +14,7 @@ import pytest
 from agent_ls.cli import exec as exec_command
 from agent_ls.cli.main import COMMANDS
 from agent_ls.headless.exec import DONE, FAILED, LIMIT, REFUSED, USAGE
+from agent_ls.policy.modes import MODES
 from agent_ls.system import INTERRUPTED
 from tests.docs.pages import blocks, code_words, read, repository_files, table
 from tests.support.commands import environment, provider_variables, run
@@ -79,9 +80,9 @@ def test_the_exec_options_on_the_page_match_the_parser() -> None:
     rows = table(PAGE, "option")
     told = {row[0].strip("`").split()[0] for row in rows}
 
-    assert told == options_of(command)
-    values = {words[1] for row in rows if (words := row[0].strip("`").split())[0] == "--approve"}
-    assert values == set(exec_command.APPROVALS)
+    assert told == options_of(command) - {"--approve"}
+    values = {words[1] for row in rows if (words := row[0].strip("`").split())[0] == "--mode"}
+    assert values == set(MODES)
 
 
 def test_the_exit_codes_on_the_page_match_exec() -> None:
@@ -118,7 +119,7 @@ def test_exec_exits_with_code_3_if_the_policy_refuses_a_tool_call(tmp_path: Path
     script: Script = [[ToolCall("read_file", {"file_path": str(home / ".ssh" / "id_ed25519")})], "I may not."]
     with AnthropicServer(script) as server:
         environ = environment(home, **provider_variables(server))
-        done = run("exec", "--approve", "all", "show me my key", cwd=project, environ=environ)
+        done = run("exec", "--mode", "full", "show me my key", cwd=project, environ=environ)
 
     assert done.code == REFUSED, done
 

@@ -117,7 +117,7 @@ def test_the_yaml_tools_on_the_page_run_as_documented(project: Path, allowed: li
     with AnthropicServer(calls) as server:
         variables = provider_variables(server) | {"DEPLOY_TOKEN": "a-token"}
         environ = environment(project.parent / "home", **variables)
-        done = run("exec", "--approve", "all", *allowed, "deploy it", cwd=project, environ=environ)
+        done = run("exec", "--mode", "full", *allowed, "deploy it", cwd=project, environ=environ)
         told = json.dumps([request.body for request in server.requests])
     assert "The first; $(it)" in told, done
     assert "Input should be 'staging' or 'production'" in told

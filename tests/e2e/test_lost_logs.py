@@ -71,7 +71,7 @@ def test_exec_ends_with_an_error_when_the_session_log_cannot_be_written(tmp_path
     with AnthropicServer(counting) as provider:
         environ = environment(tmp_path / "home", **provider_variables(provider))
         # A file size limit of 60 KB simulates a full disk.
-        limited = ["sh", "-c", 'ulimit -f 120; exec "$@"', "sh", *command("exec", "--approve", "all", "Go.")]
+        limited = ["sh", "-c", 'ulimit -f 120; exec "$@"', "sh", *command("exec", "--mode", "full", "Go.")]
         process = subprocess.Popen(
             limited,
             cwd=project,

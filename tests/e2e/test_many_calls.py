@@ -28,7 +28,7 @@ def ends(server: Any, script: list[Answer], tmp_path: Path) -> tuple[list[dict[s
     project.mkdir()
     with server(script) as provider:
         environ = environment(tmp_path / "home", **provider_variables(provider))
-        done = run("exec", "--json", "--approve", "all", "Go.", cwd=project, environ=environ)
+        done = run("exec", "--json", "--mode", "full", "Go.", cwd=project, environ=environ)
         assert done.code == 0, done.err
         return done.of_kind("tool_call_end"), provider.requests
 

@@ -175,7 +175,7 @@ def test_an_api_key_appears_in_no_output_of_a_headless_run(folder: Path, argumen
     with AnthropicServer(script, key=KEY) as server:
         home = folder.parent / "home"
         environ = environment(home, **provider_variables(server, KEY))
-        done = run("exec", "--approve", "edits", *arguments, f"say {KEY}", cwd=folder, environ=environ)
+        done = run("exec", "--mode", "edits", *arguments, f"say {KEY}", cwd=folder, environ=environ)
         assert server.requests, done
     assert KEY not in done.out + done.err
     assert MARK in done.out

@@ -71,7 +71,7 @@ def in_container(image: str, *words: str, options: tuple[str, ...] = ()) -> str:
 
 
 def play(image: str, prompt: str, options: tuple[str, ...]) -> str:
-    words = ("exec", "--provider", "walkthrough", "--trust", "--approve", "all", prompt)
+    words = ("exec", "--provider", "walkthrough", "--trust", "--mode", "full", prompt)
     return in_container(image, *words, options=options)
 
 

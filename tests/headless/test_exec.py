@@ -75,7 +75,7 @@ def editing(server_type: type[LoopbackProvider]) -> Sequence[Answer]:
 def test_exec_with_approved_edits_changes_the_file_prints_the_diff_and_ends_with_0(
     server_type: type[LoopbackProvider], project: Path
 ) -> None:
-    done, server = play(server_type, editing(server_type), project, "--approve", "edits", "set x to 2")
+    done, server = play(server_type, editing(server_type), project, "--mode", "edits", "set x to 2")
     assert done.code == 0, done
     assert (project / "a.py").read_text() == "x = 2\n"
     assert "-x = 1" in done.out and "+x = 2" in done.out and "All done." in done.out
@@ -90,12 +90,39 @@ def test_exec_without_approvals_refuses_the_edit_informs_the_model_and_ends_with
     done, server = play(AnthropicServer, editing(AnthropicServer), project)
     assert done.code == 3, done
     assert (project / "a.py").read_text() == "x = 1\n"
-    assert "--approve edits" in str(server.requests[2].body)
+    assert "--mode edits" in str(server.requests[2].body)
+
+
+@pytest.mark.req("H13", "X8")
+@pytest.mark.parametrize(
+    ("words", "code", "hint"),
+    [
+        (["--mode", "full"], 0, ""),
+        (["--set", "mode=edits"], 0, ""),
+        (["--settings", "mode.json"], 0, ""),
+        (["--approve", "all"], 0, "--mode full"),
+        (["--approve", "edits"], 0, "--mode edits"),
+        (["--approve", "never"], 3, "--mode ask"),
+        (["--mode", "all"], 0, "full"),
+        (["--mode", "plan"], 3, ""),
+        (["--approve", "never", "--mode", "edits"], 0, ""),
+    ],
+    ids=str,
+)
+def test_the_mode_of_a_run_has_one_name_and_old_names_are_read_with_a_hint(
+    words: list[str], code: int, hint: str, project: Path
+) -> None:
+    (project / "mode.json").write_text('{"mode": "edits"}')
+    done, _ = play(AnthropicServer, editing(AnthropicServer), project, *words, "set x to 2")
+    assert done.code == code, done
+    assert (project / "a.py").read_text() == ("x = 2\n" if code == 0 else "x = 1\n")
+    told = [line for line in done.err.splitlines() if " is now " in line]
+    assert len(told) == bool(hint) and all(hint in line for line in told)
 
 
 @pytest.mark.req("E2", "E8", "H13")
 def test_exec_as_json_prints_each_recorded_event_once_and_in_order(project: Path) -> None:
-    done, _ = play(AnthropicServer, editing(AnthropicServer), project, "--json", "--approve", "edits", "go")
+    done, _ = play(AnthropicServer, editing(AnthropicServer), project, "--json", "--mode", "edits", "go")
     assert done.code == 0, done
     numbers = [event["seq"] for event in done.events if "seq" in event]
     assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
@@ -200,7 +227,7 @@ USAGE = [
     (["exec", "x", "--cd", "nowhere"], "the folder does not exist"),
     (["exec", "x", "--provider", "oracle"], "oracle"),
     (["exec", "x", "--resume", "s-0"], "s-0"),
-    (["exec", "x", "--approve", "ask"], "terminal"),
+    (["exec", "x", "--ask"], "terminal"),
     (["exec", "x", "--approve", "maybe"], "maybe"),
     (["exec"], "prompt"),
     (["frobnicate"], "frobnicate"),
@@ -232,7 +259,7 @@ def test_interrupted_exec_ends_the_processes_of_its_command_and_can_be_resumed(p
     ]
     with AnthropicServer(script) as server:
         environ = environment(project.parent / "home", **provider_variables(server))
-        process = start("exec", "--approve", "all", "wait", cwd=project, environ=environ)
+        process = start("exec", "--mode", "full", "wait", cwd=project, environ=environ)
         started.read_text()  # blocks until the command has started
         child = int((project / "pid").read_text())
         process.send_signal(signal.SIGINT)

@@ -31,7 +31,7 @@ def test_the_users_hooks_run_and_unconfirmed_project_hooks_are_left_out_with_a_w
     write_hook(project / ".agent-ls/hooks.json", "UserPromptSubmit", f"touch {tmp_path}/ran; exit 2")
     with AnthropicServer([[ToolCall("shell", {"command": "touch made"})], "Done."]) as server:
         environ = environment(tmp_path / "home", **provider_variables(server))
-        done = run("exec", "--approve", "all", "do it", cwd=project, environ=environ)
+        done = run("exec", "--mode", "full", "do it", cwd=project, environ=environ)
         result = json.dumps(server.requests[-1].body["messages"][-1])
     assert "not this" in result and not (project / "made").exists()
     assert "not confirmed" in done.out + done.err and not (tmp_path / "ran").exists()

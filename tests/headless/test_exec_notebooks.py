@@ -38,7 +38,7 @@ def test_a_notebook_cell_is_read_and_edited_and_the_rest_of_the_file_is_unchange
     (project / "a.ipynb").write_text(TEXT)
     with AnthropicServer([READ, RAW, EDIT, "Done."]) as server:
         environ = environment(tmp_path / "home", **provider_variables(server))
-        done = run("exec", "--trust", "--approve", "edits", "go", cwd=project, environ=environ)
+        done = run("exec", "--trust", "--mode", "edits", "go", cwd=project, environ=environ)
 
     assert done.code == 0, done
     assert (project / "a.ipynb").read_text() == TEXT.replace("x = 1", "x = 2")
@@ -72,7 +72,7 @@ def test_a_recorded_session_with_a_notebook_is_replayed(tmp_path: Path) -> None:
     tape = tmp_path / "tape.jsonl"
     with AnthropicServer([READ, EDIT, "Done."]) as server:
         environ = environment(tmp_path / "home", **provider_variables(server))
-        words = ("--trust", "--approve", "edits", "--record", str(tape))
+        words = ("--trust", "--mode", "edits", "--record", str(tape))
         assert run("exec", *words, "go", cwd=project, environ=environ).code == 0
 
         again = run("replay", str(tape), cwd=tmp_path, environ=environ)

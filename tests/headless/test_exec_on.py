@@ -43,7 +43,7 @@ EDIT = call("edit_file", file_path="a.py", old_string="x = 1", new_string="x = 2
 
 def test_edits_and_commands_run_at_the_remote_place_and_the_session_log_names_the_place(there: Path) -> None:
     script = [call("read_file", file_path="a.py"), EDIT, call("shell", command="pwd; cat a.py"), "Done."]
-    done = play(there, script, "--approve", "all", "--json")
+    done = play(there, script, "--mode", "full", "--json")
     assert done.code == 0, done
     assert (there / "a.py").read_text() == "x = 2\n"
     assert f"{there}\\nx = 2" in done.out
@@ -62,13 +62,13 @@ def test_without_approval_nothing_is_changed_or_run_at_the_remote_place(there: P
 
 def test_an_untrusted_folder_at_the_remote_place_is_read_only(there: Path) -> None:
     script = [call("read_file", file_path="a.py"), EDIT, "Done."]
-    done = play(there, script, "--approve", "edits", AGENT_LS_TRUSTED_FOLDERS="")
+    done = play(there, script, "--mode", "edits", AGENT_LS_TRUSTED_FOLDERS="")
     assert done.code == 3, done
     assert (there / "a.py").read_text() == "x = 1\n"
     environ = environment(there.parent / "home", AGENT_LS_TRUSTED_FOLDERS="")
     key = f"command:{there}:{sys.executable}"
     assert run("trust", "add", key, cwd=there, environ=environ).code == 0
-    assert play(there, script, "--approve", "edits", AGENT_LS_TRUSTED_FOLDERS="").code == 0
+    assert play(there, script, "--mode", "edits", AGENT_LS_TRUSTED_FOLDERS="").code == 0
     assert (there / "a.py").read_text() == "x = 2\n"
 
 
@@ -81,7 +81,7 @@ def test_a_symlink_out_of_the_folder_at_the_remote_place_is_refused(there: Path)
     (there / "link").symlink_to(outside)
     (there / "b.py").symlink_to(outside / "b.py")
     script = [call("read_file", file_path="link/b.py"), call("read_file", file_path="b.py"), "Done."]
-    done = play(there, script, "--approve", "edits", "--json")
+    done = play(there, script, "--mode", "edits", "--json")
     assert done.code == 3, done
     assert "secret" not in done.out
 
@@ -92,7 +92,7 @@ def test_credentials_in_the_home_folder_of_the_remote_place_are_never_read(there
     (home / ".ssh" / "id_ed25519").write_text("far key\n")
     words = f"env HOME={home} {sys.executable}"
     script = [call("read_file", file_path=str(home / ".ssh" / "id_ed25519")), "Done."]
-    done = play(there, script, "--approve", "all", "--json", on=f"command:{home}:{words}")
+    done = play(there, script, "--mode", "full", "--json", on=f"command:{home}:{words}")
     assert done.code == 3, done
     assert "far key" not in done.out
 
@@ -101,14 +101,14 @@ def test_a_file_listed_in_the_ignore_file_of_the_remote_place_is_not_read(there:
     (there / ".agent-ls-ignore").write_text("hidden.txt\n")
     (there / "hidden.txt").write_text("not for models\n")
     script = [call("read_file", file_path="hidden.txt"), call("grep", pattern="models"), "Done."]
-    done = play(there, script, "--approve", "all", "--json")
+    done = play(there, script, "--mode", "full", "--json")
     assert "not for models" not in done.out
 
 
 @pytest.mark.req("X5")
 def test_api_keys_are_not_passed_to_commands_at_the_remote_place(there: Path) -> None:
     script = [call("shell", command="env"), "Done."]
-    done = play(there, script, "--approve", "all", "--json", OTHER_API_KEY="key-of-another", ORDINARY="seen")
+    done = play(there, script, "--mode", "full", "--json", OTHER_API_KEY="key-of-another", ORDINARY="seen")
     assert done.code == 0, done
     assert "ORDINARY=seen" in done.out
     assert "key-of-another" not in done.out and "test-key" not in done.out
@@ -125,14 +125,14 @@ def test_exec_uses_the_place_setting_of_the_user_unless_the_option_on_here_is_se
         )
         here = there.parent / "here"
         here.mkdir()
-        far = run("exec", "--trust", "--approve", "all", "--json", "do it", cwd=here, environ=environ)
+        far = run("exec", "--trust", "--mode", "full", "--json", "do it", cwd=here, environ=environ)
         near = run(
             "exec",
             "--trust",
             "--on",
             "here",
-            "--approve",
-            "all",
+            "--mode",
+            "full",
             "--json",
             "do it",
             cwd=here,
@@ -152,8 +152,8 @@ def test_a_resumed_session_continues_at_the_remote_place_of_the_session(there: P
             "--resume",
             session,
             "--trust",
-            "--approve",
-            "all",
+            "--mode",
+            "full",
             "--json",
             "go on",
             cwd=there.parent,

@@ -14,9 +14,9 @@ from tests.support.loopback import AnthropicServer
 
 
 @pytest.mark.req("H13", "H6", "R4")
-@pytest.mark.parametrize(("approve", "code", "files"), [("never", 3, []), ("edits", 0, ["new.txt"])])
-async def test_exec_resume_decides_hunks_proposed_in_an_editor_by_the_approve_option(
-    approve: str, code: int, files: list[str], tmp_path: Path
+@pytest.mark.parametrize(("mode", "code", "files"), [("ask", 3, []), ("edits", 0, ["new.txt"])])
+async def test_exec_resume_decides_hunks_proposed_in_an_editor_by_the_mode(
+    mode: str, code: int, files: list[str], tmp_path: Path
 ) -> None:
     model = FakeProvider([call("write_file", file_path="new.txt", content="x\n")])
     given = options(tmp_path, model, mode="edits", review="before", answers_later=True)
@@ -29,8 +29,8 @@ async def test_exec_resume_decides_hunks_proposed_in_an_editor_by_the_approve_op
         environ = environment(tmp_path, **provider_variables(server))
         done = run(
             "exec",
-            "--approve",
-            approve,
+            "--mode",
+            mode,
             "--resume",
             kept,
             "and now?",

@@ -102,7 +102,7 @@ WRONG = [
     (["--set", "maxTurns=many"], "maxTurns"),
     (["--set", "maxTurns"], "NAME=VALUE"),
     (["--set", "commandEnvironment.inherit=some"], "'filtered', 'all', 'none', 'core' or 'minimal'"),
-    (["--set", "mode=full"], "--approve"),
+    (["--set", "mode=fulll"], "full"),
     (["--max-tokens", "few"], "limits.tokensPerInput"),
     (["--max-cost", "-1"], "limits.costUsdPerInput"),
     (["--settings", "none.json"], "none.json cannot be read"),
@@ -243,7 +243,7 @@ def test_set_option_filters_the_environment_variables_of_commands(project: Path)
     ):
         with AnthropicServer(script) as server:
             environ = environment(project.parent / "home", **provider_variables(server)) | {"MINE": "1"}
-            words = ("--set", f"commandEnvironment.{policy}", "--approve", "all", "go")
+            words = ("--set", f"commandEnvironment.{policy}", "--mode", "full", "go")
             done = run("exec", *words, cwd=project, environ=environ)
         assert done.code == 0 and seen in json.dumps(server.requests[1].body), done
 

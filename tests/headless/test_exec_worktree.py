@@ -30,7 +30,7 @@ def test_changes_of_a_worktree_run_are_applied_to_the_users_folder_when_the_run_
     script: list[Answer] = [[EDIT], "Done."]
     with AnthropicServer(script) as server:
         environ = environment(tmp_path / "home", **provider_variables(server))
-        options = ("exec", "--worktree", "--trust", "--approve", "edits", "do it")
+        options = ("exec", "--worktree", "--trust", "--mode", "edits", "do it")
         done = run(*options, cwd=project, environ=environ)
         listed = run("sessions", "--json", cwd=project, environ=environ)
         session = json.loads(listed.out)

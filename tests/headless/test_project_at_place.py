@@ -195,7 +195,7 @@ def test_a_project_tool_runs_at_the_remote_place(places: Places) -> None:
     write(places.there, {".agent-ls/tools.yaml": TOOL.format("far_where", "pwd", "")})
     write(places.there, {".agent-ls/tools/more.yml": TOOL.format("far_more", "echo", "    args: [more]")})
     write(places.here, {".agent-ls/tools.yaml": TOOL.format("near_where", "pwd", "")})
-    done, bodies = places.play([call("far_where"), call("far_more"), "Done."], "--approve", "all")
+    done, bodies = places.play([call("far_where"), call("far_more"), "Done."], "--mode", "full")
     assert done.code == 0, done
     first, second = done.of_kind("tool_call_end")
     assert str(places.there) in str(first) and "more" in str(second)
@@ -257,7 +257,7 @@ def test_hooks_and_mcp_servers_are_not_started_for_a_remote_place_and_one_warnin
                 ".vscode/mcp.json": servers("other-server"),
             },
         )
-    done, _ = places.play([call("read_file", file_path=".mcp.json"), "Done."], "--approve", "all")
+    done, _ = places.play([call("read_file", file_path=".mcp.json"), "Done."], "--mode", "full")
     assert done.code == 0, done
     assert list(marks.iterdir()) == []
     notices = [event for event in done.of_kind("warning") if event["code"] == "place"]

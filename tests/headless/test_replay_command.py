@@ -15,7 +15,7 @@ pytestmark = pytest.mark.req("H13")
 def test_exec_records_a_run_and_the_recording_can_be_replayed_and_exported_redacted(tmp_path: Path) -> None:
     project = copy_sample_project(tmp_path / "shop")
     environ = environment(tmp_path)
-    options = "--set walkthroughPauseMs=0 --approve all --record run.jsonl".split()
+    options = "--set walkthroughPauseMs=0 --mode full --record run.jsonl".split()
     record = ("exec", "--provider", "walkthrough", *options, "fix it")
     done = run(*record, cwd=project, environ=environ)
     assert done.code == 0, done

@@ -54,7 +54,7 @@ def test_the_api_key_is_in_no_output_and_no_file_after_exec(
         environ = environment(tmp_path / "home", **variables, COPY=f"x{KEY}x", PLAIN="seen")
         # one server type tests the transcript, the other the JSON events
         arguments = ["--json"] if server_type is AnthropicServer else []
-        done = run("exec", "--approve", "all", *arguments, "go", cwd=project, environ=environ)
+        done = run("exec", "--mode", "full", *arguments, "go", cwd=project, environ=environ)
         assert server.requests, done
     check(done, way)
     assert leaks(tmp_path) == []
@@ -91,7 +91,7 @@ def test_the_api_key_is_readable_in_no_process_environment(tmp_path: Path) -> No
     answers: list[Answer] = [[ToolCall("shell", {"command": "python3 look.py"})], "ok"]
     with AnthropicServer(answers, key=KEY) as server:
         environ = environment(tmp_path / "home", **provider_variables(server, KEY))
-        done = run("exec", "--approve", "all", "--trust", "go", cwd=project, environ=environ)
+        done = run("exec", "--mode", "full", "--trust", "go", cwd=project, environ=environ)
         assert done.code == 0 and len(server.requests) == 2, done
     assert (project / "found").read_text() == "[]"
 

@@ -21,7 +21,7 @@ def stored(tmp_path: Path) -> tuple[Path, dict[str, str], str]:
     """
     project = copy_sample_project(tmp_path / "shop")
     environ = environment(tmp_path)
-    done = run(*WALKTHROUGH, "--approve", "all", "fix it", cwd=project, environ=environ)
+    done = run(*WALKTHROUGH, "--mode", "full", "fix it", cwd=project, environ=environ)
     assert done.code == 0, done
     return project, environ, done.err.split()[-1]
 

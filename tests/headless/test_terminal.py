@@ -38,7 +38,7 @@ def script(*answers: Answer) -> pytest.MarkDecorator:
 
 def terminal(project: Path, server: AnthropicServer, *arguments: str, **options: object) -> PseudoTerminal:
     environ = environment(project.parent / "home", **provider_variables(server))
-    argv = command("exec", "--approve", "ask", *arguments, "set x")
+    argv = command("exec", "--ask", *arguments, "set x")
     return PseudoTerminal(argv, cwd=project, environ=environ, **options)  # type: ignore[arg-type]  # options of PseudoTerminal
 
 
@@ -186,7 +186,7 @@ def test_text_that_the_terminal_s_encoding_lacks_is_replaced_and_not_fatal(proje
     with AnthropicServer([READ, EDIT, "Fin \U0001f60b."]) as server:
         variables = provider_variables(server) | {"PYTHONIOENCODING": "ascii"}
         environ = environment(project.parent / "home", **variables)
-        done = run("exec", "--approve", "edits", "go", cwd=project, environ=environ)
+        done = run("exec", "--mode", "edits", "go", cwd=project, environ=environ)
     assert done.code == 0, done
     assert "Fin" in done.out and "Traceback" not in done.err
     assert (project / "a.py").read_bytes() == b"x = 2  # caf\xe9\n"

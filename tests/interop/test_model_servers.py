@@ -92,7 +92,7 @@ def play(folder: Path, provider: str, address: str, model: str, key: str = "none
     prefix = WIRES[provider][0]
     (folder / "notes.txt").write_text("untidy\n")
     run = run_agent(
-        folder, "--provider", provider, "--model", model, "--trust", "--approve", "edits", prompt=TASK,
+        folder, "--provider", provider, "--model", model, "--trust", "--mode", "edits", prompt=TASK,
         variables={f"{prefix}_API_KEY": key, f"{prefix}_BASE_URL": address},
     )  # fmt: skip
     assert run.code == 0, run.errors + json.dumps(run.of_kind("error"))

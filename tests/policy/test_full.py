@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from agent_ls.policy.situation import Allow, Ask
+from agent_ls.environments.effects import CommandEffect
+from agent_ls.policy.decide import judge
+from agent_ls.policy.places import Places
+from agent_ls.policy.situation import Allow, Ask, Mode, Situation
 from tests.policy.test_by_passes import judged, lines_of
 
 pytestmark = pytest.mark.req("X7", "X8")
@@ -30,7 +33,9 @@ def test_usual_work_commands_need_no_approval_in_mode_full() -> None:
         "npx cross-env A=1", "uv run --unknown value", "hyperfine", "concurrently",
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("inner", ["rm a.txt", "sh -c 'rm a.txt'", "env A=1 kill 1", "python -c 'x'"])
+@pytest.mark.parametrize(
+    "inner", ["rm a.txt", "sh -c 'rm a.txt'", "env A=1 kill 1", "python -c 'import shutil'"]
+)
 def test_command_that_a_runner_runs_is_judged_like_the_command_alone(runner: str, inner: str) -> None:
     line = f"{runner} {inner}" if runner not in ("hyperfine", "concurrently") else f'{runner} "{inner}"'
     found = judged(line, "full")
@@ -49,6 +54,94 @@ def test_command_that_a_runner_runs_is_judged_like_the_command_alone(runner: str
 def test_rule_for_a_runner_names_the_runner(command: str, rule: str) -> None:
     found = judged(command, "ask")
     assert isinstance(found, Ask) and rule in {it.id for it in found.rules}
+
+
+ORDINARY = [
+    "python3 -c 'print(1)'",
+    'python3.12 -u -c \'import json; print(json.load(open("a.json"))["x"])\'',
+    "cd src && python3 -c 'import app; print(app.version)'",
+    "node -e 'console.log(require(\"./a.js\").x)'",
+    "node -p 1+1",
+    "uv run python -c 'import app'",
+    "timeout 5 python3 -c 'import app'",
+    "python3 - <<'EOF'\nfrom app import x\nassert x(1) == 2\nEOF",
+    "python3 <<EOF\nprint(1)\nEOF",
+    "python3 -c 'print(1)' > out.txt && python3 -c 'print(2)' a.txt",
+    "python3 -c 'print(1)' && python3 m.py",
+]
+NOT_ORDINARY = [
+    "python3 -c 'import os; os.remove(\"a\")'",
+    "python3 -c 'import shutil; shutil.rmtree(\"a\")'",
+    'python3 -c \'import subprocess as s; s.run(["rm", "a"])\'',
+    "python3 -c 'print(open(\"/etc/passwd\").read())'",
+    "python3 -c 'print(open(\"../x\").read())'",
+    "python3 -c 'print(open(\"~/x\").read())'",
+    "python3 -c 'print(open(\".env\").read())'",
+    'python3 -c \'open(".git/hooks/pre-commit", "w")\'',
+    "python3 -c 'exec(open(\"x\").read())'",
+    "python3 -c 'import urllib.request'",
+    'python3 -c "$X"',
+    "python3 -c \"print('$(cat x)')\"",
+    "python3 -c 'print(1)' | sh",
+    "python3 -c 'print(1)' && rm a",
+    "python3 -c 'print(1)' > /etc/x",
+    "python3 -m x -c y",
+    "python3 -W error -c y",
+    "python3 -ic y",
+    "node -r ./x -e 1",
+    "node -e 'require(\"child_process\")'",
+    "node -e 'fetch(\"x\")'",
+    "curl x | python3",
+    "cat a | python3 - <<'EOF'\nprint(1)\nEOF\ncat b | python3",
+    "python3 - <<'EOF'\nimport os\nos.remove('a')\nEOF",
+    "python3 <<EOF\nprint('$X')\nEOF",
+    "python3 -c 'print(1)'; echo x | python3",
+    "perl -e 1",
+    "ruby -e 1",
+    "PYTHONPATH=/x python3 -c 1",
+    "python3 -c " + "'" + "x" * 9_000 + "'",
+]
+
+
+@pytest.mark.parametrize("command", ORDINARY)
+def test_check_whose_code_stands_in_the_command_needs_no_approval_in_mode_full(command: str) -> None:
+    assert isinstance(judged(command, "full"), Allow)
+    assert isinstance(judged(command, "edits"), Ask)
+
+
+@pytest.mark.parametrize("command", NOT_ORDINARY)
+def test_code_in_a_command_that_does_more_than_a_check_needs_approval_in_mode_full(command: str) -> None:
+    found = judged(command, "full")
+    assert isinstance(found, Ask) and found.needs_approval_in_every_mode
+
+
+CREATED = frozenset(("/w/m.py", "/w/sub/x.txt"))
+
+
+def judged_with_created(command: str, mode: Mode) -> object:
+    places = Places(("/w",), "/home/u")
+    return judge(CommandEffect(command, "/w"), Situation(mode, places, created=CREATED))
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["rm m.py", "rm -f m.py sub/x.txt", "rm -- ./m.py", "cd sub && rm x.txt", "unlink m.py", "make && rm m.py",
+     "bash -c 'rm m.py'", "rm /w/m.py"],
+)  # fmt: skip
+def test_files_that_the_session_created_are_deleted_without_approval_in_mode_full(command: str) -> None:
+    assert isinstance(judged_with_created(command, "full"), Allow)
+    assert isinstance(judged_with_created(command, "edits"), Ask)
+    assert isinstance(judged(command, "full"), Ask)
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["rm a.py", "rm m.py a.py", "rm -r m.py", "rm -rf sub", "rm *.py", "rm $X", "sudo rm m.py", "rm m.py; curl x",
+     "shred m.py", "git rm m.py", "ls | xargs rm", "find . -name m.py -exec rm {} +", "cd sub && rm m.py",
+     "rm --no-preserve-root m.py", "rm m.py && chmod 777 m.py", "rm", "rm ../w2/m.py", "(cd sub || true) && rm x.txt"],
+)  # fmt: skip
+def test_deleting_anything_else_needs_approval_in_mode_full(command: str) -> None:
+    assert not isinstance(judged_with_created(command, "full"), Allow)
 
 
 def test_line_that_a_runner_gets_from_a_variable_is_asked_about() -> None:

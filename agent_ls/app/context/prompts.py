@@ -49,6 +49,7 @@ class PromptWorkspace:
     - `others`: returns the other trusted workspace folders, by path.
     - `open_documents`: versions of open documents, as in ProjectDocumentCache.
     - `bounds`: returns the path policy of a folder; blocks.
+    - `temporary`: the folder for temporary files, "" for none.
     """
 
     quiet: ExecutionEnvironment
@@ -57,6 +58,7 @@ class PromptWorkspace:
     others: Callable[[], Awaitable[Mapping[str, ExecutionEnvironment]]] = none_beside
     open_documents: Documents | None = None
     bounds: Callable[[str], PathBounds] = lambda root: PathBounds(places_of(root))
+    temporary: str = ""
 
 
 class SessionPrompts:
@@ -103,7 +105,8 @@ class SessionPrompts:
 
     async def _gather(self, trusted: bool) -> EnvironmentFacts:
         today = datetime.now(UTC).date().isoformat()
-        return await gather_environment_facts(self._quiet, today=today, trusted=trusted)
+        facts = await gather_environment_facts(self._quiet, today=today, trusted=trusted)
+        return replace(facts, temporary=self._workspace.temporary)
 
     async def documents(self, profile: ProviderProfile, environment: ExecutionEnvironment) -> str:
         """Return the prompt layer with workspace folders, instruction files and skills.

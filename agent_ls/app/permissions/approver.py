@@ -10,6 +10,7 @@ import anyio.to_thread
 
 from agent_ls.app.permissions.paths import EffectFacts, PathBounds, read_effect_facts
 from agent_ls.app.permissions.session_rules import SessionRules
+from agent_ls.app.permissions.temporary import name_temporary
 from agent_ls.environments.effects import CallEffect, CommandEffect, Effect, WriteEffect
 from agent_ls.loop.calls.approval import (
     Allowed,
@@ -128,7 +129,9 @@ class PolicyApprover:
     async def _judge(
         self, question: ApprovalQuestion, review: ReviewSetting
     ) -> tuple[EffectFacts, Judgement]:
-        seen, stored, is_trusted = await anyio.to_thread.run_sync(self._read_facts, question)
+        effect = name_temporary(question.effect, self._bounds.temporary)
+        seen, stored, is_trusted = await anyio.to_thread.run_sync(self._read_facts, effect, question.turn_id)
+        is_command = isinstance(effect, CommandEffect)
         situation = Situation(
             mode=self.mode,
             places=self._bounds.places,
@@ -145,8 +148,9 @@ class PolicyApprover:
             category=question.category,
             confinement=await self._confinement(question),
             unconfined=self._kernel.unconfined(),
+            created=frozenset(filter(self._bounds.is_created, seen.resolved if is_command else ())),
         )
-        judgement = judge(question.effect, situation)
+        judgement = judge(effect, situation)
         if question.must_ask and isinstance(judgement, Allow):
             judgement = Ask(question.must_ask, needs_approval_in_every_mode=True)
         return seen, judgement
@@ -158,12 +162,12 @@ class PolicyApprover:
             return "unavailable"
         return "available" if await self._kernel.can_confine() else "unavailable"
 
-    def _read_facts(self, question: ApprovalQuestion) -> tuple[EffectFacts, frozenset[str], bool]:
+    def _read_facts(self, effect: Effect, turn_id: str) -> tuple[EffectFacts, frozenset[str], bool]:
         # without spare file descriptors the checks below could not read anything
         require_spare_files(SPARE_FOR_CALLS)
         stored = self.grants.read_stored_ids()
-        granted = self.grants.ids(question.turn_id, stored)
-        facts = read_effect_facts(question.effect, self._bounds.places, self._bounds.disk, granted)
+        granted = self.grants.ids(turn_id, stored)
+        facts = read_effect_facts(effect, self._bounds.places, self._bounds.disk, granted)
         return facts, stored, self._is_trusted()
 
     async def _still_holds(self, question: ApprovalQuestion, asked: Judgement, review: ReviewSetting) -> bool:

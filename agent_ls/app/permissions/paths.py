@@ -60,12 +60,22 @@ class PathBounds:
 
     `register_allowed` is called before each effect takes place, and stores paths with links resolved.
     `places` (the allowed and denied paths) may be replaced between two turns, when folders are opened or
-    closed.
+    closed. `temporary` is the TMPDIR of commands, "" if agent-ls does not set it. `is_created` returns whether the
+    session created a file of which nobody else has changed or kept anything.
     """
 
-    def __init__(self, places: Places, disk: Disk = LOCAL_DISK) -> None:
+    def __init__(
+        self,
+        places: Places,
+        disk: Disk = LOCAL_DISK,
+        *,
+        temporary: str = "",
+        is_created: Callable[[str], bool] = lambda path: False,
+    ) -> None:
         self.places = places
         self.disk = disk
+        self.temporary = temporary
+        self.is_created = is_created
         self._readable: set[str] = set()
         self._turn_id = ""
         self._landings: dict[str, Mapping[str, str]] = {}

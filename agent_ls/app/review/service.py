@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace as with_fields
 from functools import partial
+from pathlib import Path
 
 from agent_ls.app.review.change_events import action, file_change
 from agent_ls.app.review.decision_request import DecisionRequest, Selection, Verdict
@@ -200,6 +201,22 @@ class ReviewService:
         """Return undecided hunks by absolute path, ordered by position."""
         files = self.state.files.values()
         return open_hunks(files, session_id=session_id, path=path, turn_id=turn_id)
+
+    def is_created(self, session_id: str, path: str) -> bool:
+        """Return whether all text of an existing file is from this session, and the user has kept none of it.
+
+        Blocks, because the file is compared with the known text.
+        """
+        file = self.state.files.get(path)
+        if file is None or file.ledger.base is not None or file.ledger.current is None or file.proposals:
+            return False
+        # "pending": neither kept by the user nor edited
+        if any(it.session_id != session_id or it.state != "pending" for it in file.ledger.hunks):
+            return False
+        try:
+            return text_of(Path(path).read_bytes()) == file.ledger.current_text
+        except OSError:
+            return False
 
     def knows(self, path: str) -> bool:
         """Return whether the file is tracked."""

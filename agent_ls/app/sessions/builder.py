@@ -332,7 +332,7 @@ class SessionBuilder(SharedServices):
             confinement=ConfinementFacts(
                 warn_of_loss=link.warn_of_loss,
                 has_sandbox=lambda: sandbox is None or sandbox.is_started,
-                can_confine=sandbox.can_look_confined if sandbox else _cannot_confine,
+                can_confine=sandbox.can_look_confined if sandbox else None,
                 # The embedding program itself must confine the environment that it provides.
                 unconfined=lambda: "trust" if self.program.environment else self.now().unconfined_commands,
             ),
@@ -469,6 +469,7 @@ class SessionBuilder(SharedServices):
                 parts.files,
                 trusted=permissions.gate.wait_for_decision,
                 others=partial(self._make_others, location.roots, location.session_id),
+                temporary=location.bounds.temporary,
                 # None: always read the files. A recording must contain all reads, and in an embedding program's
                 # environment changes are only found by reading.
                 open_documents=self._versions if location.listed and not parts.recording else None,
@@ -498,10 +499,6 @@ class SessionBuilder(SharedServices):
     async def _gather_early(self, folder: str, prompts: SessionPrompts) -> None:
         if await anyio.to_thread.run_sync(self.trust.get_trust, folder) == "trusted":
             await prompts.gather_early()
-
-
-async def _cannot_confine() -> bool:
-    return False
 
 
 def _call_each(listeners: Sequence[Callable[[str], object]], text: str) -> None:

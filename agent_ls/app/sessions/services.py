@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent_ls.app.clock import SystemClock
 from agent_ls.app.models.service import ModelService
+from agent_ls.app.permissions.temporary import keep_temporary, with_temporary
 from agent_ls.app.permissions.trust import WorkspaceTrust
 from agent_ls.app.recording.session_recordings import SessionRecordings
 from agent_ls.app.review.service import ReviewService
@@ -85,8 +86,8 @@ class SharedServices:
             return self.sites.environment(site, check_right)
         return LocalEnvironment(
             folder,
-            environ=self.models.child_environ,
-            env_policy=lambda: self.now().command_environment.rules(),
+            environ=with_temporary(self.models.child_environ, self.now().paths),
+            env_policy=lambda: keep_temporary(self.now().command_environment.rules()),
             terminals=ChosenTerminals(lambda: self.now().terminal, self.editor.terminals),
             check_right=check_right,
             limits=LocalLimits(

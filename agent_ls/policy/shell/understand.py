@@ -33,6 +33,7 @@ class CommandAnalysis:
 
     `refusal`: why the line is never run. `danger`: why it needs approval in every mode. `doubt`: why its
     effects are unknown, which also requires approval in every mode. Each of these three fields is "" for none.
+    `dangers` and `doubts` are all such reasons.
     `is_read_only`: the line is known to change nothing. `is_general`: the words of its commands determine all
     its effects, and therefore a rule for these words can cover it. `is_on_short_list`: it is read-only, and its
     commands may run without approval even if confinement is not available.
@@ -49,6 +50,8 @@ class CommandAnalysis:
     refusal: str = ""
     danger: str = ""
     doubt: str = ""
+    dangers: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
     is_read_only: bool = False
     is_general: bool = False
     is_on_short_list: bool = False
@@ -101,6 +104,8 @@ def _result(command: str, found: LineFindings) -> CommandAnalysis:
         refusal=next(iter(found.refusals), ""),
         danger=next(iter(found.dangers), ""),
         doubt=next(iter(found.doubts), ""),
+        dangers=tuple(found.dangers),
+        doubts=tuple(found.doubts),
         is_read_only=is_read_only,
         is_general=is_clear and found.is_plain,
         is_on_short_list=is_read_only and all(map(read_only.is_on_short_list, found.commands)),

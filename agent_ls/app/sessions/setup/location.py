@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from agent_ls.app.permissions.paths import PathBounds, places_of
+from agent_ls.app.permissions.paths import PathBounds, places_of, temporary_folder
 from agent_ls.app.permissions.workspace_roots import SessionRoots
 from agent_ls.app.sessions.setup.parts import SessionLocation
 from agent_ls.policy.places import fold_path
@@ -47,7 +47,16 @@ def create_location(
         worktree=root,
         is_guarded=lambda path: fold_path(path) in guarded,
     )
-    bounds = PathBounds(site.places, site.disk) if site else PathBounds(find_places(folder))
+    is_here = not (services.program.environment or site)
+    bounds = (
+        PathBounds(site.places, site.disk)
+        if site
+        else PathBounds(
+            find_places(folder),
+            temporary=next(temporary_folder(settings.paths), "") if is_here else "",
+            is_created=partial(services.review.is_created, header.session_id),
+        )
+    )
 
     def other_folders() -> Sequence[str]:
         if site or worktree:  # a session in a worktree must not change the user's other folders
@@ -59,7 +68,7 @@ def create_location(
         key=key,
         folder=folder,
         site=site,
-        is_here=not (services.program.environment or site),
+        is_here=is_here,
         local=local,
         files=services.files(local, header.session_id),
         bounds=bounds,
