@@ -19,9 +19,11 @@ everything else                                   ask, and offer a rule
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
+from os import path as ospath
 
 from agent_ls.environments.effects import CommandEffect
 from agent_ls.policy import rules
@@ -137,7 +139,8 @@ def find_path_reason(found: CommandAnalysis, working_dir: str, situation: Situat
     places = [*found.paths, *situation.leads]
     if denied := situation.denied(places):
         return f"{denied} holds credentials."
-    if outside := situation.outside(places):
+    others = [it for it in places if not (found.is_read_only and _is_public(it))]
+    if outside := situation.outside(others):
         return f"{outside} is outside the workspace."
     if not found.is_read_only and (sensitive := situation.sensitive(places)):
         return f"{sensitive} configures tools that run by themselves."
@@ -146,6 +149,18 @@ def find_path_reason(found: CommandAnalysis, working_dir: str, situation: Situat
     if holding := next((p for p in (working_dir, *places) if situation.places.holds_denied(p)), ""):
         return f"{holding} contains files with credentials." if found.is_read_only else ""
     return ""
+
+
+_PUBLIC = re.compile(
+    r"/etc/(os-release|lsb-release|debian_version|[a-z]+-release|issue|timezone|shells)"
+    r"|/proc/(cpuinfo|meminfo|version|loadavg|uptime|filesystems)"
+    r"|/usr(/local)?/(bin|sbin|lib|lib64|include|share)(/[^/].*)?|/bin|/sbin|/usr(/local)?"
+)
+"""Places outside the workspace that are the same for all users of a system: programs and facts about the machine."""
+
+
+def _is_public(place: str) -> bool:
+    return bool(_PUBLIC.fullmatch(ospath.normpath(place))) and ".." not in place
 
 
 def _always_ask(effect: CommandEffect, why: str, places: Sequence[str], situation: Situation) -> Judgement:

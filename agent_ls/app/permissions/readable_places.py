@@ -17,7 +17,6 @@ SYSTEM_PLACES = (
     "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/usr", "/opt", "/etc", "/proc", "/sys", "/nix",
     "/gnu", "/snap",
     "/run/current-system", "/run/opengl-driver", "/var/cache/man", "/var/lib/dpkg", "/var/lib/alternatives",
-    "/home/linuxbrew",
 )  # fmt: skip
 """Programs, their libraries and data, settings of the system, and what the kernel tells about processes."""
 

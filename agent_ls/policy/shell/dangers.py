@@ -56,7 +56,7 @@ def danger(argv: Sequence[str]) -> str:
     known = _VERBS.get(name, ())
     if verb := next((word for word in _verbs(arguments) if word in known), ""):
         return f"Acts on things that are not in this folder ({name} {verb.replace('/', ' ')})."
-    check = _CHECKS.get(name)
+    check = None if list(arguments) in _ONLY_INFORMS else _CHECKS.get(name)
     return check(arguments) if check else ""
 
 

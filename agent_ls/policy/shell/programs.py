@@ -341,7 +341,8 @@ class Programs:
             if not inner:
                 self._found.doubt("The action of find is not understood.")
                 continue
-            if not (read_only.prints_names_only(inner) or read_only.lists_files_only(argv)):
+            is_quiet = read_only.prints_names_only(inner) or read_only.lists_matches(inner)
+            if not (is_quiet or read_only.lists_files_only(argv)):
                 self._found.changes = True
             if "-execdir" in argv or "-okdir" in argv:  # its words name files of the folders that find visits
                 self._found.changes |= any(word != "{}" and word[:1] not in "-+" for word in inner[1:])

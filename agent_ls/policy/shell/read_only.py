@@ -11,7 +11,7 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import Any
 
-from agent_ls.policy.shell import awk, sed
+from agent_ls.policy.shell import awk, python, sed
 from agent_ls.policy.shell.wrappers import FIND_ACTIONS
 
 
@@ -127,6 +127,8 @@ def is_read_only(argv: Sequence[str], patterns: Sequence[int] = ()) -> bool:
         return False
     if len(arguments) == 1 and arguments[0] in _VERSION_WORDS.get(name, ()):
         return True
+    if arguments in (["--help"], ["--version"]) and name in COMMANDS:
+        return True
     if special := _SPECIAL.get(name):
         return special(arguments, places)
     verb = _SUBCOMMANDS.get(" ".join(argv[:2]))
@@ -148,6 +150,8 @@ def config_names(argv: Sequence[str]) -> tuple[str, ...]:
 
     The command is read-only only if none of these files exists.
     """
+    if tuple(argv[1:3]) == ("-m", "json.tool"):
+        return python.MODULES_OF_JSON_TOOL
     allowed = _SUBCOMMANDS.get(" ".join(argv[:2]))
     return allowed.config if allowed else ()
 
@@ -160,6 +164,11 @@ def shows_no_content(argv: Sequence[str]) -> bool:
         flags = "lcq" if name == "rg" else "lLcq"
         return "--json" not in words and any(_has_flag(name, word, flags) for word in words)
     return name in ("md5sum", "sha256sum", "sha1sum") or name in _NAMES_ONLY
+
+
+def lists_matches(argv: Sequence[str]) -> bool:
+    """Return whether the command only prints the names of those of its files that match a pattern (`grep -l`)."""
+    return argv[0] in _GREPS and any(_has_flag(argv[0], word, "l") for word in before_operands(argv)[1:])
 
 
 def _has_flag(name: str, word: str, flags: str) -> bool:
@@ -562,7 +571,7 @@ _SPECIAL: dict[str, Callable[[list[str], Sequence[int]], bool]] = {
     "git": _git, "find": _find, "sed": sed.only_prints, "awk": awk.only_prints, "gawk": awk.only_prints,
     "mawk": awk.only_prints, "command": _command, "printf": _printf, "set": _set, "ps": _ps, "jq": _jq, "tar": _tar,
     "unzip": _unzip, "gzip": _gzip, "gunzip": _gzip,
-    "test": _test, "[": _test,
+    "test": _test, "[": _test, "python": python.only_prints, "python3": python.only_prints,
 }  # fmt: skip
 
 NAMES = frozenset((*COMMANDS, *_SPECIAL))

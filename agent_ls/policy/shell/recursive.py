@@ -40,6 +40,8 @@ _FOLLOWING = {
 
 def follows_links(argv: Sequence[str]) -> bool:
     """Return whether the command may read the targets of links in the folders that it reads."""
+    if argv[0] == "find" and read_only.split_actions(argv[1:])[1] and not read_only.lists_files_only(argv):
+        return True
     pattern = _FOLLOWING.get(argv[0])
     words = argv[1:]
     if argv[0] == "tar" and words and not words[0].startswith("-"):
