@@ -1,5 +1,5 @@
-"""agent-ls policy: explain how the permission policy decides about a command, and list or remove stored
-rules.
+"""agent-ls policy: explain how the permission policy decides about a command, list or remove stored
+rules, and list what may run without a question.
 """
 
 from __future__ import annotations
@@ -25,6 +25,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "list", help="list the rules that apply in this folder, and how often each was used"
     )
     listing.add_argument("--all", action="store_true", help="list the rules of all folders")
+    log = verbs.add_parser("log", help="list all that may run without a question in this folder today")
+    log.add_argument(
+        "--json", action="store_true", help="print one JSON object per line, with what was displayed"
+    )
     remove = verbs.add_parser("remove", help="remove a rule")
     remove.add_argument(
         "rule", metavar="NUMBER", help="the number of the rule in `agent-ls policy list --all`, or its id"
@@ -34,6 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     if options.verb == "explain":
         return _explain(options.line, options.mode)
+    if options.verb == "log":
+        return _log(as_json=options.json)
     return _remove(options.rule) if options.verb == "remove" else _list(show_all=options.all)
 
 
@@ -42,6 +48,29 @@ def _explain(line: str, mode: str | None) -> int:
 
     for said in explain_command(line, str(Path().resolve()), (mode,) if mode else MODES):
         print(to_single_row(said))
+    return 0
+
+
+def _log(*, as_json: bool) -> int:
+    import json
+    from dataclasses import asdict
+
+    from agent_ls.app.diagnostics.unasked import list_unasked
+    from agent_ls.app.settings.layers import read_user_settings
+    from agent_ls.app.settings.model import parse_settings
+    from agent_ls.app.settings.state_folder import state_folder
+
+    settings, _ = parse_settings(read_user_settings())
+    found = list(list_unasked(str(Path().resolve()), state_folder(), settings))
+    for one in found:
+        since = f", since {one.decided}" if one.decided else ""
+        print(
+            json.dumps(asdict(one))
+            if as_json
+            else to_single_row(f"{one.kind:6}  {one.what}{since}  ({one.undo})")
+        )
+    if not found and not as_json:
+        print("nothing runs in this folder without a question, except read-only commands")
     return 0
 
 

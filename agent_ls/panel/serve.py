@@ -57,6 +57,9 @@ class Panel:
                 HTTPStatus.MISDIRECTED_REQUEST,
                 message_page("The panel cannot be opened with this host name."),
             )
+        # older versions of websockets accept no other method, and do not store it
+        if getattr(request, "method", "GET") != "GET":
+            return _response(HTTPStatus.METHOD_NOT_ALLOWED, message_page("The panel answers only GET."))
         if url.path == OPEN_PATH:
             return self._open_page(parse_qs(url.query).get("token", [""])[0])
         if not any(map(self.access.has_cookie, headers.get_all("Cookie"))):

@@ -130,7 +130,7 @@ async def test_silent_connections_do_not_keep_others_out(tmp_path: Path) -> None
         silent = [socket.create_connection(("127.0.0.1", running.port)) for _ in range(80)]
         assert (await running.get("/")).status == 401
         cookie = await running.log_in()
-        assert (await running.get("/", cookie=cookie)).status == 200
+        assert (await running.get("/", Cookie=cookie)).status == 200
         for one in silent:
             one.close()
 

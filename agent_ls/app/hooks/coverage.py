@@ -115,11 +115,12 @@ def _analyse(command: str, folder: str) -> _Analysis:
     more += [os.path.join(place, name) for place, name in found.configs]
     runners = [os.path.basename(name) for name in programs if os.path.basename(name) in _DEFINED_BY]
     notes = [f"what {name} runs" for name in runners]
-    if found.danger:
-        notes.append(f"code from elsewhere ({found.danger.rstrip('.')})")
     paths = (*read.paths, *(as_written.paths if text != command else ()), *map(glob.escape, more))
     return _Analysis(
-        tuple(dict.fromkeys(paths)), programs, (found.doubt or found.refusal).rstrip("."), ", ".join(notes)
+        tuple(dict.fromkeys(paths)),
+        programs,
+        (found.doubt or found.danger or found.refusal).rstrip("."),
+        ", ".join(notes),
     )
 
 

