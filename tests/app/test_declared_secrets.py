@@ -72,7 +72,7 @@ def test_a_value_declared_for_a_server_is_a_secret(entry: dict[str, object]) -> 
 
 
 def test_usual_variables_are_no_secrets(tmp_path: Path) -> None:
-    environ = {"HOME": "/home/somebody", "DATA": str(tmp_path)}
+    environ = {"HOME": "/anywhere/somebody", "DATA": str(tmp_path)}
     values = VariableValues(environ.get, lambda server, name: None, "/w")
     config = parse_server(
         "x", {"command": "a", "args": ["${HOME}", "${DATA}", "${MODE:-development}"]}, "user"
