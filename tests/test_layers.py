@@ -100,7 +100,9 @@ ALLOWED: dict[str, set[str]] = {
         "tools",
     },
     "app.tools": {"program_lookup", "app.tools", "environments", "llm", "loop", "profiles", "tools"},
-    "app.changes": {"app.changes", "app.review", "environments", "loop", "patch", "policy", "system", "text"},
+    "app.changes": {
+        "program_lookup", "app.changes", "app.review", "environments", "loop", "patch", "policy", "system", "text",
+    },
     "app.worktrees": {"program_lookup", "app.errors", "app.worktrees", "environments.local", "patch", "store", "text"},
     "app.store_errors": {"app.errors", "app.store_errors", "store", "system"},
     "app.settings": {

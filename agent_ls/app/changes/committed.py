@@ -14,7 +14,8 @@ from pathlib import Path
 
 from agent_ls.app.changes.stamps import DiskStamp
 from agent_ls.environments.local.git_index import Index, read_index
-from agent_ls.environments.local.git_objects import find_git, read_git_objects
+from agent_ls.environments.local.git_objects import read_git_objects
+from agent_ls.program_lookup import find_program
 
 _LFS_POINTER = re.compile(
     rb"version https://git-lfs\.github\.com/spec/v1\n(?:.*\n)*?oid sha256:([0-9a-f]{64})\n"
@@ -112,17 +113,19 @@ def _inside(index: Index, folder: str) -> bytes:
     return os.fsencode(f"{inside}/") if inside else b""
 
 
-def read_objects(wanted: Mapping[str, GitObject], workspace: str) -> dict[str, bytes]:
+def read_objects(wanted: Mapping[str, GitObject]) -> dict[str, bytes]:
     """Return the contents of files by their path. Blocks.
 
     Left out are files that git does not hold as they were, for example because a filter changed them.
     """
-    program = find_git(workspace)
+    program = find_program("git")
     by_folder: dict[str, list[tuple[str, GitObject]]] = {}
     for path, it in wanted.items():
         by_folder.setdefault(it.index.git_folder, []).append((path, it))
     found: dict[str, bytes] = {}
-    for git_folder, items in by_folder.items() if program else ():
+    if program is None:
+        return found
+    for git_folder, items in by_folder.items():
         objects = _objects_folder(git_folder)
         contents = read_git_objects(program, objects, [it.id for _, it in items])
         for (path, it), data in zip(items, contents, strict=False):

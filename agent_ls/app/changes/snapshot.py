@@ -23,8 +23,8 @@ from agent_ls.app.changes.kept_files import KeptFiles
 from agent_ls.app.changes.stamps import DiskStamp, stamp_of_file
 from agent_ls.environments.base import FileState
 from agent_ls.environments.errors import EnvError
-from agent_ls.environments.local.git_objects import find_git
 from agent_ls.policy.places import is_secret_name
+from agent_ls.program_lookup import find_program
 from agent_ls.text import looks_binary
 
 MAX_FILES = 500_000
@@ -193,7 +193,7 @@ class ChangeFinder:
         names = last.ignored if as_listed else self._ignored.find(stamps.keys())
         ignored = {path: stamp for path in names if path not in stamps and (stamp := stamp_of_file(path))}
         small = [path for path, stamp in ignored.items() if is_secret(path) or stamp[0] <= MAX_FILE_BYTES]
-        others = [*stamps.keys() - work] if len(work) < len(stamps) and not find_git(self.folder) else []
+        others = [*stamps.keys() - work] if len(work) < len(stamps) and not find_program("git") else []
         self._kept.retain({*work, *small, *others})
         secrets = [path for path in small if is_secret(path)]
         keep = partial(self._keep_all, stamps, ignored, as_listed)
@@ -250,7 +250,7 @@ class ChangeFinder:
             was = before.stamps.get(path)
             if was and was[0] <= MAX_FILE_BYTES and (held := before.committed.find_object(path, was)):
                 wanted[path] = held
-        return read_objects(wanted, self.folder) if wanted else {}
+        return read_objects(wanted) if wanted else {}
 
 
 @dataclass(slots=True)

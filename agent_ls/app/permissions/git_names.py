@@ -142,7 +142,7 @@ class _Git:
 
     def run(self, *arguments: str, fails: bool = False) -> str:
         """Return what git prints. `fails`: a failure means that there is nothing to print."""
-        done = run_confined(arguments, self.folder, self.root)
+        done = run_confined(arguments, self.folder)
         if done is None or (done.returncode and not fails):
             raise UncertainError
         return os.fsdecode(done.stdout)

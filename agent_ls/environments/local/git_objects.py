@@ -7,12 +7,13 @@ repository. Other commands are confined to reading.
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from threading import Thread
+
+from agent_ls.program_lookup import require_program
 
 TIMEOUT_S = 20
 _CONFINED_TIMEOUT_S = 5
@@ -32,20 +33,6 @@ _CONFIG = "[core]\n\trepositoryformatversion = 1\n\tbare = true\n[extensions]\n\
 
 class UncertainError(Exception):
     """It is not certain which files a command of git would show."""
-
-
-def find_git(workspace: str) -> str:
-    """Return the path of git; "" if there is none.
-
-    Relative folders of PATH, and folders in the workspace, are not searched.
-    """
-    root = os.path.realpath(workspace) + os.sep
-    folders = [
-        folder
-        for folder in os.environ.get("PATH", "").split(os.pathsep)
-        if os.path.isabs(folder) and not f"{os.path.realpath(folder)}{os.sep}".startswith(root)
-    ]
-    return shutil.which("git", path=os.pathsep.join(folders)) or ""
 
 
 def read_git_objects(program: str, objects: str, ids: Sequence[str]) -> Sequence[bytes]:
@@ -95,9 +82,7 @@ def _split_batch(output: bytes) -> Sequence[bytes]:
     return found
 
 
-def run_confined(
-    arguments: Sequence[str], folder: str, workspace: str
-) -> subprocess.CompletedProcess[bytes] | None:
+def run_confined(arguments: Sequence[str], folder: str) -> subprocess.CompletedProcess[bytes] | None:
     """Run git in a folder, confined to reading where this machine can confine; None if it cannot be run. Blocks."""
     done: list[subprocess.CompletedProcess[bytes]] = []
 
@@ -111,7 +96,7 @@ def run_confined(
                 confine(Confinement(is_read_only=True))
             done.append(
                 subprocess.run(
-                    [find_git(workspace), *_PLAIN, *arguments],
+                    [require_program("git"), *_PLAIN, *arguments],
                     stdin=subprocess.DEVNULL,
                     capture_output=True,
                     cwd=folder,
