@@ -19,8 +19,9 @@ IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
 def output_of(result: CallResult) -> ToolOutput:
-    """Return the result for the model, limited to 1 MiB of text. Structured content is used only if the
-    result has no text.
+    """Return the result for the model, limited to 1 MiB of text.
+
+    Structured content follows the text, unless the text is the same data.
     """
     images, texts = [], []
     for block in result.blocks:
@@ -29,8 +30,9 @@ def output_of(result: CallResult) -> ToolOutput:
         else:
             texts.append(block_text(block))
     text = "\n".join(filter(None, texts))
-    if not text and result.structured is not None:
-        text = json.dumps(result.structured, ensure_ascii=False, indent=1)
+    if result.structured is not None and not _is_said(result.structured, result.blocks):
+        data = without_hidden(json.dumps(result.structured, ensure_ascii=False, indent=1))
+        text = f"{text}\n\nStructured content:\n{data}" if text else data
     text = limit_text(text) or ("" if images else "(no output)")
     return ToolOutput(
         text,
@@ -38,6 +40,26 @@ def output_of(result: CallResult) -> ToolOutput:
         error_kind="tool_error" if result.is_error else "",
         images=tuple(images),
     )
+
+
+def _is_said(structured: Any, blocks: Sequence[ResultBlock]) -> bool:
+    """Return whether the text of a result is its structured content, also as SDKs write values that are no objects:
+    `{"result": VALUE}`, with one text for each item of a list.
+    """
+    texts = [block.text for block in blocks if block.kind == "text"]
+    forms: list[Any] = [structured]
+    if isinstance(structured, dict) and structured.keys() == {"result"}:
+        forms.append(structured["result"])
+    values = [_parse_or_keep(text) for text in texts]
+    said = [*values, *texts, _parse_or_keep("\n".join(texts)), *([values, texts] if texts else [])]
+    return any(value in said for value in forms) or structured in ({}, [])
+
+
+def _parse_or_keep(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
 
 
 def text_of(blocks: Sequence[ResultBlock]) -> str:

@@ -1,7 +1,7 @@
 """One connection to an MCP server, through the official SDK. Only this module and its imports load the SDK.
 
-The SDK rejects a whole list if one entry is invalid. Therefore invalid tools, prompts and resources are removed
-from messages, and reported, before the SDK reads the messages.
+The SDK rejects a whole list or result if one entry is invalid. Therefore invalid tools, prompts and resources are
+removed from messages, and reported, and results are repaired, before the SDK reads the messages.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ from agent_ls.mcp.elicitation import fields_of
 from agent_ls.mcp.limits import HttpLimits, JudgeAddress
 from agent_ls.mcp.oauth import refuse_login
 from agent_ls.mcp.process import MAX_LINE_BYTES, EndedError, ServerProcess
+from agent_ls.mcp.repairs import repair_result
 from agent_ls.mcp.schemas import is_object_schema
 
 # the SDK would log messages of the server, with tracebacks
@@ -79,7 +80,7 @@ class ConnectionCallbacks:
 
 @dataclass(slots=True)
 class _ListFilter:
-    """Removes invalid entries from the lists in a server's messages.
+    """Repairs results in a server's messages, and removes invalid entries from their lists.
 
     `problems` has a sentence for each removed entry.
     """
@@ -89,6 +90,7 @@ class _ListFilter:
     def remove_invalid(self, message: Any) -> None:
         result = message.get("result") if isinstance(message, dict) else getattr(message, "result", None)
         if isinstance(result, dict):
+            repair_result(result)
             for kind, model in _LISTS.items():
                 if isinstance(result.get(kind), list):
                     result[kind] = [it for it in result[kind] if self._is_valid(kind, model, it)]

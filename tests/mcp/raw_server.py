@@ -127,6 +127,8 @@ def call(params: dict[str, Any]) -> dict[str, Any]:
             return {"content": [{"type": "text", "text": "x" * wanted["size"]}], **complete()}
         case "env":
             return {"content": [{"type": "text", "text": json.dumps(dict(os.environ))}], **complete()}
+    if "result" in wanted:
+        return {**wanted["result"], **complete()}
     text = wanted.get("text", f"{name} {json.dumps(arguments, sort_keys=True)}")
     content = wanted.get("content", [{"type": "text", "text": text}])
     return {"content": content, "isError": wanted.get("is_error", False), **complete()}

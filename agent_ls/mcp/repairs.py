@@ -1,0 +1,72 @@
+"""Repair results of servers that do not quite follow the protocol, so that one odd part does not lose the rest."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+_LISTS = ("tools", "prompts", "resources", "resourceTemplates", "messages", "contents")
+
+
+def repair_result(result: dict[str, Any]) -> None:
+    """Change the result of a request in place.
+
+    Members that are null are removed, as if the server had left them out; null for a list is the empty list. Content
+    that is no list becomes one. A block of an unknown type, or without a member that its type needs, becomes a text
+    block with its JSON.
+    """
+    for name in [name for name, value in result.items() if value is None]:
+        if name in _LISTS:
+            result[name] = []
+        elif name != "content":
+            del result[name]
+    if "content" in result:
+        result["content"] = _repair_blocks(result["content"])
+    elif "structuredContent" in result or "isError" in result:
+        result["content"] = []
+    messages = result.get("messages")
+    for message in messages if isinstance(messages, list) else ():
+        if isinstance(message, dict) and not isinstance(message.get("content"), list):
+            message["content"] = _repair_block(message.get("content"))
+
+
+def _repair_blocks(content: Any) -> list[Any]:
+    if content is None:
+        return []
+    return [*map(_repair_block, content if isinstance(content, list) else [content])]
+
+
+def _repair_block(block: Any) -> Any:
+    if _is_block(block):
+        return block
+    if not isinstance(block, dict):
+        return {
+            "type": "text",
+            "text": block if isinstance(block, str) else json.dumps(block, ensure_ascii=False),
+        }
+    plain = {name: value for name, value in block.items() if value is not None}
+    if _is_block(plain):
+        return plain
+    text = plain.get("text") if plain.get("type", "text") == "text" else None
+    said = text if isinstance(text, str) else json.dumps(block, ensure_ascii=False, default=str)
+    return {"type": "text", "text": said}
+
+
+def _is_block(block: Any) -> bool:
+    if not isinstance(block, dict) or "type" not in block:
+        return False
+    try:
+        _blocks().validate_python(block, by_name=False)
+    except ValidationError:
+        return False
+    return True
+
+
+@lru_cache(maxsize=1)
+def _blocks() -> TypeAdapter[Any]:
+    import mcp_types  # imported here, because only a connection needs it
+
+    return TypeAdapter(mcp_types.ContentBlock)

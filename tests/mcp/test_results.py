@@ -1,0 +1,136 @@
+"""Results of MCP tools that contain more than text, or do not quite follow the protocol."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_ls.mcp.descriptions import CallResult, ResultBlock
+from agent_ls.mcp.results import output_of
+from tests.mcp.plans import raw_server, tool, user_file
+from tests.mcp.rig import running, servers_of
+from tests.support.fake_provider import text, tool_call
+
+pytestmark = pytest.mark.req("T11")
+
+
+def said(text: str, **more: Any) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": text}], **more}
+
+
+DATA = {"chunks": [{"id": 7, "text": "the evidence"}]}
+SHOWN = ["the evidence"]
+RESULTS = [
+    pytest.param(
+        said("1 useful. Evidence is in structured content.", structuredContent=DATA),
+        ["1 useful", *SHOWN],
+        id="summary-and-data",
+        marks=pytest.mark.report(
+            "usememos/memos#6226", "structured content is dropped beside a text", area="mcp", before="failed"
+        ),
+    ),
+    pytest.param(
+        said("4 items", structuredContent={"items": [{"id": "a1", "title": "Fix login"}]}),
+        ["4 items", "Fix login"],
+        id="count-and-items",
+        marks=pytest.mark.report(
+            "anomalyco/opencode#38923",
+            "the model reads only how many items there are",
+            area="mcp",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        said("file text", structuredContent={"fileName": "a.txt"}),
+        ["file text", "a.txt"],
+        id="text-and-facts",
+        marks=pytest.mark.report(
+            "NousResearch/hermes-agent#7118",
+            "the text of a file is lost where structured content is beside it",
+            area="mcp",
+            before="flaw",
+        ),
+    ),
+    pytest.param(
+        {"content": [], "structuredContent": {"greeting": "Hello, World!"}},
+        ["Hello, World!"],
+        id="data-alone",
+        marks=pytest.mark.report(
+            "seuros/action_mcp#181", "structured content without any text", area="mcp", before="passed"
+        ),
+    ),
+    pytest.param({"structuredContent": {"a": "no content member"}}, ["no content member"], id="no-content"),
+    pytest.param(said("fine", isError=None), ["fine"], id="is-error-null"),
+    pytest.param(said("fine", structuredContent=None, _meta=None), ["fine"], id="nulls"),
+    pytest.param(
+        {"content": [{"type": "text", "text": "seen"}, {"type": "json", "json": DATA}]},
+        ["seen", *SHOWN],
+        id="unknown-block",
+    ),
+    pytest.param(
+        {"content": [{"type": "text", "text": "seen"}, {"type": "resource", "resource": {"uri": "x://y"}}]},
+        ["seen", "x://y"],
+        id="incomplete-block",
+    ),
+    pytest.param(
+        {"content": [{"type": "text", "text": "seen", "annotations": None, "_meta": None}]},
+        ["seen"],
+        id="nulls-in-a-block",
+    ),
+    pytest.param({"content": "plain words"}, ["plain words"], id="content-is-a-string"),
+    pytest.param({"content": {"type": "text", "text": "one"}}, ["one"], id="content-is-one-block"),
+    pytest.param({"content": [{"text": "no type"}]}, ["no type"], id="block-without-type"),
+    pytest.param({"content": ["a", 3]}, ["a", "3"], id="blocks-are-values"),
+    pytest.param(
+        {"content": [{"type": "text", "text": {"a": "not a string"}}]}, ["not a string"], id="text-object"
+    ),
+    pytest.param({"content": None}, ["(no output)"], id="content-null"),
+]
+
+
+@pytest.mark.parametrize(("result", "shown"), RESULTS)
+async def test_model_gets_all_parts_of_a_result(
+    result: dict[str, Any], shown: list[str], tmp_path: Path
+) -> None:
+    plan = raw_server(tmp_path / "plans", "raw", calls={"echo": {"result": result}})
+    user_file(tmp_path / "state", raw=plan)
+    async with running(tmp_path, [tool_call("raw__echo"), text("done")]) as rig:
+        talk = await rig.talk("full")
+        await talk.say("go")
+
+        got = rig.results()[0]
+        assert not got.is_error, got.content
+        assert all(word in str(got.content) for word in shown), got.content
+
+
+@pytest.mark.parametrize(
+    ("texts", "structured"),
+    [
+        ([json.dumps(DATA)], DATA),
+        ([json.dumps(DATA, indent=2)], DATA),
+        (["5"], {"result": 5}),
+        (["plain"], {"result": "plain"}),
+        (["a", "b"], {"result": ["a", "b"]}),
+        (["1", "2"], {"result": [1, 2]}),
+        (["done"], {}),
+    ],
+)
+def test_structured_content_that_the_text_contains_is_not_repeated(texts: list[str], structured: Any) -> None:
+    blocks = tuple(ResultBlock("text", it) for it in texts)
+    assert output_of(CallResult(blocks, structured)).text == "\n".join(texts)
+
+
+@pytest.mark.parametrize("kind", ["tools", "prompts", "resources"])
+async def test_list_that_is_null_is_empty(kind: str, tmp_path: Path) -> None:
+    plan: dict[str, Any] = {"tools": [tool("echo")], "prompts": [], "resources": [], kind: None}
+    user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", **plan))
+    async with running(tmp_path, [text("done")]) as rig:
+        talk = await rig.talk()
+        await talk.say("go")
+
+        server = servers_of(talk).server("raw")
+        assert server and server.state == "running"
+        assert len(servers_of(talk).list_offered()) == (kind != "tools")
