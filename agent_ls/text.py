@@ -211,6 +211,8 @@ def decode(data: bytes) -> DecodedText:
 
 
 def _decode(data: bytes) -> DecodedText:
+    if data.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):  # UTF-32, which would read as UTF-16 with NULs
+        return DecodedText(data.decode("utf-8", "surrogateescape"))
     for encoding, mark in (("utf-16-le", b"\xff\xfe"), ("utf-16-be", b"\xfe\xff")):
         if data.startswith(mark):
             try:
@@ -340,7 +342,8 @@ def encode_changed(form: DecodedText, text: str) -> bytes:
 
 def looks_binary(data: bytes) -> bool:
     """Return whether the first 8 KiB contain a NUL byte, as grep and git decide; UTF-16 with a BOM is text."""
-    return b"\0" in data[:8192] and not data.startswith((b"\xff\xfe", b"\xfe\xff"))
+    is_utf_16 = data.startswith((b"\xff\xfe", b"\xfe\xff")) and not data.startswith(b"\xff\xfe\0\0")
+    return b"\0" in data[:8192] and not is_utf_16
 
 
 _STRINGS = r"\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)"  # sequences that set a title, a link, the clipboard or an image
@@ -350,6 +353,15 @@ _ESCAPES = re.compile(rf"\x1b\[[0-?]*[ -/]*[@-~]?|{_STRINGS}|\x1b[ -/]+[0-~]|\x1
 def strip_escapes(text: str) -> str:
     """Remove the escape sequences that colour a terminal, move its cursor or set its title."""
     return _ESCAPES.sub("", text) if "\x1b" in text else text
+
+
+def join_sentences(message: str, hint: str) -> str:
+    """Join a message and its hint as two sentences with one stop between them. Returns the message if `hint` is ""."""
+    if not hint:
+        return message
+    first = message.rstrip()
+    stop = "" if first.endswith((".", "!", "?", "…", ":")) else "."
+    return f"{first}{stop} {hint[:1].upper()}{hint[1:]}"
 
 
 DISPLAY_LINE_CHARS = 200
@@ -381,7 +393,11 @@ def reveal_controls(text: str) -> str:
     return text.translate(_PICTURES)
 
 
-_OTHER_SCREEN = re.compile(r"\x1b\[\?(?:1049|1047|47)h.*?(?:\x1b\[\?(?:1049|1047|47)l|\Z)", re.DOTALL)
+_OTHER_SCREEN = re.compile(r"\x1b\[\?(?:1049|1047|47)h.*?\x1b\[\?(?:1049|1047|47)l", re.DOTALL)
+_LAST_SCREEN = re.compile(r"\x1b\[\?(?:1049|1047|47)h(?P<shown>.*)\Z", re.DOTALL)
+_NEW_PLACE = re.compile(r"\x1b\[[0-9;]*[HfJd]|\x1b\[[0-9;]*[ABEF]")
+LAST_SCREEN_LINES = 20
+"""Lines that are kept of a screen which a program has not left, because it died there."""
 _SWITCH = re.compile(r"\x1b\[\?(?:1049|1047|47)([hl])")
 _LONG = re.compile(_STRINGS)
 _REWRITTEN = re.compile(r"\r(?!\r*\Z)|\x08|\x1b\[[0-9;]*[GKCD]")
@@ -399,22 +415,39 @@ def is_on_alternate_screen(printed: str) -> bool:
 
 
 def leave_alternate_screen(printed: str) -> str:
-    """Switch back from the alternate screen, so that text appended to the output stays visible."""
-    return f"{printed}\x1b[?1049l" if is_on_alternate_screen(printed) else printed
+    """Switch back from the alternate screen, so that text appended to the output stays visible.
+
+    The last lines of that screen are repeated: they may say why the program died there.
+    """
+    if not is_on_alternate_screen(printed):
+        return printed
+    shown = printed[max(found.end() for found in _SWITCH.finditer(printed)) :]
+    return f"{printed}\x1b[?1049l{_last_lines(shown)}"
 
 
 def render_terminal_output(text: str) -> str:
     """Render a program's output as it remains visible: overwritten parts of a line, as in progress bars, are
     removed.
 
-    Output on the terminal's alternate screen (an editor, a pager) disappears when the program ends, and is
-    removed.
+    Output on the terminal's alternate screen (an editor, a pager) disappears when the program leaves the screen, and
+    is removed. Of a screen that the program has not left, the last lines remain.
     """
     if "\x1b" in text:
-        text = _LONG.sub("", _OTHER_SCREEN.sub("", text))
+        text = _LAST_SCREEN.sub(
+            lambda found: _last_lines(found["shown"]), _LONG.sub("", _OTHER_SCREEN.sub("", text))
+        )
     if "\r" in text or "\x08" in text or "\x1b" in text:
         text = "\n".join(_last_state(line) for line in text.split("\n"))
     return text.translate(_SILENT) if any(char in text for char in "\x07\x0e\x0f\x1b") else text
+
+
+def _last_lines(screen: str) -> str:
+    """Return the last lines that a program printed on a screen that it has not left.
+
+    A program that draws a screen moves the cursor to each place, so a move ends a line.
+    """
+    lines = [line for line in _NEW_PLACE.sub("\n", screen).split("\n") if strip_escapes(line).strip("\r ~")]
+    return "\n".join(lines[-LAST_SCREEN_LINES:])
 
 
 def _last_state(line: str) -> str:

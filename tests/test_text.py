@@ -15,6 +15,8 @@ from agent_ls.text import (
     decode,
     encode,
     encode_changed,
+    join_sentences,
+    looks_binary,
     render_terminal_output,
     reveal_controls,
     split_lines,
@@ -89,7 +91,19 @@ def test_bytes_that_are_not_valid_text_are_detected_and_preserved(data: bytes, i
         ("of windows\r\nas it is\r\n", "of windows\r\nas it is\r\n"),
         ("old\rnew\r\n", "new\r\n"),
         ("before\x1b[?1049hfull\nscreen\x1b[?1049lafter\n", "beforeafter\n"),
-        ("before\x1b[?1049hnever left", "before"),
+        pytest.param(
+            "before\n\x1b[?1049hTraceback: no config file\n",
+            "before\nTraceback: no config file",
+            id="died-on-the-other-screen",
+            marks=pytest.mark.report(
+                "daintreehq/daintree#1108",
+                "a program that dies on a full screen leaves a blank result",
+                area="shell",
+                before="failed",
+            ),
+        ),
+        ("\x1b[?47h\x1b[2J\x1b[1;1Hfirst\x1b[5;3Hfatal: not a terminal", "first\nfatal: not a terminal"),
+        ("a\x1b[?1049hdropped\x1b[?1049lb\n\x1b[?1049h~\r\n~\r\nkept", "ab\nkept"),
         ("\x1b[999999999C!\n", f"{' ' * 10_000}!\n"),
         ("cut \x1b[", "cut "),
         ("\x1b(B\x1b[mend\x1b7 of\x1b8 colours\x1b=\x1bc\n", "end of colours\n"),
@@ -184,3 +198,26 @@ def test_a_changed_encoding_declaration_in_a_file_changes_the_encoding(
     before: bytes, text: str, after: bytes
 ) -> None:
     assert encode_changed(decode(before), text) == after
+
+
+@pytest.mark.parametrize(
+    ("message", "hint", "joined"),
+    [
+        (
+            "No session x is stored.",
+            "`agent-ls sessions` lists them",
+            "No session x is stored. `agent-ls sessions` lists them",
+        ),
+        ("no provider is set up", "enter a key", "no provider is set up. Enter a key"),
+        ("Really?", "Yes.", "Really? Yes."),
+        ("alone", "", "alone"),
+    ],
+)
+def test_message_and_hint_are_two_sentences_with_one_stop(message: str, hint: str, joined: str) -> None:
+    assert join_sentences(message, hint) == joined
+
+
+@pytest.mark.parametrize("encoding", ["utf-32-le", "utf-32-be"])
+def test_utf_32_is_binary_and_not_read_as_utf_16(encoding: str) -> None:
+    data = "\ufeffhello\n".encode(encoding)
+    assert looks_binary(data) and decode(data).encoding == "utf-8" and encode(decode(data)) == data

@@ -44,6 +44,7 @@ from agent_ls.loop.events.types import (
 )
 from agent_ls.loop.ids import new_id
 from agent_ls.loop.inbox import QueueRemoval, StartNow
+from agent_ls.text import join_sentences
 
 log = logging.getLogger(__name__)
 
@@ -397,7 +398,7 @@ class AcpConversation:
         if error is None:
             return None
         needs_key = error.action == "setKey" or error.error_kind in _KEY_KINDS
-        words = f"{error.message} {error.hint}".strip()
+        words = join_sentences(error.message, error.hint)
         return RpcError(AUTH_REQUIRED if needs_key else INTERNAL, error.message, words)
 
     def _give_up(self, prompt: _Prompt) -> None:

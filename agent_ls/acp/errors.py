@@ -13,6 +13,7 @@ from agent_ls.loop.errors import SessionError
 from agent_ls.loop.questions import BadAnswerError, UnknownQuestionError
 from agent_ls.store.errors import StoreError
 from agent_ls.system import describe_out_of_files, is_out_of_files
+from agent_ls.text import join_sentences
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +42,7 @@ class RpcError(Exception):
 
 def invalid(what: str, hint: str = "") -> RpcError:
     """Return the error for parameters that do not fit the method."""
-    return RpcError(INVALID_PARAMS, what, f"{what}. {hint}" if hint else what)
+    return RpcError(INVALID_PARAMS, what, join_sentences(what, hint))
 
 
 def error_object(error: BaseException) -> dict[str, Any]:
@@ -55,13 +56,13 @@ def as_rpc_error(error: BaseException) -> RpcError:
         return error
     if isinstance(error, OSError) and is_out_of_files(error):
         message, hint = describe_out_of_files()
-        return RpcError(INTERNAL, message, f"{message}: {hint}")
+        return RpcError(INTERNAL, message, join_sentences(message, hint))
     if isinstance(error, _EXPECTED):
         code = NOT_FOUND if isinstance(error, UnknownSessionError) else INTERNAL
         if getattr(error, "is_usage", False) and code == INTERNAL:
             code = INVALID_PARAMS
         hint = getattr(error, "hint", "") or ""
-        return RpcError(code, str(error), f"{error}. {hint}" if hint else str(error))
+        return RpcError(code, str(error), join_sentences(str(error), hint))
     log.error("a request failed because of an internal error", exc_info=error)
     return RpcError(
         INTERNAL,

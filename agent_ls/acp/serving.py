@@ -137,12 +137,13 @@ class FolderSettings:
     async def apply_again(self) -> Sequence[str]:
         if not self._has_own:
             return ()
-        is_trusted = await anyio.to_thread.run_sync(self._is_trusted)
+        # A copy taken here: other requests add folders while the thread runs.
+        is_trusted = await anyio.to_thread.run_sync(self._is_trusted, tuple(self._folders))
         return self._manager.change_settings(self._settings, is_trusted=is_trusted)
 
-    def _is_trusted(self) -> bool:
+    def _is_trusted(self, folders: Sequence[str]) -> bool:
         """Return whether every open folder is trusted, because the settings apply to all of them. Blocks."""
-        return all(self._manager.trust.get_trust(folder) == "trusted" for folder in self._folders)
+        return all(self._manager.trust.get_trust(folder) == "trusted" for folder in folders)
 
 
 def _client(line: bytes) -> ClientFacts:

@@ -388,7 +388,11 @@ def _session_id(params: Params) -> str:
 
 def _folder(params: Params) -> str:
     found = params.get("cwd")
-    if not isinstance(found, str) or not os.path.isabs(found) or "\0" in found:
+    if isinstance(found, str) and found and "\0" not in found and not os.path.isabs(found):
+        raise invalid(
+            "The folder of the session is a relative path", "The client has to send an absolute path."
+        )
+    if not isinstance(found, str) or not found or "\0" in found:
         raise invalid("The client named no folder to work in", "Open a folder, and try again.")
     return os.path.normpath(found)
 

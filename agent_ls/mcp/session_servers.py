@@ -112,7 +112,7 @@ class SessionServers:
         )
         self._turn = anyio.Lock()
         self._warned: set[str] = set()
-        self._failed: set[str] = set()  # digests of servers whose failure the user has been told
+        self._failed: set[str] = set()  # digests of servers whose failure has been reported
         self._is_deferred = False
         self._is_closed = False
         self._given: set[str] = set()

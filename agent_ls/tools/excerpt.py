@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from agent_ls.patch.hunks import LineHunk
 from agent_ls.text import TextLines, decode, number_lines
 
+MAX_LINE_CHARS = 500  # of a longer line, the start and the end are shown
 AROUND_LINES = 4  # context lines before and after a change
 MOST_PLACES = 3
 PLACE_MAX_LINES = 40
@@ -40,7 +41,15 @@ def _find_ranges(hunks: Sequence[LineHunk], lines: Sequence[str]) -> list[tuple[
 
 
 def _render_region(lines: Sequence[str], start: int, end: int) -> str:
-    shown = list(lines[start : min(end, start + PLACE_MAX_LINES)])
+    shown = [*map(_clip, lines[start : min(end, start + PLACE_MAX_LINES)])]
     text = number_lines(shown, start + 1).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     left = end - start - len(shown)
     return f"{text}\n[... {left} more lines]" if left else text
+
+
+def _clip(line: str) -> str:
+    """Shorten a long line in its middle, so that the excerpt does not displace the rest of the result."""
+    if len(line) <= MAX_LINE_CHARS:
+        return line
+    left_out, half = len(line) - MAX_LINE_CHARS, MAX_LINE_CHARS // 2
+    return f"{line[:half]}[... {left_out:,} characters ...]{line[-half:]}"

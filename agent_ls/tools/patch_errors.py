@@ -32,5 +32,13 @@ KINDS: Mapping[Code, str] = MappingProxyType(
 )
 
 
+MAX_LINE_CHARS = 2_000
+
+
 def as_tool_error(error: PatchError) -> ToolError:
-    return ToolError(str(error), kind=KINDS[error.code])
+    """Return the error for the model. Lines of files in it are shortened, so that they do not displace the reason."""
+    lines = [
+        line if len(line) <= MAX_LINE_CHARS else f"{line[:MAX_LINE_CHARS]}…"
+        for line in str(error).split("\n")
+    ]
+    return ToolError("\n".join(lines), kind=KINDS[error.code])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from anyio import CancelScope, get_cancelled_exc_class
 from pydantic import Field, field_validator, model_validator
@@ -49,9 +49,8 @@ class ShellArguments(Arguments):
     description: str = Field(
         default="", description="The purpose of the command in a few words, for the user."
     )
-    timeout_ms: int | SkipJsonSchema[None] = Field(
+    timeout_ms: Annotated[int, Field(ge=1)] | SkipJsonSchema[None] = Field(
         default=None,
-        ge=1,
         description="Milliseconds after which the command is ended; at most 600000 (10 minutes).",
     )
     working_dir: str = Field(default="", description="Folder to run in; default: the working directory.")

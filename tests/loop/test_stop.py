@@ -278,6 +278,8 @@ async def test_interrupt_denies_a_pending_approval_with_decided_by_interrupt() -
         assert approver.approvals.pending() == ()
     resolved = b.recorder.of(ApprovalResolved)
     assert [(event.decision, event.decided_by) for event in resolved] == [("deny", "interrupt")]
+    assert isinstance(results := b.recorder.turns[-1], ToolResultsTurn)
+    assert results.results[0].content == "Not run: interrupted by the user."
 
 
 @pytest.mark.spec("loop 9.1.6")

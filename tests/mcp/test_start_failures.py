@@ -1,4 +1,4 @@
-"""MCP servers that do not come up, or come up slowly: what the user is told, and when."""
+"""MCP servers that do not come up, or come up slowly: which warnings there are, and when."""
 
 from __future__ import annotations
 

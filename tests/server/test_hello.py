@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from agent_ls.server import protocol
+from agent_ls.server.lsp import to_lsp
 from agent_ls.server.lsp.capabilities import (
     PROTOCOL_VERSION,
     ClientAbilities,
@@ -172,3 +173,23 @@ def test_file_renames_require_versioned_edits_and_deletions_also_abort_on_failur
 ) -> None:
     client = client_abilities({"capabilities": {"workspace": {"workspaceEdit": edit}}})
     assert (client.renames_files, client.deletes_files) == expected
+
+
+@pytest.mark.parametrize(
+    ("edit", "is_plain"),
+    [({"documentChanges": True}, False), ({"documentChanges": False}, True), ({}, True), (None, False)],
+)
+def test_clients_that_declare_no_versioned_edits_get_plain_ones(edit: object, is_plain: bool) -> None:
+    workspace = {} if edit is None else {"workspaceEdit": edit}
+    assert client_abilities({"capabilities": {"workspace": workspace}}).plain_edits is is_plain
+
+
+@pytest.mark.report(
+    "natebosch/vim-lsc#105",
+    "a client that knows only `changes` gets documentChanges",
+    area="lsp",
+    before="failed",
+)
+def test_plain_edit_has_changes_and_no_document_changes() -> None:
+    edit = to_lsp.document_edit("file:///a", None, [], None).edit
+    assert edit.changes == {"file:///a": []} and edit.document_changes is None

@@ -305,3 +305,10 @@ async def test_edit_file_with_a_character_that_cannot_be_encoded_reports_the_cha
     calls = await session(b"# coding: latin-1\n\xe9\n")
     error = await calls.fails(EDIT_FILE, file_path="f", old_string="é", new_string="é\n€")
     assert "line 3: '€' (U+20AC) cannot be written in iso8859-1" in str(error) and error.kind == "validation"
+
+
+@pytest.mark.req("T3")
+async def test_edit_of_a_very_long_line_says_first_that_it_worked() -> None:
+    calls = await session('{"k":"' + "x" * 300_000 + '","z":1}\n')
+    text = await edit(calls, '"z":1', '"z":2')
+    assert text.startswith("Edited f: 1 replacement") and '"z":2' in text and len(text) < 2_000

@@ -42,7 +42,7 @@ TIMEOUT = (
         ),
         pytest.param(
             result("a\x1b[?1049hb\x1b[?1049lc\x1b[?47hd"),
-            "a\x1b[?1049hb\x1b[?1049lc\x1b[?47hd\x1b[?1049l\nExit code: 0\nDuration: 12 ms",
+            "a\x1b[?1049hb\x1b[?1049lc\x1b[?47hd\x1b[?1049ld\nExit code: 0\nDuration: 12 ms",
             "",
             id="other-screen-left-open",
         ),

@@ -117,6 +117,7 @@ class Call:
     """Set if the call was started before the model's response was complete."""
     parsed: ParsedCall | None = None
     """Result of `parse_call`, so that the arguments are parsed once."""
+    has_begun: bool = False  # it was approved, and may have had an effect
 
 
 @dataclass(frozen=True, slots=True)
@@ -416,6 +417,7 @@ class Dispatcher:
         effect = prepared.effect
         if not isinstance(effect, ReadEffect | NoEffect) and not await self._log_guard.may_act():
             return error_output("Not run: the log of this session cannot be written.", "fatal")
+        call.has_begun = True
         if isinstance(effect, WriteEffect):
             return await self._edit(call, prepared, effect)
         command = effect.runs if isinstance(effect, CallEffect) else effect
@@ -429,6 +431,7 @@ class Dispatcher:
 
     async def _reviewed(self, call: Call, parsed: ParsedCall, context: ToolContext) -> ToolOutput:
         """Continue a call whose changes were waiting for the user's decisions when the earlier process ended."""
+        call.has_begun = True
         known = call.known.allowed if call.known else ()
         summary = _summary(call.part, parsed.tool, parsed.arguments)
         question = ApprovalQuestion(
@@ -459,8 +462,9 @@ class Dispatcher:
         self._emitter.emit(ToolCallStart(call.event_id, call.index, part.name, part.arguments, summary))
 
     def _make_interrupted(self, call: Call, parsed: ParsedCall) -> ToolOutput:
-        is_read = parsed.tool is None or parsed.tool.category == "read"
-        words = INTERRUPTED if is_read else INTERRUPTED_EFFECT
+        if not call.has_begun:
+            return error_output(NOT_RUN, "interrupted")
+        words = INTERRUPTED if parsed.tool and parsed.tool.category == "read" else INTERRUPTED_EFFECT
         so_far = self._emitter.text_of(output_part(call.event_id))
         return error_output(
             f"{leave_alternate_screen(so_far)}\n\n{words}" if so_far else words, "interrupted"

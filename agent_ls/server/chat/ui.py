@@ -38,7 +38,7 @@ from agent_ls.server.lsp.from_lsp import maybe_path
 from agent_ls.server.rpc.context import Context
 from agent_ls.server.transport.errors import BadInputError, InvalidParamsError, NothingPendingError
 from agent_ls.server.transport.jsonrpc import AgentProtocol
-from agent_ls.text import split_lines
+from agent_ls.text import join_sentences, split_lines
 
 if TYPE_CHECKING:
     from agent_ls.app.sessions.live import LiveSession
@@ -188,7 +188,7 @@ class ChatInterface:
                 problem = await work()
             except Exception as error:  # last resort: the command was already answered
                 hint = getattr(error, "hint", "")
-                problem = f"{error}. {hint}" if hint else str(error)
+                problem = join_sentences(str(error), hint)
                 log.info("a command failed: %s", error, exc_info=error)
             if problem:
                 self._show_warning(f"agent-ls: {problem}")

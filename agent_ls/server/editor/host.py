@@ -409,9 +409,7 @@ class LspEditorHost:
     async def _operate(
         self, document: OpenDocument, operation: Callable[[str], lsp.RenameFile | lsp.DeleteFile]
     ) -> str:
-        """Send a file operation and wait for the editor's response, up to OPERATION_S. Returns the last known
-        text of the document.
-        """
+        """Send a file operation, wait up to OPERATION_S for the response, and return the last known text."""
         tracked = self._tracked.get(document.path)
         if tracked is None:
             return document.text
@@ -532,7 +530,8 @@ class LspEditorHost:
         client = self._protocol.client
         changes = to_lsp.text_edits(current.text, edits, client.encoding, newline_only=client.newline_only)
         label = None if client.prints_labels else attribution.label
-        params = to_lsp.document_edit(tracked.uri, current.version, changes, label)
+        version = None if client.plain_edits else current.version
+        params = to_lsp.document_edit(tracked.uri, version, changes, label)
         return self._protocol.send_request(lsp.WORKSPACE_APPLY_EDIT, params)
 
     def _handle_answer(self, tracked: _Tracked, flight: _Flight, answer: Future[Any]) -> None:

@@ -70,6 +70,8 @@ class ClientAbilities:
     - `process_id`: the editor's process, None if not sent. The server ends within seconds after the editor.
     - `text_document_content`: can display documents whose text a server provides.
     - `code_action_literals` to `work_done_progress` are used by the chat of plugin-free clients.
+    - `plain_edits`: declares that it takes no edits with the document's version. The version is then compared only
+      before the edit is sent.
     - `renames_files`, `deletes_files`: performs such operations in a workspace edit. `deletes_files` also
     requires that the client stops at the first failed change. An empty edit with the document's version
     precedes the deletion,
@@ -90,6 +92,7 @@ class ClientAbilities:
     prints_labels: bool = False
     apply_edit_refused: bool = False
     apply_edit_announced: bool = False
+    plain_edits: bool = False
     text_document_content: bool = False
     renames_files: bool = False
     deletes_files: bool = False
@@ -141,6 +144,8 @@ def client_abilities(params: dict[str, Any]) -> ClientAbilities:
         # counts.
         apply_edit_announced=_object(capabilities, "workspace").get("applyEdit") is True,
         apply_edit_refused=_object(capabilities, "workspace").get("applyEdit") is False,
+        plain_edits=_has(capabilities, "workspace", "workspaceEdit")
+        and _object(capabilities, "workspace", "workspaceEdit").get("documentChanges") is not True,
         renames_files="rename" in _resource_operations(capabilities),
         deletes_files="delete" in _resource_operations(capabilities)
         and isinstance(_object(capabilities, "workspace", "workspaceEdit").get("failureHandling"), str),

@@ -90,9 +90,11 @@ def _position(lines: Sequence[str], starts: Sequence[int], offset: int, encoding
 
 
 def document_edit(
-    uri: str, version: int, edits: Sequence[lsp.TextEdit], label: str | None
+    uri: str, version: int | None, edits: Sequence[lsp.TextEdit], label: str | None
 ) -> lsp.ApplyWorkspaceEditParams:
-    """Return one versioned edit of one document."""
+    """Return one edit of one document. `version` None: in the form without a version."""
+    if version is None:
+        return lsp.ApplyWorkspaceEditParams(edit=lsp.WorkspaceEdit(changes={uri: list(edits)}), label=label)
     document = lsp.OptionalVersionedTextDocumentIdentifier(uri=uri, version=version)
     change = lsp.TextDocumentEdit(text_document=document, edits=list(edits))
     return lsp.ApplyWorkspaceEditParams(edit=lsp.WorkspaceEdit(document_changes=[change]), label=label)
