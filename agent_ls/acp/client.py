@@ -13,7 +13,7 @@ from typing import Any
 META = "agent-ls"
 """The key of agent-ls' own fields in `_meta`."""
 
-READS_DISK = ("codecompanion", "toad")
+READS_DISK = ("acpx", "codecompanion", "toad")
 """Clients whose `fs/read_text_file` returns the text on disk, not the unsaved text. agent-ls does not call
 the method of these clients. codecompanion's `fs/write_text_file` also replaces the whole buffer, unsaved
 typing included.
