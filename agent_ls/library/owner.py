@@ -23,7 +23,7 @@ from agent_ls.loop.events import codec as event_codec
 from agent_ls.loop.events.subscription import Subscription
 from agent_ls.loop.events.types import Envelope
 
-FORKED = "this session was opened before the process was forked: open a session in the new process"
+FORKED = "this session was opened before the process was forked: open it in the process that uses it"
 
 _running: set[asyncio.Task[None]] = set()  # an event loop keeps only weak references to its tasks
 

@@ -90,7 +90,7 @@ def test_a_blocking_session_is_used_and_closed_by_other_threads(tmp_path: Path) 
 
 @pytest.mark.group("processes")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")
-def test_a_forked_process_cannot_use_the_session_but_can_open_one(tmp_path: Path) -> None:
+def test_a_forked_process_cannot_use_the_session(tmp_path: Path) -> None:
     program = """
 import os, sys
 import agent_ls
@@ -106,9 +106,7 @@ with agent_ls.open_session_sync(**options(folder, FakeProvider([text("One.")])))
         except RuntimeError as error:
             print("child:", error, flush=True)
         session.close()
-        with agent_ls.open_session_sync(**options(folder, FakeProvider([text("Mine.")]))) as own:
-            print("child:", own.ask("go"), flush=True)
-        sys.exit()
+        os._exit(0)
     os.wait()
     print("parent:", session.ask("go"))
 """
@@ -121,6 +119,5 @@ with agent_ls.open_session_sync(**options(folder, FakeProvider([text("One.")])))
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    child, own, parent = done.stdout.splitlines()
-    assert "open a session in the new process" in child
-    assert (own, parent) == ("child: Mine.", "parent: One.")
+    child, parent = done.stdout.splitlines()
+    assert child.startswith("child: this session was opened") and parent == "parent: One."
