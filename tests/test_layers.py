@@ -225,7 +225,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "acp": {
         "acp", "_version", "app", "environments", "lean_imports", "llm", "loop", "patch", "policy", "review",
-        "store", "system", "text",
+        "store", "system", "text", "tools.look",
     },
     "acp.start": {"acp", "_version", "app.models", "lean_imports", "llm.credentials", "system"},
     "panel": {

@@ -43,6 +43,7 @@ from agent_ls.loop.events.types import (
     ToolCallStart,
 )
 from agent_ls.loop.questions import BadAnswerError, UnknownQuestionError
+from agent_ls.tools.look import UNKNOWN
 
 log = logging.getLogger(__name__)
 
@@ -168,7 +169,9 @@ class UserRequests:
         if started is None and request.call_id:
             # This client resumed the session and has not seen the call yet: send the call before the
             # question.
-            started = ToolCallStart(request.call_id, 0, request.tool, "", request.summary)
+            tool = self._live.session.profile.registry.lookup(request.tool)
+            look = tool.look.in_event if tool else UNKNOWN.in_event
+            started = ToolCallStart(request.call_id, 0, request.tool, "", request.summary, *look)
             self._sender.send(*self._mapper.announce(started))
         kind, raw = self._mapper.kind_and_input(started) if started else ("other", None)
         call = permission_call(request, texts, kind, raw)
@@ -225,7 +228,9 @@ class UserRequests:
             self._asking.pop(call_id, None)
 
     async def _review_call(self, call_id: str) -> dict[str, Any]:
-        started = self._inputs.get(call_id) or ToolCallStart(call_id, 0, "edit_file", "", "changes")
+        started = self._inputs.get(call_id) or ToolCallStart(
+            call_id, 0, "edit_file", "", "changes", "edit", "Editing", "Edited"
+        )
         self._sender.send(*self._mapper.announce(started))
         kind, raw = self._mapper.kind_and_input(started)
         paths = list(dict.fromkeys(hunk.path for hunk in self._find_proposals(call_id)))

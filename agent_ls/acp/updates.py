@@ -49,23 +49,6 @@ FIELD_CHARS = 64 * 1024
 OUTPUT_TAIL_CHARS = 16 * 1024
 TITLE_CHARS = 200
 
-_KINDS = {
-    "read_file": "read", "read_many_files": "read", "list_dir": "read", "read_cell": "read",
-    "grep": "search", "glob": "search", "references": "search", "definition": "search", "symbols": "search",
-    "diagnostics": "search", "web_search": "search",
-    "edit_file": "edit", "write_file": "edit", "apply_patch": "edit", "edit_notebook": "edit", "rename_symbol": "edit",
-    "save_memory": "edit",
-    "shell": "execute", "processes": "execute",
-    "web_fetch": "fetch",
-    "think": "think", "plan": "think", "spawn_agent": "think", "send_input": "think", "wait": "think",
-    "close_agent": "think",
-}  # fmt: skip
-_VERBS = {
-    "read_file": "Read", "read_many_files": "Read", "list_dir": "List", "grep": "Search", "glob": "Find",
-    "edit_file": "Edit", "write_file": "Write", "apply_patch": "Patch", "edit_notebook": "Edit", "web_fetch": "Fetch",
-    "web_search": "Search the web for", "plan": "Plan", "think": "Think", "ask_user": "Ask",
-}  # fmt: skip
-"""Words that precede the summary of a call, by the agent-ls name of the tool."""
 _PLAN_STATUS = {"pending": "pending", "active": "in_progress", "done": "completed"}
 _ORDER = {"pending": 0, "in_progress": 1, "completed": 2, "failed": 2}
 _NAMESPACE = uuid.UUID("6b0a3c0e-6c55-4f4c-9d2f-5a1f5c1f0b11")
@@ -101,11 +84,12 @@ def message_id(session_id: str, part: str) -> str:
 class _Call:
     """A tool call: the parts that were sent to the client, and the output of its command.
 
-    `is_dirty`: the latest output was not sent yet.
+    `is_dirty`: the latest output was not sent yet. `done` is the title of the completed call.
     """
 
     name: str
     status: str = "pending"
+    done: str = ""
     diffs: list[dict[str, Any]] = field(default_factory=list)
     locations: list[dict[str, Any]] = field(default_factory=list)
     has_terminal: bool = False
@@ -114,9 +98,11 @@ class _Call:
 
 
 class UpdateMapper:
-    """Maps the events of one session. `kind_of` returns the agent-ls name of a tool; models may use another
-    name. `shows_terminals`: the client displays output of commands by itself. `is_replay`: the user's
-    messages are sent too. `text_of` returns the current text of a file.
+    """Maps the events of one session.
+
+    `kind_of` returns the agent-ls name of a tool; models may use another name. `shows_terminals`: the client
+    displays output of commands by itself. `is_replay`: the user's messages are sent too. `text_of`
+    returns the current text of a file.
     """
 
     def __init__(
@@ -265,7 +251,7 @@ class UpdateMapper:
     def announce(self, event: ToolCallStart) -> list[Update]:
         if event.call_id in self._calls:
             return []
-        call = self._calls[event.call_id] = _Call(event.name)
+        call = self._calls[event.call_id] = _Call(event.name, done=_title(event, event.done))
         kind, arguments = self.kind_and_input(event)
         if self._kind_of(event.name) == "shell":
             call.has_terminal = self._shows_terminals and not self.is_replay
@@ -285,14 +271,11 @@ class UpdateMapper:
         return [update]
 
     def title_of(self, event: ToolCallStart) -> str:
-        verb = _VERBS.get(self._kind_of(event.name), "")
-        words = event.summary or event.name
-        title = words if not verb or words.startswith(f"{event.name}:") else f"{verb} {words}"
-        return title[:TITLE_CHARS]
+        return _title(event, event.doing)
 
     def kind_and_input(self, event: ToolCallStart) -> tuple[str, Any]:
         """Return the kind of a tool call in ACP (`read`, `edit` and so on), and the arguments of the call."""
-        return _KINDS.get(self._kind_of(event.name), "other"), _arguments(event.arguments)
+        return event.look, _arguments(event.arguments)
 
     def _locations(self, arguments: Any) -> list[dict[str, Any]]:
         if not isinstance(arguments, dict):
@@ -359,6 +342,8 @@ class UpdateMapper:
         status = "failed" if event.is_error else "completed"
         update: Update = {"sessionUpdate": "tool_call_update", "toolCallId": event.call_id}
         call.status = update["status"] = status
+        if not event.is_error and call.done:
+            update["title"] = call.done
         call.is_dirty = False
         raw = {"summary": event.summary, "exitCode": event.exit_code, "errorKind": event.error_kind}
         update["rawOutput"] = {name: value for name, value in raw.items() if value not in (None, "")}
@@ -451,6 +436,13 @@ def _words(event: object) -> str:
         case Reverted():
             return "The session was rolled back to an earlier message."
     return ""
+
+
+def _title(event: ToolCallStart, verb: str) -> str:
+    """Return the title of a call. The title of a command is the command itself."""
+    words = event.summary or event.name
+    is_bare = not verb or event.look == "execute" or words.startswith(f"{event.name}:")
+    return (words if is_bare else f"{verb} {words}")[:TITLE_CHARS]
 
 
 def _plan(event: PlanChanged) -> Update:

@@ -23,6 +23,7 @@ from agent_ls.mcp.descriptions import ServerTool
 from agent_ls.mcp.schemas import provider_schema
 from agent_ls.mcp.visible import without_hidden
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
+from agent_ls.tools.look import Look
 from agent_ls.tools.summary import one_line
 
 FIND_TOOLS = "find_tools"
@@ -97,6 +98,7 @@ def deferred_tools(offered: Callable[[], Sequence[OfferedTool]]) -> tuple[Tool[A
         category="read",
         arguments=FindArguments,
         prepare=find,
+        look=Look("search", "Looking for tools", "Looked for tools"),
         summarize=lambda arguments: one_line(arguments.query),
     )
     calling: Tool[Any] = Tool(
@@ -105,6 +107,7 @@ def deferred_tools(offered: Callable[[], Sequence[OfferedTool]]) -> tuple[Tool[A
         category="write",
         arguments=CallArguments,
         prepare=call,
+        look=Look("other", "Calling", "Called"),
         summarize=lambda arguments: one_line(
             f"{arguments.name} {json.dumps(arguments.arguments, ensure_ascii=False)}"
         ),

@@ -13,6 +13,7 @@ from agent_ls.mcp.results import text_of
 from agent_ls.mcp.tools import ToolKit, hosts_in
 from agent_ls.mcp.visible import visible, without_hidden
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
+from agent_ls.tools.look import Look
 from agent_ls.tools.summary import one_line
 
 READ_RESOURCE = "read_resource"
@@ -65,6 +66,7 @@ def resource_tool(servers: Callable[[], Sequence[ManagedServer]], kit: ToolKit) 
         category="read",
         arguments=ResourceArguments,
         prepare=prepare,
+        look=Look("read", "Reading", "Read"),
         summarize=lambda arguments: one_line(f"{arguments.server} {arguments.uri}"),
     )
 

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from agent_ls.environments.effects import NoEffect
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolOutput
+from agent_ls.tools.look import Look
 from agent_ls.tools.summary import one_line
 
 
@@ -33,6 +34,7 @@ ABORT = Tool(
     category="read",
     arguments=AbortArguments,
     prepare=prepare,
+    look=Look("other", "Giving up", "Gave up"),
     summarize=summarize,
     terminal=True,
 )

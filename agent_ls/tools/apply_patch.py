@@ -18,6 +18,7 @@ from agent_ls.tools import descriptions
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
 from agent_ls.tools.file_commits import commit_files, concurrent_edit_notes, describe_decision, write_effect
 from agent_ls.tools.freshness import is_current, require_current, require_read, stale_error
+from agent_ls.tools.look import Look
 from agent_ls.tools.not_found import suggest_names
 from agent_ls.tools.notebooks import refuse_notebook
 from agent_ls.tools.patch_errors import as_tool_error
@@ -188,6 +189,7 @@ APPLY_PATCH = Tool(
     category="write",
     arguments=ApplyPatchArguments,
     prepare=prepare,
+    look=Look("edit", "Editing", "Edited"),
     summarize=summarize,
     touches=touches,
     free_text=FreeText("patch", descriptions.load_grammar("apply_patch")),

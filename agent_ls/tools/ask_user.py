@@ -8,6 +8,7 @@ from pydantic import AliasChoices, Field, model_validator
 
 from agent_ls.environments.effects import NoEffect
 from agent_ls.tools.base import Arguments, Prepared, Question, Tool, ToolContext, ToolOutput
+from agent_ls.tools.look import Look
 from agent_ls.tools.paths import touches_nothing
 from agent_ls.tools.summary import one_line
 
@@ -136,6 +137,7 @@ ASK_USER = Tool(
     category="read",
     arguments=AskArguments,
     prepare=prepare,
+    look=Look("other", "Asking", "Asked"),
     summarize=summarize,
     touches=touches_nothing,
 )
@@ -146,6 +148,7 @@ ASK_QUESTIONS = Tool(
     category="read",
     arguments=AskQuestionsArguments,
     prepare=prepare_questions,
+    look=ASK_USER.look,
     summarize=summarize_questions,
     touches=touches_nothing,
 )

@@ -32,6 +32,7 @@ from agent_ls.environments.base import (
 from agent_ls.environments.effects import Effect
 from agent_ls.llm.messages import ImagePart, JsonObject
 from agent_ls.llm.requests import FreeText, Usage
+from agent_ls.tools.look import UNKNOWN, Look
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -346,7 +347,7 @@ class Tool(Generic[A]):
     returns the absolute paths of the files and folders that a call concerns. Calls with unrelated paths run
     in parallel; without `touches`, a call is related to every path. `starts_early`: the tool only reads on
     this machine, so it may run while the model is still writing its answer. `schema` is sent to the model
-    instead of the schema of `arguments`, for a tool that another program defines.
+    instead of the schema of `arguments`, for a tool that another program defines. `look` says how clients show calls.
     """
 
     name: str
@@ -361,6 +362,7 @@ class Tool(Generic[A]):
     starts_early: bool = False
     free_text: FreeText | None = None
     schema: JsonObject | None = None
+    look: Look = UNKNOWN
 
     @property
     def kind(self) -> str:

@@ -21,6 +21,7 @@ from agent_ls.environments.base import CommandOptions, ExecResult
 from agent_ls.environments.effects import CallEffect
 from agent_ls.text import leave_alternate_screen
 from agent_ls.tools.base import Arguments, Category, Prepared, Tool, ToolContext, ToolError, ToolOutput
+from agent_ls.tools.look import Look
 from agent_ls.tools.summary import one_line
 
 TIMEOUT_MS = 120_000  # a longer job should run in the background
@@ -98,6 +99,7 @@ def cli_tool(definition: CliTool, variables: Variables) -> Tool[Any]:
         category=definition.category,
         arguments=_arguments(definition),
         prepare=partial(_prepare, definition, variables),
+        look=Look("execute", "Running", "Ran"),
         summarize=lambda arguments: one_line(shlex.join(build_argv(definition, _given_values(arguments)))),
     )
 

@@ -8,6 +8,7 @@ from typing import Any
 from agent_ls.environments.language_host import FoundLocation, LanguageHost
 from agent_ls.tools.base import Prepared, Tool, ToolContext, ToolOutput
 from agent_ls.tools.location_list import CUT, list_locations
+from agent_ls.tools.look import Look
 from agent_ls.tools.summary import one_line
 from agent_ls.tools.symbol_lookup import (
     SymbolArguments,
@@ -57,5 +58,6 @@ def definition(host: LanguageHost) -> Tool[Any]:
         category="read",
         arguments=SymbolArguments,
         prepare=partial(prepare, host),
+        look=Look("search", "Finding the definition of", "Found the definition of"),
         summarize=summarize,
     )

@@ -12,6 +12,7 @@ from agent_ls.environments.effects import NoEffect, ReadEffect
 from agent_ls.environments.language_host import CodeProblem, FileProblems, LanguageHost
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolOutput
 from agent_ls.tools.location_list import NAME_MAX_CHARS, FileTexts, get_page, paging_note
+from agent_ls.tools.look import Look
 from agent_ls.tools.paths import absolute, shown_path
 from agent_ls.tools.summary import one_line
 from agent_ls.tools.symbol_lookup import query_editor
@@ -118,5 +119,6 @@ def diagnostics(host: LanguageHost) -> Tool[Any]:
         category="read",
         arguments=DiagnosticsArguments,
         prepare=partial(prepare, host),
+        look=Look("search", "Looking at problems of", "Looked at problems of"),
         summarize=summarize,
     )

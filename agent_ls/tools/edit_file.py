@@ -22,6 +22,7 @@ from agent_ls.tools.file_commits import (
     write_effect,
 )
 from agent_ls.tools.freshness import is_current, require_read, stale_error
+from agent_ls.tools.look import Look
 from agent_ls.tools.not_found import file_not_found
 from agent_ls.tools.notebooks import refuse_notebook
 from agent_ls.tools.patch_errors import as_tool_error
@@ -188,6 +189,7 @@ EDIT_FILE = Tool(
     category="write",
     arguments=EditFileArguments,
     prepare=prepare,
+    look=Look("edit", "Editing", "Edited"),
     summarize=summarize,
     touches=touched_file,
 )

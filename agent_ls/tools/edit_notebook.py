@@ -26,6 +26,7 @@ from agent_ls.tools.file_commits import (
     write_effect,
 )
 from agent_ls.tools.freshness import is_current, require_read
+from agent_ls.tools.look import Look
 from agent_ls.tools.paths import absolute, shown_path, touched_file
 from agent_ls.tools.summary import one_line
 
@@ -234,6 +235,7 @@ EDIT_NOTEBOOK = Tool(
     category="write",
     arguments=EditNotebookArguments,
     prepare=prepare,
+    look=Look("edit", "Editing", "Edited"),
     summarize=summarize,
     touches=touched_file,
 )

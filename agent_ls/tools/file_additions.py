@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError
+from agent_ls.tools.look import Look
 from agent_ls.tools.not_found import file_not_found
 from agent_ls.tools.paths import absolute, shown_path, touched_file
 from agent_ls.tools.summary import one_line
@@ -44,6 +45,7 @@ CREATE_FILE = Tool(
     category="write",
     arguments=NewTextArguments,
     prepare=prepare_create,
+    look=Look("edit", "Creating", "Created"),
     summarize=summarize,
     touches=touched_file,
 )
@@ -54,6 +56,7 @@ APPEND_FILE = Tool(
     category="write",
     arguments=NewTextArguments,
     prepare=prepare_append,
+    look=Look("edit", "Appending to", "Appended to"),
     summarize=summarize,
     touches=touched_file,
 )

@@ -16,6 +16,7 @@ from agent_ls.tools.file_commits import (
     read_existing,
 )
 from agent_ls.tools.freshness import is_current, stale_error
+from agent_ls.tools.look import Look
 from agent_ls.tools.not_found import file_not_found
 from agent_ls.tools.paths import absolute, shown_path, touched_file
 from agent_ls.tools.summary import one_line
@@ -102,6 +103,7 @@ DELETE_FILE = Tool(
     category="write",
     arguments=DeleteFileArguments,
     prepare=prepare_delete,
+    look=Look("delete", "Deleting", "Deleted"),
     summarize=summarize_delete,
     touches=touched_file,
 )
@@ -112,6 +114,7 @@ MOVE_FILE = Tool(
     category="write",
     arguments=TwoPathArguments,
     prepare=prepare_move,
+    look=Look("move", "Moving", "Moved"),
     summarize=summarize_two,
     touches=touches_both,
 )
@@ -122,6 +125,7 @@ COPY_FILE = Tool(
     category="write",
     arguments=TwoPathArguments,
     prepare=prepare_copy,
+    look=Look("edit", "Copying", "Copied"),
     summarize=summarize_two,
     touches=touches_both,
 )

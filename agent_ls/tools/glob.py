@@ -6,6 +6,7 @@ from pydantic import Field
 
 from agent_ls.environments.effects import ReadEffect
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolOutput
+from agent_ls.tools.look import Look
 from agent_ls.tools.paths import absolute, shown_path, touched_folder
 from agent_ls.tools.summary import one_line
 
@@ -45,6 +46,7 @@ GLOB = Tool(
     category="read",
     arguments=GlobArguments,
     prepare=prepare,
+    look=Look("search", "Looking for", "Looked for"),
     summarize=summarize,
     touches=touched_folder,
     starts_early=True,

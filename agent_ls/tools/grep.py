@@ -15,6 +15,7 @@ from agent_ls.environments.effects import ReadEffect
 from agent_ls.environments.errors import InvalidPatternError
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
 from agent_ls.tools.file_types import glob_of_type
+from agent_ls.tools.look import Look
 from agent_ls.tools.notebooks import map_lines_to_cells
 from agent_ls.tools.paths import absolute, resolve_filter, shown_path, touched_folder
 from agent_ls.tools.summary import one_line
@@ -193,6 +194,7 @@ GREP = Tool(
     category="read",
     arguments=GrepArguments,
     prepare=prepare,
+    look=Look("search", "Searching", "Searched"),
     summarize=summarize,
     touches=touched_folder,
     starts_early=True,

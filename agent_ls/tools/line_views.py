@@ -12,6 +12,7 @@ from agent_ls.environments.errors import PathNotFoundError
 from agent_ls.notebook.cells import is_notebook
 from agent_ls.text import TextLines, decode, looks_binary
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolOutput
+from agent_ls.tools.look import Look
 from agent_ls.tools.not_found import file_not_found
 from agent_ls.tools.notebooks import render_cells
 from agent_ls.tools.paths import absolute, shown_path, touched_file
@@ -95,6 +96,7 @@ READ_LINES = Tool(
     category="read",
     arguments=ReadLinesArguments,
     prepare=prepare_read_lines,
+    look=Look("read", "Reading", "Read"),
     summarize=summarize_lines,
     touches=touched_file,
     starts_early=True,
@@ -106,6 +108,7 @@ HEAD = Tool(
     category="read",
     arguments=LineCountArguments,
     prepare=prepare_head,
+    look=Look("read", "Reading", "Read"),
     summarize=summarize_count,
     touches=touched_file,
     starts_early=True,
@@ -117,6 +120,7 @@ TAIL = Tool(
     category="read",
     arguments=LineCountArguments,
     prepare=prepare_tail,
+    look=Look("read", "Reading", "Read"),
     summarize=summarize_count,
     touches=touched_file,
     starts_early=True,

@@ -13,6 +13,7 @@ from agent_ls.environments.effects import ReadEffect
 from agent_ls.environments.errors import EnvError
 from agent_ls.environments.search import IGNORE_FILES, folders_between, hidden_entries
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolOutput
+from agent_ls.tools.look import Look
 from agent_ls.tools.paths import absolute, shown_path, touched_folder
 from agent_ls.tools.summary import one_line
 
@@ -132,6 +133,7 @@ LIST_DIR = Tool(
     category="read",
     arguments=ListDirArguments,
     prepare=prepare,
+    look=Look("search", "Looking into", "Looked into"),
     summarize=summarize,
     touches=touched_folder,
     starts_early=True,

@@ -20,6 +20,7 @@ from agent_ls.tools.base import (
     ToolError,
     ToolOutput,
 )
+from agent_ls.tools.look import Look
 from agent_ls.tools.paths import touches_nothing
 from agent_ls.tools.summary import one_line
 
@@ -118,6 +119,7 @@ PLAN = Tool(
     category="read",
     arguments=PlanArguments,
     prepare=prepare,
+    look=Look("think", "Planning", "Planned"),
     summarize=summarize,
     touches=touches_nothing,
 )

@@ -12,6 +12,7 @@ from agent_ls.environments.effects import CommandEffect, ProcessEffect
 from agent_ls.environments.errors import PathNotFoundError
 from agent_ls.text import leave_alternate_screen
 from agent_ls.tools.base import Arguments, Prepared, ProcessChange, Tool, ToolContext, ToolError, ToolOutput
+from agent_ls.tools.look import Look
 from agent_ls.tools.summary import one_line
 
 MAX_INPUT_CHARS = 60_000
@@ -199,5 +200,6 @@ PROCESSES = Tool(
     category="admin",
     arguments=ProcessesArguments,
     prepare=prepare,
+    look=Look("execute", "Using a background process:", "Used a background process:"),
     summarize=summarize,
 )

@@ -14,6 +14,7 @@ from agent_ls.llm.messages import ImagePart
 from agent_ls.notebook.cells import is_notebook
 from agent_ls.text import DecodedText, TextLines, decode, looks_binary, number_lines
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
+from agent_ls.tools.look import Look
 from agent_ls.tools.not_found import file_not_found
 from agent_ls.tools.notebooks import render_cells
 from agent_ls.tools.paths import absolute, shown_path, touched_file
@@ -182,6 +183,7 @@ READ_FILE = Tool(
     category="read",
     arguments=ReadFileArguments,
     prepare=prepare,
+    look=Look("read", "Reading", "Read"),
     summarize=summarize,
     touches=touched_file,
     starts_early=True,

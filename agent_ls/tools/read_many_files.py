@@ -9,6 +9,7 @@ from agent_ls.environments.effects import ReadEffect
 from agent_ls.environments.errors import EnvError
 from agent_ls.environments.globs import path_filter
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
+from agent_ls.tools.look import Look
 from agent_ls.tools.paths import absolute, resolve_filter, shown_path
 from agent_ls.tools.read_file import ReadFileArguments, render_file
 from agent_ls.tools.summary import one_line
@@ -105,6 +106,7 @@ READ_MANY_FILES = Tool(
     category="read",
     arguments=ReadManyFilesArguments,
     prepare=prepare,
+    look=Look("read", "Reading", "Read"),
     summarize=summarize,
     starts_early=True,
 )

@@ -10,6 +10,7 @@ from pydantic import Field
 from agent_ls.environments.language_host import LanguageHost
 from agent_ls.tools.base import Prepared, Tool, ToolContext, ToolOutput
 from agent_ls.tools.location_list import CUT, list_locations, sort_locations
+from agent_ls.tools.look import Look
 from agent_ls.tools.summary import one_line
 from agent_ls.tools.symbol_lookup import SymbolArguments, find_symbol, grep_hint, lookup_effect, query_editor
 
@@ -51,5 +52,6 @@ def references(host: LanguageHost) -> Tool[Any]:
         category="read",
         arguments=ReferencesArguments,
         prepare=partial(prepare, host),
+        look=Look("search", "Finding uses of", "Found uses of"),
         summarize=summarize,
     )

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from agent_ls.environments.effects import NoEffect
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolOutput
+from agent_ls.tools.look import Look
 from agent_ls.tools.paths import touches_nothing
 from agent_ls.tools.summary import one_line
 
@@ -53,6 +54,7 @@ REFLECT = Tool(
     category="read",
     arguments=ReflectArguments,
     prepare=prepare_reflect,
+    look=Look("think", "Thinking", "Thought"),
     summarize=summarize_reflect,
     touches=touches_nothing,
 )
@@ -63,6 +65,7 @@ SUMMARIZE = Tool(
     category="read",
     arguments=SummarizeArguments,
     prepare=prepare_summarize,
+    look=Look("think", "Summing up", "Summed up"),
     summarize=summarize_summarize,
     touches=touches_nothing,
 )

@@ -11,6 +11,7 @@ from agent_ls.environments.effects import NoEffect
 from agent_ls.text import decode
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolOutput
 from agent_ls.tools.file_commits import read_existing
+from agent_ls.tools.look import Look
 from agent_ls.tools.paths import absolute
 from agent_ls.tools.summary import one_line
 from agent_ls.tools.write_file import WriteFileArguments, prepare as prepare_write
@@ -75,6 +76,7 @@ def remember_tool(user_file: str = "") -> Tool[RememberArguments]:
         category="write",
         arguments=ScopedArguments if user_file else RememberArguments,
         prepare=prepare,
+        look=Look("edit", "Remembering", "Remembered"),
         summarize=lambda arguments: one_line(arguments.note),
         touches=touches,
     )

@@ -27,6 +27,7 @@ from agent_ls.tools.file_commits import (
     write_effect,
 )
 from agent_ls.tools.location_list import format_line
+from agent_ls.tools.look import Look
 from agent_ls.tools.paths import shown_path
 from agent_ls.tools.summary import one_line
 from agent_ls.tools.symbol_lookup import SymbolArguments, find_symbol, grep_hint, last_part
@@ -151,5 +152,6 @@ def rename_symbol(host: LanguageHost) -> Tool[Any]:
         category="write",
         arguments=RenameSymbolArguments,
         prepare=partial(prepare, host),
+        look=Look("edit", "Renaming", "Renamed"),
         summarize=summarize,
     )

@@ -10,6 +10,7 @@ from pydantic import AliasChoices, Field, model_validator
 from agent_ls.environments.effects import ReadEffect
 from agent_ls.text import decode, looks_binary, split_lines
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
+from agent_ls.tools.look import Look
 from agent_ls.tools.paths import absolute, shown_path, touched_file
 from agent_ls.tools.summary import one_line
 
@@ -121,6 +122,7 @@ def report_finding_tool(sink: FindingSink) -> Tool[ReportFindingArguments]:
         category="read",
         arguments=ReportFindingArguments,
         prepare=prepare,
+        look=Look("other", "Reporting", "Reported"),
         summarize=_summarize,
         touches=touched_file,
     )

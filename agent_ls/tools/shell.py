@@ -26,6 +26,7 @@ from agent_ls.tools.base import (
     ToolError,
     ToolOutput,
 )
+from agent_ls.tools.look import Look
 from agent_ls.tools.patch_command import parse_patch_command
 from agent_ls.tools.paths import absolute
 from agent_ls.tools.processes import wait_for_output
@@ -229,5 +230,6 @@ def shell_tool(*, default_timeout_ms: int, background: bool) -> Tool[Any]:
         category="admin",
         arguments=BackgroundShellArguments if background else ShellArguments,
         prepare=prepare,
+        look=Look("execute", "Running", "Ran"),
         summarize=summarize,
     )

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from agent_ls.environments.effects import NoEffect
 from agent_ls.tools.base import AgentState, AgentTask, Arguments, Prepared, Tool, ToolContext, ToolOutput
+from agent_ls.tools.look import Look
 from agent_ls.tools.paths import touches_nothing
 from agent_ls.tools.summary import one_line
 
@@ -146,6 +147,7 @@ SPAWN_AGENT = Tool(
     category="read",
     arguments=SpawnArguments,
     prepare=prepare_spawn,
+    look=Look("other", "Starting a helper", "Started a helper"),
     summarize=summarize_spawn,
     touches=touches_nothing,
 )
@@ -159,6 +161,7 @@ SEND_INPUT = Tool(
     category="read",
     arguments=SendArguments,
     prepare=prepare_send,
+    look=Look("other", "Sending a message to a helper", "Sent a message to a helper"),
     summarize=summarize_send,
     touches=touches_nothing,
 )
@@ -169,6 +172,7 @@ WAIT = Tool(
     category="read",
     arguments=AgentArguments,
     prepare=prepare_wait,
+    look=Look("other", "Waiting for", "Waited for"),
     summarize=summarize,
     touches=touches_nothing,
 )
@@ -179,6 +183,7 @@ CLOSE_AGENT = Tool(
     category="read",
     arguments=AgentArguments,
     prepare=prepare_close,
+    look=Look("other", "Ending", "Ended"),
     summarize=summarize,
     touches=touches_nothing,
 )

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from agent_ls.environments.effects import NoEffect
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolOutput
+from agent_ls.tools.look import Look
 from agent_ls.tools.summary import one_line
 
 
@@ -39,6 +40,7 @@ SUBMIT = Tool(
     category="read",
     arguments=SubmitArguments,
     prepare=prepare,
+    look=Look("other", "Submitting", "Submitted"),
     summarize=summarize,
     terminal=True,
 )

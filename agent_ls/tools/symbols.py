@@ -11,6 +11,7 @@ from agent_ls.environments.effects import NoEffect, ReadEffect
 from agent_ls.environments.language_host import FoundSymbols, LanguageHost, Symbol
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
 from agent_ls.tools.location_list import CUT, FileTexts, format_location, get_page, paging_note
+from agent_ls.tools.look import Look
 from agent_ls.tools.paths import absolute, shown_path
 from agent_ls.tools.summary import one_line
 from agent_ls.tools.symbol_lookup import query_editor
@@ -118,5 +119,6 @@ def symbols(host: LanguageHost) -> Tool[Any]:
         category="read",
         arguments=SymbolsArguments,
         prepare=partial(prepare, host),
+        look=Look("search", "Looking for symbols", "Looked for symbols"),
         summarize=summarize,
     )

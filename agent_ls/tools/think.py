@@ -6,6 +6,7 @@ from pydantic import Field
 
 from agent_ls.environments.effects import NoEffect
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolOutput
+from agent_ls.tools.look import Look
 from agent_ls.tools.paths import touches_nothing
 from agent_ls.tools.summary import one_line
 
@@ -34,6 +35,7 @@ THINK = Tool(
     category="read",
     arguments=ThinkArguments,
     prepare=prepare,
+    look=Look("think", "Thinking", "Thought"),
     summarize=summarize,
     touches=touches_nothing,
 )

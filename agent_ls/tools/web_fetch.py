@@ -16,6 +16,7 @@ from pydantic import Field, field_validator, model_validator
 from agent_ls.environments.effects import FetchEffect
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
 from agent_ls.tools.html_text import html_to_text
+from agent_ls.tools.look import Look
 from agent_ls.tools.summary import one_line
 
 PAGE_CHARS = 25_000  # characters of text per call, below the loop's limit for a tool's output
@@ -160,5 +161,6 @@ def web_fetch(pages: WebFetcher) -> Tool[Any]:
         category="read",
         arguments=WebFetchArguments,
         prepare=partial(prepare, pages),
+        look=Look("fetch", "Fetching", "Fetched"),
         summarize=summarize,
     )

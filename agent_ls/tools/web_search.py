@@ -11,6 +11,7 @@ from pydantic import Field
 from agent_ls.environments.effects import CallEffect
 from agent_ls.llm.requests import Usage
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolOutput
+from agent_ls.tools.look import Look
 from agent_ls.tools.summary import one_line
 
 
@@ -73,5 +74,6 @@ def web_search(searches: WebSearcher) -> Tool[Any]:
         category="read",
         arguments=WebSearchArguments,
         prepare=partial(prepare, searches),
+        look=Look("search", "Searching the web for", "Searched the web for"),
         summarize=summarize,
     )

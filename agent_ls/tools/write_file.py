@@ -27,6 +27,7 @@ from agent_ls.tools.file_commits import (
     write_effect,
 )
 from agent_ls.tools.freshness import require_current
+from agent_ls.tools.look import Look
 from agent_ls.tools.notebooks import refuse_notebook
 from agent_ls.tools.paths import absolute, shown_path, touched_file
 from agent_ls.tools.summary import one_line
@@ -118,6 +119,7 @@ WRITE_FILE = Tool(
     category="write",
     arguments=WriteFileArguments,
     prepare=prepare,
+    look=Look("edit", "Writing", "Wrote"),
     summarize=summarize,
     touches=touched_file,
 )

@@ -74,7 +74,7 @@ async def test_a_denial_is_reported_to_the_model_and_the_turn_continues(project:
             client.permission = "reject_once"
             await client.initialize()
             assert await client.prompt(await client.new_session()) == "end_turn"
-            call = client.call("Edit a.py")
+            call = client.call("Editing a.py")
             assert call["status"] == "failed" and call["content"][-1]["content"]["text"]
             assert client.text() == "As you wish."
         assert "said no" in str(server.requests[2].body)

@@ -131,7 +131,7 @@ async def test_an_edit_that_the_client_refuses_is_reported_as_failed(project: Pa
             client.on |= {"fs/read_text_file": unsaved(buffers), "fs/write_text_file": refuse}
             await client.initialize("", FILES)
             assert await client.prompt(await client.new_session()) == "end_turn"
-            assert client.call("Edit a.py")["status"] == "failed"
+            assert client.call("Editing a.py")["status"] == "failed"
         assert "did not apply" in str(server.requests[2].body["messages"][-1])
     assert (project / "a.py").read_text() == "x = 1\n"
 

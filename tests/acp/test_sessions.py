@@ -33,7 +33,7 @@ async def test_load_replays_the_whole_transcript_in_another_process(project: Pat
             assert client.text("user_message_chunk") == "Change it."
             assert client.text() == said
             assert client.text("agent_thought_chunk") == "Hm."
-            edit = client.call("Edit a.py")
+            edit = client.call("Editing a.py")
             assert edit["status"] == "completed" and edit["content"][0]["newText"] == "x = 2\n"
             before = len(client.updates)
             assert await client.prompt(session_id, "And?") == "end_turn"

@@ -46,7 +46,7 @@ async def test_all_messages_of_a_session_match_the_schema_in_both_directions(pro
             assert (project / "a.py").read_text() == "x = 2\n"
             assert client.text() == "I look.All done."
             assert client.text("agent_thought_chunk").startswith("First I look.")
-            edit = client.call("Edit a.py")
+            edit = client.call("Editing a.py")
             assert edit["status"] == "completed" and edit["kind"] == "edit"
             assert edit["content"][0] == {
                 "type": "diff", "path": str(project / "a.py"), "oldText": "x = 1\n", "newText": "x = 2\n",
@@ -55,7 +55,7 @@ async def test_all_messages_of_a_session_match_the_schema_in_both_directions(pro
             shell = client.call("printf")
             assert shell["kind"] == "execute" and "one\ntwo" in shell["content"][-1]["content"]["text"]
             asked = [it["toolCall"]["title"] for it in client.asked("session/request_permission")]
-            assert asked[0] == "Edit a.py"
+            assert asked[0] == "Editing a.py"
             assert client.of_kind("usage_update")[-1]["size"] > 0
             assert client.of_kind("session_info_update")[-1]["title"] == "Change it."
             assert any(

@@ -8,11 +8,14 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
 
+from agent_ls.profiles.create import create_profile
+from agent_ls.tools.look import UNKNOWN, Look
 from tests.neovim.stand_in_server import StandIn
 from tests.support import REPOSITORY
 from tests.support.nvim_driver import Nvim, find_nvim
@@ -52,6 +55,18 @@ def server() -> Iterator[StandIn]:
         yield stand_in
         stand_in.close()
         assert not stand_in.misfits, "such messages are not of the protocol"
+
+
+@cache
+def _looks() -> dict[str, Look]:
+    registry = create_profile("compatible", "any").registry
+    return {name: tool.look for name in registry.names() if (tool := registry.lookup(name))}
+
+
+def look_of(name: str) -> dict[str, str]:
+    """Return how the server says that calls of a tool are shown."""
+    look = _looks().get(name, UNKNOWN)
+    return {"look": look.kind, "doing": look.doing, "done": look.done}
 
 
 class StartNvim(Protocol):
@@ -130,7 +145,7 @@ class Panel:
 
     def call(self, call_id: str, name: str, summary: str, arguments: str = "{}") -> None:
         data = {"callId": call_id, "index": 0, "name": name, "arguments": arguments, "summary": summary}
-        self.server.emit("tool_call_start", data)
+        self.server.emit("tool_call_start", data | look_of(name))
 
     def call_end(self, call_id: str, name: str, output: str = "", summary: str = "", **more: Any) -> None:
         data = {"callId": call_id, "name": name, "output": output, "summary": summary, "isError": False}

@@ -89,7 +89,7 @@ def test_items_of_the_golden_session_match_the_schema_only_with_all_required_fie
         reducer.add(decode(json.dumps(event).encode()) or pytest.fail(event["kind"]))
     told = json.loads(to_wire.items(reducer.items))
     optional = {
-        "tool": {"result", "terminalId", "background"},
+        "tool": {"result", "terminalId", "background", "look", "doing", "done"},
         "approval": {"reason", "scope", "decidedBy"},
         "question": {"answers", "decidedBy"},
         "notice": {"hint", "action"},

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from agent_ls.environments.effects import NoEffect
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolOutput
+from agent_ls.tools.look import Look
 from agent_ls.tools.paths import touches_nothing
 from agent_ls.tools.summary import one_line
 
@@ -44,6 +45,7 @@ def use_skill_tool(use: UseSkill) -> Tool[UseSkillArguments]:
         category="read",
         arguments=UseSkillArguments,
         prepare=prepare,
+        look=Look("read", "Using the skill", "Used the skill"),
         summarize=lambda arguments: one_line(f"{arguments.name} {arguments.input}"),
         touches=touches_nothing,
     )

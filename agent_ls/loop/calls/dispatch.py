@@ -70,6 +70,7 @@ from agent_ls.tools.base import (
     ToolOutput,
 )
 from agent_ls.tools.file_commits import describe_review
+from agent_ls.tools.look import UNKNOWN
 
 logger = logging.getLogger(__name__)
 
@@ -459,7 +460,10 @@ class Dispatcher:
         part = call.part
         summary = _summary(part, parsed.tool, parsed.arguments)
         call.summary = summary
-        self._emitter.emit(ToolCallStart(call.event_id, call.index, part.name, part.arguments, summary))
+        look = (parsed.tool.look if parsed.tool else UNKNOWN).in_event
+        self._emitter.emit(
+            ToolCallStart(call.event_id, call.index, part.name, part.arguments, summary, *look)
+        )
 
     def _make_interrupted(self, call: Call, parsed: ParsedCall) -> ToolOutput:
         if not call.has_begun:

@@ -14,6 +14,7 @@ from agent_ls.loop.context.compaction import text_of
 from agent_ls.loop.context.history import ConversationHistory
 from agent_ls.loop.turns import AssistantTurn, CompactionTurn, ToolResultsTurn, Turn
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
+from agent_ls.tools.look import Look
 
 SEARCH_HISTORY: Final = "search_history"
 AROUND_CHARS = 160  # characters of an excerpt on each side of the match
@@ -47,6 +48,7 @@ def search_history_tool(history: Callable[[], ConversationHistory]) -> Tool[Any]
         category="read",
         arguments=SearchHistoryArguments,
         prepare=prepare,
+        look=Look("search", "Searching the conversation for", "Searched the conversation for"),
         summarize=lambda arguments: arguments.query or f"message {arguments.turn}",
     )
 

@@ -43,6 +43,7 @@ from agent_ls.loop.events.types import (
     UserInput,
     Warning,
 )
+from agent_ls.tools.look import LookKind
 
 # Characters of an output's head and tail; clients request the complete output by its reference.
 OUTPUT_SHARE_CHARS = 8 * 1024
@@ -80,7 +81,10 @@ class SaidItem:
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """A tool call. `result` is set when the call has ended. `terminal_id` is "" if the call ran no command."""
+    """A tool call. `result` is set when the call has ended. `terminal_id` is "" if the call ran no command.
+
+    `look`, `doing` and `done` are those of ToolCallStart.
+    """
 
     kind: ClassVar[str] = "tool"
     call_id: str
@@ -91,6 +95,9 @@ class ToolUse:
     result: ToolCallEnd | None = None
     terminal_id: str = ""
     background: bool = False
+    look: LookKind = "other"
+    doing: str = ""
+    done: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,7 +308,15 @@ class ItemReducer:
             case ReasoningStart(part_id=part_id):
                 return SaidItem("reasoning", part_id)
             case ToolCallStart() as call:
-                return ToolUse(call.call_id, call.name, call.summary, call.arguments)
+                return ToolUse(
+                    call.call_id,
+                    call.name,
+                    call.summary,
+                    call.arguments,
+                    look=call.look,
+                    doing=call.doing,
+                    done=call.done,
+                )
             case FileChange() as change:
                 self._sum_up(change)
                 return ChangedFile(change)
@@ -434,6 +449,8 @@ def _tool(body: ToolUse) -> dict[str, Any]:
     }
     if body.result:
         told["result"] = event_codec.payload(body.result)
+    if body.doing or body.look != "other":
+        told |= {"look": body.look, "doing": body.doing, "done": body.done}
     if body.terminal_id:
         told |= {"terminalId": body.terminal_id, "background": body.background}
     return told

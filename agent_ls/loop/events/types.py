@@ -32,6 +32,7 @@ from agent_ls.loop.events.parts import (
     RevertedFile as RevertedFile,
     StateChange as StateChange,
 )
+from agent_ls.tools.look import LookKind
 
 State: TypeAlias = Literal["IDLE", "PROCESSING", "AWAITING_INPUT", "CLOSED"]
 EndReason: TypeAlias = Literal["completed", "interrupted", "limit", "error", "aborted", "refused"]
@@ -39,8 +40,7 @@ SessionEndReason: TypeAlias = EndReason | Literal["suspended"]
 UserAction: TypeAlias = Literal["", "setKey", "retry", "continue", "manageTrust", "chooseModel"]
 """The action that a client offers for an error or a warning, "" for none.
 
-`retry` and `continue` send a message; `continue` is used if a part of the answer has arrived and was
-recorded.
+`retry` and `continue` send a message; `continue` is used if a part of the answer was recorded.
 """
 
 HunkState: TypeAlias = Literal["proposed", "pending", "kept", "undone", "edited", "stale", "gone"]
@@ -48,9 +48,7 @@ HunkState: TypeAlias = Literal["proposed", "pending", "kept", "undone", "edited"
 
 @dataclass(frozen=True, slots=True)
 class SessionStart(Emitted):
-    """The session was created or resumed. In each process, only the missing end events of an interrupted turn
-    precede this event.
-    """
+    """The session was created or resumed. In each process, only end events of an interrupted turn precede it."""
 
     kind: ClassVar[Literal["session_start"]] = "session_start"
     provider: str
@@ -149,7 +147,8 @@ class ReasoningEnd(Emitted):
 class ToolCallStart(Emitted):
     """Emitted before lookup, validation and approval, so that every call has a start event.
 
-    `arguments` is the JSON text as the model wrote it. `summary` is one line of at most 100 characters.
+    `arguments` is the JSON text as the model wrote it. `summary` is one line of at most 100 characters. `look`,
+    `doing` and `done` are those of the tool (tools/look.py); in older logs they have their defaults.
     """
 
     kind: ClassVar[Literal["tool_call_start"]] = "tool_call_start"
@@ -158,6 +157,9 @@ class ToolCallStart(Emitted):
     name: str
     arguments: str
     summary: str
+    look: LookKind = "other"
+    doing: str = ""
+    done: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -572,9 +574,7 @@ SessionEvent: TypeAlias = RecordedEvent | Delta
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """An event with its metadata. For a delta, `seq` is None and `after` is the `seq` of the last recorded
-    event before the delta.
-    """
+    """An event with its metadata. Of a delta, `seq` is None and `after` is the last `seq` before the delta."""
 
     session_id: str
     seq: int | None

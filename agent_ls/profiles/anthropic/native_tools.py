@@ -12,6 +12,7 @@ from pydantic import AliasChoices, Field, field_validator
 from agent_ls.environments.effects import NoEffect
 from agent_ls.profiles.tool_presentation import Parameter, present_arguments
 from agent_ls.tools.base import Prepared, Tool, ToolContext, ToolOutput
+from agent_ls.tools.look import Look
 from agent_ls.tools.paths import touches_nothing
 from agent_ls.tools.processes import (
     PROCESSES,
@@ -112,6 +113,7 @@ TASK: Tool[Any] = Tool(
     category="read",
     arguments=TaskArguments,
     prepare=prepare_task,
+    look=Look("other", "Starting a helper", "Started a helper"),
     summarize=summarize_spawn,
     touches=touches_nothing,
 )
@@ -125,6 +127,7 @@ TASK_OUTPUT: Tool[Any] = Tool(
         (Parameter("agent_id", "task_id"), "block", Parameter("timeout_ms", "timeout")),
     ),
     prepare=prepare_timed_wait,
+    look=Look("other", "Waiting for", "Waited for"),
     summarize=summarize_agent,
     touches=touches_nothing,
 )
@@ -135,6 +138,7 @@ BASH_OUTPUT: Tool[Any] = Tool(
     category="admin",
     arguments=present_arguments(OutputArguments, ("process_id", "filter", "offset")),
     prepare=prepare_output,
+    look=Look("execute", "Using a background process:", "Used a background process:"),
     summarize=summarize_process,
 )
 
@@ -144,5 +148,6 @@ KILL_SHELL: Tool[Any] = Tool(
     category="admin",
     arguments=present_arguments(KillArguments, ("process_id",)),
     prepare=prepare_processes,
+    look=Look("execute", "Ending a background process:", "Ended a background process:"),
     summarize=summarize_process,
 )

@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext
 from agent_ls.tools.grep import GrepArguments
+from agent_ls.tools.look import Look
 from agent_ls.tools.paths import absolute
 from agent_ls.tools.summary import one_line
 from agent_ls.tools.write_file import WriteFileArguments, prepare as prepare_write
@@ -70,6 +71,7 @@ save_memory: Tool[Any] = Tool(
     category="write",
     arguments=MemoryArguments,
     prepare=_remember,
+    look=Look("edit", "Remembering", "Remembered"),
     summarize=lambda arguments: one_line(arguments.fact),
     touches=_memory,
 )

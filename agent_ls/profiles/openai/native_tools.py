@@ -73,6 +73,7 @@ def build_exec_command(tool: Tool[Any]) -> Tool[Any]:
         category="admin",
         arguments=ExecArguments,
         prepare=prepare,
+        look=tool.look,
         summarize=summarize_command,
     )
 
@@ -136,6 +137,7 @@ def build_write_stdin(tool: Tool[Any]) -> Tool[Any]:
         category="admin",
         arguments=StdinArguments,
         prepare=prepare,
+        look=tool.look,
         summarize=summarize,
     )
 
@@ -159,6 +161,7 @@ LIST_OR_GLOB: Tool[Any] = Tool(
     category="read",
     arguments=ListOrGlobArguments,
     prepare=_list_or_glob,
+    look=GLOB.look,
     summarize=lambda arguments: one_line(arguments.pattern or arguments.path),
     touches=touched_folder,
     starts_early=True,
@@ -202,6 +205,7 @@ WAIT_FOR_ALL: Tool[Any] = Tool(
     category="read",
     arguments=WaitArguments,
     prepare=_wait_for_all,
+    look=WAIT.look,
     summarize=lambda arguments: one_line(" ".join(arguments.ids)),
     touches=touches_nothing,
 )

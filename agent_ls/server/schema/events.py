@@ -154,6 +154,7 @@ def _items(defs: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     )
     yield _item("text", said)
     yield _item("reasoning", said)
+    looks = {name: defs["ToolCallStart"]["properties"][name] for name in ("look", "doing", "done")}
     yield _item(
         "tool",
         {
@@ -163,7 +164,7 @@ def _items(defs: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             "arguments": _TEXT,
             "status": _one_of("running", "done", "failed"),
         },
-        {"result": ref("ToolCallEnd"), "terminalId": _TEXT, "background": _YES_OR_NO},
+        {"result": ref("ToolCallEnd"), "terminalId": _TEXT, "background": _YES_OR_NO, **looks},
     )
     yield _item("file", defs["FileChange"]["properties"])
     yield _item(

@@ -162,20 +162,23 @@ end
 ---@type table<string, {[1]: table, [2]: string}>
 local ROWS = {
   ["a range of lines"] = {
-    { name = "read_file", summary = "util.py", arguments = '{"offset": 40, "limit": 21}' },
+    { name = "read_file", look = "read", doing = "Reading", done = "Read", summary = "util.py", arguments = '{"offset": 40, "limit": 21}' },
     "✓ Read util.py 40–60",
   },
   ["a last line"] = {
-    { name = "read_file", summary = "util.py", arguments = '{"offset": 40, "end_line": 60}' },
+    { name = "read_file", look = "read", doing = "Reading", done = "Read", summary = "util.py", arguments = '{"offset": 40, "end_line": 60}' },
     "✓ Read util.py 40–60",
   },
   ["the rest of a file"] = {
-    { name = "read_file", summary = "util.py", arguments = '{"offset": 40}' },
+    { name = "read_file", look = "read", doing = "Reading", done = "Read", summary = "util.py", arguments = '{"offset": 40}' },
     "✓ Read util.py 40–",
   },
   ["a failed command by its last line"] = {
     {
       name = "shell",
+      look = "execute",
+      doing = "Running",
+      done = "Ran",
       summary = "pytest -q",
       status = "failed",
       result = { summary = "exit 1: 3 failed", durationMs = 2100, exitCode = 1 },
@@ -196,7 +199,7 @@ end
 
 spec["the outcome of a long command stays visible"] = function()
   local result = { summary = "exit 0: 12 passed", durationMs = 2100, exitCode = 0 }
-  local lines = drawn(call_item({ name = "shell", summary = ("make "):rep(30), result = result }), context())
+  local lines = drawn(call_item({ name = "shell", done = "Ran", summary = ("make "):rep(30), result = result }), context())
   support.same(#lines, 1)
   assert(lines[1]:find("… · 12 passed · 2.1 s", 1, true), lines[1])
 end
@@ -230,7 +233,7 @@ spec["a running command shows its last lines without colours"] = function()
   local part =
     { lines = { "1", "2", "3", "\27[31m4\27[0m", "10%\r50%\r100%\r", "" }, length = 20, open = true }
   local arguments = { lines = { "{}" }, length = 2, open = false }
-  local item = { kind = "tool", id = "c", index = 1, name = "shell", summary = "make", status = "running" }
+  local item = { kind = "tool", id = "c", index = 1, name = "shell", doing = "Running", done = "Ran", summary = "make", status = "running" }
   item.part, item.arguments = part, arguments
   support.same(drawn(item, context()), { "● Running make", "│ 2", "│ 3", "│ 4", "│ 100%" })
 end
@@ -305,6 +308,8 @@ spec["the reason of a failed call is below its row if it does not fit in it"] = 
     kind = "tool",
     id = "c1",
     name = "shell",
+    doing = "Running",
+    done = "Ran",
     summary = "make test",
     status = "failed",
     part = { lines = { "" } },
@@ -426,7 +431,7 @@ spec["an edit is one block that holds its decision and its diff"] = function()
   }
   local ended = { callId = "c1", name = "edit_file", output = "", summary = "1 replacement", isError = false, durationMs = 5 }
   local allowed = { requestId = "a", decision = "allow", scope = "once", decidedBy = "u", reason = "" }
-  snapshot.apply(s, event(1, "tool_call_start", { callId = "c1", name = "edit_file", arguments = "{}", summary = "a.py" }))
+  snapshot.apply(s, event(1, "tool_call_start", { callId = "c1", name = "edit_file", arguments = "{}", summary = "a.py", look = "edit", doing = "Editing", done = "Edited" }))
   snapshot.apply(s, event(2, "approval_requested", request))
   snapshot.apply(s, event(3, "approval_resolved", allowed))
   snapshot.apply(s, event(4, "file_change", change))
@@ -442,7 +447,9 @@ spec["consecutive read-only calls are one row that can be expanded"] = function(
   local s = snapshot.new()
   for i, name in ipairs({ "read_file", "read_file", "grep" }) do
     local id = "c" .. i
-    snapshot.apply(s, event(2 * i - 1, "tool_call_start", { callId = id, name = name, arguments = "{}", summary = "x" .. i }))
+    local started = { callId = id, name = name, arguments = "{}", summary = "x" .. i }
+    local look = name == "grep" and { look = "search", done = "Searched" } or { look = "read", done = "Read" }
+    snapshot.apply(s, event(2 * i - 1, "tool_call_start", vim.tbl_extend("error", started, look)))
     local ended = { callId = id, name = name, output = "", summary = "", isError = false, durationMs = 5 }
     snapshot.apply(s, event(2 * i, "tool_call_end", ended))
   end
@@ -460,7 +467,7 @@ spec["the entry of a subagent hides its items, except requests to the user"] = f
   local s = snapshot.new()
   local about = { agentId = "agent_1", status = "running", task = "Look for it", turnsUsed = 1, output = "", reason = "" }
   snapshot.apply(s, event(1, "subagent", about))
-  snapshot.apply(s, event(2, "tool_call_start", { callId = "c1", name = "grep", arguments = "{}", summary = "total" }, "agent_1"))
+  snapshot.apply(s, event(2, "tool_call_start", { callId = "c1", name = "grep", doing = "Searching", arguments = "{}", summary = "total" }, "agent_1"))
   local question = { questionId = "q1", agentId = "agent_1", question = "Which one?", choices = { "A", "B" }, multiple = false }
   snapshot.apply(s, event(3, "question_asked", question, "agent_1"))
   local ctx = context(s)

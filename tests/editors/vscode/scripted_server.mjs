@@ -3,6 +3,7 @@
 // drafts.
 import fs from "node:fs";
 import { scriptedStates } from "./scripted_states.mjs";
+import { lookOf } from "./looks.mjs";
 
 const ITEMS = Number(process.env.SCRIPT_ITEMS ?? 0);
 const STATE = process.env.SCRIPT_STATE;
@@ -122,7 +123,7 @@ function answerOf(part, text) {
 }
 
 function call(callId, name, args, summary, output, { isStarted = false, ...more } = {}) {
-  if (!isStarted) tell("tool_call_start", { callId, index: 0, name, arguments: JSON.stringify(args), summary });
+  if (!isStarted) tell("tool_call_start", { callId, index: 0, name, ...lookOf(name), arguments: JSON.stringify(args), summary });
   if (output !== undefined) tell("tool_call_end", { callId, name, output, summary: "", isError: false, errorKind: "", durationMs: 40, outputChars: output.length, ...PLAIN, ...more });
 }
 
@@ -134,11 +135,11 @@ async function show() {
   answerOf(`a${seq}`, `I read the cart first.${CODE}Then I change it:\n\n- the **limit** is checked\n- see [cart](shop/cart.py:3)\n`);
   tell("plan", { explanation: "", items: [{ text: "Read the cart", status: "done" }, { text: "Take the discount before the tax", status: "active" }, { text: "Run the tests", status: "pending" }] });
   call("k1", "read_file", { path: "shop/cart.py" }, "shop/cart.py", " 1 | def total():\n 2 |     return 1\n");
-  tell("tool_call_start", { callId: "e1", index: 0, name: "edit_file", arguments: "{\"path\": \"shop/cart.py\"}", summary: "shop/cart.py" });
+  tell("tool_call_start", { callId: "e1", index: 0, name: "edit_file", ...lookOf("edit_file"), arguments: "{\"path\": \"shop/cart.py\"}", summary: "shop/cart.py" });
   tell("file_change", { callId: "e1", path: `${folder}/shop/cart.py`, uri: `file://${folder}/shop/cart.py`, action: "modify", added: 2, removed: 1, diff: "--- a/shop/cart.py\n+++ b/shop/cart.py\n@@ -9,3 +9,4 @@\n     total = sum(prices)\n-    return total - discount\n+    total -= discount\n+    return max(total, 0)\n", hunks: [hunk("h1", "pending")] });
   tell("tool_call_end", { callId: "e1", name: "edit_file", output: "Replaced 1 place.", summary: "1 replacement", isError: false, errorKind: "", durationMs: 5, outputChars: 17, ...PLAIN });
   call("x1", "shell", { command: "make lint" }, "make lint", "E501 line too long\n", { isError: true, summary: "exit 1", exitCode: 1 });
-  tell("tool_call_start", { callId: "w1", index: 0, name: "shell", arguments: "{\"command\": \"python -m pytest -q\"}", summary: "python -m pytest -q" });
+  tell("tool_call_start", { callId: "w1", index: 0, name: "shell", ...lookOf("shell"), arguments: "{\"command\": \"python -m pytest -q\"}", summary: "python -m pytest -q" });
   tell("terminal_open", { terminalId: "term1", callId: "w1", title: "python -m pytest -q", background: false });
   delta("tool_call_output_delta", "w1:out", 0, "tests/test_cart.py ...\ntests/test_tax.py ..", "stdout");
   tell("steering_queued", { steerId: `st${seq}`, text: "also run the linter", clientKey: "" });
@@ -159,7 +160,7 @@ async function show() {
 function work() {
   call(`g${turn}`, "grep", { pattern: "def total", path: "shop" }, "def total in shop", "shop/cart.py:12\n", { summary: "1 match" });
   const callId = `l${turn}`;
-  tell("tool_call_start", { callId, index: 0, name: "shell", arguments: JSON.stringify({ command: "python -m pytest -q tests" }), summary: "python -m pytest -q tests" });
+  tell("tool_call_start", { callId, index: 0, name: "shell", ...lookOf("shell"), arguments: JSON.stringify({ command: "python -m pytest -q tests" }), summary: "python -m pytest -q tests" });
   tell("terminal_open", { terminalId: `term${turn}`, callId, title: "python -m pytest -q tests", background: false });
   delta("tool_call_output_delta", `${callId}:out`, 0, `${Array.from({ length: 9 }, (_, i) => `tests/test_part_${i}.py ${".".repeat(60 + i)}`).join("\n")}\n`, "stdout");
 }

@@ -1,5 +1,6 @@
 // States of a conversation for scripted_server.mjs. A message with the name of a state starts it.
 
+import { lookOf } from "./looks.mjs";
 /** `wire` has the functions of the server that send events, and its `session` and `folder`. */
 export function scriptedStates(wire) {
   const { tell, call, answerOf, delta, end, wait } = wire;
@@ -18,7 +19,7 @@ export function scriptedStates(wire) {
     const callId = name("e");
     const [first, ...later] = states;
     const made = hunk(path, callId, first, ["    return max(sum(prices), 0)\n"]);
-    tell("tool_call_start", { callId, index: 0, name: "edit_file", arguments: JSON.stringify({ path }), summary: path });
+    tell("tool_call_start", { callId, index: 0, name: "edit_file", ...lookOf("edit_file"), arguments: JSON.stringify({ path }), summary: path });
     if (first === "proposed") {
       tell("hunk_state", { path: made.path, uri: made.uri, hunks: [made], by: "agent", comment: "" });
       pending.push(() => { tell("hunk_state", { path: made.path, uri: made.uri, hunks: [{ ...made, state: "gone" }], by: "agent", comment: "" }); });

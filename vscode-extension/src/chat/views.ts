@@ -9,7 +9,7 @@ import { isOpen } from "../review/model";
 import { findActivity, planOf } from "../snapshot/snapshot";
 import { notebookDiff } from "./notebook_diff";
 import type { ApprovalView, EndView, FileView, ItemView, RevertedView, SessionView, TextView, ToolView } from "../webview/messages";
-import { fileOf, lookOf } from "../snapshot/tool_words";
+import { fileOf, groupOf } from "../snapshot/tool_words";
 import { type DisplayedMessage, type PathContext, displaySentMessage, displayLoggedMessage } from "./message_display";
 
 const RUNNING_TAIL_CHARS = 2_000; // characters at the end of a running command's output
@@ -70,7 +70,7 @@ function describeAllowed(callId: string, s: Snapshot): string {
 }
 
 function tool(item: ToolItem, s: Snapshot): ToolView {
-  const { kind, id, index, name, summary, status, background = false, terminalId } = item;
+  const { kind, id, index, name, summary, look, doing, done, status, background = false, terminalId } = item;
   const terminal = terminalId === undefined ? undefined : s.terminals.get(terminalId);
   const { lines = "", target = "" } = fileOf(name, summary, item.arguments.text) ?? {};
   return {
@@ -79,7 +79,8 @@ function tool(item: ToolItem, s: Snapshot): ToolView {
     arguments: item.arguments.text.slice(0, HALF_OUTPUT_CHARS),
     outcome: describeOutcome(item, terminal?.waiting === true),
     allowed: describeAllowed(id, s),
-    look: status === "done" && item.agentId === undefined ? lookOf(name) : "",
+    look, doing, done,
+    group: status === "done" && item.agentId === undefined ? groupOf(look) : "",
     isRedundant: isRedundant(item, s),
     hasTerminal: terminalId !== undefined,
     killable: terminal?.running === true ? terminal.id : null,

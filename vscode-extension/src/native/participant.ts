@@ -84,7 +84,7 @@ function streamView(stream: vscode.ChatResponseStream): TurnView {
   const seen = new Set<string>();
   return {
     showText: (words) => { stream.markdown(words); },
-    showTool: ({ name, summary }) => { stream.progress(`${toolWords(name).doing} ${summary}`.trim()); },
+    showTool: (item) => { stream.progress(`${toolWords(item).doing} ${item.summary}`.trim()); },
     showFile: ({ uri }) => {
       if (!seen.has(uri)) stream.reference(vscode.Uri.parse(uri));
       seen.add(uri);

@@ -3,8 +3,9 @@ import type { Item, Snapshot, ToolItem } from "./items";
 import { findActivity } from "./snapshot";
 import { toolWords } from "./tool_words";
 
-function describeTool({ name, summary, status }: ToolItem): string {
-  const { doing: verb } = toolWords(name);
+function describeTool(item: ToolItem): string {
+  const { name, summary, status } = item;
+  const { doing: verb } = toolWords(item);
   // Do not name the command, because its row shows it, with a timer.
   if (name === "shell" && status === "running") return "Waiting for the command";
   const what = summary.split("\n")[0] ?? "";

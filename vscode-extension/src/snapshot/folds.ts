@@ -10,6 +10,7 @@ import { addItem, ensureCall, endPart, replaceText, ensureTextItem, markChanged 
 import { isProposal, addProposals } from "./proposed_files";
 import { hunkOf } from "../review/model";
 import { type Action, actionsOf } from "../commands/failure_actions";
+import { lookOf } from "./tool_words";
 
 export function addNoticeItem(s: Snapshot, level: Level, text: string, hint: string, id: string, actions: readonly Action[] = []): void {
   const item = addItem(s, (index): NoticeItem => ({ kind: "notice", id, index, level, text, ...(hint !== "" && { hint }), ...(actions.length > 0 && { actions }) }));
@@ -122,6 +123,7 @@ export const folds: Folds = {
   reasoning_end: (s, data) => { endPart(s, data, "reasoning"); },
   tool_call_start(s, data) {
     const item = ensureCall(s, data.callId, data.name);
+    Object.assign(item, lookOf(data));
     item.summary = data.summary;
     item.status = "running";
     replaceText(item.arguments, data.arguments);

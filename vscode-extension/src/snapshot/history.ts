@@ -10,6 +10,7 @@ import { pathOf } from "../connection/uris";
 import type { StoredItem, StoredSnapshot, SubscribeResult } from "../connection/protocol";
 import { hunkOf, hunkOfInfo, isOpen } from "../review/model";
 import { newSnapshot } from "./snapshot";
+import { lookOf } from "./tool_words";
 
 type Stored<K extends StoredItem["kind"]> = Extract<StoredItem, { kind: K }>;
 
@@ -28,7 +29,7 @@ function toolItem(s: Snapshot, raw: Stored<"tool">, entry: Entry): ToolItem {
   const { callId, name, summary, status, result, terminalId, background } = raw;
   const isRunning = status === "running";
   const item: ToolItem = {
-    ...entry, id: callId, kind: "tool", name, summary, status,
+    ...entry, id: callId, kind: "tool", name, summary, ...lookOf(raw), status,
     arguments: part(raw.arguments, false),
     part: part(result?.output ?? "", isRunning),
     ...(result && { result }),

@@ -1,6 +1,7 @@
 // Types of a snapshot and of the items of a transcript, shared with the webview.
 import type { ApprovalRequested, ContextParts, Decision, DraftInfo, FileAction, FileSum, HunkState, InputPart, PlanChanged, Reverted, SessionInfo, State, ToolCallEnd } from "../connection/protocol";
 import type { Action } from "../commands/failure_actions";
+import type { Look } from "./tool_words";
 
 /** A streamed text. `length` counts code points, as offsets do; `revision` changes when the text was replaced. */
 export interface Part {
@@ -40,6 +41,9 @@ export interface ToolItem extends Entry {
   readonly kind: "tool";
   name: string;
   summary: string;
+  look: Look["look"];
+  doing: string;
+  done: string;
   status: "writing" | "running" | "done" | "failed";
   readonly arguments: Part;
   /** The output of the call. */

@@ -1,6 +1,7 @@
 // Streamed texts (parts) and the items they belong to. Pure; folds.ts applies events to them.
 import type { EventData } from "../connection/protocol";
 import type { Item, Part, Snapshot, TextItem, ToolItem } from "./items";
+import { lookOf } from "./tool_words";
 
 /** Counts code points, as the protocol's offsets do. The length of a JavaScript string counts UTF-16 units. */
 export function codePoints(text: string): number {
@@ -40,7 +41,7 @@ export function ensureCall(s: Snapshot, callId: string, name = ""): ToolItem {
     return known;
   }
   const item = addItem<ToolItem>(s, (index) => ({
-    kind: "tool", id: callId, index, name, summary: "", status: "writing", arguments: newPart(), part: newPart(),
+    kind: "tool", id: callId, index, name, summary: "", ...lookOf({}), status: "writing", arguments: newPart(), part: newPart(),
   }));
   s.calls.set(callId, item);
   s.parts.set(`${callId}:args`, item.arguments).set(`${callId}:out`, item.part);

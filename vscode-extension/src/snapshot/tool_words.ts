@@ -1,59 +1,27 @@
 // Descriptions of tool calls for users. Pure.
+import type { ToolCallStart } from "../wire/objects";
 
-interface Words {
-  /** The verb while the call runs. */
-  readonly doing: string;
-  readonly done: string;
+/** How the server says that a call is shown: what it does, and its verbs while it runs and when it is done. */
+export type Look = Pick<ToolCallStart, "look" | "doing" | "done">;
+
+const ICONS: Readonly<Record<Look["look"], string>> = {
+  read: "file", search: "search", edit: "edit", move: "arrow-right", delete: "trash", execute: "terminal", fetch: "globe", think: "lightbulb", other: "tools",
+};
+
+export function toolIcon(look: Look["look"]): string {
+  return ICONS[look];
 }
 
-const WORDS: Readonly<Record<string, Words>> = {
-  shell: { doing: "Running", done: "Ran" },
-  read_file: { doing: "Reading", done: "Read" },
-  read_many_files: { doing: "Reading", done: "Read" },
-  list_dir: { doing: "Looking into", done: "Looked into" },
-  glob: { doing: "Looking for", done: "Looked for" },
-  grep: { doing: "Searching", done: "Searched" },
-  edit_file: { doing: "Editing", done: "Edited" },
-  write_file: { doing: "Writing", done: "Wrote" },
-  apply_patch: { doing: "Editing", done: "Edited" },
-  edit_notebook: { doing: "Editing", done: "Edited" },
-  ask_user: { doing: "Asking", done: "Asked" },
-  plan: { doing: "Planning", done: "Planned" },
-  definition: { doing: "Finding the definition of", done: "Found the definition of" },
-  references: { doing: "Finding uses of", done: "Found uses of" },
-  symbols: { doing: "Looking for symbols", done: "Looked for symbols" },
-  diagnostics: { doing: "Looking at problems of", done: "Looked at problems of" },
-  rename_symbol: { doing: "Renaming", done: "Renamed" },
-  spawn_agent: { doing: "Starting a helper", done: "Started a helper" },
-  web_fetch: { doing: "Fetching", done: "Fetched" },
-  processes: { doing: "Using a background process:", done: "Used a background process:" },
-  send_input: { doing: "Sending a message to a helper", done: "Sent a message to a helper" },
-  wait: { doing: "Waiting for", done: "Waited for" },
-  close_agent: { doing: "Ending", done: "Ended" },
-  think: { doing: "Thinking", done: "Thought" },
-  save_memory: { doing: "Remembering", done: "Remembered" },
-  web_search: { doing: "Searching the web for", done: "Searched the web for" },
-};
-
-const ICONS: Readonly<Record<string, string>> = {
-  shell: "terminal", processes: "terminal", read_file: "file", read_many_files: "files", list_dir: "folder", glob: "search", grep: "search",
-  edit_file: "edit", write_file: "new-file", apply_patch: "edit", edit_notebook: "notebook", ask_user: "question", plan: "checklist",
-  definition: "symbol-method", references: "references", symbols: "symbol-class", diagnostics: "warning", rename_symbol: "replace-all",
-  spawn_agent: "hubot", send_input: "hubot", wait: "hubot", close_agent: "hubot", web_fetch: "globe", web_search: "globe", think: "lightbulb", save_memory: "save",
-};
-
-export function toolIcon(name: string): string {
-  return ICONS[name] ?? "tools";
+/** Returns how a call is shown; older servers and logs do not say it. */
+export function lookOf({ look = "other", doing = "", done = "" }: Partial<Look>): Look {
+  return { look, doing, done };
 }
 
-/** Read-only tools. The chat collapses several consecutive calls of them. */
-const LOOKS: Readonly<Record<string, "read" | "search">> = {
-  read_file: "read", read_many_files: "read", list_dir: "search", glob: "search", grep: "search", definition: "search", references: "search",
-  symbols: "search", web_fetch: "read", web_search: "search",
-};
+const GROUPS: Readonly<Partial<Record<Look["look"], "read" | "search">>> = { read: "read", fetch: "read", search: "search" };
 
-export function lookOf(name: string): "read" | "search" | "" {
-  return LOOKS[name] ?? "";
+/** Returns the group of a read-only call, else "". The chat collapses several consecutive calls of a group. */
+export function groupOf(look: Look["look"]): "read" | "search" | "" {
+  return GROUPS[look] ?? "";
 }
 
 function field(values: Readonly<Record<string, unknown>>, ...names: readonly string[]): unknown {
@@ -85,7 +53,7 @@ export function fileOf(name: string, summary: string, given: string): { readonly
   return { lines: last === undefined ? `from ${first}` : `${first}–${last}`, target: `${path}#L${first}${last === undefined ? "" : `-L${last}`}` };
 }
 
-/** Returns the verbs for calls of a tool. For an unknown tool, returns its name. */
-export function toolWords(name: string): Words {
-  return WORDS[name] ?? { doing: name, done: name };
+/** Returns the verbs of a call; the tool's name if the server gives none. */
+export function toolWords({ name, doing, done }: { readonly name: string } & Omit<Look, "look">): Omit<Look, "look"> {
+  return doing === "" ? { doing: name, done: name } : { doing, done };
 }

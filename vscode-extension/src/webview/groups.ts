@@ -15,8 +15,8 @@ function isThought(element: Element): boolean {
 }
 
 function kindOf(element: Element): Kind | undefined {
-  const look = element instanceof HTMLElement ? element.dataset["look"] : undefined;
-  return look === "read" || look === "search" ? look : undefined;
+  const group = element instanceof HTMLElement ? element.dataset["reads"] : undefined;
+  return group === "read" || group === "search" ? group : undefined;
 }
 
 /** Yields each run of at least FEW consecutive read-only calls, including finished reasoning between them. */

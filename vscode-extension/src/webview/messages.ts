@@ -50,7 +50,7 @@ export interface TextView {
 }
 
 /** A tool call. If `cutChars` is not 0, `output` lacks that many characters; the terminal has the whole output. */
-export interface ToolView extends Pick<ToolItem, "kind" | "id" | "index" | "name" | "summary" | "status"> {
+export interface ToolView extends Pick<ToolItem, "kind" | "id" | "index" | "name" | "summary" | "look" | "doing" | "done" | "status"> {
   readonly arguments: string;
   readonly output: string;
   readonly cutChars: number;
@@ -60,8 +60,8 @@ export interface ToolView extends Pick<ToolItem, "kind" | "id" | "index" | "name
   /** Link target of its file, and the lines as text; "" if it has no file, or is about the whole file. */
   readonly target: string;
   readonly lines: string;
-  /** The kind of a finished read-only call, else "". Several consecutive read-only calls are collapsed. */
-  readonly look: "read" | "search" | "";
+  /** The group of a finished read-only call, else "". Several consecutive calls of a group are collapsed. */
+  readonly group: "read" | "search" | "";
   /** Whether to hide the row, because the items of the call's changes show the same information. */
   readonly isRedundant: boolean;
   /** Start time of the running command; null if none runs or it is unknown. */

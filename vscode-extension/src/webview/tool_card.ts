@@ -59,13 +59,13 @@ export class ToolCard {
     this.item = item;
     const { name, summary, status } = item;
     this.element.className = `tool ${status}${item.isRedundant && !this.context.expanded.get(`call:${item.id}`) ? " redundant" : ""}`;
-    const { doing, done } = toolWords(name);
+    const { doing, done } = toolWords(item);
     const verb = status === "done" || (status === "failed" && name === "shell") ? done : doing;
     this.element.dataset["tool"] = name;
-    this.element.dataset["look"] = item.look;
+    this.element.dataset["reads"] = item.group;
     this.element.setAttribute("aria-label", `${verb} ${summary} ${WORDS[status]}`);
     this.summary.replaceChildren(
-      icon(ICONS[status] ?? toolIcon(name)),
+      icon(ICONS[status] ?? toolIcon(item.look)),
       h("span", { class: "sr-only" }, `${WORDS[status]}: `),
       h("span", { class: "verb", title: name }, verb),
       h("span", { class: "what", title: summary }, this.drawTitle(), item.lines === "" ? "" : h("span", { class: "dim" }, ` ${item.lines}`)),

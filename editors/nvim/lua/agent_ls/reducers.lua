@@ -219,6 +219,7 @@ function by_kind.reasoning_end(s, data) parts.end_part(s, data, "reasoning") end
 function by_kind.tool_call_start(s, data)
   local item = call(s, data.callId, data.name)
   item.summary, item.status = data.summary, "running"
+  item.look, item.doing, item.done = data.look or "other", data.doing, data.done -- older servers and logs lack them
   local arguments = parts.new_part(data.arguments)
   item.arguments.lines, item.arguments.length = arguments.lines, arguments.length
   item.arguments.open = false
@@ -229,7 +230,7 @@ end
 ---@param s agent_ls.Snapshot
 ---@param item agent_ls.Item
 local function join_group(s, item)
-  if item.status ~= "done" or not tool_words.is_read_only(item.name) then
+  if item.status ~= "done" or not tool_words.is_read_only(item) then
     return
   end
   local before = s.items[item.index - 1]

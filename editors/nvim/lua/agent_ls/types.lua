@@ -44,6 +44,9 @@
 ---@field name string? tool
 ---@field summary string? tool, approval: one-line summary
 ---@field status string? tool: writing|running|done|failed; approval: pending|allow|deny; steer: waiting|injected|removed; retry: failed|done, after the last attempt
+---@field look string? tool: what it does, such as read or edit; nil before the call starts
+---@field doing string? tool: the verb while it runs; nil or "" for the name of the tool
+---@field done string? tool: the verb when it is done
 ---@field result agent_ls.wire.ToolCallEnd? tool
 ---@field terminal_id string? tool
 ---@field background boolean? tool

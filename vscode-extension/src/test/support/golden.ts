@@ -45,6 +45,14 @@ export function tokens(inputTokens: number, outputTokens: number): Tokens {
   return { inputTokens, outputTokens, reasoningTokens: null, cacheReadTokens: null, cacheWriteTokens: null, reportedCostUsd: null };
 }
 
+/** How the server says that calls of some tools are shown. */
+export const LOOKS = {
+  read_file: { look: "read", doing: "Reading", done: "Read" },
+  grep: { look: "search", doing: "Searching", done: "Searched" },
+  shell: { look: "execute", doing: "Running", done: "Ran" },
+  edit_file: { look: "edit", doing: "Editing", done: "Edited" },
+} as const;
+
 /** Creates a recorded event, with data of the type for its kind. */
 export function recorded<K extends EventKind>(seq: number, kind: K, data: Partial<EventData[K]>): AgentEvent {
   return { sessionId: "s1", seq, kind, timestamp: "", data };

@@ -8,7 +8,7 @@ import type { StoredItem } from "../../connection/protocol";
 import { applyEvent, newSnapshot } from "../../snapshot/snapshot";
 import { fileOf } from "../../snapshot/tool_words";
 import { subscription } from "../support/fake_connection";
-import { recorded } from "../support/golden";
+import { LOOKS, recorded } from "../support/golden";
 import { WebviewPage } from "../support/webview_page";
 
 const END = { output: "ok", summary: "", isError: false, errorKind: "", durationMs: 1, outputChars: 0, outputRef: "", exitCode: null, modelChars: null, outputBytes: null, changes: [], index: 0, inputSummary: "" };
@@ -24,7 +24,7 @@ function open(t: TestContext, s: Snapshot): WebviewPage {
 function called(...calls: readonly (readonly [name: string, summary: string, args?: object])[]): Snapshot {
   const s = newSnapshot();
   calls.forEach(([name, summary, args = {}], i) => {
-    applyEvent(s, recorded(s.lastSeq + 1, "tool_call_start", { callId: `c${i}`, index: 0, name, arguments: JSON.stringify(args), summary }));
+    applyEvent(s, recorded(s.lastSeq + 1, "tool_call_start", { callId: `c${i}`, index: 0, name, arguments: JSON.stringify(args), summary, ...(name in LOOKS && LOOKS[name as keyof typeof LOOKS]) }));
     applyEvent(s, recorded(s.lastSeq + 1, "tool_call_end", { ...END, callId: `c${i}`, name }));
   });
   return s;
@@ -104,7 +104,7 @@ test("an allowed approval is displayed in its call's row; a denial with a reason
 test("consecutive read-only calls are one line that expands, with the reasoning between them", (t) => {
   const s = called(["read_file", "a.py"], ["grep", "total"]);
   applyEvent(s, recorded(s.lastSeq + 1, "reasoning_end", { partId: "r", text: "Hm.", interrupted: false }));
-  applyEvent(s, recorded(s.lastSeq + 1, "tool_call_start", { callId: "last", index: 0, name: "read_file", arguments: "{}", summary: "b.py" }));
+  applyEvent(s, recorded(s.lastSeq + 1, "tool_call_start", { callId: "last", index: 0, name: "read_file", arguments: "{}", summary: "b.py", ...LOOKS.read_file }));
   const page = new WebviewPage();
   t.after(() => { page.close(); });
   const feed = page.show(s);

@@ -56,7 +56,7 @@ function M.choose_verb(item)
   local is_denied = item.decision ~= nil and item.decision.status == "deny"
   -- A shell command that failed has run, so its verb is in the past tense. Any other failed tool has not done its work.
   local has_happened = item.status == "done" or item.status == "failed" and item.name == "shell"
-  return tool_words.choose_verb(item.name, has_happened and not is_denied)
+  return tool_words.choose_verb(item, has_happened and not is_denied)
 end
 
 ---Describes a running call for the progress line.
@@ -234,7 +234,7 @@ end
 ---@param item agent_ls.Item of kind tool
 ---@return boolean true for a finished edit call with exactly one change: the block of the change replaces its row
 function M.is_one_change(item)
-  return item.status == "done" and tool_words.is_edit(item.name) and item.changes ~= nil and #item.changes == 1
+  return item.status == "done" and tool_words.is_edit(item) and item.changes ~= nil and #item.changes == 1
 end
 
 ---Returns the file that a call works on.
@@ -280,12 +280,12 @@ end
 function M.render_group(head, ctx, out)
   local counts, order = {}, {}
   for _, item in ipairs(head.group) do
-    if not counts[item.name] then
-      order[#order + 1] = item.name
+    if not counts[item.look] then
+      order[#order + 1] = item.look
     end
-    counts[item.name] = (counts[item.name] or 0) + 1
+    counts[item.look] = (counts[item.look] or 0) + 1
   end
-  local words = table.concat(vim.tbl_map(function(name) return tool_words.describe_group(name, counts[name]) end, order), ", ")
+  local words = table.concat(vim.tbl_map(function(look) return tool_words.describe_group(look, counts[look]) end, order), ", ")
   out:add({
     { M.is_group_open(head, ctx) and "▾ " or "▸ ", "AgentLsDim" },
     { cut(words:sub(1, 1):upper() .. words:sub(2), ctx.width - 3), "AgentLsName" },

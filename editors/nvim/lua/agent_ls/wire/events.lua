@@ -291,6 +291,9 @@
 ---@field name string
 ---@field arguments string
 ---@field summary string
+---@field look "read"|"search"|"edit"|"move"|"delete"|"execute"|"fetch"|"think"|"other"
+---@field doing string
+---@field done string
 
 ---@class agent_ls.wire.TurnLimit
 ---@field limit string

@@ -238,6 +238,9 @@
 ---@field result? agent_ls.wire.ToolCallEnd
 ---@field terminalId? string
 ---@field background? boolean
+---@field look? "read"|"search"|"edit"|"move"|"delete"|"execute"|"fetch"|"think"|"other"
+---@field doing? string
+---@field done? string
 ---@field path? string
 ---@field action? "create"|"modify"|"delete"|string
 ---@field added? integer
