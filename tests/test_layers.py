@@ -56,6 +56,8 @@ ALLOWED: dict[str, set[str]] = {
        "environments.globs", "environments.search", "environments.wrappers.forwarding", "text"},
     "confinement": {"confinement"},
     "relay": {"relay", "confinement"},
+    "environments.basic": ENV_TYPES
+    | {"environments.globs", "environments.search", "environments.timed_search", "text"},
     "environments.memory": ENV_TYPES
     | {"environments.globs", "environments.search", "environments.timed_search", "text"},
     "environments.wrappers": ENV_TYPES

@@ -429,7 +429,8 @@ def _compare_lanes(recorded: Sequence[Mapping[str, Any]], now: Sequence[Mapping[
     then_lanes, now_lanes = _lanes(recorded), _lanes(now)
     found = []
     for lane in dict.fromkeys((*then_lanes, *now_lanes)):
-        then, this = then_lanes.get(lane, []), now_lanes.get(lane, [])
+        then = then_lanes.get(lane, [])
+        this = _without_new_fields(now_lanes.get(lane, []), then)
         if (place := _first_difference(then, this)) is not None:
             name = f"call {lane}" if lane else "the session"
             found.append(
@@ -471,6 +472,17 @@ def _first_difference(then: Sequence[Any], now: Sequence[Any]) -> int | None:
         if then[place : place + 1] != now[place : place + 1]:
             return place
     return None
+
+
+def _without_new_fields(now: Sequence[Any], then: Sequence[Any]) -> list[Any]:
+    """Return events without the fields that their kinds got after the recording."""
+    kept = [
+        [kind, {key: it for key, it in data.items() if key in then_data}]
+        if kind == then_kind
+        else [kind, data]
+        for (kind, data), (then_kind, then_data) in zip(now, then, strict=False)
+    ]
+    return [*kept, *now[len(kept) :]]
 
 
 def _truncate(items: Sequence[Any], place: int) -> str:

@@ -45,7 +45,7 @@ async def test_a_value_declared_for_a_tool_is_neither_sent_nor_stored(
     model = FakeProvider(
         [call("show"), call("shell", command=f"echo {VALUE[:9]}{VALUE[9:]}"), [text("Done.")]]
     )
-    chosen = options(tmp_path, model, trusted=True, mode="full", approve=lambda request: True)
+    chosen = options(tmp_path, model, trusted=True, mode="full", approve=lambda request: True, personal=True)
     async with agent_ls.open_session(**chosen) as session:
         events = [str(event.data) async for event in session.run("Do it.")]
     assert "DECLARED" in str(os.environ) and "[secret removed]" in str(events)

@@ -39,7 +39,7 @@ FILES_AND_FINDINGS = [
     ),
     pytest.param(
         ".agent-ls/hooks.json", '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}}',
-        "agent-ls hooks --confirm", ["1 of the project's hooks do not run"], id="hook that is not confirmed",
+        "agent-ls hooks --confirm", ["1 hooks do not run"], id="hook that is not confirmed",
     ),
     pytest.param(
         ".cursor/hooks.json", '{"version": 1, "hooks": {"beforeShellExecution": []}}', "agent-ls docs hooks",

@@ -120,12 +120,11 @@ async def test_the_prompt_contains_project_documents_that_a_hook_changed_in_the_
     tmp_path: Path,
 ) -> None:
     """The document is old enough for a reliable file signature, so that it is not read again in each turn."""
-    new = tmp_path / "new"
     async with running(tmp_path, [text("Hello.")] * 3, trusting="trusted") as rig:
         document = rig.folder / "AGENTS.md"
         document.write_text("Rule 1.")
         changed_ns = document.stat().st_ctime_ns
-        command = f"test ! -e '{new}' || cat '{new}' > '{document}'"
+        command = f"if grep -q change; then echo 'Rule 2.' > '{document}'; fi"
         hooks = {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": command}]}]}
         rig.state.mkdir(exist_ok=True)
         (rig.state / "hooks.json").write_text(json.dumps({"hooks": hooks}))
@@ -134,6 +133,5 @@ async def test_the_prompt_contains_project_documents_that_a_hook_changed_in_the_
         for _ in range(2):
             await talk.say("go")
         assert "Rule 1." in rig.model.requests[-1].messages[0].text
-        new.write_text("Rule 2.")
-        await talk.say("go")
+        await talk.say("change it")
         assert "Rule 2." in rig.model.requests[-1].messages[0].text

@@ -68,7 +68,7 @@ PERSONAL = ("foreign-skill", "shared-skill", "own-skill", "likes tabs", "lint_al
 
 @pytest.mark.report(
     "anthropics/claude-code#45602",
-    "an SDK session that was told to read project settings alone still has the user's instructions",
+    "an SDK session that should read only project settings still has the user's instructions",
     area="library",
     before="failed",
 )

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.neovim.conftest import Panel, StartNvim
+from tests.neovim.conftest import Panel, StartNvim, look_of
 from tests.neovim.stand_in_server import StandIn
 from tests.support.nvim_driver import Nvim
 
@@ -171,7 +171,7 @@ def test_a_subagent_is_displayed_as_one_line_that_a_key_expands(
     about |= {"reason": "", "output": "", "turnsUsed": 0}
     server.emit("subagent", about | {"status": "running"})
     call = {"callId": "c9", "index": 0, "name": "grep", "arguments": "{}", "summary": "total"}
-    server.emit("tool_call_start", call, agent_id="agent_1")
+    server.emit("tool_call_start", call | look_of("grep"), agent_id="agent_1")
     server.emit("subagent", about | {"status": "completed", "output": "In cart.py.", "turnsUsed": 2})
     nvim.wait_screen("◆ agent_1 Look for totals", "└ In cart.py.", "done · 2 rounds")
     assert "grep" not in nvim.screen()

@@ -40,6 +40,8 @@ INTERNAL_ONLY = {
     "NotDoneError": "server/editor/client_requests.py and server/editor/language.py go on without the client",
     "RequestError": "the base of those with a kind",
     "RemoteCancelledError": "environments/remote/connection.py raises the caller's own cancellation instead",
+    "UncertainError": "app/permissions asks the user about the command instead",
+    "UnknownModeError": "cli, batch and the library make errors of their own of it",
     "PlaceNameError": "cli and app/settings make errors of their own of it",
     "ValueFault": "environments/remote/connection.py ends the connection with an EnvironmentLostError",
 }

@@ -177,7 +177,7 @@ def test_file_renames_require_versioned_edits_and_deletions_also_abort_on_failur
 
 @pytest.mark.parametrize(
     ("edit", "is_plain"),
-    [({"documentChanges": True}, False), ({"documentChanges": False}, True), ({}, True), (None, False)],
+    [({"documentChanges": True}, False), ({"documentChanges": False}, True), ({}, False), (None, False)],
 )
 def test_clients_that_declare_no_versioned_edits_get_plain_ones(edit: object, is_plain: bool) -> None:
     workspace = {} if edit is None else {"workspaceEdit": edit}

@@ -45,6 +45,9 @@ MAX_CHANGED = 200
 that a command destroyed does not count.
 """
 
+DERIVED = (".pyc", ".pyo")
+"""Endings of files that Python writes whenever it runs: nobody's work, also where no ignore file names them."""
+
 ListFiles: TypeAlias = Callable[[int], Awaitable[Sequence[str]]]
 Stamps: TypeAlias = dict[str, DiskStamp]
 
@@ -165,6 +168,8 @@ class ChangeFinder:
         found, is_regular = {}, stat.S_ISREG
         above = os.path.join(self.folder, "")
         for name in listed:
+            if name.endswith(DERIVED):
+                continue
             path = name if name[:1] == "/" or (os.name == "nt" and os.path.isabs(name)) else above + name
             try:
                 facts = os.lstat(path)

@@ -60,7 +60,7 @@ def shown_names(argv: Sequence[str], folder: str) -> Iterator[str]:
             if verb == "show":
                 operands = [argv[at] for at in words.operands]
                 yield from _blobs(operands, git)
-                if operands and all(map(_REVISION_PATH.fullmatch, operands)):
+                if operands and all(map(git.is_file_of_revision, operands)):
                     return
             yield from git.names(*verb.split(), *_as_names(verb, rest))
         case _:
@@ -113,6 +113,13 @@ class _Git:
                 self.root = ""
                 break
             self.root = parent
+
+    def is_file_of_revision(self, word: str) -> bool:
+        """Return whether git reads `word` as REVISION:PATH. `:!a.txt` and `HEAD@{10:00}` only look like it."""
+        if not _REVISION_PATH.fullmatch(word):
+            return False
+        object_id = self.run("rev-parse", "--verify", "--quiet", "--end-of-options", word, fails=True).strip()
+        return bool(object_id) and self.run("cat-file", "-t", object_id).strip() in ("blob", "tree")
 
     def names(self, *arguments: str) -> Iterator[str]:
         for name in self.run(*arguments).split("\0"):

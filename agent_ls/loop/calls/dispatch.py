@@ -26,6 +26,7 @@ from agent_ls.loop.calls.arguments import (
     replaced_note,
     with_command,
 )
+from agent_ls.loop.calls.command_limits import command_limits
 from agent_ls.loop.calls.hooks import CHANGED_BY_HOOK, HookedCall, changed_arguments, hooked_call
 from agent_ls.loop.calls.outcome import (
     CallOutcome,
@@ -62,7 +63,6 @@ from agent_ls.text import leave_alternate_screen
 from agent_ls.tools.base import (
     Arguments,
     Prepared,
-    ShellLimits,
     SubagentSpawner,
     Tool,
     ToolContext,
@@ -228,7 +228,7 @@ class Dispatcher:
             attribution=Attribution(self._session_id, self._emitter.turn_id, call.event_id),
             on_output=on_output,
             reads=self._reads,
-            shell_limits=shell_limits(profile, config, self._time_left_ms(config.limits)),
+            shell_limits=command_limits(profile, config, self._time_left_ms(config.limits)),
             refuse_ambiguous=config.refuse_ambiguous_edits,
             subagents=self._subagents,
             questions=self._ports.questions,
@@ -575,20 +575,6 @@ def parse_call(part: ToolCallPart, profile: ProviderProfile) -> ParsedCall:
         return ParsedCall(
             tool, None, ToolOutput(text, is_error=True, error_kind="validation", summary=str(error))
         )
-
-
-def shell_limits(
-    profile: ProviderProfile, config: SessionConfig, time_left_ms: int | None = None
-) -> ShellLimits:
-    """Return the time limits for commands. The profile's default timeout replaces the built-in default, but
-    not a default that the user set. The default and the maximum are capped by the session's maximum and by
-    the time left until a time limit.
-    """
-    cap = min(config.max_command_timeout_ms, time_left_ms or config.max_command_timeout_ms)
-    default = config.default_command_timeout_ms
-    if profile.shell_limits and default == ShellLimits().default_timeout_ms:
-        default = profile.shell_limits.default_timeout_ms
-    return ShellLimits(min(default, cap), cap)
 
 
 def _summary(part: ToolCallPart, tool: Tool[Any] | None, arguments: Arguments | None) -> str:

@@ -144,8 +144,8 @@ def client_abilities(params: dict[str, Any]) -> ClientAbilities:
         # counts.
         apply_edit_announced=_object(capabilities, "workspace").get("applyEdit") is True,
         apply_edit_refused=_object(capabilities, "workspace").get("applyEdit") is False,
-        plain_edits=_has(capabilities, "workspace", "workspaceEdit")
-        and _object(capabilities, "workspace", "workspaceEdit").get("documentChanges") is not True,
+        # Neovim applies edits with versions without announcing the capability, so only an explicit false counts.
+        plain_edits=_object(capabilities, "workspace", "workspaceEdit").get("documentChanges") is False,
         renames_files="rename" in _resource_operations(capabilities),
         deletes_files="delete" in _resource_operations(capabilities)
         and isinstance(_object(capabilities, "workspace", "workspaceEdit").get("failureHandling"), str),

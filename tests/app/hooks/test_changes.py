@@ -90,7 +90,7 @@ async def calls(
     tmp_path: Path, *given: Any, mode: str = "edits", approve: Callable[[Any], bool] = lambda request: False
 ) -> tuple[list[ToolCallEnd], list[str]]:
     model = FakeProvider([*given, [text("Done.")]])
-    chosen: Any = {"mode": mode, "approve": approve, "trusted": True}
+    chosen: Any = {"mode": mode, "approve": approve, "trusted": True, "personal": True}
     async with agent_ls.open_session(**options(tmp_path, model, **chosen)) as session:
         events = [event.data async for event in session.run("Do it.")]
     ends = [event for event in events if isinstance(event, ToolCallEnd)]

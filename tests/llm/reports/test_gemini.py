@@ -203,7 +203,7 @@ ERRORS: list[Any] = [
         e.InvalidRequestError,
         marks=pytest.mark.report(
             "nearai/ironclaw#1510",
-            "the error stands in a list and is taken for a passing one",
+            "the error is in a list and is taken for a passing one",
             area="gemini",
             before="passed",
         ),

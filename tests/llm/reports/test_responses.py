@@ -91,7 +91,7 @@ CALLS: list[Any] = [
         [CREATED, final(output=[{**BARE, "arguments": '{"a": 1}', "status": "completed"}])],
         marks=pytest.mark.report(
             "NVIDIA-NeMo/Switchyard#777",
-            "output stands only in the final response",
+            "output is only in the final response",
             area="responses",
             before="passed",
         ),
