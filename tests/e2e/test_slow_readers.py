@@ -125,8 +125,9 @@ async def test_a_message_with_a_too_large_content_length_is_refused_before_its_b
     async with server_process() as server:
         await server.client.initialize()
         await server.client.send_raw(b"Content-Length: 68719476736\r\n\r\n")
-        assert await server.exit_code() == 1
-        assert "Traceback" not in server.log
+        refused = await server.client.wait_for(lambda message: "error" in message)
+        assert (refused["id"], refused["error"]["code"]) == (None, -32700)
+        assert "sessions" in await server.client.request("agent/sessions", {})
 
 
 @pytest.mark.req("R5")

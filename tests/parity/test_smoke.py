@@ -71,7 +71,7 @@ class Smoke:
     async def truncation(self) -> None:
         (self.folder / "big.txt").write_text(BIG)
         end, *_ = ended(await self.say(READ), "read_file")
-        assert BIG in await end.output()
+        assert BIG in await self.session.output(end)
         # The log has the model's text of a result if it differs from the event's text.
         logs = [path.read_text() for path in self.state.rglob("*.jsonl")]
         assert any("[WARNING: Tool output was truncated." in log for log in logs)

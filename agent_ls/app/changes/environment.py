@@ -68,6 +68,11 @@ class ReviewedEnvironment(ForwardingEnvironment):
                 commands, recorder, BackgroundChanges(recorder, self._notify_model, review.under_way)
             )
 
+    async def cleanup(self) -> None:
+        await super().cleanup()
+        if self._commands:
+            self._commands.files.changes.close()
+
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
         session = self._review.state.find_session(attribution.session_id)
         if session and self._is_reviewed_first(attribution.call_id):

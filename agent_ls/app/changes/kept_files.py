@@ -33,6 +33,12 @@ class KeptFiles:
     _store: BinaryIO | None = None
     _end: int = 0
 
+    def close(self) -> None:
+        """Delete all copies."""
+        if self._store:
+            self._store.close()
+        self._copies, self._store, self._end, self.size = {}, None, 0, 0
+
     def has(self, path: str, stamp: DiskStamp) -> bool:
         """Return whether the content that the file had with this stamp is kept."""
         return (known := self._copies.get(path)) is not None and known[0] == stamp

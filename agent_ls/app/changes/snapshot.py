@@ -117,6 +117,10 @@ class ChangeFinder:
         """The size of all copies."""
         return self._kept.size
 
+    def close(self) -> None:
+        """Delete all copies. Changes of files that were copied are then reported without their old text."""
+        self._kept.close()
+
     async def take_snapshot(self) -> FileSnapshot:
         """Return the state of the files before a command, and keep uncommitted work."""
         scope = self.scope()
