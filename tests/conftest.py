@@ -87,7 +87,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     only in the whole sweeps. AGENT_LS_SWEEPS_SHARE=1/3 leaves out two of three sweeps; 0/3 and 2/3 run the others.
     """
     for item in items:
-        if getattr(getattr(item, "function", None), "is_hypothesis_test", False):
+        group = item.get_closest_marker("group")
+        if getattr(getattr(item, "function", None), "is_hypothesis_test", False) or (
+            group and group.args[0] == "sweeps"
+        ):
             item.add_marker("sweep")
     tier, groups = config.getoption("--tier"), config.getoption("--group")
     if tier or groups:

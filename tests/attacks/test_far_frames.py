@@ -11,9 +11,10 @@ import pytest
 
 from agent_ls.environments.remote import frames
 from agent_ls.environments.remote.frames import RemoteFrameError, RemoteMessage, encode, read_messages
+from tests.attacks import IS_WHOLE
 
 pytestmark = pytest.mark.req("X3", "X4")
-TRIES = 20_000 if os.environ.get("AGENT_LS_SWEEPS") == "whole" else 300
+TRIES = 20_000 if IS_WHOLE else 300
 
 
 def attack(choices: random.Random, piece_bytes: int) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from contextlib import suppress
@@ -18,9 +17,9 @@ from agent_ls.policy.situation import Allow
 from agent_ls.profiles.git_snapshot import take_git_snapshot
 from tests.app.test_shown_secrets import judged
 from tests.app.test_uncommitted_work import commit, finder
+from tests.attacks import IS_WHOLE, while_in_time
 from tests.attacks.git_folders import Attack, build, make_attacks
 
-IS_WHOLE = os.environ.get("AGENT_LS_SWEEPS") == "whole"
 SEED = 11
 
 
@@ -29,7 +28,7 @@ SEED = 11
 @pytest.mark.timeout(36_000 if IS_WHOLE else 300)
 def test_no_program_of_a_repository_is_run(tmp_path: Path) -> None:
     made, template = tmp_path / "made", _template(tmp_path)
-    for number, attack in enumerate(make_attacks(SEED, 20_000 if IS_WHOLE else 60)):
+    for number, attack in enumerate(while_in_time(make_attacks(SEED, 20_000 if IS_WHOLE else 60))):
         folder = tmp_path / f"{number}"
         build(attack, template, folder, made)
         _act(attack, folder)

@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from agent_ls.app.hooks.coverage import cover
+from tests.attacks import IS_WHOLE, while_in_time
 
 pytestmark = [
     pytest.mark.req("T15", "X4"),
     pytest.mark.skipif(os.name == "nt", reason="the hooks of these tests are POSIX commands"),
 ]
-TRIES = 20_000 if os.environ.get("AGENT_LS_SWEEPS") == "whole" else 60
+TRIES = 20_000 if IS_WHOLE else 60
 
 NAMES = [
     "./check.sh", "check.sh", '"$CLAUDE_PROJECT_DIR"/check.sh', "${AGENT_LS_PROJECT_DIR}/check.sh", "./'check'.sh",
@@ -76,7 +77,7 @@ def test_a_script_that_a_hook_runs_is_always_compared(tmp_path: Path) -> None:
     (folder / "link").symlink_to("check.sh")
     choices = random.Random(40)
     missed = []
-    for number in range(TRIES):
+    for number in while_in_time(range(TRIES)):
         script.write_text('echo x > "$RAN"\n')
         script.chmod(0o755)
         command = spell(choices)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import ipaddress
-import os
 import random
 
 import pytest
 
 from agent_ls.panel.access import is_loopback_host
+from tests.attacks import IS_WHOLE
 
 pytestmark = pytest.mark.req("H29")
-TRIES = 20_000 if os.environ.get("AGENT_LS_SWEEPS") == "whole" else 500
+TRIES = 20_000 if IS_WHOLE else 500
 PARTS = [
     "localhost", "127.0.0.1", "[::1]", "evil.com", "@", ":", "80", "/", "\\", "?", "#", ".", "%00", "[", "]", " ", "\t",
     "LOCALHOST", "0", "-", "::1", "127.1", "x", ",", ";", "é", "%2e", "[::ffff:127.0.0.1]",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
@@ -10,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.attacks import IS_WHOLE, while_in_time
 from tests.attacks.scripts import AWKS, SEDS, awk_programs, makes_a_file, sed_scripts
 
-IS_WHOLE = os.environ.get("AGENT_LS_SWEEPS") == "whole"
 SEED = 40
 
 
@@ -32,7 +31,10 @@ def test_a_harmless_script_makes_no_file(
 
     assert len(scripts) > count / 2
     assert [
-        (program, script) for script in scripts for program in programs if _harms(program, script, tmp_path)
+        (program, script)
+        for script in while_in_time(scripts)
+        for program in programs
+        if _harms(program, script, tmp_path)
     ] == []
 
 
