@@ -127,7 +127,6 @@ GROUPS = {
             "e2e/test_rules.py",
             "e2e/test_session.py",
             "e2e/test_suggestions.py",
-            "e2e/test_tcp.py",
             "e2e/test_undo_turn.py",
         ),
     ),
@@ -153,6 +152,9 @@ GROUPS = {
         (
             "contracts",
             "docs/test_environment_page.py",
+            "docs/test_model_client_page.py",
+            "docs/test_provider_page.py",
+            "mcp/test_deferred.py",
             "llm/test_llmock.py",
             "llm/providers/test_recordings.py",
             "llm/providers/test_recorded_histories.py",
