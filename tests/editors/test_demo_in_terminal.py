@@ -26,7 +26,9 @@ def demo(folder: Path, home: Path, path: str) -> Terminal:
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    return tmp_path / "home"
+    home = tmp_path / "home"
+    home.mkdir()  # else tmux starts in the checkout, whose programs agent-ls does not start
+    return home
 
 
 @pytest.mark.req("H14", "H10", "H7", "L6")
