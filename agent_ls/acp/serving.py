@@ -81,7 +81,12 @@ async def _serve(connection: AcpStreams) -> None:
                 wire = AcpWire(writer, tasks, clean=lambda line: redact_line(line, manager.secrets()))
                 folder_settings = FolderSettings(manager, of_user, client.settings, (*wrong, *found))
                 sessions = OpenSessions(manager, wire, tasks, client, new_id("c"), folder_settings.apply)
-                manager.trust.on_change = lambda: tasks.start_soon(folder_settings.apply_again)
+
+                async def trust_changed() -> None:
+                    await folder_settings.apply_again()
+                    sessions.show_options(await manager.follow_settings())
+
+                manager.trust.on_change = trust_changed
                 Extensions(sessions).register()
                 wire.handle(sessions.request, sessions.notice)
                 await everything.start(manager.run)

@@ -339,6 +339,11 @@ class OpenSessions:
         options = config_options(live.summary(), self._choices())
         return {"sessionUpdate": "config_option_update", "configOptions": options}
 
+    def show_options(self, session_ids: Sequence[str]) -> None:
+        """Send the client the options of these sessions."""
+        for conversation in (self._open[it] for it in session_ids if it in self._open):
+            conversation.send(self._options_update(conversation.live))
+
     def _choices(self) -> Choices:
         return Choices(self.manager.models.models(), self.manager.models.providers())
 

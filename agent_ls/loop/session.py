@@ -317,6 +317,11 @@ class Session:
             return "now"
         return "nextTurn" if profile is not None else "nextCall"
 
+    def replace_profile(self, profile: ProviderProfile) -> None:
+        """Change the profile, also of a running turn that has not called a model yet."""
+        self.profile = profile
+        self._loop.replacement = profile
+
     @contextmanager
     def at_rest(self) -> Iterator[None]:
         """Prevent turns from starting inside the `with` block. Messages sent during the block are queued.

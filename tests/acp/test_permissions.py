@@ -228,6 +228,36 @@ async def test_trust_in_a_folder_is_requested_only_once_and_then_edits_are_allow
             )
 
 
+@pytest.mark.parametrize("settings", [{"provider": "walkthrough"}, {"model": "claude-haiku-4-5"}])
+async def test_the_clients_model_applies_to_the_session_in_which_the_user_trusts_the_folder(
+    project: Path, settings: dict[str, str]
+) -> None:
+    with AnthropicServer(["Hello.", "Again."]) as server:
+        async with acp_client(project, server, AGENT_LS_TRUSTED_FOLDERS="") as client:
+            client.on["session/request_permission"] = _trusting(client)
+            await client.initialize(_meta={"agent-ls": settings})
+            session_id = await client.new_session()
+            assert await client.prompt(session_id) == "end_turn"
+            assert client.of_kind("config_option_update")
+            assert await client.prompt(session_id) == "end_turn"
+        used = {it.body["model"] for it in server.requests}
+        assert used == ({settings["model"]} if "model" in settings else set())
+
+
+async def test_a_model_chosen_for_the_session_stays_when_the_user_trusts_the_folder(project: Path) -> None:
+    with AnthropicServer(["Hello."]) as server:
+        async with acp_client(project, server, AGENT_LS_TRUSTED_FOLDERS="") as client:
+            client.on["session/request_permission"] = _trusting(client)
+            await client.initialize(_meta={"agent-ls": {"provider": "walkthrough"}})
+            session_id = await client.new_session()
+            told = await client.request("session/set_mode", sessionId=session_id, modeId="plan")
+            assert told == {}
+            options = {"sessionId": session_id, "configId": "model", "value": "anthropic/claude-haiku-4-5"}
+            await client.request("session/set_config_option", **options)
+            assert await client.prompt(session_id) == "end_turn"
+        assert {it.body["model"] for it in server.requests} == {"claude-haiku-4-5"}
+
+
 def _trusting(client: AcpClient) -> Any:
     async def choose(params: dict[str, Any]) -> Any:
         return {"outcome": {"outcome": "selected", "optionId": params["options"][0]["optionId"]}}

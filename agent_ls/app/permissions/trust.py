@@ -8,11 +8,12 @@ the workspace cannot change the decision. The user can revoke it.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal, TypeAlias
 
+import anyio.lowlevel
 import anyio.to_thread
 
 from agent_ls.app.errors import AppError
@@ -59,8 +60,8 @@ class WorkspaceTrust:
     def __init__(self, store: TrustStore, clock: Clock, trusting: Trusting = "asked") -> None:
         self.trusting = trusting
         self.of_editor: Callable[[], Sequence[str]] = tuple
-        self.on_change: Callable[[], object] = lambda: None
-        """Called after each decision."""
+        self.on_change: Callable[[], Awaitable[object]] = anyio.lowlevel.checkpoint
+        """Awaited after each decision, before the turn that asked for it continues."""
         self._store = store
         self._clock = clock
         self._here: dict[str, Trust] = {}
@@ -96,7 +97,7 @@ class WorkspaceTrust:
             await anyio.to_thread.run_sync(self._keep, folder, trust)
         if trust:
             self._answer_others(path, trust, by)
-        self.on_change()
+        await self.on_change()
         return await anyio.to_thread.run_sync(self.get_trust, folder)
 
     async def ask(self, folder: str, turn_id: str, approvals: PendingApprovals) -> None:

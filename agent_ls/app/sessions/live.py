@@ -148,6 +148,8 @@ class LiveSession:
         self.skills = features.skills
         self.on_servers: Callable[[], object] = lambda: None
         """Called after a change of an MCP server's state, tools, prompts or resources. Must not block."""
+        self.follows_settings = False
+        """Whether nobody chose the provider or model of this session, so that both come from the settings."""
         self.title = stored.title
         self.session = session
         self._profiles = profiles
@@ -387,6 +389,7 @@ class LiveSession:
         """
         profile = None
         if provider is not None or model is not None:
+            self.follows_settings = False
             # A model name does not apply to another provider; "" selects the new provider's default.
             same = provider is None or provider == self.session.profile.id
             chosen = model or (self.session.profile.model if same else "")
@@ -422,6 +425,11 @@ class LiveSession:
             profile=profile, config=replace(config, limits=limits, reasoning_effort=effort)
         )
         self.approver.approvals.limit_ms = approval_timeout_ms
+
+    def follow(self, profile: ProviderProfile) -> None:
+        """Use the model of the settings, also in a running turn that has not called a model yet."""
+        self.session.replace_profile(profile)
+        self.remember()
 
     def limit(self, changes: Mapping[str, float]) -> AppliesFrom:
         """Change usage limits and return when they take effect. Keys of `changes` are fields of UseLimits."""

@@ -205,6 +205,21 @@ class SessionManager:
             problems.append("agentLs.sandbox: open sessions keep their earlier value until they are closed")
         return problems
 
+    async def follow_settings(self) -> Sequence[str]:
+        """Use the settings' provider and model in open sessions for which nobody chose any. Returns their ids.
+
+        For settings that wait for the user's trust, and so apply to the session in which the user decides.
+        """
+        followers = [live for live in self._live.values() if live.follows_settings]
+        chosen, changed = self.models.choose(None, None), list[str]()
+        for live in followers:
+            profile = await self.models.choose_profile(*chosen)
+            now = live.session.profile
+            if live.follows_settings and (now.id, now.model) != (profile.id, profile.model):
+                live.follow(live.profile(*chosen))
+                changed.append(live.id)
+        return changed
+
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         """Run the sessions until this task is cancelled; then end all of them in an orderly way."""
         try:
@@ -270,9 +285,11 @@ class SessionManager:
             new.review or settings.review,
             tools,
         )
-        return await in_own_task(
+        live = await in_own_task(
             self._run_in_background, partial(self._begin, header, choice, settings, new.worktree)
         )
+        live.follows_settings = new.provider is None and new.model is None
+        return live
 
     async def _begin(
         self, header: Header, choice: SessionChoice, settings: Settings, start: Start | None

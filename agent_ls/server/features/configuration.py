@@ -89,7 +89,11 @@ class Configuration:
             self._await_one()  # the client is asked after `initialized`
         else:
             self._is_settled.set()
-        manager.trust.on_change = lambda: start(self._hold)
+
+        async def trust_changed() -> None:
+            start(self._hold)
+
+        manager.trust.on_change = trust_changed
 
     async def wait_until_settled(self) -> None:
         """Wait until pending settings are applied and pending requests are answered, at most SETTLED_S."""
