@@ -41,6 +41,12 @@ _REASONS = {
 }
 
 
+_ONLY_BLANKS = (
+    "The chunk overlaps an earlier one, and one of them has only blank lines as context. "
+    "Send one chunk for both changes, with a context line that is not blank."
+)
+
+
 class _AmbiguousError(Exception):
     """Several positions (line indexes `found`) fit a chunk.
 
@@ -85,6 +91,8 @@ class ChunkRecovery:
             return self._problem("AMBIGUOUS", chunk, number, told)
         if placed_chunk is None:
             return self._report_missing(chunk, number)
+        if self._shares_only_blanks(placed_chunk):
+            return self._problem("AMBIGUOUS", chunk, number, _ONLY_BLANKS)
         if self._is_applied(placed_chunk):
             detail = f"Already applied: the added lines are already at line {placed_chunk.start + 1}. Nothing to do."
             return self._problem("CONTEXT_NOT_FOUND", chunk, number, detail)
@@ -317,6 +325,18 @@ class ChunkRecovery:
     def _with_rules(self, placed_chunk: PlacedChunk, *rules: str) -> PlacedChunk:
         return replace(
             placed_chunk, repairs=(*placed_chunk.repairs, *((rule, _REASONS[rule]) for rule in rules))
+        )
+
+    def _shares_only_blanks(self, placed_chunk: PlacedChunk) -> bool:
+        """Return whether the chunk overlaps another one, and one of the two has no old line that is not blank.
+
+        The patch then says too little about which of the file's blank lines are meant.
+        """
+        return any(
+            placed_chunk.start < other.end
+            and other.start < placed_chunk.end
+            and any(all(is_blank(text) for text in old_texts(it.lines)) for it in (placed_chunk, other))
+            for other in self._placed
         )
 
     def _is_applied(self, placed_chunk: PlacedChunk) -> bool:

@@ -86,6 +86,19 @@ def test_a_chunk_with_two_valid_positions_is_refused_with_both_lines(body: str, 
     assert "2 places: lines" in str(error)
 
 
+ONLY_BLANKS = [
+    ("insertion_then_removal", "@@\n+a\n \n@@\n \n-x\n+y", " \nx\nz\n"),
+    ("tabs", "@@\n+a\n \n@@\n \n-x\n+y", "\t\nx\nz\n"),
+    ("two_blanks", "@@\n+a\n \n \n@@\n \n-x", " \n\t\nx\n"),
+]
+
+
+@pytest.mark.req("T4")
+@pytest.mark.parametrize(("body", "before"), [c[1:] for c in ONLY_BLANKS], ids=[c[0] for c in ONLY_BLANKS])
+def test_overlapping_chunks_that_share_only_blank_lines_are_refused(body: str, before: str) -> None:
+    assert "AMBIGUOUS" in {problem.code for problem in refused(update(body), {"f": before}).problems}
+
+
 NOT_FOUND = [
     ("stacked_anchors_bind", "@@ class A(Base):\n@@     def missing():" + GO, CLASSES, "ANCHOR_NOT_FOUND"),
     (
