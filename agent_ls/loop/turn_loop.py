@@ -123,8 +123,9 @@ class TurnLoop:
     ) -> None:
         self.history = ConversationHistory(restored.turns)
         self.profile = profile
-        self.replacement: ProviderProfile | None = None
-        """A profile that replaces the turn's profile before its first model call."""
+        self.replacement: ProviderProfile | None = (
+            None  # replaces the profile before a turn's first model call
+        )
         self._shared = shared
         self._agents = agents
         self._ports = ports
@@ -208,7 +209,10 @@ class TurnLoop:
                     if is_new and prefix is None and (refused := await self._refused_by_hook()):
                         return refused
                     if prefix is None:
-                        profile, prefix = await self._begin_prefix(profile, config, is_new=is_new)
+                        prefix = await self.context.begin(profile, config, is_new=is_new)
+                        if is_new and self.replacement:  # the user was asked for trust, which may change it
+                            self.profile = profile = self.replacement
+                            prefix = await self.context.begin(profile, config)
                     # Check for a stop only here, because the calls of the last answer must get their results
                     # first.
                     await checkpoint_if_cancelled()
@@ -285,19 +289,6 @@ class TurnLoop:
         for text in reports:
             self.record(SteeringTurn(text, self._ports.clock.now(), source="subagent"))
         return bool(reports or self._inbox.steers)
-
-    async def _begin_prefix(
-        self, profile: ProviderProfile, config: SessionConfig, *, is_new: bool
-    ) -> tuple[ProviderProfile, Prefix]:
-        """Return the profile and the prefix of the turn.
-
-        The user may be asked for trust in the folder here, and their answer may replace the profile.
-        """
-        prefix = await self.context.begin(profile, config, is_new=is_new)
-        if is_new and self.replacement:
-            self.profile = profile = self.replacement
-            prefix = await self.context.begin(profile, config)
-        return profile, prefix
 
     def _begin_progress(self, profile: ProviderProfile) -> InputProgress:
         suspended, self._suspended = self._suspended, None

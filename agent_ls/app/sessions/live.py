@@ -426,10 +426,18 @@ class LiveSession:
         )
         self.approver.approvals.limit_ms = approval_timeout_ms
 
-    def follow(self, profile: ProviderProfile) -> None:
-        """Use the model of the settings, also in a running turn that has not called a model yet."""
+    def follow(self, provider: str, model: str) -> bool:
+        """Use this model if nobody chose one for this session. Returns whether the model changed.
+
+        It is also used in a running turn that has not called a model yet.
+        """
+        now = self.session.profile
+        profile = self._profiles(provider, model) if self.follows_settings else now
+        if (now.id, now.model) == (profile.id, profile.model):
+            return False
         self.session.replace_profile(profile)
         self.remember()
+        return True
 
     def limit(self, changes: Mapping[str, float]) -> AppliesFrom:
         """Change usage limits and return when they take effect. Keys of `changes` are fields of UseLimits."""

@@ -206,19 +206,10 @@ class SessionManager:
         return problems
 
     async def follow_settings(self) -> Sequence[str]:
-        """Use the settings' provider and model in open sessions for which nobody chose any. Returns their ids.
-
-        For settings that wait for the user's trust, and so apply to the session in which the user decides.
-        """
-        followers = [live for live in self._live.values() if live.follows_settings]
-        chosen, changed = self.models.choose(None, None), list[str]()
-        for live in followers:
-            profile = await self.models.choose_profile(*chosen)
-            now = live.session.profile
-            if live.follows_settings and (now.id, now.model) != (profile.id, profile.model):
-                live.follow(live.profile(*chosen))
-                changed.append(live.id)
-        return changed
+        """Use the settings' model in open sessions for which nobody chose one. Returns the ids of changed ones."""
+        chosen = self.models.choose(None, None)
+        await self.models.learn_size(*chosen)
+        return [live.id for live in self._live.values() if live.follow(*chosen)]
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         """Run the sessions until this task is cancelled; then end all of them in an orderly way."""
