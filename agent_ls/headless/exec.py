@@ -30,6 +30,7 @@ from agent_ls.app.worktrees.worktree import Start
 from agent_ls.environments.errors import EnvironmentLostError
 from agent_ls.headless.allowed import allow_listed
 from agent_ls.headless.answerer import answerer
+from agent_ls.headless.beginning import SHOWN_AFTER_S, Beginning
 from agent_ls.headless.findings import FindingsFormat, findings_text
 from agent_ls.headless.style import PLAIN, strip_controls, style_for
 from agent_ls.headless.terminal import BELL, Bell, Lines, TerminalLines
@@ -184,6 +185,9 @@ async def run_exec(options: ExecOptions, out: TextIO, err: TextIO, lines: Lines 
                 lines or TerminalLines(err, bell=options.bell != "off"),
             )
             await play.run()
+            if outcome.failed and not play.has_begun and not (options.resume or options.record):
+                with suppress(AppError):  # what cannot be deleted stays in the list of sessions
+                    await manager.delete_session(live.id, force=False)
             if options.findings:
                 found = manager.review.findings.of_session(live.id)
                 text = findings_text(found, live.summary().workspace_folder, options.findings)
@@ -268,7 +272,13 @@ class _Play:
         self._transcript = Transcript(PLAIN if options.as_json else style)
         self._asking: dict[str, anyio.CancelScope] = {}
         self._unsent: AppError | None = None
+        self._beginning = Beginning(is_held=not options.as_json)
         self._rest: Subscription | None = None
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the model has answered."""
+        return self._beginning.has_begun
 
     async def run(self) -> None:
         """Submit the message, and print events until the turn has ended.
@@ -293,6 +303,7 @@ class _Play:
                     group.start_soon(self._reply, question)
                 group.start_soon(self._decide_proposals)
                 group.start_soon(self._submit, events)
+                group.start_soon(self._show_heading)
                 async for item in events:
                     problem = self._tell(item)
                     if isinstance(item.envelope.event, ApprovalRequested):
@@ -323,7 +334,7 @@ class _Play:
         if self._outcome.limit:
             words = f"To continue: agent-ls exec --resume {session.id}, with a higher limit"
             self._output.err.write(f"agent-ls exec: {self._outcome.limit}\n  {words}\n")
-        if not self._options.as_json:
+        if not self._options.as_json and (self.has_begun or not self._outcome.failed):
             self._output.err.write(f"session {session.id}\n")
 
     async def tell_end(self) -> None:
@@ -377,16 +388,13 @@ class _Play:
         """Print an event. Returns an error instead of raising it, because a task group would wrap it."""
         event, out, err = item.envelope.event, self._output.out, self._output.err
         text = self._transcript.feed(item.envelope)
+        line = ""
         if isinstance(event, Warning) and not out.isatty() and out is not err:
             # The program that reads the output must not hide from the user that something is missing.
-            line = " ".join(strip_controls(event.message).split())
-            err.write(without_known(f"{line}\n", self._output.secrets()))
-        try:
-            said = item.encoded.decode("utf-8") + "\n" if self._options.as_json else text
-            out.write(without_known(said, self._output.secrets()))
-            out.flush()
-        except BrokenPipeError as error:
-            return error
+            line = " ".join(strip_controls(event.message).split()) + "\n"
+        said = item.encoded.decode("utf-8") + "\n" if self._options.as_json else text
+        if problem := self._print(*self._beginning.pass_on(event, said, line)):
+            return problem
         is_on_terminal = out.isatty() and not self._options.as_json
         if self._options.asks and not is_on_terminal and isinstance(event, ApprovalRequested):
             err.write(_whole_question(event, text))  # the user must see what they approve
@@ -396,6 +404,24 @@ class _Play:
         if isinstance(event, ApprovalResolved) and (scope := self._asking.get(event.request_id)):
             scope.cancel()
         return None
+
+    def _print(self, said: str, line: str) -> BrokenPipeError | None:
+        out, secrets = self._output.out, self._output.secrets()
+        if line:
+            self._output.err.write(without_known(line, secrets))
+        try:
+            out.write(without_known(said, secrets))
+            out.flush()
+        except BrokenPipeError as error:
+            return error
+        return None
+
+    async def _show_heading(self) -> None:
+        """Print the heading after a while, if the model neither answers nor fails. A closed output is found by the next
+        event.
+        """
+        await anyio.sleep(SHOWN_AFTER_S)
+        self._print(*self._beginning.heading())
 
     def _show_waiting(self, request: ApprovalRequested) -> None:
         """Print an approval request that an earlier process emitted, because this process receives no event for
