@@ -38,7 +38,9 @@ LimitExtender: TypeAlias = Callable[[QuestionAsked], Awaitable[bool] | bool]
 ChangeReviewer: TypeAlias = Callable[[Sequence[Hunk]], Awaitable[bool] | bool]
 """A callback that decides whether proposed changes (`review="before"`) are applied."""
 
-NOBODY = "nobody can approve this action, because the program passed no `approve`"
+NOBODY = (
+    "nobody can approve actions in this session; work without this one, or say in your answer what you need"
+)
 FAILED = "the `approve` callback of the program failed"
 NO_REVIEWER = "a program runs this session and passed no `review_changes`, so nobody can review the change"
 PROGRAM = "program"

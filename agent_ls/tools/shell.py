@@ -32,10 +32,10 @@ from agent_ls.tools.paths import absolute
 from agent_ls.tools.processes import wait_for_output
 from agent_ls.tools.summary import one_line
 
-# Models know this wording. The parameter is named timeout_ms in the tools of all model families.
+# Models know this wording. `parameter` is the name of the time limit in the tool of the model's family.
 TIMEOUT_MESSAGE = (
     "[ERROR: Command timed out after {timeout_ms}ms. Partial output is shown above.\n"
-    "You can retry with a longer timeout by setting the timeout_ms parameter.]"
+    "You can retry with a longer timeout by setting the {parameter} parameter.]"
 )
 FULL_SCREEN = (
     "[The command showed a full-screen program that waits for keys, such as an editor or a pager, so "
@@ -89,9 +89,13 @@ class BackgroundShellArguments(ShellArguments):
 
 @dataclass(frozen=True, slots=True)
 class _Timeout:
-    """The time limit of one shell command. `note` says that the requested limit was reduced; "" if it was not."""
+    """The time limit of one shell command. `note` says that the requested limit was reduced; "" if it was not.
+
+    `parameter` is the name under which the model knows the limit.
+    """
 
     timeout_ms: int
+    parameter: str
     note: str = ""
 
 
@@ -121,12 +125,12 @@ async def prepare(arguments: ShellArguments, context: ToolContext) -> Prepared:
 
 def _timeout(arguments: ShellArguments, limits: ShellLimits) -> _Timeout:
     asked_ms, most_ms = arguments.timeout_ms, limits.max_timeout_ms
-    if asked_ms is None:
-        return _Timeout(min(limits.default_timeout_ms, most_ms))
-    if asked_ms <= most_ms:
-        return _Timeout(asked_ms)
     parameter = arguments.parameter("timeout_ms")
-    return _Timeout(most_ms, f"[{parameter} was lowered to the limit of {most_ms}.]")
+    if asked_ms is None:
+        return _Timeout(min(limits.default_timeout_ms, most_ms), parameter)
+    if asked_ms <= most_ms:
+        return _Timeout(asked_ms, parameter)
+    return _Timeout(most_ms, parameter, f"[{parameter} was lowered to the limit of {most_ms}.]")
 
 
 async def _start(command: str, options: CommandOptions, context: ToolContext) -> ToolOutput:
@@ -191,7 +195,7 @@ def _remarks(result: ExecResult, timeout: _Timeout) -> list[str]:
     if result.timed_out:
         screen = FULL_SCREEN if is_on_alternate_screen(result.output) else ""
         return [
-            TIMEOUT_MESSAGE.format(timeout_ms=timeout.timeout_ms),
+            TIMEOUT_MESSAGE.format(timeout_ms=timeout.timeout_ms, parameter=timeout.parameter),
             timeout.note,
             note,
             screen,

@@ -85,7 +85,7 @@ async def test_a_record_of_a_failure_has_type_code_partial_output_and_next_step(
     record = await of(run)
     assert record.error == CallError("TimeoutError", "SHELL_TIMEOUT", "timed out after 9 ms", "half")
     assert (record.success, record.recoverable) == (False, True)
-    assert "timeout_ms" in record.suggested_action
+    assert "timeout_ms" not in record.suggested_action, "model families name the parameter differently"
     assert record.as_json()["error"]["details"] == {"partial_output": "half"}
 
 

@@ -55,6 +55,9 @@ async def test_anthropic_command_timeout_is_the_default_timeout_in_settings(
         it.answers([ToolCall("shell", {"command": "sleep 300"})], "It takes too long.")
         await it.say("Run it.")
         assert "timed out after 100ms" in it.results[0].text
+        assert "the timeout parameter" in it.results[0].text, (
+            "the name in the tool that the model was offered"
+        )
 
 
 @pytest.mark.req("P3", "L2")

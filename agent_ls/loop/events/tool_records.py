@@ -78,7 +78,7 @@ REMEDIES: Mapping[str, Remedy] = MappingProxyType(
         "not_read": Remedy("ValidationError", "Read the file first, then change it."),
         "shell_exit": Remedy("ExecutionError", "Look at the output, correct the cause, and run it again."),
         "shell_timeout": Remedy(
-            "TimeoutError", "Retry with a longer timeout_ms, or run the command in the background."
+            "TimeoutError", "Retry with a longer time limit, or run the command in the background."
         ),
         "timeout": Remedy("TimeoutError", "Search a smaller folder, or use a simpler pattern."),
         "process_start": Remedy("ExecutionError", "Correct the command, or use another program."),
