@@ -29,12 +29,12 @@ def last_request(model: FakeProvider) -> str:
 
 WAITS: list[Any] = [
     pytest.param(ASK, {}, "did not answer", id="question"),
-    pytest.param(call("shell", command="touch a"), {}, "no `approve`", id="approval"),
+    pytest.param(call("shell", command="touch a"), {}, "nobody can approve", id="approval"),
     pytest.param(WRITE, {"mode": "edits", "review": "before"}, "no `review_changes`", id="proposal"),
     pytest.param(
         call("web_fetch", url="http://127.0.0.1:9/"),
         {"mode": "full", "settings": {"webFetch": True}},
-        "no `approve`",
+        "nobody can approve",
         id="site",
     ),
 ]

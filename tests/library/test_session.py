@@ -120,7 +120,7 @@ async def test_without_an_approve_callback_requests_are_denied_and_the_model_get
     model = FakeProvider([call("shell", command="touch a"), text("I may not.")])
     async with agent_ls.open_session(**options(tmp_path, model)) as session:
         assert await session.ask("go") == "I may not."
-    assert "no `approve`" in str(model.requests[-1].messages[-1])
+    assert "nobody can approve" in str(model.requests[-1].messages[-1])
     assert list((tmp_path / "project").iterdir()) == []
 
 
