@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from agent_ls.cli.output import to_single_row
+from agent_ls.cli.output import add_json_option, print_json, to_single_row
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,6 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="include the hooks of the project in this folder",
     )
+    add_json_option(parser)
     parser.add_argument(
         "--confirm",
         action="store_true",
@@ -49,6 +50,18 @@ def run(options: argparse.Namespace) -> int:
     if options.confirm:
         store.confirm(found.hooks, folder, SystemClock().now())
     confirmed = store.read()
+    if options.json:
+        print_json(
+            {
+                "origin": hook.origin,
+                "state": state_of(hook, folder, confirmed),
+                "description": list(describe(hook)),
+            }
+            for hook in found.hooks
+        )
+        for problem in found.problems:
+            print(to_single_row(f"✗ {problem}"), file=sys.stderr)
+        return 1 if found.problems else 0
     waits = False
     for hook in found.hooks:
         its = state_of(hook, folder, confirmed)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
+from agent_ls.cli.output import add_json_option, print_json
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
@@ -12,7 +14,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "set", help="store a provider's key, typed at a prompt or read from standard input"
     )
     keep.add_argument("provider", metavar="PROVIDER")
-    actions.add_parser("list", help="list the providers with a key, and where it is stored")
+    add_json_option(actions.add_parser("list", help="list the providers with a key, and where it is stored"))
     drop = actions.add_parser("remove", help="remove a provider's stored key")
     drop.add_argument("provider", metavar="PROVIDER")
 
@@ -43,13 +45,15 @@ def _list(options: argparse.Namespace) -> int:
     from agent_ls.app.models.key_store import KeyStore
     from agent_ls.llm.credentials import Credentials, key_variable
 
-    del options
     environment = Credentials.from_environment().providers
     rows = [(name, f"the environment ({key_variable(name)})") for name in environment]
     rows += [
         (key.provider, _describe_location(key.location, key.provider in environment))
         for key in KeyStore().list_keys()
     ]
+    if options.json:
+        print_json({"provider": provider, "location": location} for provider, location in rows)
+        return 0
     for provider, location in rows:
         print(f"{provider:12}  {location}")
     if not rows:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent_ls.cli.output import to_single_row
+from agent_ls.cli.output import add_json_option, print_json, to_single_row
 
 if TYPE_CHECKING:
     from agent_ls.mcp.config import ServerConfig
@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
-    verbs.add_parser(
+    listing = verbs.add_parser(
         "list", help="list all servers, where they are configured, and whether they are approved"
     )
+    add_json_option(listing)
     add = verbs.add_parser("add", help="add a server to your own mcp.json")
     add.add_argument("name")
     add.add_argument("--url", default="", help="connect to the server at this URL")
@@ -82,8 +83,15 @@ def _find_servers() -> tuple[FoundServers, bool]:
 def _list(options: argparse.Namespace) -> int:
     from agent_ls.mcp.sources import PROJECT_FILES
 
-    del options
     found, is_trusted = _find_servers()
+    if options.json:
+        print_json(
+            {"name": it.name, "state": _format_state(it), "configuredIn": _place(it), "target": _target(it)}
+            for it in found.servers
+        )
+        for problem in found.problems:
+            print(to_single_row(f"✗ {problem}"), file=sys.stderr)
+        return 1 if found.problems else 0
     for config in found.servers:
         print(to_single_row(f"{config.name}  ({_format_state(config)})  {_place(config)}"))
         print(to_single_row(f"    {_target(config)}"))

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import TYPE_CHECKING
 
-from agent_ls.cli.output import to_single_row
+from agent_ls.cli.output import add_json_option, print_json, to_single_row
+
+if TYPE_CHECKING:
+    from agent_ls.app.models.probe import ReachedProvider
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -13,6 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "provider", nargs="?", default="", metavar="PROVIDER", help="list all models of this provider"
     )
     parser.add_argument("--use", metavar="PROVIDER/MODEL", help="use this model for new sessions")
+    add_json_option(parser)
     parser.add_argument("--forget", action="store_true", help="remove the default set by --use")
 
 
@@ -24,7 +29,9 @@ def run(options: argparse.Namespace) -> int:
     try:
         if options.forget:
             return _forget()
-        return anyio.run(_use, options.use) if options.use else anyio.run(_show, options.provider)
+        return (
+            anyio.run(_use, options.use) if options.use else anyio.run(_show, options.provider, options.json)
+        )
     except AppError as error:
         print(f"agent-ls: {error}; {error.hint}" if error.hint else f"agent-ls: {error}", file=sys.stderr)
         return 1
@@ -33,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
 SHOWN = 5  # models listed for each provider; with a PROVIDER argument all are listed
 
 
-async def _show(provider: str) -> int:
+async def _show(provider: str, as_json: bool) -> int:
     from agent_ls.app.models.default_model import read_default_model
     from agent_ls.app.models.key_store import load_credentials
     from agent_ls.app.models.probe import reach_all
@@ -46,6 +53,9 @@ async def _show(provider: str) -> int:
     if not reached:
         print(f"agent-ls: no provider is named {provider!r}", file=sys.stderr)
         return 1
+    if as_json:
+        print_json(map(_as_json, reached))
+        return 0
     for one in reached:
         title = f"{one.provider} · {provider_title(one.provider)}"
         if one.problem:
@@ -67,6 +77,17 @@ async def _show(provider: str) -> int:
     else:
         print("`agent-ls models --use PROVIDER/MODEL` sets the default for new sessions.")
     return 0
+
+
+def _as_json(one: ReachedProvider) -> dict[str, object]:
+    models = [{"id": model.id, "contextWindowTokens": model.context_window_tokens} for model in one.models]
+    return {
+        "provider": one.provider,
+        "address": one.address,
+        "problem": one.problem,
+        "hint": one.hint,
+        "models": models,
+    }
 
 
 async def _use(name: str) -> int:

@@ -4,11 +4,13 @@ failed write in one sentence.
 
 from __future__ import annotations
 
+import argparse
 import io
+import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TextIO, cast
 
@@ -24,6 +26,16 @@ def to_single_row(text: str) -> str:
     two rows.
     """
     return text.replace("\r", "").replace("\n", "\\n")
+
+
+def add_json_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print one JSON object per line, for programs")
+
+
+def print_json(rows: Iterable[Mapping[str, object]]) -> None:
+    """Print one JSON object per line."""
+    for row in rows:
+        print(json.dumps(row, ensure_ascii=False))
 
 
 def escaped_json(text: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from agent_ls.cli.output import to_single_row
+from agent_ls.cli.output import add_json_option, print_json, to_single_row
 
 MODES = ("plan", "ask", "edits", "full")
 
@@ -25,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "list", help="list the rules that apply in this folder, and how often each was used"
     )
     listing.add_argument("--all", action="store_true", help="list the rules of all folders")
+    add_json_option(listing)
     log = verbs.add_parser("log", help="list all that may run without a question in this folder today")
     log.add_argument(
         "--json", action="store_true", help="print one JSON object per line, with what was displayed"
@@ -40,7 +41,11 @@ def run(options: argparse.Namespace) -> int:
         return _explain(options.line, options.mode)
     if options.verb == "log":
         return _log(as_json=options.json)
-    return _remove(options.rule) if options.verb == "remove" else _list(show_all=options.all)
+    return (
+        _remove(options.rule)
+        if options.verb == "remove"
+        else _list(show_all=options.all, as_json=options.json)
+    )
 
 
 def _explain(line: str, mode: str | None) -> int:
@@ -74,13 +79,25 @@ def _log(*, as_json: bool) -> int:
     return 0
 
 
-def _list(*, show_all: bool) -> int:
+def _list(*, show_all: bool, as_json: bool) -> int:
     from agent_ls.app.settings.state_folder import state_folder
     from agent_ls.store.rules import RuleStore
 
     store = RuleStore(state_folder())
     here = store.rules(None if show_all else str(Path().resolve()))
     numbers = {rule: number for number, rule in enumerate(store.rules(), 1)}
+    if as_json:
+        print_json(
+            {
+                "number": numbers[it],
+                "id": it.id,
+                "workspace": it.workspace,
+                "created": it.created,
+                "hits": it.hits,
+            }
+            for it in here
+        )
+        return 0
     for rule in here:
         place = rule.workspace or "all projects"
         row = f"{numbers[rule]:3}  used {rule.hits} times  {rule.id}  ({place}, since {rule.created})"

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from agent_ls.cli.output import to_single_row
+from agent_ls.cli.output import add_json_option, print_json, to_single_row
 
 WINDOW_TOKENS = 200_000
 
@@ -19,6 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="include the skills of the project in this folder",
     )
+    add_json_option(parser)
     parser.add_argument(
         "--catalogue", action="store_true", help="print the list of skills that is sent to the model"
     )
@@ -45,7 +46,19 @@ def run(options: argparse.Namespace) -> int:
     ignored = IgnoreFile((folder,))
     found = load_user_commands(settings, state, folder if is_trusted else None, is_ignored=ignored)
     kinds = load_agent_kinds(settings, state, folder if is_trusted else None, is_ignored=ignored)
-    if options.catalogue:
+    if options.json:
+        kind_of = [(it, it.kind) for it in found.found] + [(it, "subagent") for it in kinds.found.values()]
+        print_json(
+            {
+                "name": it.name,
+                "kind": kind,
+                "origin": it.origin,
+                "description": it.description,
+                "path": str(it.path),
+            }
+            for it, kind in kind_of
+        )
+    elif options.catalogue:
         texts = (catalogue_text(found.for_model, WINDOW_TOKENS), kinds_text(kinds, WINDOW_TOKENS))
         print("\n\n".join(filter(None, texts)) or "The model is sent no skills.")
     else:
@@ -66,6 +79,8 @@ def run(options: argparse.Namespace) -> int:
             print(to_single_row(f"    {kind.path}"))
     for problem in (*found.problems, *kinds.problems):
         print(to_single_row(f"✗ {problem}"), file=sys.stderr)
+    if options.json:
+        return 0
     is_empty = not (found.found or found.problems or kinds.found or kinds.problems)
     if is_empty and not options.catalogue:
         print(

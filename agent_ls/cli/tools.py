@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_ls.cli.output import to_single_row
+from agent_ls.cli.output import add_json_option, print_json, to_single_row
 from agent_ls.program_lookup import require_program
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="include the tools of the project in this folder",
     )
+    add_json_option(parser)
     parser.add_argument("--packs", action="store_true", help="list presets and tool packs with their tools")
     parser.add_argument(
         "--check",
@@ -47,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
 
     try:
         if options.packs:
-            return _list_packs()
+            return _list_packs(as_json=options.json)
         if options.install is not None:
             return _install(_load_packs(options.install, options.cd))
         if options.check is not None:
@@ -57,10 +58,10 @@ def run(options: argparse.Namespace) -> int:
         if error.hint:
             print(f"  {error.hint}", file=sys.stderr)
         return 2
-    return _list_own(options.cd.resolve())
+    return _list_own(options.cd.resolve(), as_json=options.json)
 
 
-def _list_own(folder: Path) -> int:
+def _list_own(folder: Path, *, as_json: bool) -> int:
     from agent_ls.app.clock import SystemClock
     from agent_ls.app.permissions.trust import WorkspaceTrust
     from agent_ls.app.settings.state_folder import state_folder
@@ -70,6 +71,19 @@ def _list_own(folder: Path) -> int:
     trust = WorkspaceTrust(TrustStore(state_folder()), SystemClock(), "kept")
     is_trusted = trust.get_trust(str(folder)) == "trusted"
     found = load_cli_tools(state_folder(), folder, trusted=is_trusted)
+    if as_json:
+        print_json(
+            {
+                "name": it.name,
+                "category": it.category,
+                "description": it.description,
+                "source": str(it.source),
+            }
+            for it in found.tools
+        )
+        for problem in found.problems:
+            print(f"✗ {problem}", file=sys.stderr)
+        return 1 if found.problems else 0
     for tool in found.tools:
         print(to_single_row(f"{tool.name}  ({tool.category})  {tool.description}"))
         print(to_single_row(f"    {tool.usage}"))
@@ -86,10 +100,16 @@ def _list_own(folder: Path) -> int:
     return 1 if found.problems else 0
 
 
-def _list_packs() -> int:
+def _list_packs(*, as_json: bool) -> int:
     from agent_ls.app.tools.packs.catalog import PACKS, PRESETS
     from agent_ls.app.tools.packs.load import pack_tools
 
+    if as_json:
+        print_json(
+            {"pack": pack.name, "about": pack.about, "tools": [tool.name for tool in pack_tools(pack.name)]}
+            for pack in PACKS.values()
+        )
+        return 0
     for preset, packs in PRESETS.items():
         print(f"{preset:10} {' '.join(packs) or 'no further tools (default)'}")
     for pack in PACKS.values():

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from agent_ls.cli.output import to_single_row
+from agent_ls.cli.output import add_json_option, print_json, to_single_row
 
 VERBS = {
     "add": ("trusted", "trust a folder whose files come from you or from somebody you know"),
@@ -17,7 +17,7 @@ VERBS = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
-    verbs.add_parser("list", help="list the folders that you have decided about")
+    add_json_option(verbs.add_parser("list", help="list the folders that you have decided about"))
     for verb, (_, words) in VERBS.items():
         one = verbs.add_parser(verb, help=words)
         one.add_argument(
@@ -33,6 +33,10 @@ def run(options: argparse.Namespace) -> int:
     from agent_ls.store.trust import TrustStore
 
     store = TrustStore(state_folder())
+    if options.verb == "list" and options.json:
+        print_json({"path": it.path, "trust": it.trust, "decided": it.decided} for it in store.folders())
+        print_json({"path": place, "trust": "trusted", "decided": ""} for place in trusted_by_variable())
+        return 0
     if options.verb == "list":
         for known in store.folders():
             print(to_single_row(f"{known.trust:10}  {known.path}  (since {known.decided})"))
