@@ -5,6 +5,11 @@ from __future__ import annotations
 import re
 
 ASSIGNING = frozenset(("export", "declare", "typeset", "local", "readonly", "unset"))
+SHELL_WORDS = frozenset(
+    "! { } [[ ]] if then elif else fi for in do done while until case esac function select coproc repeat foreach end "
+    "noglob nocorrect".split()
+)
+"""Words of shells. If the grammar takes one for the name of a program, it has misread the command."""
 
 _HARMLESS = re.compile(
     r"LC_\w+|LANG|LANGUAGE|TZ|NO_COLOR|FORCE_COLOR|CLICOLOR\w*|TERM|COLUMNS|LINES|CI|DEBUG|VERBOSE|RUST_BACKTRACE|"

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from agent_ls.policy.shell import dangers, read_only, runners
 from agent_ls.policy.shell.arguments import absolute, may_climb
 from agent_ls.policy.shell.findings import LineFindings
-from agent_ls.policy.shell.names import ASSIGNING, changes_commands, is_harmless, is_own
+from agent_ls.policy.shell.names import ASSIGNING, SHELL_WORDS, changes_commands, is_harmless, is_own
 from agent_ls.policy.shell.state import After, State
 from agent_ls.policy.shell.words import Word
 from agent_ls.policy.shell.wrappers import (
@@ -48,6 +48,7 @@ _GNU = frozenset(
 )
 """GNU programs that package managers of macOS install under a name with the prefix g, such as `grm`."""
 _POSIX_SHELLS = frozenset(("sh", "bash", "dash"))
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[.*\])?\+?=", re.DOTALL)
 _FROM_INPUT = Word("unknown", "what xargs reads", "what xargs reads", is_single=False)
 
 _ANY_WORDS = frozenset(("echo", "basename", "dirname"))
@@ -78,6 +79,12 @@ class Programs:
             return After(state, state)
         if "$" in head.source:
             self._found.doubt(f"Asked because of `{head.source}`: it decides which program runs.")
+        if head.text in SHELL_WORDS or _ASSIGNMENT.match(head.text):
+            # The grammar has misread the command, such as `! if a; then b; fi` or `time A=1 b`.
+            self._found.doubt(f"Asked because of `{head.source}`: agent-ls cannot tell which program runs.")
+            if words[1:] and depth <= MAX_WRAPPERS:
+                self.run(words[1:], state, stdin, depth + 1)  # for its dangers
+            return After(state, state)
         name, is_usual = self._name(head.text, state)
         words = (Word("text", name, head.source), *words[1:])
         argv = tuple(word.text for word in words)
