@@ -35,11 +35,6 @@ _SAFE = re.compile(r"[\w./@%+=:,-]+")
 _SPECIAL = re.compile(r'([\\"$`])')
 _OF_FOLDER = re.compile(rf"\$\(|`|{'|'.join(VARIABLES)}|\bPWD\b|\bcd\b|(?<![\w/.~])\.{{0,2}}/(?!dev/null)")
 """Matches a command that may run a file of the folder in which it starts."""
-_TIMED_ASSIGNMENT = re.compile(r"\btime\s+(?:-p\s+)?\w+=")
-_SHELL_WORDS = frozenset(
-    "! { } [[ ]] if then elif else fi for in do done while until case esac function select time coproc".split()
-)
-"""Words of the shell. If the grammar takes one for the name of a program, it has misread the command."""
 _DEFINED_BY = {
     **dict.fromkeys(("npm", "npx", "yarn", "pnpm", "pnpx", "bun", "bunx"), ("package.json",)),
     **dict.fromkeys(("make", "gmake"), ("GNUmakefile", "makefile", "Makefile")),
@@ -122,10 +117,6 @@ def _analyse(command: str, folder: str) -> _Analysis:
     notes = [f"what {name} runs" for name in runners]
     paths = (*read.paths, *(as_written.paths if text != command else ()), *map(glob.escape, more))
     doubt = found.doubt or found.danger or found.refusal
-    if word := next((name for name in programs if name in _SHELL_WORDS), ""):
-        doubt = doubt or f"`{word}` is in an unusual place"
-    if _TIMED_ASSIGNMENT.search(command):
-        doubt = doubt or "`time` runs a command with variables of its own"
     return _Analysis(tuple(dict.fromkeys(paths)), programs, doubt.rstrip("."), ", ".join(notes))
 
 
