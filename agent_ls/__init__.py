@@ -15,7 +15,6 @@ TYPE_CHECKING = False  # not imported from `typing`, because that import would d
 if TYPE_CHECKING:
     from typing import Any
 
-    from agent_ls.app.errors import AppError as AppError
     from agent_ls.environments.base import ExecutionEnvironment as ExecutionEnvironment
     from agent_ls.environments.basic import BasicEnvironment as BasicEnvironment
     from agent_ls.environments.local import LocalEnvironment as LocalEnvironment
@@ -103,13 +102,14 @@ if TYPE_CHECKING:
     )
     from agent_ls.profiles.base import ProviderProfile as ProviderProfile
     from agent_ls.profiles.create import create_profile as create_profile
+    from agent_ls.services.errors import AppError as AppError
     from agent_ls.tools.base import Tool as Tool
     from agent_ls.tools.registry import ToolRegistry as ToolRegistry
 
 _PLACES = {
     "AgentSession": "library.session",
     "Answerer": "library.replies",
-    "AppError": "app.errors",
+    "AppError": "services.errors",
     "ApprovalAnswer": "loop.calls.approval",
     "ApprovalRequested": "loop.events.types",
     "ApprovalResolved": "loop.events.types",

@@ -14,14 +14,14 @@ from pathlib import Path
 
 import anyio
 
-from agent_ls.app.permissions.paths import places_of
-from agent_ls.app.permissions.read_only_sandbox import ReadOnlySandbox
-from agent_ls.app.permissions.session_sandbox import SessionSandbox
-from agent_ls.app.settings.model import SandboxSettings
 from agent_ls.environments.base import CommandOptions, ExecutionEnvironment
 from agent_ls.environments.local import LocalEnvironment
 from agent_ls.environments.sandbox import requiring_confinement
 from agent_ls.environments.wrappers.sandboxed import SandboxedEnvironment
+from agent_ls.services.permissions.paths import places_of
+from agent_ls.services.permissions.read_only_sandbox import ReadOnlySandbox
+from agent_ls.services.permissions.session_sandbox import SessionSandbox
+from agent_ls.services.settings.model import SandboxSettings
 
 COMMANDS = ("true", "ls -la", "grep -rn import agent_ls/policy", "git status --short")
 RUNS = 31

@@ -21,10 +21,6 @@ from pathlib import Path
 
 import anyio
 
-from agent_ls.app.sessions.host import ProgramParts
-from agent_ls.app.sessions.manager import SessionManager
-from agent_ls.app.sessions.new_session import SessionSpec
-from agent_ls.app.settings.model import Settings
 from agent_ls.llm.credentials import Credentials
 from agent_ls.llm.messages import TextPart, ToolCallPart
 from agent_ls.llm.requests import FinishReason, Request, Response, Usage
@@ -38,6 +34,10 @@ from agent_ls.llm.stream import (
     ToolCallStart,
 )
 from agent_ls.loop.events.types import ProcessingEnd
+from agent_ls.services.settings.model import Settings
+from agent_ls.sessions.host import ProgramParts
+from agent_ls.sessions.manager import SessionManager
+from agent_ls.sessions.new_session import SessionSpec
 
 ROUNDS = 1000
 SESSIONS = 5

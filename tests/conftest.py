@@ -18,8 +18,8 @@ import pytest
 from hypothesis import settings
 
 from agent_ls import program_lookup
-from agent_ls.app.permissions.trust import TRUST_VARIABLE
 from agent_ls.llm.credentials import VARIABLES
+from agent_ls.services.permissions.trust import TRUST_VARIABLE
 from tests import tiers
 from tests.forking import forked_programs
 from tests.support import services

@@ -188,7 +188,7 @@ def test_a_server_start_builds_few_deferred_classes_and_reads_no_package_metadat
 
 
 SETTINGS = """
-from agent_ls.app.settings import model
+from agent_ls.services.settings import model
 from agent_ls.mcp import entry
 
 settings, problems = model.parse_settings({"mcp": {"servers": {"one": {"command": "x"}}}})

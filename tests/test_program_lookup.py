@@ -12,9 +12,9 @@ import pytest
 
 import agent_ls
 from agent_ls import program_lookup
-from agent_ls.app.git.reader import GitReader
 from agent_ls.environments.base import CommandOptions
 from agent_ls.environments.local import LocalEnvironment
+from agent_ls.features.git.reader import GitReader
 from tests.library.sessions import call, options
 from tests.support.fake_provider import FakeProvider, text
 

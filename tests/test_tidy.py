@@ -28,7 +28,7 @@ from tests.docs.pages import (
 from tests.tools import plain_words
 
 FILES = repository_files()
-SAMPLE = "agent_ls/app/sample_project/"
+SAMPLE = "agent_ls/cli/sample_project/"
 MODULES = [
     name for name in FILES if name.startswith("agent_ls/") and name.endswith(".py") and SAMPLE not in name
 ]
@@ -215,7 +215,8 @@ def test_the_plain_english_exception_list_contains_only_files_with_findings() ->
 # --- folders --------------------------------------------------------------------------------------------------
 
 LOOSE_FILES = {
-    "agent_ls/app": {"__init__", "clock", "errors", "sample", "store_errors", "turn_reads"},
+    "agent_ls/services": {"__init__", "clock", "errors", "logs", "store_errors", "turn_reads"},
+    "agent_ls/features": {"__init__", "memory", "review_tool"},
     "agent_ls/server": {
         "__init__",
         "assembly",
@@ -229,7 +230,7 @@ LOOSE_FILES = {
 }
 
 
-def test_every_module_of_app_and_server_is_in_a_folder() -> None:
+def test_every_module_of_these_packages_is_in_a_folder() -> None:
     loose = [
         name
         for name in MODULES
@@ -282,7 +283,7 @@ def test_every_module_of_the_sample_project_gets_into_the_package() -> None:
     patterns = tomllib.loads(read("pyproject.toml"))["tool"]["setuptools"]["package-data"]
 
     for name in (name for name in FILES if name.startswith(SAMPLE)):
-        assert _is_packaged(name, "agent_ls.app", patterns["agent_ls.app"]), name
+        assert _is_packaged(name, "agent_ls.cli", patterns["agent_ls.cli"]), name
 
 
 def test_every_data_file_that_the_code_loads_is_there() -> None:

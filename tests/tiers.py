@@ -30,11 +30,11 @@ GROUPS = {
             "durability",
             "environments/local",
             "relay/test_input_wait.py",
-            "app/test_interrupted_processes.py",
-            "app/test_graceful_shutdown.py",
-            "app/test_background_changes.py",
-            "app/test_suspended_turns.py",
-            "app/test_suspended_reviews.py",
+            "sessions/test_interrupted_processes.py",
+            "sessions/test_graceful_shutdown.py",
+            "services/test_background_changes.py",
+            "sessions/test_suspended_turns.py",
+            "sessions/test_suspended_reviews.py",
             "e2e/test_few_open_files.py",
             "e2e/test_left_commands.py",
             "e2e/test_lost_logs.py",
@@ -61,7 +61,7 @@ GROUPS = {
     "races": Group(
         "editors that report false results, answer late, or are typed into at random",
         (
-            "app/test_opening_races.py",
+            "sessions/test_opening_races.py",
             "e2e/test_answers_out_of_place.py",
             "e2e/test_forced_in_a_commit.py",
             "e2e/test_half_applied_edits.py",
@@ -82,7 +82,7 @@ GROUPS = {
         (
             "environments/confinement",
             "environments/wrappers/test_sandbox.py",
-            "app/test_escapes.py",
+            "services/test_escapes.py",
         ),
     ),
     "clusters": Group(
@@ -92,7 +92,7 @@ GROUPS = {
             "environments/remote",
             "headless/test_exec_on.py",
             "headless/test_project_at_place.py",
-            "app/test_places_of_editors.py",
+            "services/test_places_of_editors.py",
         ),
         kept=("batch/test_manifest.py", "environments/remote/test_frames.py"),
     ),
@@ -144,7 +144,11 @@ GROUPS = {
     ),
     "packs": Group(
         "the programs of the tool packs",
-        ("app/packs/test_programs.py", "app/packs/test_command_line.py", "app/packs/test_sessions.py"),
+        (
+            "features/packs/test_programs.py",
+            "features/packs/test_command_line.py",
+            "features/packs/test_sessions.py",
+        ),
     ),
     "release": Group("packages that are built and installed", ("release", "test_installation.py")),
     "conformance": Group(

@@ -12,12 +12,12 @@ import anyio.to_thread
 
 from agent_ls.acp.conversation import AcpConversation
 from agent_ls.acp.updates import Update
-from agent_ls.app.mcp_servers.prompt_commands import PromptCommand
-from agent_ls.app.review.decision_request import Selection
-from agent_ls.app.sessions.manager import SessionManager
-from agent_ls.app.skills.values import UserCommand
-from agent_ls.app.slash_commands import slash_commands
+from agent_ls.features.mcp.prompt_commands import PromptCommand
+from agent_ls.features.skills.values import UserCommand
+from agent_ls.features.slash_commands import slash_commands
 from agent_ls.loop.events.types import Hunk
+from agent_ls.services.review.decision_request import Selection
+from agent_ls.sessions.manager import SessionManager
 
 OWN: dict[str, tuple[str, str]] = {
     "compact": (

@@ -24,8 +24,6 @@ from agent_ls.acp.errors import AUTH_REQUIRED, INTERNAL, RpcError
 from agent_ls.acp.requests import UserRequests, text_now
 from agent_ls.acp.updates import Update, UpdateMapper, chunk, message_id
 from agent_ls.acp.wire import AcpWire
-from agent_ls.app.review.service import ReviewService
-from agent_ls.app.sessions.live import LiveSession
 from agent_ls.llm.messages import ImagePart
 from agent_ls.loop.events import codec
 from agent_ls.loop.events.types import (
@@ -44,6 +42,8 @@ from agent_ls.loop.events.types import (
 )
 from agent_ls.loop.ids import new_id
 from agent_ls.loop.inbox import QueueRemoval, StartNow
+from agent_ls.services.review.service import ReviewService
+from agent_ls.sessions.live import LiveSession
 from agent_ls.text import join_sentences
 
 log = logging.getLogger(__name__)

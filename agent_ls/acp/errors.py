@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from agent_ls.app.errors import AppError, UnknownSessionError
 from agent_ls.environments.errors import EnvError
 from agent_ls.llm.errors import LlmError
 from agent_ls.loop.calls.approval import UnknownApprovalError
 from agent_ls.loop.errors import SessionError
 from agent_ls.loop.questions import BadAnswerError, UnknownQuestionError
+from agent_ls.services.errors import AppError, UnknownSessionError
 from agent_ls.store.errors import StoreError
 from agent_ls.system import describe_out_of_files, is_out_of_files
 from agent_ls.text import join_sentences

@@ -33,9 +33,9 @@ from agent_ls.acp.extension_types import (
     SteeringResult,
 )
 from agent_ls.acp.sessions import OpenSessions, Params as RawParams
-from agent_ls.app.review.decision_request import Selection
 from agent_ls.loop.events.types import Hunk
 from agent_ls.loop.inbox import QueueChange, QueueRemoval, StartNow
+from agent_ls.services.review.decision_request import Selection
 
 P = TypeVar("P", bound=ExtensionParams)
 Handler: TypeAlias = Callable[[Any], Awaitable[AcpStruct]]

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from agent_ls.acp.errors import RpcError, invalid
-from agent_ls.app.models.service import ModelChoice, ProviderChoice, provider_title
-from agent_ls.app.sessions.live import SessionSummary
 from agent_ls.policy import modes
 from agent_ls.policy.situation import Mode, ReviewSetting
+from agent_ls.services.models.service import ModelChoice, ProviderChoice, provider_title
+from agent_ls.sessions.live import SessionSummary
 
 T = TypeVar("T", bound=str)
 

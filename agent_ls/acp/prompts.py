@@ -13,9 +13,9 @@ from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
 
 from agent_ls.acp.errors import RpcError, invalid
-from agent_ls.app.context.attachments import IMAGE_TYPES, BadImageError, format_code_block, image_part
 from agent_ls.llm.messages import ImagePart
 from agent_ls.policy.named_places import IGNORE_FILE
+from agent_ls.services.context.attachments import IMAGE_TYPES, BadImageError, format_code_block, image_part
 
 _COMMAND = re.compile(r"/([A-Za-z][\w.:-]*)(?:\s+(.*))?\Z", re.DOTALL)
 _LINE_MARKS = re.compile(r"L?(\d+)(?:(?:-L?|:)(\d+))?\Z")

@@ -30,9 +30,6 @@ from agent_ls.acp.permission_requests import (
 )
 from agent_ls.acp.updates import Update, UpdateMapper
 from agent_ls.acp.wire import AcpWire, ClientDisconnectedError
-from agent_ls.app.review.decision_request import Selection
-from agent_ls.app.review.service import ReviewService
-from agent_ls.app.sessions.live import LiveSession
 from agent_ls.loop.calls.approval import UnknownApprovalError
 from agent_ls.loop.events.types import (
     ApprovalRequested,
@@ -43,6 +40,9 @@ from agent_ls.loop.events.types import (
     ToolCallStart,
 )
 from agent_ls.loop.questions import BadAnswerError, UnknownQuestionError
+from agent_ls.services.review.decision_request import Selection
+from agent_ls.services.review.service import ReviewService
+from agent_ls.sessions.live import LiveSession
 from agent_ls.tools.look import UNKNOWN
 
 log = logging.getLogger(__name__)

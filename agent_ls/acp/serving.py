@@ -18,15 +18,15 @@ from agent_ls.acp.files import ClientFilesEnvironment
 from agent_ls.acp.sessions import OpenSessions
 from agent_ls.acp.texts import WireTexts
 from agent_ls.acp.wire import AcpWire, LineWriter, read_lines
-from agent_ls.app.diagnostics.logs import start_log
-from agent_ls.app.models.key_store import load_credentials
-from agent_ls.app.sessions.host import EditorServices
-from agent_ls.app.sessions.manager import SessionManager
-from agent_ls.app.settings.layers import layered, user_layer
-from agent_ls.app.settings.model import parse_settings
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.loop.calls.redaction import redact_line
 from agent_ls.loop.ids import new_id
+from agent_ls.services.logs import start_log
+from agent_ls.services.models.key_store import load_credentials
+from agent_ls.services.settings.layers import layered, user_layer
+from agent_ls.services.settings.model import parse_settings
+from agent_ls.sessions.host import EditorServices
+from agent_ls.sessions.manager import SessionManager
 from agent_ls.system import handle_termination_signals, use_pidfd_watcher
 
 log = logging.getLogger(__name__)

@@ -22,12 +22,12 @@ from agent_ls.acp.prompts import Prompt, read_prompt
 from agent_ls.acp.servers import ClientServers, read_client_servers
 from agent_ls.acp.updates import Update
 from agent_ls.acp.wire import AcpWire, WireReply, unknown_method
-from agent_ls.app.errors import SessionOwnedError
-from agent_ls.app.permissions.ignore_file import IgnoreFile
-from agent_ls.app.sessions.live import LiveSession
-from agent_ls.app.sessions.manager import SessionManager
-from agent_ls.app.sessions.new_session import SessionSpec
 from agent_ls.loop.calls.redaction import redacted
+from agent_ls.services.errors import SessionOwnedError
+from agent_ls.services.permissions.ignore_file import IgnoreFile
+from agent_ls.sessions.live import LiveSession
+from agent_ls.sessions.manager import SessionManager
+from agent_ls.sessions.new_session import SessionSpec
 
 log = logging.getLogger(__name__)
 

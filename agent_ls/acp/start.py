@@ -36,7 +36,7 @@ def main() -> int:
 
     make_lean(speaks_lsp=False)
     from agent_ls.acp.serving import AcpStreams, serve
-    from agent_ls.app.models.key_store import protect_keys
+    from agent_ls.services.models.key_store import protect_keys
 
     protect_keys()
     return serve(AcpStreams(reader, writer, line, data, is_answered=answer is not None))

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from agent_ls.acp.diffs import diff_content, first_line
-from agent_ls.app.context.attachments import format_code_block
 from agent_ls.loop.events.types import (
     ApprovalRequested,
     ApprovalResolved,
@@ -42,6 +41,7 @@ from agent_ls.loop.events.types import (
     UserInput,
     Warning,
 )
+from agent_ls.services.context.attachments import format_code_block
 
 Update: TypeAlias = dict[str, Any]
 

@@ -18,7 +18,6 @@ import anyio
 from anyio import to_thread
 from anyio.abc import Process
 
-from agent_ls.app.errors import AppError
 from agent_ls.batch.folder import (
     CHECK,
     CHECK_MARK,
@@ -43,6 +42,7 @@ from agent_ls.environments.local.environ import without_secrets
 from agent_ls.environments.local.environment import LocalEnvironment
 from agent_ls.environments.local.processes.ending import kill_and_wait, terminate
 from agent_ls.environments.local.trees.process_tree import end_marked
+from agent_ls.services.errors import AppError
 
 GRACE_SECONDS = 10.0
 """Time for a child process to end after SIGTERM before it is killed."""
@@ -72,7 +72,7 @@ class AttemptSetup:
 
 def tool_environ() -> Mapping[str, str]:
     """Return the environment variables of this process without secret keys."""
-    from agent_ls.app.models.key_store import load_credentials
+    from agent_ls.services.models.key_store import load_credentials
 
     return without_secrets(os.environ, load_credentials().known_secrets())
 

@@ -18,13 +18,13 @@ from typing import Any
 import anyio
 from anyio import to_thread
 
-from agent_ls.app.errors import AppError
 from agent_ls.batch.attempt import GRACE_SECONDS, AttemptSetup
 from agent_ls.batch.dask_task import DaskRequest, request_text, run_task
 from agent_ls.batch.folder import ResultFolder, folder_error
 from agent_ls.batch.manifest import Task
 from agent_ls.batch.runner import BatchProgress, Report, describe, final_result, read_progress
 from agent_ls.installation import extra_command
+from agent_ls.services.errors import AppError
 from agent_ls.system import handle_termination_signals
 
 CONNECT_SECONDS = 10

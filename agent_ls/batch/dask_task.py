@@ -104,7 +104,7 @@ def main() -> int:
     os.dup2(null, 0)  # prevents commands from reading the worker's messages
     os.close(null)
     threading.Thread(target=_end_with, args=(descriptor,), name="worker", daemon=True).start()
-    from agent_ls.app.errors import AppError
+    from agent_ls.services.errors import AppError
 
     try:
         _run(request)

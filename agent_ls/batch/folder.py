@@ -21,8 +21,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from agent_ls.app.errors import AppError
 from agent_ls.batch.manifest import Task
+from agent_ls.services.errors import AppError
 from agent_ls.store.locks import kernel_lock
 
 Status: TypeAlias = Literal["done", "refused", "failed", "limit", "timeout", "crashed"]

@@ -13,11 +13,11 @@ from typing import Protocol
 
 from anyio import to_thread
 
-from agent_ls.app.errors import AppError
-from agent_ls.app.worktrees.git import GitOutput, LocalGit
 from agent_ls.batch.folder import ResultFolder
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.local.environment import LocalEnvironment
+from agent_ls.features.worktrees.git import GitOutput, LocalGit
+from agent_ls.services.errors import AppError
 
 
 class BatchMachine(Protocol):

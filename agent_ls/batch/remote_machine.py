@@ -10,8 +10,6 @@ from pathlib import PurePosixPath
 
 from anyio import to_thread
 
-from agent_ls.app.errors import AppError, BadChoiceError
-from agent_ls.app.worktrees.git import GitOutput, git_error, last_line
 from agent_ls.batch.folder import ResultFolder
 from agent_ls.batch.machine import copy_error, read_error
 from agent_ls.batch.manifest import Task
@@ -22,6 +20,8 @@ from agent_ls.environments.remote.environment import RemoteEnvironment
 from agent_ls.environments.remote.facts import EndConfig
 from agent_ls.environments.remote.host import RemoteHost
 from agent_ls.environments.remote.place import Place, PlaceNameError, check_place
+from agent_ls.features.worktrees.git import GitOutput, git_error, last_line
+from agent_ls.services.errors import AppError, BadChoiceError
 
 COMMAND_MS = 3_600_000
 """Time limit of one git command, copy or removal. Large, because a checkout may be large."""

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 import anyio
 from anyio import to_thread
 
-from agent_ls.app.errors import AppError
 from agent_ls.batch.attempt import GRACE_SECONDS, AttemptSetup, end_interrupted_check, run_attempt
 from agent_ls.batch.folder import Result, ResultFolder, TaskLock, folder_error
 from agent_ls.batch.manifest import Task
 from agent_ls.batch.workfolder import WorkFolders
 from agent_ls.environments.errors import EnvironmentLostError
+from agent_ls.services.errors import AppError
 from agent_ls.system import handle_termination_signals
 
 RETRY_SECONDS = (5.0, 30.0)

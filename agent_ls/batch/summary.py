@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent_ls.app.errors import AppError
 from agent_ls.batch.folder import (
     PATCH,
     Result,
@@ -18,6 +17,7 @@ from agent_ls.batch.folder import (
     to_json,
     write_atomically,
 )
+from agent_ls.services.errors import AppError
 
 SUMMARY, PREDICTIONS = "summary.jsonl", "predictions.jsonl"
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import anyio
 
-from agent_ls.app.errors import AppError
-from agent_ls.app.worktrees.git import SAFE, VARIABLES, GitError, make_git_error
 from agent_ls.batch.machine import BatchMachine
 from agent_ls.batch.manifest import Task
 from agent_ls.environments.errors import EnvironmentLostError
 from agent_ls.environments.remote.place import path_of
+from agent_ls.features.worktrees.git import SAFE, VARIABLES, GitError, make_git_error
+from agent_ls.services.errors import AppError
 
 _SAFE = (*SAFE, "-c", "core.autocrlf=false")
 _NO_SUCH_REVISION = 1

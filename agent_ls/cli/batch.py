@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from agent_ls.app.errors import AppError
+    from agent_ls.services.errors import AppError
 
     try:
         if options.manifest == MERGE:
@@ -84,13 +84,13 @@ def run(options: argparse.Namespace) -> int:
 def _run(options: argparse.Namespace) -> int:
     import anyio
 
-    from agent_ls.app.errors import AppError
     from agent_ls.batch.attempt import make_launch
     from agent_ls.batch.display import Display
     from agent_ls.batch.folder import ResultFolder
     from agent_ls.batch.manifest import parse_shard, read_manifest
     from agent_ls.batch.runner import BatchProgress, BatchRunner
     from agent_ls.batch.summary import write_summary
+    from agent_ls.services.errors import AppError
     from agent_ls.system import use_pidfd_watcher
 
     if options.dask and options.jobs:
@@ -145,11 +145,11 @@ def _remote_machine(on: str, out: ResultFolder) -> RemoteMachine:
         BadChoiceError: `on` is not the name of a machine or container, or the settings start a new container
         for each process.
     """
-    from agent_ls.app.errors import BadChoiceError
-    from agent_ls.app.sessions.workspaces.remote_sites import find_place
-    from agent_ls.app.settings.layers import chosen_settings, read_user_settings
     from agent_ls.batch.attempt import tool_environ
     from agent_ls.batch.remote_machine import RemoteMachine
+    from agent_ls.services.errors import BadChoiceError
+    from agent_ls.services.settings.layers import chosen_settings, read_user_settings
+    from agent_ls.sessions.workspaces.remote_sites import find_place
 
     place = find_place(on, chosen_settings([("your settings file", read_user_settings())], []))
     if place.image:
@@ -173,9 +173,9 @@ async def _locate(machine: RemoteMachine, tasks: Sequence[Task]) -> Sequence[Tas
 
 
 def _merge(options: argparse.Namespace) -> int:
-    from agent_ls.app.errors import AppError
     from agent_ls.batch.folder import ResultFolder
     from agent_ls.batch.summary import merge
+    from agent_ls.services.errors import AppError
 
     if not options.folders:
         raise AppError("name the result folders to join", "agent-ls batch merge shard-1 shard-2 --out all")
@@ -191,10 +191,10 @@ def _list_trusted(tasks: Sequence[Task], is_all: bool) -> frozenset[str]:
     Raises:
         AppError: a task may change files or run commands in a folder that is not trusted.
     """
-    from agent_ls.app.clock import SystemClock
-    from agent_ls.app.errors import AppError
-    from agent_ls.app.permissions.trust import WorkspaceTrust
-    from agent_ls.app.settings.state_folder import state_folder
+    from agent_ls.services.clock import SystemClock
+    from agent_ls.services.errors import AppError
+    from agent_ls.services.permissions.trust import WorkspaceTrust
+    from agent_ls.services.settings.state_folder import state_folder
     from agent_ls.store.trust import TrustStore
 
     sources = {task.source for task in tasks}

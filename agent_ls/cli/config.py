@@ -13,7 +13,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from agent_ls.app.settings.schema import settings_schema
+    from agent_ls.services.settings.schema import settings_schema
 
     print(json.dumps(settings_schema(), indent=2))
     return 0

@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from agent_ls.app.sample import copy_sample_project
+    from agent_ls.cli.sample import copy_sample_project
 
     target = options.folder or Path(tempfile.mkdtemp(prefix="agent-ls-demo-")) / "shop"
     try:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from agent_ls.cli.output import to_single_row
 
 if TYPE_CHECKING:
-    from agent_ls.app.settings.model import Settings
     from agent_ls.environments.remote.place import Place
+    from agent_ls.services.settings.model import Settings
 
 MARKS = {"good": "✓", "note": "·", "bad": "✗"}
 
@@ -36,8 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     import anyio
 
-    from agent_ls.app.diagnostics.doctor import DoctorFinding, examine
-    from agent_ls.app.errors import AppError
+    from agent_ls.doctor.examination import DoctorFinding, examine
+    from agent_ls.services.errors import AppError
 
     try:
         settings, problems = _settings(options.settings)
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
 
     async def found() -> Sequence[DoctorFinding]:
         if place:
-            from agent_ls.app.diagnostics.places import examine_place
+            from agent_ls.doctor.places import examine_place
 
             return await examine_place(place)
         return await examine(asks_providers=not options.offline, settings=settings)
@@ -73,7 +73,7 @@ def _place(on: str, settings: Settings) -> Place:
     Raises:
         BadChoiceError: `on` is not the name of a machine or container.
     """
-    from agent_ls.app.sessions.workspaces.remote_sites import find_place
+    from agent_ls.sessions.workspaces.remote_sites import find_place
 
     return find_place(on, settings)
 
@@ -84,8 +84,8 @@ def _settings(file: str) -> tuple[Settings, list[str]]:
     Raises:
         BadChoiceError: `file` cannot be read, or is not JSON.
     """
-    from agent_ls.app.settings.layers import layered, read_settings, user_layer
-    from agent_ls.app.settings.model import parse_settings
+    from agent_ls.services.settings.layers import layered, read_settings, user_layer
+    from agent_ls.services.settings.model import parse_settings
 
     of_user, wrong = user_layer()
     settings, problems = parse_settings(layered(of_user, read_settings(Path(file)) if file else {}))

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from agent_ls.app.settings.model import Settings
     from agent_ls.policy.situation import Mode
+    from agent_ls.services.settings.model import Settings
 
 NO_REVIEW = (
     "without an editor, changes are made at once; open the session in an editor to review them afterwards"
@@ -146,8 +146,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from agent_ls.app.errors import AppError
     from agent_ls.headless import exec as face
+    from agent_ls.services.errors import AppError
 
     prompt = sys.stdin.read() if options.prompt == "-" else options.prompt
     problem = ""
@@ -220,8 +220,8 @@ def _mode(options: argparse.Namespace, own: Settings) -> tuple[Mode, bool]:
     Raises:
         BadChoiceError: there is no such mode.
     """
-    from agent_ls.app.errors import BadChoiceError
     from agent_ls.policy.modes import STILL_ASKED, UnknownModeError, parse_mode
+    from agent_ls.services.errors import BadChoiceError
 
     given = options.mode or ("ask" if options.approve == "ask" else options.approve)
     try:
@@ -245,8 +245,8 @@ def _place(on: str, folder: Path, settings: Settings) -> str:
     Raises:
         BadChoiceError: `on`, or the setting `place`, is not the name of a machine or container.
     """
-    from agent_ls.app.errors import BadChoiceError
     from agent_ls.environments.remote.place import PlaceNameError, parse_place
+    from agent_ls.services.errors import BadChoiceError
 
     if on == HERE or (not on and (folder != Path() or not settings.place)):
         return ""
@@ -269,9 +269,9 @@ def _settings(options: argparse.Namespace) -> tuple[Settings, Settings]:
     Raises:
         BadChoiceError: a file cannot be read, or a setting is unknown or invalid.
     """
-    from agent_ls.app.errors import BadChoiceError
-    from agent_ls.app.settings.layers import chosen_settings, read_settings, read_user_settings
-    from agent_ls.app.settings.tool_packs import pack_settings
+    from agent_ls.services.errors import BadChoiceError
+    from agent_ls.services.settings.layers import chosen_settings, read_settings, read_user_settings
+    from agent_ls.services.settings.tool_packs import pack_settings
 
     if any(word.partition("=")[0].strip() == "review" for word in options.set):
         raise BadChoiceError("--set review: exec does not accept this setting", NO_REVIEW)

@@ -22,10 +22,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from agent_ls.app.errors import AppError
-    from agent_ls.app.models.key_store import load_credentials
-    from agent_ls.app.recording.sharing import redaction_of_this_machine
+    from agent_ls.features.recording.sharing import redaction_of_this_machine
     from agent_ls.replay.session import read_recording
+    from agent_ls.services.errors import AppError
+    from agent_ls.services.models.key_store import load_credentials
 
     try:
         read_recording(options.recording)

@@ -29,13 +29,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from agent_ls.app.clock import SystemClock
-    from agent_ls.app.hooks.config import load_hooks
-    from agent_ls.app.hooks.confirmed import ConfirmedHooks, describe, state_of
-    from agent_ls.app.permissions.trust import WorkspaceTrust
-    from agent_ls.app.settings.layers import read_user_settings
-    from agent_ls.app.settings.model import parse_settings
-    from agent_ls.app.settings.state_folder import state_folder
+    from agent_ls.features.hooks.config import load_hooks
+    from agent_ls.features.hooks.confirmed import ConfirmedHooks, describe, state_of
+    from agent_ls.services.clock import SystemClock
+    from agent_ls.services.permissions.trust import WorkspaceTrust
+    from agent_ls.services.settings.layers import read_user_settings
+    from agent_ls.services.settings.model import parse_settings
+    from agent_ls.services.settings.state_folder import state_folder
     from agent_ls.store.trust import TrustStore
 
     folder, state = str(options.cd.resolve()), state_folder()

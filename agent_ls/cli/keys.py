@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from agent_ls.app.errors import AppError
+    from agent_ls.services.errors import AppError
 
     try:
         return {"set": _set, "list": _list, "remove": _remove}[options.action](options)
@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
 def _set(options: argparse.Namespace) -> int:
     from getpass import getpass
 
-    from agent_ls.app.models.key_store import KeyStore, open_ring
+    from agent_ls.services.models.key_store import KeyStore, open_ring
 
     is_typed = sys.stdin.isatty()
     secret = getpass(f"Key of {options.provider}: ") if is_typed else sys.stdin.readline()
@@ -42,8 +42,8 @@ def _set(options: argparse.Namespace) -> int:
 
 
 def _list(options: argparse.Namespace) -> int:
-    from agent_ls.app.models.key_store import KeyStore
     from agent_ls.llm.credentials import Credentials, key_variable
+    from agent_ls.services.models.key_store import KeyStore
 
     environment = Credentials.from_environment().providers
     rows = [(name, f"the environment ({key_variable(name)})") for name in environment]
@@ -68,7 +68,7 @@ def _describe_location(location: str, is_hidden: bool) -> str:
 
 
 def _remove(options: argparse.Namespace) -> int:
-    from agent_ls.app.models.key_store import KeyStore, open_ring
+    from agent_ls.services.models.key_store import KeyStore, open_ring
 
     if not KeyStore(ring=open_ring()).remove(options.provider):
         print(f"no key of {options.provider} is stored", file=sys.stderr)

@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from agent_ls.app.errors import AppError
+    from agent_ls.services.errors import AppError
 
     verbs = {
         "list": _list,
@@ -61,12 +61,12 @@ def _find_servers() -> tuple[FoundServers, bool]:
     """Return the servers of this folder, and whether the folder is trusted. Without trust, the project's
     servers are left out.
     """
-    from agent_ls.app.clock import SystemClock
-    from agent_ls.app.permissions.trust import WorkspaceTrust
-    from agent_ls.app.settings.layers import user_layer
-    from agent_ls.app.settings.model import parse_settings
-    from agent_ls.app.settings.state_folder import state_folder
     from agent_ls.mcp.sources import SuppliedServers, find_servers
+    from agent_ls.services.clock import SystemClock
+    from agent_ls.services.permissions.trust import WorkspaceTrust
+    from agent_ls.services.settings.layers import user_layer
+    from agent_ls.services.settings.model import parse_settings
+    from agent_ls.services.settings.state_folder import state_folder
     from agent_ls.store.trust import TrustStore
 
     folder = Path().resolve()
@@ -109,8 +109,8 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _format_state(config: ServerConfig) -> str:
-    from agent_ls.app.settings.state_folder import state_folder
     from agent_ls.mcp.approvals import ApprovalStore
+    from agent_ls.services.settings.state_folder import state_folder
 
     folder = str(Path().resolve()) if config.source == "project" else ""
     known = ApprovalStore(state_folder()).find_known(config.digest, folder)
@@ -126,14 +126,14 @@ def _place(config: ServerConfig) -> str:
 
 
 def _target(config: ServerConfig) -> str:
-    from agent_ls.app.mcp_servers.of_session import effect_of
+    from agent_ls.features.mcp.of_session import effect_of
 
     effect = effect_of(config)
     return effect.command or effect.url
 
 
 def _pairs(words: list[str], option: str) -> dict[str, str]:
-    from agent_ls.app.errors import BadChoiceError
+    from agent_ls.services.errors import BadChoiceError
 
     pairs = {}
     for word in words:
@@ -145,8 +145,8 @@ def _pairs(words: list[str], option: str) -> dict[str, str]:
 
 
 def _add(options: argparse.Namespace) -> int:
-    from agent_ls.app.errors import BadChoiceError
-    from agent_ls.app.mcp_servers.user_file import put_server, user_file
+    from agent_ls.features.mcp.user_file import put_server, user_file
+    from agent_ls.services.errors import BadChoiceError
 
     entry: dict[str, Any] = {}
     words = options.words[1:] if options.words[:1] == ["--"] else options.words
@@ -168,11 +168,11 @@ def _add(options: argparse.Namespace) -> int:
 
 
 def _remove(options: argparse.Namespace) -> int:
-    from agent_ls.app.mcp_servers.login import input_name, server_secrets
-    from agent_ls.app.mcp_servers.user_file import own_servers, remove_server
-    from agent_ls.app.settings.state_folder import state_folder
+    from agent_ls.features.mcp.login import input_name, server_secrets
+    from agent_ls.features.mcp.user_file import own_servers, remove_server
     from agent_ls.mcp.approvals import ApprovalStore
     from agent_ls.mcp.config import ConfigError, HttpTarget, parse_server
+    from agent_ls.services.settings.state_folder import state_folder
 
     secrets = server_secrets(state_folder())
     entry = own_servers().get(options.name)
@@ -198,8 +198,8 @@ def _remove(options: argparse.Namespace) -> int:
 
 
 def _import(options: argparse.Namespace) -> int:
-    from agent_ls.app.errors import BadChoiceError
-    from agent_ls.app.mcp_servers.user_file import own_servers, put_server, read_servers
+    from agent_ls.features.mcp.user_file import own_servers, put_server, read_servers
+    from agent_ls.services.errors import BadChoiceError
 
     entries: Mapping[str, Any] = read_servers(options.file)
     unknown = [name for name in options.names if name not in entries]
@@ -224,7 +224,7 @@ def _import(options: argparse.Namespace) -> int:
 
 
 def _find_config(name: str) -> ServerConfig:
-    from agent_ls.app.errors import BadChoiceError
+    from agent_ls.services.errors import BadChoiceError
 
     found, is_trusted = _find_servers()
     for config in found.servers:
@@ -240,10 +240,10 @@ def _find_config(name: str) -> ServerConfig:
 def _test(options: argparse.Namespace) -> int:
     import anyio
 
-    from agent_ls.app.mcp_servers.trial import environ_without_keys, try_server
-    from agent_ls.app.models.key_store import load_credentials
-    from agent_ls.app.settings.state_folder import state_folder
+    from agent_ls.features.mcp.trial import environ_without_keys, try_server
     from agent_ls.mcp.cache import DescriptionCache
+    from agent_ls.services.models.key_store import load_credentials
+    from agent_ls.services.settings.state_folder import state_folder
 
     config = _find_config(options.name)
     if not _is_approved(config):
@@ -264,10 +264,10 @@ def _test(options: argparse.Namespace) -> int:
 
 def _is_approved(config: ServerConfig) -> bool:
     """Return whether the user has approved a server. Asks the user if necessary, and stores an approval."""
-    from agent_ls.app.clock import SystemClock
-    from agent_ls.app.mcp_servers.of_session import FETCHED, REASON, effect_of
-    from agent_ls.app.settings.state_folder import state_folder
+    from agent_ls.features.mcp.of_session import FETCHED, REASON, effect_of
     from agent_ls.mcp.approvals import ApprovalStore, ApprovedServer
+    from agent_ls.services.clock import SystemClock
+    from agent_ls.services.settings.state_folder import state_folder
 
     if _format_state(config) == "on" or not config.needs_approval:
         return True
@@ -298,11 +298,11 @@ def _login(options: argparse.Namespace) -> int:
 
     import anyio
 
-    from agent_ls.app.mcp_servers.login import input_name, server_secrets
-    from agent_ls.app.mcp_servers.trial import environ_without_keys, log_in
-    from agent_ls.app.models.key_store import load_credentials
-    from agent_ls.app.settings.state_folder import state_folder
+    from agent_ls.features.mcp.login import input_name, server_secrets
+    from agent_ls.features.mcp.trial import environ_without_keys, log_in
     from agent_ls.mcp.config import HttpTarget
+    from agent_ls.services.models.key_store import load_credentials
+    from agent_ls.services.settings.state_folder import state_folder
 
     config = _find_config(options.name)
     if not _is_approved(config):

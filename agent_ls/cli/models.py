@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from agent_ls.cli.output import add_json_option, print_json, to_single_row
 
 if TYPE_CHECKING:
-    from agent_ls.app.models.probe import ReachedProvider
+    from agent_ls.services.models.probe import ReachedProvider
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     import anyio
 
-    from agent_ls.app.errors import AppError
+    from agent_ls.services.errors import AppError
 
     try:
         if options.forget:
@@ -41,11 +41,11 @@ SHOWN = 5  # models listed for each provider; with a PROVIDER argument all are l
 
 
 async def _show(provider: str, as_json: bool) -> int:
-    from agent_ls.app.models.default_model import read_default_model
-    from agent_ls.app.models.key_store import load_credentials
-    from agent_ls.app.models.probe import reach_all
-    from agent_ls.app.models.service import provider_title, server_title
-    from agent_ls.app.settings.layers import user_endpoints
+    from agent_ls.services.models.default_model import read_default_model
+    from agent_ls.services.models.key_store import load_credentials
+    from agent_ls.services.models.probe import reach_all
+    from agent_ls.services.models.service import provider_title, server_title
+    from agent_ls.services.settings.layers import user_endpoints
 
     reached = [
         r for r in await reach_all(load_credentials(), user_endpoints()) if provider in ("", r.provider)
@@ -91,12 +91,12 @@ def _as_json(one: ReachedProvider) -> dict[str, object]:
 
 
 async def _use(name: str) -> int:
-    from agent_ls.app.errors import BadChoiceError
-    from agent_ls.app.models.default_model import DefaultModel, store_default_model
-    from agent_ls.app.models.key_store import load_credentials
-    from agent_ls.app.models.probe import reach_all
-    from agent_ls.app.models.service import make_profile
-    from agent_ls.app.settings.layers import user_endpoints
+    from agent_ls.services.errors import BadChoiceError
+    from agent_ls.services.models.default_model import DefaultModel, store_default_model
+    from agent_ls.services.models.key_store import load_credentials
+    from agent_ls.services.models.probe import reach_all
+    from agent_ls.services.models.service import make_profile
+    from agent_ls.services.settings.layers import user_endpoints
 
     provider, _, model = name.partition("/")
     if not model:
@@ -117,7 +117,7 @@ async def _use(name: str) -> int:
 
 
 def _forget() -> int:
-    from agent_ls.app.models.default_model import delete_default_model
+    from agent_ls.services.models.default_model import delete_default_model
 
     delete_default_model()
     print(

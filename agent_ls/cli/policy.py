@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _explain(line: str, mode: str | None) -> int:
-    from agent_ls.app.permissions.explain import explain_command
+    from agent_ls.services.permissions.explain import explain_command
 
     for said in explain_command(line, str(Path().resolve()), (mode,) if mode else MODES):
         print(to_single_row(said))
@@ -60,10 +60,10 @@ def _log(*, as_json: bool) -> int:
     import json
     from dataclasses import asdict
 
-    from agent_ls.app.diagnostics.unasked import list_unasked
-    from agent_ls.app.settings.layers import read_user_settings
-    from agent_ls.app.settings.model import parse_settings
-    from agent_ls.app.settings.state_folder import state_folder
+    from agent_ls.doctor.unasked import list_unasked
+    from agent_ls.services.settings.layers import read_user_settings
+    from agent_ls.services.settings.model import parse_settings
+    from agent_ls.services.settings.state_folder import state_folder
 
     settings, _ = parse_settings(read_user_settings())
     found = list(list_unasked(str(Path().resolve()), state_folder(), settings))
@@ -80,7 +80,7 @@ def _log(*, as_json: bool) -> int:
 
 
 def _list(*, show_all: bool, as_json: bool) -> int:
-    from agent_ls.app.settings.state_folder import state_folder
+    from agent_ls.services.settings.state_folder import state_folder
     from agent_ls.store.rules import RuleStore
 
     store = RuleStore(state_folder())
@@ -108,7 +108,7 @@ def _list(*, show_all: bool, as_json: bool) -> int:
 
 
 def _remove(named: str) -> int:
-    from agent_ls.app.settings.state_folder import state_folder
+    from agent_ls.services.settings.state_folder import state_folder
     from agent_ls.store.rules import RuleStore
 
     store = RuleStore(state_folder())

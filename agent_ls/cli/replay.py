@@ -19,8 +19,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     import anyio
 
-    from agent_ls.app.errors import AppError
     from agent_ls.replay.session import read_recording, replay
+    from agent_ls.services.errors import AppError
 
     try:
         recording = read_recording(options.recording)
@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _write(folder: Path, root: str, files: dict[str, bytes | None]) -> None:
-    from agent_ls.app.errors import BadChoiceError
+    from agent_ls.services.errors import BadChoiceError
 
     try:
         folder.mkdir(parents=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from agent_ls.cli.output import to_single_row
 
 if TYPE_CHECKING:
-    from agent_ls.app.sessions.stored.queries import StoredSessions
+    from agent_ls.sessions.stored.queries import StoredSessions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -83,8 +83,8 @@ def _list_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from agent_ls.app.errors import AppError
-    from agent_ls.app.sessions.stored.queries import StoredSessions
+    from agent_ls.services.errors import AppError
+    from agent_ls.sessions.stored.queries import StoredSessions
 
     try:
         return _ACTIONS[options.action or "list"](StoredSessions(), options)
@@ -154,7 +154,7 @@ def _show(kept: StoredSessions, options: argparse.Namespace) -> int:
 
 
 def _show_figures(kept: StoredSessions, options: argparse.Namespace) -> int:
-    from agent_ls.app.sessions.export.stats import as_json, as_text
+    from agent_ls.sessions.export.stats import as_json, as_text
 
     figures = kept.figures(options.id)
     print(json.dumps(as_json(figures)) if options.as_json else as_text(figures))
@@ -162,7 +162,7 @@ def _show_figures(kept: StoredSessions, options: argparse.Namespace) -> int:
 
 
 def _export(kept: StoredSessions, options: argparse.Namespace) -> int:
-    from agent_ls.app.errors import BadChoiceError
+    from agent_ls.services.errors import BadChoiceError
 
     text = kept.export(options.id, options.format, redact=options.redact)
     if options.output is None:
@@ -180,7 +180,7 @@ def _export(kept: StoredSessions, options: argparse.Namespace) -> int:
 
 
 def _delete(kept: StoredSessions, options: argparse.Namespace) -> int:
-    from agent_ls.app.errors import BadChoiceError
+    from agent_ls.services.errors import BadChoiceError
 
     if bool(options.ids) == options.everything:
         raise BadChoiceError("say which sessions to delete", "give the ids of sessions, or --everything")

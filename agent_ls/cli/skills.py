@@ -26,16 +26,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from agent_ls.app.clock import SystemClock
-    from agent_ls.app.permissions.ignore_file import IgnoreFile
-    from agent_ls.app.permissions.trust import WorkspaceTrust
-    from agent_ls.app.settings.layers import read_user_settings
-    from agent_ls.app.settings.model import parse_settings
-    from agent_ls.app.settings.state_folder import state_folder
-    from agent_ls.app.skills.agent_tool import kinds_text
-    from agent_ls.app.skills.agents import load_agent_kinds
-    from agent_ls.app.skills.catalogue import catalogue_text
-    from agent_ls.app.skills.loader import has_skills, load_user_commands
+    from agent_ls.features.skills.agent_tool import kinds_text
+    from agent_ls.features.skills.agents import load_agent_kinds
+    from agent_ls.features.skills.catalogue import catalogue_text
+    from agent_ls.features.skills.loader import has_skills, load_user_commands
+    from agent_ls.services.clock import SystemClock
+    from agent_ls.services.permissions.ignore_file import IgnoreFile
+    from agent_ls.services.permissions.trust import WorkspaceTrust
+    from agent_ls.services.settings.layers import read_user_settings
+    from agent_ls.services.settings.model import parse_settings
+    from agent_ls.services.settings.state_folder import state_folder
     from agent_ls.store.trust import TrustStore
 
     folder = str(options.cd.resolve())

@@ -14,7 +14,7 @@ from agent_ls.cli.output import add_json_option, print_json, to_single_row
 from agent_ls.program_lookup import require_program
 
 if TYPE_CHECKING:
-    from agent_ls.app.tools.packs.load import SessionPacks
+    from agent_ls.features.packs.load import SessionPacks
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from agent_ls.app.errors import AppError
+    from agent_ls.services.errors import AppError
 
     try:
         if options.packs:
@@ -62,10 +62,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _list_own(folder: Path, *, as_json: bool) -> int:
-    from agent_ls.app.clock import SystemClock
-    from agent_ls.app.permissions.trust import WorkspaceTrust
-    from agent_ls.app.settings.state_folder import state_folder
-    from agent_ls.app.tools.yaml_tools import has_project_tools, load_cli_tools
+    from agent_ls.features.tools.yaml_tools import has_project_tools, load_cli_tools
+    from agent_ls.services.clock import SystemClock
+    from agent_ls.services.permissions.trust import WorkspaceTrust
+    from agent_ls.services.settings.state_folder import state_folder
     from agent_ls.store.trust import TrustStore
 
     trust = WorkspaceTrust(TrustStore(state_folder()), SystemClock(), "kept")
@@ -101,8 +101,8 @@ def _list_own(folder: Path, *, as_json: bool) -> int:
 
 
 def _list_packs(*, as_json: bool) -> int:
-    from agent_ls.app.tools.packs.catalog import PACKS, PRESETS
-    from agent_ls.app.tools.packs.load import pack_tools
+    from agent_ls.features.packs.catalog import PACKS, PRESETS
+    from agent_ls.features.packs.load import pack_tools
 
     if as_json:
         print_json(
@@ -130,10 +130,10 @@ def _load_packs(text: str, folder: Path) -> SessionPacks:
     """
     import os
 
-    from agent_ls.app.errors import BadChoiceError
-    from agent_ls.app.settings.layers import chosen_settings, read_user_settings
-    from agent_ls.app.settings.tool_packs import pack_settings
-    from agent_ls.app.tools.packs.load import PackChoice, load_packs, permissions_of
+    from agent_ls.features.packs.load import PackChoice, load_packs, permissions_of
+    from agent_ls.services.errors import BadChoiceError
+    from agent_ls.services.settings.layers import chosen_settings, read_user_settings
+    from agent_ls.services.settings.tool_packs import pack_settings
 
     files = [] if text else [("your settings file", read_user_settings())]
     settings = chosen_settings(files, [*pack_settings(text, "the list of packs")])
@@ -155,9 +155,9 @@ def _load_packs(text: str, folder: Path) -> SessionPacks:
 
 
 def _is_restricted(folder: str) -> bool:
-    from agent_ls.app.clock import SystemClock
-    from agent_ls.app.permissions.trust import WorkspaceTrust
-    from agent_ls.app.settings.state_folder import state_folder
+    from agent_ls.services.clock import SystemClock
+    from agent_ls.services.permissions.trust import WorkspaceTrust
+    from agent_ls.services.settings.state_folder import state_folder
     from agent_ls.store.trust import TrustStore
 
     return WorkspaceTrust(TrustStore(state_folder()), SystemClock()).get_trust(folder) == "restricted"

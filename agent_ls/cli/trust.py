@@ -26,10 +26,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from agent_ls.app.clock import SystemClock
-    from agent_ls.app.permissions.trust import trusted_by_variable
-    from agent_ls.app.settings.state_folder import state_folder
     from agent_ls.environments.remote.place import is_place_name
+    from agent_ls.services.clock import SystemClock
+    from agent_ls.services.permissions.trust import trusted_by_variable
+    from agent_ls.services.settings.state_folder import state_folder
     from agent_ls.store.trust import TrustStore
 
     store = TrustStore(state_folder())

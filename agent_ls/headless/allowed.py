@@ -11,15 +11,15 @@ from pathlib import Path
 
 import anyio.to_thread
 
-from agent_ls.app.errors import BadChoiceError
-from agent_ls.app.sessions.live import LiveSession
-from agent_ls.app.tools.yaml_tools import own_names
+from agent_ls.features.tools.yaml_tools import own_names
 from agent_ls.loop.events.types import RuleOffer
 from agent_ls.mcp.names import tool_name
 from agent_ls.policy.fetches import id_of_site
 from agent_ls.policy.path_rules import parse_path_rule
 from agent_ls.policy.rules import EDITS_RULE, id_of_words, tool_id
 from agent_ls.program_lookup import find_on
+from agent_ls.services.errors import BadChoiceError
+from agent_ls.sessions.live import LiveSession
 
 SHELL_WORDS = frozenset(
     ". : cd command eval exec export false printf pwd set source test time true ulimit".split()

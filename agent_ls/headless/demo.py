@@ -13,10 +13,6 @@ from typing import TextIO
 
 import anyio
 
-from agent_ls.app.sessions.live import LiveSession
-from agent_ls.app.sessions.manager import SessionManager
-from agent_ls.app.sessions.new_session import SessionSpec
-from agent_ls.app.settings.model import Settings
 from agent_ls.headless.exec import RunOutcome
 from agent_ls.headless.style import style_for
 from agent_ls.headless.transcript import Transcript
@@ -24,6 +20,10 @@ from agent_ls.llm.credentials import Credentials
 from agent_ls.llm.providers.walkthrough.script import load_script
 from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.events.types import ApprovalRequested, Envelope, FileChange
+from agent_ls.services.settings.model import Settings
+from agent_ls.sessions.live import LiveSession
+from agent_ls.sessions.manager import SessionManager
+from agent_ls.sessions.new_session import SessionSpec
 
 STEER = "Please also note the fix in CHANGES.md."
 PAUSE_MS = 15

@@ -15,19 +15,8 @@ from typing import TextIO
 import anyio
 import anyio.to_thread
 
-from agent_ls.app.diagnostics.logs import start_log
-from agent_ls.app.errors import AppError
-from agent_ls.app.models.key_store import load_credentials, protect_keys
-from agent_ls.app.permissions.trust import Trusting
-from agent_ls.app.review.decision_request import Selection
-from agent_ls.app.review.service import ReviewService
-from agent_ls.app.sessions.live import LiveSession
-from agent_ls.app.sessions.manager import SessionManager
-from agent_ls.app.sessions.new_session import SessionSpec
-from agent_ls.app.sessions.setup.tool_limits import check_limits
-from agent_ls.app.settings.model import Settings
-from agent_ls.app.worktrees.worktree import Start
 from agent_ls.environments.errors import EnvironmentLostError
+from agent_ls.features.worktrees.worktree import Start
 from agent_ls.headless.allowed import allow_listed
 from agent_ls.headless.answerer import answerer
 from agent_ls.headless.beginning import SHOWN_AFTER_S, Beginning
@@ -52,6 +41,17 @@ from agent_ls.loop.events.types import (
 )
 from agent_ls.loop.ids import new_id
 from agent_ls.policy.situation import Mode
+from agent_ls.services.errors import AppError
+from agent_ls.services.logs import start_log
+from agent_ls.services.models.key_store import load_credentials, protect_keys
+from agent_ls.services.permissions.trust import Trusting
+from agent_ls.services.review.decision_request import Selection
+from agent_ls.services.review.service import ReviewService
+from agent_ls.services.settings.model import Settings
+from agent_ls.sessions.build.tool_limits import check_limits
+from agent_ls.sessions.live import LiveSession
+from agent_ls.sessions.manager import SessionManager
+from agent_ls.sessions.new_session import SessionSpec
 from agent_ls.system import (
     INTERRUPTED,
     configure_output_encoding,

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
-from agent_ls.app.errors import BadChoiceError
-from agent_ls.app.settings.model import parse_settings
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.library.replies import ProgramCallbacks
 from agent_ls.llm.messages import ImagePart
 from agent_ls.policy.situation import Mode, ReviewSetting
+from agent_ls.services.errors import BadChoiceError
+from agent_ls.services.settings.model import parse_settings
 from agent_ls.tools.base import Tool
 
 

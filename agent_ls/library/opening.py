@@ -15,16 +15,6 @@ from typing import Any, Literal
 
 import anyio
 
-from agent_ls.app.errors import UnknownSessionError
-from agent_ls.app.models.key_store import load_credentials
-from agent_ls.app.models.service import OwnProfile
-from agent_ls.app.sessions.host import ProgramParts
-from agent_ls.app.sessions.live import LiveSession
-from agent_ls.app.sessions.manager import SessionManager
-from agent_ls.app.sessions.new_session import SessionSpec
-from agent_ls.app.sessions.setup.tool_limits import check_limits
-from agent_ls.app.settings.model import parse_settings
-from agent_ls.app.settings.state_folder import state_folder
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.library.checks import check_choices, check_parts, check_places, rename_settings
 from agent_ls.library.owner import SessionOwner
@@ -33,6 +23,16 @@ from agent_ls.library.session import AgentSession
 from agent_ls.llm.adapter import ProviderAdapter
 from agent_ls.policy.situation import Mode, ReviewSetting
 from agent_ls.profiles.options import ProfileOptions
+from agent_ls.services.errors import UnknownSessionError
+from agent_ls.services.models.key_store import load_credentials
+from agent_ls.services.models.service import OwnProfile
+from agent_ls.services.settings.model import parse_settings
+from agent_ls.services.settings.state_folder import state_folder
+from agent_ls.sessions.build.tool_limits import check_limits
+from agent_ls.sessions.host import ProgramParts
+from agent_ls.sessions.live import LiveSession
+from agent_ls.sessions.manager import SessionManager
+from agent_ls.sessions.new_session import SessionSpec
 from agent_ls.tools.base import Tool
 
 # Otherwise Python prints the warnings of agent-ls on standard error of a program that does not set up logging.

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 import anyio
 import anyio.to_thread
 
-from agent_ls.app.sessions.live import LiveSession
-from agent_ls.app.sessions.manager import SessionManager
 from agent_ls.library.replies import ProgramCallbacks, Replies
 from agent_ls.loop.errors import SessionClosedError
 from agent_ls.loop.events import codec as event_codec
 from agent_ls.loop.events.subscription import Subscription
 from agent_ls.loop.events.types import Envelope
+from agent_ls.sessions.live import LiveSession
+from agent_ls.sessions.manager import SessionManager
 
 FORKED = "this session was opened before the process was forked: open it in the process that uses it"
 

@@ -11,14 +11,14 @@ import anyio
 import anyio.to_thread
 from anyio.abc import TaskGroup
 
-from agent_ls.app.review.decision_request import Selection
-from agent_ls.app.review.service import ReviewService
-from agent_ls.app.sessions.live import LiveSession
 from agent_ls.library.streams import with_origin
 from agent_ls.loop.budget import GO_ON
 from agent_ls.loop.calls.approval import ApprovalAnswer, UnknownApprovalError
 from agent_ls.loop.events.types import ApprovalRequested, Hunk, HunkStateChanged, QuestionAsked, Warning
 from agent_ls.loop.questions import BadAnswerError
+from agent_ls.services.review.decision_request import Selection
+from agent_ls.services.review.service import ReviewService
+from agent_ls.sessions.live import LiveSession
 
 T = TypeVar("T")
 

@@ -7,13 +7,6 @@ from typing import Any, Literal
 
 import anyio.to_thread
 
-from agent_ls.app.review.decision_request import Selection
-from agent_ls.app.sessions.live import LiveSession
-from agent_ls.app.sessions.rollback import RollbackRequest, RollbackResult
-from agent_ls.app.sessions.setup.tool_limits import check_limits
-from agent_ls.app.sessions.workspaces.worktree import WorktreeFile
-from agent_ls.app.settings.layers import layered, limits_of
-from agent_ls.app.settings.model import parse_settings
 from agent_ls.library.checks import check_choices, check_message, rename_settings
 from agent_ls.library.owner import OpenedSession, SessionOwner
 from agent_ls.library.streams import EventStream
@@ -39,6 +32,13 @@ from agent_ls.loop.events.types import (
 )
 from agent_ls.loop.inbox import QueueEdit, QueueMove, QueueRemoval, StartNow
 from agent_ls.policy.situation import Mode, ReviewSetting
+from agent_ls.services.review.decision_request import Selection
+from agent_ls.services.settings.layers import layered, limits_of
+from agent_ls.services.settings.model import parse_settings
+from agent_ls.sessions.build.tool_limits import check_limits
+from agent_ls.sessions.live import LiveSession
+from agent_ls.sessions.rollback import RollbackRequest, RollbackResult
+from agent_ls.sessions.workspaces.worktree import WorktreeFile
 
 
 class AgentSession:

@@ -15,11 +15,11 @@ import anyio
 import anyio.abc
 import anyio.to_thread
 
-from agent_ls.app.settings.state_folder import state_folder
 from agent_ls.environments.local.processes.ending import kill_and_wait
 from agent_ls.panel.link import ABILITIES
 from agent_ls.server.channel.paths import socket_path
 from agent_ls.server.transport.framing import frame
+from agent_ls.services.settings.state_folder import state_folder
 from agent_ls.store.locks import process_with_id
 
 START_S = 120.0

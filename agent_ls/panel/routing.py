@@ -17,10 +17,10 @@ from typing import Any
 import anyio.to_thread
 from anyio.abc import TaskGroup
 
-from agent_ls.app.settings.state_folder import state_folder
 from agent_ls.panel.home import HomeServer
 from agent_ls.panel.link import GONE, Link, Message, open_link
 from agent_ls.server.channel.paths import socket_path
+from agent_ls.services.settings.state_folder import state_folder
 from agent_ls.store.layout import Layout, lock_path
 from agent_ls.store.locks import owner_of
 

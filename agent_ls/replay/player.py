@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from agent_ls.app.sessions.live import LiveSession
 from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.events.types import ApprovalRequested, ProcessingEnd, QuestionAsked
+from agent_ls.sessions.live import LiveSession
 
 ActName: TypeAlias = Literal["steer", "follow_up"]
 TimedEvent: TypeAlias = tuple[int, Mapping[str, Any]]

@@ -18,14 +18,6 @@ from typing import Any, TypeVar
 import anyio
 import anyio.lowlevel
 
-from agent_ls.app.errors import AppError
-from agent_ls.app.permissions.trust import Trusting
-from agent_ls.app.recording.codec import to_json_value, value_of
-from agent_ls.app.recording.recorders import FORMAT, conversation_messages
-from agent_ls.app.sessions.host import EditorServices, ProgramParts
-from agent_ls.app.sessions.manager import SessionManager
-from agent_ls.app.sessions.new_session import SessionSpec
-from agent_ls.app.settings.model import parse_settings
 from agent_ls.environments.base import (
     READ_LIMIT_BYTES,
     Attribution,
@@ -48,12 +40,20 @@ from agent_ls.environments.language_host import (
     LanguageQuery,
     SourcePosition,
 )
+from agent_ls.features.recording.codec import to_json_value, value_of
+from agent_ls.features.recording.recorders import FORMAT, conversation_messages
 from agent_ls.llm.credentials import Credentials
 from agent_ls.llm.errors import ConfigurationError
 from agent_ls.llm.requests import Request, Response
 from agent_ls.llm.stream import StreamEvent, StreamFinish
 from agent_ls.loop.events.editor import EditNews
 from agent_ls.replay.player import UserActionPlayer, extract_user_actions
+from agent_ls.services.errors import AppError
+from agent_ls.services.permissions.trust import Trusting
+from agent_ls.services.settings.model import parse_settings
+from agent_ls.sessions.host import EditorServices, ProgramParts
+from agent_ls.sessions.manager import SessionManager
+from agent_ls.sessions.new_session import SessionSpec
 from agent_ls.tools.web_fetch import WebPage
 
 T = TypeVar("T")

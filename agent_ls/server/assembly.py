@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lsprotocol import types as lsp
 
-from agent_ls.app.settings.layers import layered, user_layer
-from agent_ls.app.settings.untrusted import of_client
 from agent_ls.background import TaskStarter
 from agent_ls.loop.calls.redaction import redact_line
 from agent_ls.loop.ids import new_id
@@ -33,12 +31,14 @@ from agent_ls.server.rpc.idempotency import RecentAnswers
 from agent_ls.server.rpc.router import Router
 from agent_ls.server.server import AgentServer
 from agent_ls.server.transport.jsonrpc import AgentProtocol
+from agent_ls.services.settings.layers import layered, user_layer
+from agent_ls.services.settings.untrusted import of_client
 
 if TYPE_CHECKING:
-    from agent_ls.app.sessions.manager import SessionManager
-    from agent_ls.app.settings.model import Settings
     from agent_ls.server.channel.listener import LocalChannel
     from agent_ls.server.chat.ui import ChatInterface
+    from agent_ls.services.settings.model import Settings
+    from agent_ls.sessions.manager import SessionManager
 
 log = logging.getLogger(__name__)
 

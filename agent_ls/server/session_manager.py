@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from agent_ls.app.diagnostics.logs import start_log
-from agent_ls.app.models.key_store import load_credentials
-from agent_ls.app.sessions.host import EditorServices
-from agent_ls.app.sessions.manager import SessionManager
-from agent_ls.app.settings.model import Settings, parse_settings
 from agent_ls.server.editor.host import LspEditorHost
+from agent_ls.services.logs import start_log
+from agent_ls.services.models.key_store import load_credentials
+from agent_ls.services.settings.model import Settings, parse_settings
+from agent_ls.sessions.host import EditorServices
+from agent_ls.sessions.manager import SessionManager
 
 
 def create_session_manager(

@@ -45,9 +45,9 @@ def main(token_file: str = "") -> int:
     from agent_ls.lean_imports import make_lean
 
     make_lean()
-    from agent_ls.app.models.key_store import protect_keys
     from agent_ls.server.backend import AgentBackend
     from agent_ls.server.server import ClientStreams, run
+    from agent_ls.services.models.key_store import protect_keys
 
     protect_keys()
     return run(AgentBackend(), ClientStreams(reader, writer, parser, first, is_answered=answer is not None))

@@ -27,7 +27,9 @@ HEAVY = (
     "httpx",
     "pygls",
     "lsprotocol",
-    "agent_ls.app",
+    "agent_ls.features",
+    "agent_ls.services",
+    "agent_ls.sessions",
     "agent_ls.loop",
     "agent_ls.server",
 )

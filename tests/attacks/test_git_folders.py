@@ -10,15 +10,15 @@ from pathlib import Path
 import anyio
 import pytest
 
-from agent_ls.app.permissions.git_names import shown_names
 from agent_ls.environments.local import LocalEnvironment
 from agent_ls.environments.local.git_objects import UncertainError
 from agent_ls.policy.situation import Allow
 from agent_ls.profiles.git_snapshot import take_git_snapshot
-from tests.app.test_shown_secrets import judged
-from tests.app.test_uncommitted_work import commit, finder
+from agent_ls.services.permissions.git_names import shown_names
 from tests.attacks import IS_WHOLE, while_in_time
 from tests.attacks.git_folders import Attack, build, make_attacks
+from tests.services.test_shown_secrets import judged
+from tests.sessions.test_uncommitted_work import commit, finder
 
 SEED = 11
 

@@ -7,10 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.app.permissions.trust import TRUST_VARIABLE
-from agent_ls.app.settings.layers import SETTINGS_VARIABLE
-from agent_ls.app.settings.model import ContextSettings, ProviderSettings, Settings, parse_settings
-from agent_ls.app.store_errors import STATE_VARIABLE
 from agent_ls.environments.effects import CommandEffect, Effect, PlannedWrite, ReadEffect, WriteEffect
 from agent_ls.llm.client import _CODECS
 from agent_ls.llm.credentials import VARIABLES
@@ -18,6 +14,10 @@ from agent_ls.policy.decide import judge
 from agent_ls.policy.named_places import ACCOUNT_FILES, DENIED_FILES, DENIED_HOME_PLACES
 from agent_ls.policy.places import Places
 from agent_ls.policy.situation import Allow, Ask, Judgement, Refuse, Situation
+from agent_ls.services.permissions.trust import TRUST_VARIABLE
+from agent_ls.services.settings.layers import SETTINGS_VARIABLE
+from agent_ls.services.settings.model import ContextSettings, ProviderSettings, Settings, parse_settings
+from agent_ls.services.store_errors import STATE_VARIABLE
 from agent_ls.store.layout import workspace_key
 from agent_ls.store.log import FILE_MODE, FOLDER_MODE
 from tests.docs.pages import code_words, read, section, table

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 import pytest
 from pydantic.alias_generators import to_camel
 
-from agent_ls.app.settings.model import Settings
-from agent_ls.app.slash_commands import NAMES
+from agent_ls.features.slash_commands import NAMES
 from agent_ls.server.features.routes import ROUTES
+from agent_ls.services.settings.model import Settings
 from tests.docs.pages import ROOT, code_words, read, section, table
 from tests.tools.protocol_docs import EVENTS
 
@@ -88,6 +88,6 @@ def test_every_setting_is_in_the_files_of_its_checklist(file: str) -> None:
 
 
 def test_every_slash_command_has_a_prompt_file() -> None:
-    folder = ROOT / "agent_ls/app/slash_commands"
+    folder = ROOT / "agent_ls/features/slash_commands"
 
     assert {path.stem for path in folder.glob("*.md")} == set(NAMES)

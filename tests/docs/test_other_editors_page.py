@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from agent_ls.app.settings.model import parse_settings
 from agent_ls.server.lsp.capabilities import FINDING_COMMANDS, STOCK_COMMANDS
+from agent_ls.services.settings.model import parse_settings
 from tests.docs.pages import blocks, code_words, read, table
 
 PAGE = read("docs/other-editors.md")

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from agent_ls._version import __version__
-from agent_ls.app.settings.model import Settings
-from agent_ls.app.settings.schema import settings_schema
+from agent_ls.services.settings.model import Settings
+from agent_ls.services.settings.schema import settings_schema
 from tests.docs.pages import read, table
 
 MANIFEST: dict[str, Any] = json.loads(read("vscode-extension/package.json"))

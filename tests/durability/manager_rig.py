@@ -9,16 +9,16 @@ from pathlib import Path
 
 import anyio
 
-from agent_ls.app.sessions.host import EditorServices
-from agent_ls.app.sessions.live import LiveSession
-from agent_ls.app.sessions.manager import SessionManager
-from agent_ls.app.settings.model import ProviderSettings, Settings
 from agent_ls.environments.base import Attribution
 from agent_ls.environments.editor_host import AppliedEdit, EditorHost, LineEdit, OpenDocument
 from agent_ls.llm.credentials import Credentials
 from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.events import codec as event_codec
 from agent_ls.loop.events.types import ApprovalRequested, Hunk, ProcessingEnd, RecordedEvent
+from agent_ls.services.settings.model import ProviderSettings, Settings
+from agent_ls.sessions.host import EditorServices
+from agent_ls.sessions.live import LiveSession
+from agent_ls.sessions.manager import SessionManager
 from tests.support.fake_editor_host import FakeEditorHost
 from tests.support.framed_client import DEADLINE_S
 from tests.support.loopback import AnthropicServer, LoopbackProvider

@@ -13,8 +13,8 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from agent_ls.app.review.decision_request import Selection
 from agent_ls.loop.turns import AssistantTurn, CompactionTurn, ToolResultsTurn, Turn
+from agent_ls.services.review.decision_request import Selection
 from agent_ls.store.reader import read_session
 from tests.durability.killed_run import TURNS, run
 from tests.support.fake_provider import problem_of

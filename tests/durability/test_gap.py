@@ -12,14 +12,14 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from agent_ls.app.clock import SystemClock
-from agent_ls.app.review.decision_request import Selection
-from agent_ls.app.review.restore import UNSETTLED, find, gather
-from agent_ls.app.review.state import ReviewState
-from agent_ls.app.sessions.new_session import SessionSpec
-from agent_ls.app.sessions.session_log import PREIMAGE_MAX_BYTES
 from agent_ls.environments.local.environment import LocalEnvironment
 from agent_ls.loop.events.types import FileChange, ToolCallEnd, Warning
+from agent_ls.services.clock import SystemClock
+from agent_ls.services.review.decision_request import Selection
+from agent_ls.services.review.restore import UNSETTLED, find, gather
+from agent_ls.services.review.state import ReviewState
+from agent_ls.sessions.new_session import SessionSpec
+from agent_ls.sessions.session_log import PREIMAGE_MAX_BYTES
 from agent_ls.store.sessions import SessionStore
 from tests.durability.manager_rig import DyingHost, all_events, pending, running_manager, turn, words
 from tests.support.fake_editor_host import FakeEditorHost

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.app.review.decision_request import Selection
-from agent_ls.app.sessions.new_session import SessionSpec
 from agent_ls.loop.events.types import HunkStateChanged
+from agent_ls.services.review.decision_request import Selection
+from agent_ls.sessions.new_session import SessionSpec
 from tests.durability.manager_rig import all_events, content, pending, put, running_manager, turn, words
 from tests.support.fake_editor_host import FakeEditorHost
 from tests.support.loopback import Answer, AnthropicServer, LoopbackProvider, ToolCall

@@ -13,7 +13,7 @@ from typing import Any
 import anyio.to_thread
 import pytest
 
-from agent_ls.app.permissions.trust import TRUST_VARIABLE
+from agent_ls.services.permissions.trust import TRUST_VARIABLE
 from tests.support.framed_client import CAPABILITIES, FramedClient, ResponseError, server_process
 from tests.support.loopback import AnthropicServer, ErrorReply, Gate
 

@@ -13,8 +13,8 @@ from typing import Any
 import anyio
 import pytest
 
-from agent_ls.app.permissions.trust import TRUST_VARIABLE
-from agent_ls.app.settings.layers import SETTINGS_VARIABLE
+from agent_ls.services.permissions.trust import TRUST_VARIABLE
+from agent_ls.services.settings.layers import SETTINGS_VARIABLE
 from tests.support.editor import Editor, new_key
 from tests.support.framed_client import CAPABILITIES, DEADLINE_S, FramedClient, ResponseError, server_process
 from tests.support.loopback import AnthropicServer, ToolCall

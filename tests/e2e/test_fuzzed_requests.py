@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from agent_ls.app.sample import copy_sample_project
+from agent_ls.cli.sample import copy_sample_project
 from agent_ls.server.features.routes import ROUTES
 from tests.support.editor import Editor, new_key
 from tests.support.framed_client import ResponseError, ServerProcess, server_process

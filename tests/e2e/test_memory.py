@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from agent_ls.app.sessions.setup.memory import PromptsWithMemory
 from agent_ls.environments.memory import MemoryEnvironment
+from agent_ls.features.memory import PromptsWithMemory
 from agent_ls.loop.seams import BasePrompt
 from agent_ls.profiles.create import create_profile
 from tests.support.loopback import Answer, AnthropicServer, ToolCall

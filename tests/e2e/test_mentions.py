@@ -12,8 +12,8 @@ from typing import Any
 import anyio
 import pytest
 
-from agent_ls.app.permissions.trust import TRUST_VARIABLE
 from agent_ls.policy.named_places import IGNORE_FILE
+from agent_ls.services.permissions.trust import TRUST_VARIABLE
 from tests.e2e.language_client import Answer as ClientAnswer, answer_queries
 from tests.e2e.stock import StockEditor
 from tests.support.editor import Editor

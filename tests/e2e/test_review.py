@@ -11,7 +11,7 @@ from urllib.parse import quote
 import anyio
 import pytest
 
-from agent_ls.app.sample import copy_sample_project
+from agent_ls.cli.sample import copy_sample_project
 from tests.support.editor import Editor, new_key
 from tests.support.framed_client import CAPABILITIES, ResponseError, server_process
 

@@ -13,7 +13,7 @@ from typing import Any
 import anyio
 import pytest
 
-from agent_ls.app.sample import copy_sample_project
+from agent_ls.cli.sample import copy_sample_project
 from tests.support.editor import Editor, new_key, text_input
 from tests.support.framed_client import DEADLINE_S, ResponseError, ServerProcess, server_process
 from tests.support.processes import is_running

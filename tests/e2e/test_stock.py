@@ -13,7 +13,7 @@ from typing import Any
 import anyio
 import pytest
 
-from agent_ls.app.sample import copy_sample_project
+from agent_ls.cli.sample import copy_sample_project
 from tests.e2e.stock import StockEditor, stock_editors
 from tests.support.framed_client import DEADLINE_S, ResponseError, server_process
 from tests.support.loopback import AnthropicServer, Gate, Text, ToolCall

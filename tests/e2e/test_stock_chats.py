@@ -12,7 +12,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from agent_ls.app.sample import copy_sample_project
+from agent_ls.cli.sample import copy_sample_project
 from tests.e2e.stock import StockEditor
 from tests.support.framed_client import DEADLINE_S, server_process
 from tests.support.loopback import AnthropicServer, Gate, Text, ToolCall

@@ -13,7 +13,7 @@ import anyio.lowlevel
 import anyio.to_thread
 import pytest
 
-from agent_ls.app.sample import copy_sample_project
+from agent_ls.cli.sample import copy_sample_project
 from agent_ls.store.layout import log_path
 from tests.e2e.stock import StockEditor
 from tests.support.framed_client import DEADLINE_S, server_process

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agent_ls.app.sample import copy_sample_project
+from agent_ls.cli.sample import copy_sample_project
 from tests.e2e.stock import StockEditor
 from tests.e2e.test_worktrees import commit_all
 from tests.support.framed_client import server_process

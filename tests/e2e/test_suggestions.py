@@ -10,8 +10,8 @@ from typing import Any
 import anyio.to_thread
 import pytest
 
-from agent_ls.app.permissions.trust import TRUST_VARIABLE
-from agent_ls.app.suggestions.prompt import AFTER_CHARS, BEFORE_CHARS
+from agent_ls.features.suggestions.prompt import AFTER_CHARS, BEFORE_CHARS
+from agent_ls.services.permissions.trust import TRUST_VARIABLE
 from tests.support.editor import Editor
 from tests.support.framed_client import CAPABILITIES, FramedClient, ResponseError, server_process
 from tests.support.loopback import AnthropicServer, ErrorReply, Gate, Reply, Text

@@ -11,7 +11,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from agent_ls.app.store_errors import STATE_VARIABLE
+from agent_ls.services.store_errors import STATE_VARIABLE
 from tests.e2e.two_clients import one_has_a_session_until_it_leaves
 from tests.support import commands
 from tests.support.editor import Editor

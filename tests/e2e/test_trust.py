@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.app.permissions.trust import TRUST_VARIABLE
-from agent_ls.app.sample import copy_sample_project
+from agent_ls.cli.sample import copy_sample_project
+from agent_ls.services.permissions.trust import TRUST_VARIABLE
 from tests.e2e.stock import StockEditor
 from tests.support.commands import environment, run
 from tests.support.editor import new_key

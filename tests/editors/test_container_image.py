@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.app.sample import copy_sample_project
+from agent_ls.cli.sample import copy_sample_project
 from tests.editors import places, vscode_rig as vscode
 from tests.release.builder import ROOT, release
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.app.sessions.export.html_page import page
 from agent_ls.loop.events.items import Item, SaidItem, UserMessage
+from agent_ls.sessions.export.html_page import page
 
 CHROMIUM = shutil.which("chromium") or ""
 

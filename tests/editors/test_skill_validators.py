@@ -17,7 +17,7 @@ from typing import TypeAlias
 import pytest
 
 from agent_ls.environments.instruction_files import MAX_BYTES
-from tests.app.skills.folders import load
+from tests.features.skills.folders import load
 from tests.support import REPOSITORY
 
 PROGRAMS = REPOSITORY / ".tools" / "skill-validators" / "bin"

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from agent_ls.app.sample import copy_sample_project
+from agent_ls.cli.sample import copy_sample_project
 from tests.acceptance.rig import WIRES
 from tests.editors import vscode_rig as vscode
 from tests.support import awkward

@@ -9,7 +9,7 @@ from agent_ls.environments.editor import EditorEnvironment
 from agent_ls.environments.editor_host import LineEdit, apply_edits
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.server.lsp import to_lsp
-from tests.app.counting import CountingProvider
+from tests.services.counting import CountingProvider
 from tests.support.fake_editor_host import FakeEditorHost
 
 A = "/project/a.txt"

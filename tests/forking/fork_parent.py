@@ -34,7 +34,19 @@ MOST_DESCRIPTORS = 16
 _ARGUMENTS_AT, _VARIABLES_AT = 45, 47
 """Positions in /proc/self/stat, after the name, of the start addresses. The next field has the end address."""
 
-_OF_ALL = ("app", "environments", "llm", "loop", "policy", "profiles", "store", "tools")
+_OF_ALL = (
+    "doctor",
+    "environments",
+    "features",
+    "llm",
+    "loop",
+    "policy",
+    "profiles",
+    "services",
+    "sessions",
+    "store",
+    "tools",
+)
 _OF_SERVER = ("server",)
 _OF_COMMANDS = ("acp", "cli", "headless")
 _OTHER_MODULES = (
@@ -153,8 +165,8 @@ def preload(module: str, is_server: bool) -> None:
     for name in (*_OTHER_MODULES, *modules_below(*_OF_ALL, *(_OF_SERVER if is_server else _OF_COMMANDS))):
         with suppress(ModuleNotFoundError):  # modules of another system, or that need an optional package
             importlib.import_module(name)
-    from agent_ls.app.models.service import make_profile
     from agent_ls.loop.events import codec
+    from agent_ls.services.models.service import make_profile
 
     for build in codec.builders():
         build()
@@ -171,8 +183,8 @@ def preload(module: str, is_server: bool) -> None:
 
 def read_tables() -> None:
     """Read the tables that a session needs: models, slash commands, names of tools, and what commands do."""
-    from agent_ls.app.slash_commands import slash_commands
-    from agent_ls.app.tools.yaml_tools import own_kinds_by_native_name, own_names
+    from agent_ls.features.slash_commands import slash_commands
+    from agent_ls.features.tools.yaml_tools import own_kinds_by_native_name, own_names
     from agent_ls.llm.catalog import known_models
     from agent_ls.policy.rules import general_id
     from agent_ls.policy.shell.grammar import parse

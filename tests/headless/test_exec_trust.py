@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.app.permissions.trust import TRUST_VARIABLE
+from agent_ls.services.permissions.trust import TRUST_VARIABLE
 from tests.support.commands import Finished, environment, provider_variables, run
 from tests.support.loopback import AnthropicServer, Script, Text, ToolCall
 from tests.support.sandboxes import needs_bubblewrap

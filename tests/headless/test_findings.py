@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agent_ls.app.sample import copy_sample_project
+from agent_ls.cli.sample import copy_sample_project
 from tests.support.commands import environment, provider_variables, run
 from tests.support.loopback import AnthropicServer, ToolCall
 

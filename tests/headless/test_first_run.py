@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.app.permissions.trust import TRUST_VARIABLE
+from agent_ls.services.permissions.trust import TRUST_VARIABLE
 from tests.support.commands import environment, provider_variables, run
 from tests.support.loopback import AnthropicServer, ErrorReply
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.app.sample import copy_sample_project
+from agent_ls.cli.sample import copy_sample_project
 from tests.support.commands import environment, run
 
 pytestmark = pytest.mark.req("H13")

@@ -9,8 +9,8 @@ import anyio
 import pytest
 
 import agent_ls
-from agent_ls.app.errors import BadChoiceError
 from agent_ls.loop.events.types import AssistantTextEnd, ProcessingEnd, ToolCallEnd, Warning
+from agent_ls.services.errors import BadChoiceError
 from tests.library.sessions import call, options
 from tests.support.agents import Cast, spawn, wait_for
 from tests.support.fake_provider import FakeProvider, Gate, text

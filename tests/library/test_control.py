@@ -10,9 +10,9 @@ import anyio
 import pytest
 
 import agent_ls
-from agent_ls.app.errors import BadChoiceError
 from agent_ls.loop.errors import NothingToCompactError
 from agent_ls.loop.events.types import ProcessingEnd, ToolCallEnd
+from agent_ls.services.errors import BadChoiceError
 from tests.library.sessions import call, options
 from tests.support.fake_provider import FakeProvider, Gate, text
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import agent_ls
-from agent_ls.app.settings.state_folder import state_folder
+from agent_ls.services.settings.state_folder import state_folder
 from tests.library.sessions import call
 from tests.support.fake_provider import FakeProvider, text
 

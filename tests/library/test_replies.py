@@ -10,8 +10,8 @@ import anyio
 import pytest
 
 import agent_ls
-from agent_ls.app.permissions.trust import TRUST_VARIABLE
 from agent_ls.loop.events.types import ProcessingEnd, TurnLimit, Warning
+from agent_ls.services.permissions.trust import TRUST_VARIABLE
 from tests.library.sessions import call, options
 from tests.support.fake_provider import FakeProvider, text
 

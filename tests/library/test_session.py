@@ -10,10 +10,10 @@ import pytest
 from pydantic.errors import PydanticSchemaGenerationError
 
 import agent_ls
-from agent_ls.app.errors import BadChoiceError, UnknownSessionError
 from agent_ls.llm.errors import ConfigurationError
 from agent_ls.loop.errors import SessionBusyError
 from agent_ls.loop.events.types import ToolCallEnd
+from agent_ls.services.errors import BadChoiceError, UnknownSessionError
 from tests.support.fake_provider import FakeProvider, Gate, reasoning, text, tool_call
 
 pytestmark = pytest.mark.req("H13", "E2")

@@ -10,9 +10,9 @@ from typing import Any
 import anyio
 
 import agent_ls.mcp.session  # noqa: F401  # imported before the time of a test runs
-from agent_ls.app.settings.model import Settings
 from agent_ls.mcp.managed_server import ManagedServer, State
 from agent_ls.mcp.session_servers import SessionServers
+from agent_ls.services.settings.model import Settings
 from tests.support import session_rig
 from tests.support.fake_provider import Piece
 from tests.support.session_rig import SessionRig, Talk

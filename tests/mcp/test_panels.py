@@ -7,10 +7,10 @@ from pathlib import Path
 import anyio
 import pytest
 
-from agent_ls.app.errors import AppError
 from agent_ls.llm.credentials import Credentials
 from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.events.types import ApprovalRequested
+from agent_ls.services.errors import AppError
 from tests.mcp.plans import project_file, raw_server, tool, user_file
 from tests.mcp.rig import running, until_state
 from tests.support.fake_provider import Piece, text, tool_call

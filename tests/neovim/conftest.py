@@ -21,7 +21,7 @@ from tests.support import REPOSITORY
 from tests.support.nvim_driver import Nvim, find_nvim
 
 PLUGIN = REPOSITORY / "editors/nvim"
-SAMPLE = REPOSITORY / "agent_ls/app/sample_project"
+SAMPLE = REPOSITORY / "agent_ls/cli/sample_project"
 
 needs_neovim = pytest.mark.skipif(
     not find_nvim(),

@@ -14,11 +14,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent_ls.app.permissions.paths import places_of, read_effect_facts
 from agent_ls.environments.effects import CommandEffect
 from agent_ls.policy.decide import judge
 from agent_ls.policy.places import Places
 from agent_ls.policy.situation import Allow, Situation
+from agent_ls.services.permissions.paths import places_of, read_effect_facts
 
 SECRET = "the-secret-outside"
 BATCH = 40

@@ -7,9 +7,9 @@ from typing import get_args
 import pytest
 
 from agent_ls.acp.options import MODES as ACP_MODES
-from agent_ls.app.settings.model import Settings
 from agent_ls.policy.modes import MODES, OLD_NAMES, UnknownModeError, parse_mode
 from agent_ls.policy.situation import Mode
+from agent_ls.services.settings.model import Settings
 
 pytestmark = pytest.mark.req("X8")
 

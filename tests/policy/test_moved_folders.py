@@ -10,10 +10,10 @@ import shutil
 
 import pytest
 
-from agent_ls.app.permissions.paths import read_effect_facts
 from agent_ls.environments.effects import CommandEffect
 from agent_ls.policy.decide import judge
 from agent_ls.policy.situation import Allow, Ask, Situation
+from agent_ls.services.permissions.paths import read_effect_facts
 from tests.policy.fuzz import SECRET, Scratch
 
 pytestmark = pytest.mark.req("X7", "T10")

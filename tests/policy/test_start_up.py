@@ -16,7 +16,7 @@ LATE = (
 
 @pytest.mark.req("X7")
 def test_grammar_of_the_shell_is_not_loaded_before_a_command_is_judged() -> None:
-    program = "import sys, agent_ls.app.sessions.manager, agent_ls.server.assembly; print(*sys.modules)"
+    program = "import sys, agent_ls.sessions.manager, agent_ls.server.assembly; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=240, check=True
     )

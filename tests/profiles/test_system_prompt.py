@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.app.context.prompts import PromptWorkspace, SessionPrompts
 from agent_ls.environments.base import CommandOptions, ExecResult, OutputSink
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.loop.calls.arguments import parse_arguments
@@ -22,6 +21,7 @@ from agent_ls.profiles.environment_block import (
 from agent_ls.profiles.git_snapshot import STATUS_COMMAND, GitSnapshot
 from agent_ls.profiles.options import ModelFacts, ProfileOptions, load_base_prompt
 from agent_ls.profiles.system_prompt import PromptLayers, build_tools_layer
+from agent_ls.services.context.prompts import PromptWorkspace, SessionPrompts
 from agent_ls.tools.registry import ToolRegistry
 from tests.support.snapshots import check_snapshot
 from tests.support.tool_calls import result

@@ -11,9 +11,9 @@ import anyio.abc
 import anyio.lowlevel
 import pytest
 
-from agent_ls.app.errors import NotRunningError
 from agent_ls.server.rpc.idempotency import KEPT, RecentAnswers
 from agent_ls.server.transport.errors import KeyReusedError
+from agent_ls.services.errors import NotRunningError
 
 
 class Counter:

@@ -13,12 +13,24 @@ import pytest
 from pygls.exceptions import JsonRpcInternalError, JsonRpcMethodNotFound
 
 import agent_ls
-from agent_ls.app.errors import AppError
-from agent_ls.app.store_errors import store_errors
 from agent_ls.server.transport.errors import CODES, INTERNAL, KINDS_BY_CLASS, kind_of, response_error
+from agent_ls.services.errors import AppError
+from agent_ls.services.store_errors import store_errors
 
 # Packages whose errors can reach a client through a request.
-LAYERS = ("app", "environments", "llm", "loop", "policy", "review", "server", "store")
+LAYERS = (
+    "doctor",
+    "environments",
+    "features",
+    "llm",
+    "loop",
+    "policy",
+    "review",
+    "server",
+    "services",
+    "sessions",
+    "store",
+)
 
 # Errors that never reach a client, with the place that catches them.
 INTERNAL_ONLY = {
@@ -28,11 +40,11 @@ INTERNAL_ONLY = {
     "_NoSubsetError": "llm/providers/gemini/schema.py leaves the schema out",
     "NoObjectGeneratedError": "of the functions for programs: no session raises it",
     "BadRecordingError": "of agent-ls replay and export, which say it and exit",
-    "TooManyFilesError": "app/permissions/paths.py asks the user about the command instead",
+    "TooManyFilesError": "services/permissions/paths.py asks the user about the command instead",
     "BadImageError": "acp/prompts.py and server/rpc/inputs.py make errors of their own of it",
-    "FrontMatterError": "app/skills makes a problem of it, with the file",
-    "UnreadableFileError": "app/skills makes a problem of it, with the file",
-    "YamlError": "app/tools/yaml_tools.py makes a problem of it, with file and line",
+    "FrontMatterError": "features/skills makes a problem of it, with the file",
+    "UnreadableFileError": "features/skills makes a problem of it, with the file",
+    "YamlError": "features/tools/yaml_tools.py makes a problem of it, with file and line",
     "ListenError": "of agent-ls serve --tcp and --ws, which say it and exit",
     "NoAnswerError": "the language tools of agent_ls/tools make a result of it",
     "ChannelUnavailableError": "server/channel/listener.py logs it and serves without a channel; panel says it",
@@ -40,9 +52,9 @@ INTERNAL_ONLY = {
     "NotDoneError": "server/editor/client_requests.py and server/editor/language.py go on without the client",
     "RequestError": "the base of those with a kind",
     "RemoteCancelledError": "environments/remote/connection.py raises the caller's own cancellation instead",
-    "UncertainError": "app/permissions asks the user about the command instead",
+    "UncertainError": "services/permissions asks the user about the command instead",
     "UnknownModeError": "cli, batch and the library make errors of their own of it",
-    "PlaceNameError": "cli and app/settings make errors of their own of it",
+    "PlaceNameError": "cli and services/settings make errors of their own of it",
     "ValueFault": "environments/remote/connection.py ends the connection with an EnvironmentLostError",
 }
 

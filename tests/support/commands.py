@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agent_ls.app.permissions.trust import TRUST_VARIABLE
+from agent_ls.services.permissions.trust import TRUST_VARIABLE
 from tests.support import REPOSITORY
 from tests.support.loopback import LoopbackProvider
 

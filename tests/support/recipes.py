@@ -7,8 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from agent_ls.app.permissions.trust import TRUST_VARIABLE
-from agent_ls.app.sample import copy_sample_project
+from agent_ls.cli.sample import copy_sample_project
+from agent_ls.services.permissions.trust import TRUST_VARIABLE
 from tests.docs.test_other_editors_page import recipe
 from tests.support import REPOSITORY
 

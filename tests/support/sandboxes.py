@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.app.permissions.read_only_sandbox import ReadOnlySandbox
-from agent_ls.app.permissions.session_sandbox import SessionSandbox
-from agent_ls.app.settings.model import SandboxSettings
 from agent_ls.confinement.confine import unavailable
 from agent_ls.loop.events.types import RecordedEvent
 from agent_ls.policy.places import Places
+from agent_ls.services.permissions.read_only_sandbox import ReadOnlySandbox
+from agent_ls.services.permissions.session_sandbox import SessionSandbox
+from agent_ls.services.settings.model import SandboxSettings
 
 needs_bubblewrap = pytest.mark.skipif(
     sys.platform != "linux" or shutil.which("bwrap") is None,

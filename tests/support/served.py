@@ -10,7 +10,7 @@ from typing import Any
 
 import anyio
 
-from agent_ls.app.sample import copy_sample_project
+from agent_ls.cli.sample import copy_sample_project
 from tests.support.editor import Editor, new_key
 from tests.support.framed_client import SERVE, FramedClient, ResponseError, ServerProcess, server_process
 from tests.support.loopback import LoopbackProvider

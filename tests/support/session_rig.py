@@ -10,12 +10,6 @@ from typing import Any, TypeVar
 
 import anyio
 
-from agent_ls.app.permissions.trust import Trusting
-from agent_ls.app.sessions.host import EditorServices, ProgramParts
-from agent_ls.app.sessions.live import LiveSession
-from agent_ls.app.sessions.manager import SessionManager
-from agent_ls.app.sessions.new_session import SessionSpec
-from agent_ls.app.settings.model import Settings
 from agent_ls.environments.editor_host import EditorHost
 from agent_ls.llm.adapter import ProviderAdapter
 from agent_ls.llm.credentials import Credentials
@@ -24,6 +18,12 @@ from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.events import codec as event_codec
 from agent_ls.loop.events.types import ApprovalRequested, Envelope, RecordedEvent
 from agent_ls.policy.situation import Mode
+from agent_ls.services.permissions.trust import Trusting
+from agent_ls.services.settings.model import Settings
+from agent_ls.sessions.host import EditorServices, ProgramParts
+from agent_ls.sessions.live import LiveSession
+from agent_ls.sessions.manager import SessionManager
+from agent_ls.sessions.new_session import SessionSpec
 from agent_ls.tools.web_fetch import WebFetcher
 from tests.support.fake_provider import FakeProvider, Piece
 

@@ -22,7 +22,7 @@ from agent_ls.server.transport.jsonrpc import RawJson
 from agent_ls.system import claim_stdio
 
 if TYPE_CHECKING:
-    from agent_ls.app.sessions.manager import SessionManager
+    from agent_ls.sessions.manager import SessionManager
 
 
 class WireBackend:

@@ -85,7 +85,7 @@ OPENINGS = ("What", "Who", "Whoever", "Whose", "Raises:")
 _OPENING = re.compile(rf'"""\s*(?:{"|".join(OPENINGS)})(?!\w)')
 
 _UNCHECKED = (
-    "agent_ls/app/sample_project/",
+    "agent_ls/cli/sample_project/",
     "editors/nvim/lua/agent_ls/wire/",  # generated: it has the protocol's names
     "tests/golden/",
     "tests/tools/plain_words",

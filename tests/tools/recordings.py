@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from agent_ls.app.sample import copy_sample_project
+from agent_ls.cli.sample import copy_sample_project
 from tests.editors import vscode_rig as vscode
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 from xml.sax.saxutils import escape
 
-from agent_ls.app.sample import copy_sample_project
+from agent_ls.cli.sample import copy_sample_project
 from tests.support import REPOSITORY, commands
 from tests.support.nvim_driver import Nvim
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.app.permissions.paths import PathBounds, places_of
 from agent_ls.environments.effects import NoEffect, ReadEffect
 from agent_ls.environments.language_host import FoundLocation, SourcePosition, Symbol
 from agent_ls.environments.local import LocalEnvironment
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.environments.wrappers.bounded import BoundedEnvironment
 from agent_ls.policy.named_places import IGNORE_FILE
+from agent_ls.services.permissions.paths import PathBounds, places_of
 from agent_ls.tools.base import ToolContext
 from agent_ls.tools.definition import definition
 from agent_ls.tools.location_list import PAGE

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from agent_ls.acp.updates import UpdateMapper
-from agent_ls.app.tools.packs.catalog import PACKS
-from agent_ls.app.tools.packs.load import pack_tools
+from agent_ls.features.packs.catalog import PACKS
+from agent_ls.features.packs.load import pack_tools
 from agent_ls.loop.events import codec
 from agent_ls.loop.events.types import Envelope, ToolCallEnd, ToolCallStart
 from agent_ls.profiles.create import create_profile

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from agent_ls.app.review.findings import MAX_FINDINGS, ReviewFindings
 from agent_ls.environments.effects import ReadEffect
 from agent_ls.environments.memory import MemoryEnvironment
+from agent_ls.services.review.findings import MAX_FINDINGS, ReviewFindings
 from agent_ls.tools.report_finding import report_finding_tool
 from tests.support.tool_calls import ToolCalls
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from agent_ls.app.tools.packs.catalog import COVERED_BY, PACKS, PRESETS
-from agent_ls.app.tools.packs.detect import MARKERS
-from agent_ls.app.tools.packs.load import PackTool, pack_tools
+from agent_ls.features.packs.catalog import COVERED_BY, PACKS, PRESETS
+from agent_ls.features.packs.detect import MARKERS
+from agent_ls.features.packs.load import PackTool, pack_tools
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/tool-packs.md"
 _PART = re.compile(r"<!-- (\w+) -->\n.*?<!-- end -->", re.DOTALL)

@@ -22,7 +22,7 @@ import anyio.to_thread
 from anyio.abc import SocketListener, SocketStream
 
 from agent_ls import system
-from agent_ls.app.settings.state_folder import state_folder
+from agent_ls.services.settings.state_folder import state_folder
 from agent_ls.store.locks import Owner
 
 FOLDER = "channels"

@@ -19,7 +19,7 @@ from agent_ls.server.chat.diagnostics import ChatDiagnostics
 from agent_ls.server.chat.prompts import ApprovalPrompts
 
 if TYPE_CHECKING:
-    from agent_ls.app.sessions.live import LiveSession
+    from agent_ls.sessions.live import LiveSession
 
 
 async def _nothing_to_show() -> None:

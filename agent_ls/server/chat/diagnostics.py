@@ -17,7 +17,7 @@ from agent_ls.server.rpc.context import Context
 from agent_ls.server.transport.jsonrpc import AgentProtocol
 
 if TYPE_CHECKING:
-    from agent_ls.app.sessions.live import LiveSession
+    from agent_ls.sessions.live import LiveSession
 
 MARKS_S = 0.3
 """Seconds from a change to the new diagnostics. Until then the editor moves the old diagnostics with the

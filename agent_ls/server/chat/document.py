@@ -14,10 +14,6 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.to_thread
 
-from agent_ls.app.errors import AppError, OwnerSilentError, SessionOwnedError
-from agent_ls.app.sessions.new_session import SessionSpec
-from agent_ls.app.sessions.ownership.session_ownership import AccessChange, Acquired, OwnerChanged, Released
-from agent_ls.app.sessions.plan import ModeAfterPlan, accept_plan, plan_of
 from agent_ls.environments.errors import EnvError, StaleFileError
 from agent_ls.loop.events.subscription import Subscription
 from agent_ls.loop.events.types import ApprovalRequested, QuestionAsked
@@ -43,14 +39,18 @@ from agent_ls.server.features.server_prompts import with_server_prompts
 from agent_ls.server.lsp import to_lsp
 from agent_ls.server.lsp.from_lsp import true_name
 from agent_ls.server.transport.errors import NothingPendingError
+from agent_ls.services.errors import AppError, OwnerSilentError, SessionOwnedError
+from agent_ls.sessions.new_session import SessionSpec
+from agent_ls.sessions.ownership.session_ownership import AccessChange, Acquired, OwnerChanged, Released
+from agent_ls.sessions.plan import ModeAfterPlan, accept_plan, plan_of
 from agent_ls.store.locks import Owner
 from agent_ls.system import relative_to_folder
 from agent_ls.text import split_lines
 
 if TYPE_CHECKING:
-    from agent_ls.app.sessions.live import LiveSession
-    from agent_ls.app.sessions.ownership.follower import SessionFollower
-    from agent_ls.app.worktrees.worktree import Start
+    from agent_ls.features.worktrees.worktree import Start
+    from agent_ls.sessions.live import LiveSession
+    from agent_ls.sessions.ownership.follower import SessionFollower
 
 LEAVE, FORCE = "Leave It There", "Take It by Force"
 

@@ -33,7 +33,7 @@ from agent_ls.server.chat.words import one_line
 from agent_ls.server.chat.writer import CLOSE, ChatWriter
 
 if TYPE_CHECKING:
-    from agent_ls.app.sessions.live import LiveSession
+    from agent_ls.sessions.live import LiveSession
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from agent_ls.server.chat.words import one_line
 
 if TYPE_CHECKING:
-    from agent_ls.app.sessions.live import SessionSummary
+    from agent_ls.sessions.live import SessionSummary
 
 COMMAND = "/running"
 DETAIL = "List the sessions that run in any editor"

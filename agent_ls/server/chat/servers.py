@@ -9,7 +9,7 @@ from agent_ls.server import protocol as wire
 from agent_ls.server.chat.chat_text import YOU, mentioned_words
 
 if TYPE_CHECKING:
-    from agent_ls.app.sessions.live import LiveSession
+    from agent_ls.sessions.live import LiveSession
 
 COMMAND = "/mcp"
 NOT_STARTED = "The MCP servers of a chat are started with its first message."

@@ -12,9 +12,9 @@ from agent_ls.server.chat.prompts import ApprovalPrompts
 from agent_ls.server.rpc.context import Context
 
 if TYPE_CHECKING:
-    from agent_ls.app.sessions.live import LiveSession
     from agent_ls.server.chat.chat_text import ChatText
     from agent_ls.server.chat.closed_chats import ClosedChats
+    from agent_ls.sessions.live import LiveSession
 
 
 class OpenChatDocument(Protocol):

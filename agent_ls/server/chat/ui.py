@@ -16,8 +16,6 @@ from anyio.to_thread import run_sync
 from lsprotocol import types as lsp
 from pydantic import BaseModel, ValidationError
 
-from agent_ls.app.review.decision_request import Selection
-from agent_ls.app.sessions.ownership.session_ownership import AccessChange
 from agent_ls.background import TaskStarter
 from agent_ls.loop.calls.approval import ApprovalAnswer, UnknownApprovalError
 from agent_ls.server.chat import code_actions as offers, messages
@@ -38,10 +36,12 @@ from agent_ls.server.lsp.from_lsp import maybe_path
 from agent_ls.server.rpc.context import Context
 from agent_ls.server.transport.errors import BadInputError, InvalidParamsError, NothingPendingError
 from agent_ls.server.transport.jsonrpc import AgentProtocol
+from agent_ls.services.review.decision_request import Selection
+from agent_ls.sessions.ownership.session_ownership import AccessChange
 from agent_ls.text import join_sentences, split_lines
 
 if TYPE_CHECKING:
-    from agent_ls.app.sessions.live import LiveSession
+    from agent_ls.sessions.live import LiveSession
 
 log = logging.getLogger(__name__)
 

@@ -27,7 +27,7 @@ async def fork(context: Context, params: wire.Fork) -> wire.SessionResult:
 
 async def revert(context: Context, params: wire.Revert) -> wire.RevertResult:
     # imported here because it is rarely used and not needed at the start
-    from agent_ls.app.sessions.rollback import RollbackRequest
+    from agent_ls.sessions.rollback import RollbackRequest
 
     paths = None if params.uris is None else frozenset(file_path(uri, params.method) for uri in params.uris)
     wanted = RollbackRequest(params.at_turn_id, params.conversation, params.files, paths, params.force)

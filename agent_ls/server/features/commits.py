@@ -9,8 +9,8 @@ from agent_ls.server.rpc.router import route
 
 async def commit_message(context: Context, params: wire.CommitMessage) -> wire.CommitMessageResult:
     # Imported here, because few connections ask for a commit message.
-    from agent_ls.app.suggestions.commit_message import CommitMessages
-    from agent_ls.app.suggestions.context import SuggestionContext
+    from agent_ls.features.suggestions.commit_message import CommitMessages
+    from agent_ls.features.suggestions.context import SuggestionContext
 
     await context.settled()
     manager = context.manager

@@ -7,16 +7,16 @@ from collections.abc import Iterator, Sequence
 
 import anyio
 
-from agent_ls.app.context.fuzzy import find_best_matches
-from agent_ls.app.mcp_servers.prompt_commands import PromptCommand
-from agent_ls.app.skills.values import UserCommand
-from agent_ls.app.slash_commands import SlashCommand, slash_commands
+from agent_ls.features.mcp.prompt_commands import PromptCommand
+from agent_ls.features.skills.values import UserCommand
+from agent_ls.features.slash_commands import SlashCommand, slash_commands
 from agent_ls.server import protocol as wire
 from agent_ls.server.features.mentions import offered_first, symbols
 from agent_ls.server.lsp import to_lsp
 from agent_ls.server.rpc.context import Context
 from agent_ls.server.rpc.router import route
 from agent_ls.server.transport.errors import InvalidParamsError
+from agent_ls.services.context.fuzzy import find_best_matches
 from agent_ls.system import relative_to_folder
 
 MAX_RESOURCES = 10

@@ -3,7 +3,7 @@ otherwise use the settings that the client pushes.
 
 A changed setting overrides the setting of the same name from `initialize`. A client's answer may include
 settings from files of the workspace. So until the workspace is trusted, the answer cannot make any setting less
-strict (app/settings/untrusted.py).
+strict (services/settings/untrusted.py).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from agent_ls.background import TaskStarter
 from agent_ls.server.lsp.capabilities import ClientAbilities
 
 if TYPE_CHECKING:
-    from agent_ls.app.sessions.manager import SessionManager
+    from agent_ls.sessions.manager import SessionManager
 
 log = logging.getLogger(__name__)
 

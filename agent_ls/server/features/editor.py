@@ -6,7 +6,7 @@ import os.path
 
 import anyio.to_thread
 
-from agent_ls.app.sessions.setup.memory import MEMORY_FILE
+from agent_ls.features.memory import MEMORY_FILE
 from agent_ls.server import protocol as wire
 from agent_ls.server.lsp import to_lsp
 from agent_ls.server.rpc.context import Context

@@ -15,12 +15,12 @@ from typing import Any, Literal, TypeAlias
 
 from anyio.to_thread import run_sync
 
-from agent_ls.app.review.change_events import relative_name
-from agent_ls.app.review.findings import ReviewFinding, ReviewFindings
 from agent_ls.background import TaskStarter
 from agent_ls.server.lsp.capabilities import FINDING_COMMANDS
 from agent_ls.server.rpc.context import Context
 from agent_ls.server.transport.errors import InvalidParamsError, NothingPendingError
+from agent_ls.services.review.change_events import relative_name
+from agent_ls.services.review.findings import ReviewFinding, ReviewFindings
 from agent_ls.text import decode, reveal_controls, strip_escapes, to_display_line
 
 Act: TypeAlias = Literal["fix", "explain", "dismiss"]

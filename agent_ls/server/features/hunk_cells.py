@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent_ls.app.review.service import ReviewService
 from agent_ls.loop.events.types import Hunk
 from agent_ls.notebook.cell_alignment import editor_cells
 from agent_ls.notebook.cells import NotebookError, is_notebook, parse_notebook
@@ -14,6 +13,7 @@ from agent_ls.notebook.hunk_cells import CellHunk, HunkMapper
 from agent_ls.server import protocol as wire
 from agent_ls.server.editor.notebooks import OpenNotebooks
 from agent_ls.server.rpc.to_wire import HunkCells
+from agent_ls.services.review.service import ReviewService
 
 MAX_CHARS = 4_000_000
 """Limit for the notebook's length in characters, times the number of its hunks plus one, because the hunks

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from agent_ls.app.context.fuzzy import find_best_matches
-from agent_ls.app.mentions.git import is_in_repository
-from agent_ls.app.mentions.values import (
+from agent_ls.environments.errors import NoAnswerError
+from agent_ls.environments.language_host import Symbol
+from agent_ls.features.mentions.git import is_in_repository
+from agent_ls.features.mentions.values import (
     AttachedContent,
     CommitMention,
     DiffMention,
@@ -21,17 +22,16 @@ from agent_ls.app.mentions.values import (
     SymbolMention,
     TerminalMention,
 )
-from agent_ls.environments.errors import NoAnswerError
-from agent_ls.environments.language_host import Symbol
 from agent_ls.server import protocol as wire
 from agent_ls.server.lsp import to_lsp
 from agent_ls.server.lsp.from_lsp import maybe_path
 from agent_ls.server.rpc.context import Context
 from agent_ls.server.transport.errors import BadInputError
+from agent_ls.services.context.fuzzy import find_best_matches
 from agent_ls.system import relative_to_folder
 
 if TYPE_CHECKING:
-    from agent_ls.app.sessions.live import LiveSession
+    from agent_ls.sessions.live import LiveSession
 
 MAX_EACH = 8
 """Maximum number of symbols, of commits and of terminals in one completion list."""

@@ -15,7 +15,7 @@ from agent_ls.server.rpc.router import route
 from agent_ls.server.transport.errors import InvalidParamsError, NothingPendingError
 
 if TYPE_CHECKING:
-    from agent_ls.app.sessions.live import LiveSession
+    from agent_ls.sessions.live import LiveSession
 
 
 async def _read_input(

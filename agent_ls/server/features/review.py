@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
-from agent_ls.app.review.decision_request import Selection
 from agent_ls.environments.base import sha256
 from agent_ls.loop.calls.approval import ApprovalAnswer, UnknownApprovalError
 from agent_ls.server import protocol as wire
@@ -18,9 +17,10 @@ from agent_ls.server.rpc import to_wire
 from agent_ls.server.rpc.context import Context
 from agent_ls.server.rpc.router import route
 from agent_ls.server.transport.errors import AmbiguousSelectionError, BadInputError, InvalidParamsError
+from agent_ls.services.review.decision_request import Selection
 
 if TYPE_CHECKING:
-    from agent_ls.app.sessions.live import LiveSession
+    from agent_ls.sessions.live import LiveSession
 
 
 async def approve(context: Context, params: wire.Approve) -> wire.ApproveResult:

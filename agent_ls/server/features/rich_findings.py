@@ -13,7 +13,6 @@ from lsprotocol import types as lsp
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
-from agent_ls.app.review.findings import ReviewFindings
 from agent_ls.background import TaskStarter
 from agent_ls.server.features.findings import FindingDiagnostics
 from agent_ls.server.lsp import to_lsp
@@ -22,6 +21,7 @@ from agent_ls.server.lsp.from_lsp import maybe_path
 from agent_ls.server.rpc.context import Context
 from agent_ls.server.transport.errors import BadInputError, InvalidParamsError
 from agent_ls.server.transport.jsonrpc import AgentProtocol
+from agent_ls.services.review.findings import ReviewFindings
 
 SETTLE_S = 0.2
 """Delay after a change; until then the editor moves its diagnostics itself."""

@@ -12,7 +12,7 @@ from agent_ls.server.rpc.context import Context
 from agent_ls.server.rpc.router import route
 
 if TYPE_CHECKING:
-    from agent_ls.app.permissions.session_rules import HeldRule
+    from agent_ls.services.permissions.session_rules import HeldRule
 
 
 async def rules(context: Context, params: wire.Rules) -> wire.RulesResult:

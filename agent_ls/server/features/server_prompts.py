@@ -9,7 +9,7 @@ from agent_ls.server import protocol as wire
 from agent_ls.server.rpc.context import Context
 
 if TYPE_CHECKING:
-    from agent_ls.app.sessions.live import LiveSession
+    from agent_ls.sessions.live import LiveSession
 
 
 async def with_server_prompts(

@@ -11,9 +11,6 @@ from typing import TYPE_CHECKING
 import anyio.to_thread
 from pydantic import ValidationError
 
-from agent_ls.app.errors import SessionOwnedError
-from agent_ls.app.sessions.new_session import SessionSpec
-from agent_ls.app.sessions.plan import accept_plan
 from agent_ls.loop.events import codec as event_codec
 from agent_ls.loop.questions import UnknownQuestionError
 from agent_ls.server import protocol as wire
@@ -26,10 +23,13 @@ from agent_ls.server.rpc.event_sender import PausedSubscription
 from agent_ls.server.rpc.router import route
 from agent_ls.server.transport.errors import NotNegotiatedError
 from agent_ls.server.transport.jsonrpc import RawJson
+from agent_ls.services.errors import SessionOwnedError
+from agent_ls.sessions.new_session import SessionSpec
+from agent_ls.sessions.plan import accept_plan
 
 if TYPE_CHECKING:
-    from agent_ls.app.sessions.live import LiveSession
-    from agent_ls.app.sessions.ownership.follower import SessionFollower
+    from agent_ls.sessions.live import LiveSession
+    from agent_ls.sessions.ownership.follower import SessionFollower
 
 SNAPSHOT_ITEMS = 200
 

@@ -15,10 +15,10 @@ from lsprotocol import types as lsp
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
-from agent_ls.app.suggestions.context import SuggestionContext
-from agent_ls.app.suggestions.prompt import CursorText
-from agent_ls.app.suggestions.service import NoSuggestionError, Suggestions
 from agent_ls.background import TaskStarter
+from agent_ls.features.suggestions.context import SuggestionContext
+from agent_ls.features.suggestions.prompt import CursorText
+from agent_ls.features.suggestions.service import NoSuggestionError, Suggestions
 from agent_ls.server.lsp import to_lsp
 from agent_ls.server.lsp.from_lsp import convert_position, maybe_path
 from agent_ls.server.rpc.context import Context

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
-from agent_ls.app.errors import SessionOwnedError
 from agent_ls.server import protocol as wire
 from agent_ls.server.rpc import to_wire
+from agent_ls.services.errors import SessionOwnedError
 
 if TYPE_CHECKING:
-    from agent_ls.app.sessions.live import LiveSession
-    from agent_ls.app.sessions.ownership.follower import SessionFollower
-    from agent_ls.app.sessions.ownership.session_ownership import AccessChange
     from agent_ls.server.rpc.context import Context
     from agent_ls.server.rpc.event_sender import EventSenders
+    from agent_ls.sessions.live import LiveSession
+    from agent_ls.sessions.ownership.follower import SessionFollower
+    from agent_ls.sessions.ownership.session_ownership import AccessChange
     from agent_ls.store.locks import Owner
 
 log = logging.getLogger(__name__)
@@ -126,7 +126,7 @@ def follow_access(senders: EventSenders) -> Callable[[AccessChange], None]:
 
     The client gets an `access` event between the events of the old and of the new owner.
     """
-    from agent_ls.app.sessions.ownership.session_ownership import Acquired, OwnerChanged, Released, Reopened
+    from agent_ls.sessions.ownership.session_ownership import Acquired, OwnerChanged, Released, Reopened
 
     def changed(change: AccessChange) -> None:
         match change:

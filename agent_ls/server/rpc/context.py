@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from os.path import isabs, normpath
 from typing import TYPE_CHECKING
 
-from agent_ls.app.permissions.ignore_file import IgnoreFile
-from agent_ls.app.slash_commands import maybe_command
+from agent_ls.features.slash_commands import maybe_command
 from agent_ls.llm.messages import ImagePart
 from agent_ls.loop.calls.redaction import redacted
 from agent_ls.server.editor.client_requests import ClientRequests
@@ -21,11 +20,12 @@ from agent_ls.server.rpc import to_wire
 from agent_ls.server.rpc.event_sender import EventSenders
 from agent_ls.server.rpc.inputs import text_and_images
 from agent_ls.server.transport.errors import BadInputError, NotOpenError, UnknownCommandError
+from agent_ls.services.permissions.ignore_file import IgnoreFile
 from agent_ls.system import relative_to_folder
 
 if TYPE_CHECKING:
-    from agent_ls.app.sessions.live import LiveSession
-    from agent_ls.app.sessions.manager import SessionManager
+    from agent_ls.sessions.live import LiveSession
+    from agent_ls.sessions.manager import SessionManager
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,9 @@ from typing import Any
 
 import anyio
 
-from agent_ls.app.errors import NotRunningError
 from agent_ls.background import TaskStarter
 from agent_ls.server.transport.errors import KeyReusedError
+from agent_ls.services.errors import NotRunningError
 
 KEPT = 1000
 """Number of stored answers. Clients repeat a request soon (after a lost answer or a restart of the client) or

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import assert_never
 
-from agent_ls.app.context.attachments import BadImageError, format_code_block, image_part
-from agent_ls.app.slash_commands import maybe_command
+from agent_ls.features.slash_commands import maybe_command
 from agent_ls.llm.messages import ImagePart
 from agent_ls.policy.named_places import IGNORE_FILE
 from agent_ls.server.lsp.from_lsp import maybe_path
@@ -27,6 +26,7 @@ from agent_ls.server.protocol import (
     TextInput,
 )
 from agent_ls.server.transport.errors import BadInputError, UnknownCommandError
+from agent_ls.services.context.attachments import BadImageError, format_code_block, image_part
 
 
 def text_and_images(

@@ -15,9 +15,9 @@ from agent_ls.server import protocol as wire
 from agent_ls.server.lsp import to_lsp
 
 if TYPE_CHECKING:
-    from agent_ls.app.sessions.live import SessionSummary
-    from agent_ls.app.sessions.rollback import RollbackFile
     from agent_ls.loop.inbox import QueuedSteer
+    from agent_ls.sessions.live import SessionSummary
+    from agent_ls.sessions.rollback import RollbackFile
     from agent_ls.store.locks import Owner
 
 # The start of an encoded event. Only events of these kinds contain file paths that an editor may display.

@@ -12,9 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.app.permissions.read_only_sandbox import ReadOnlySandbox
-from agent_ls.app.permissions.session_sandbox import SessionSandbox
-from agent_ls.app.settings.model import SandboxSettings
 from agent_ls.confinement.confine import confine
 from agent_ls.confinement.wanted import Confinement
 from agent_ls.environments.base import Attribution, CommandOptions
@@ -23,6 +20,9 @@ from agent_ls.environments.local.terminals.own_terminals import OwnTerminals
 from agent_ls.environments.sandbox import requiring_confinement
 from agent_ls.environments.wrappers.sandboxed import SandboxedEnvironment
 from agent_ls.policy.places import Places
+from agent_ls.services.permissions.read_only_sandbox import ReadOnlySandbox
+from agent_ls.services.permissions.session_sandbox import SessionSandbox
+from agent_ls.services.settings.model import SandboxSettings
 from tests.environments.confinement.harm_world import SECRET, HarmWorld, harm_world
 from tests.environments.confinement.harmful import OTHERS, harmful
 from tests.support.sandboxes import needs_bubblewrap, needs_landlock

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.app.permissions.paths import PathBounds, places_of
 from agent_ls.environments.base import Attribution, CommandOptions, ExecutionEnvironment, FileWrite
 from agent_ls.environments.errors import AccessDeniedError, EnvError, OutsideBoundsError
 from agent_ls.environments.local import LocalEnvironment
@@ -18,6 +17,7 @@ from agent_ls.environments.wrappers.bounded import BoundedEnvironment
 from agent_ls.environments.wrappers.logging import LoggingEnvironment
 from agent_ls.environments.wrappers.read_only import ReadOnlyEnvironment
 from agent_ls.environments.wrappers.sandboxed import SandboxedEnvironment
+from agent_ls.services.permissions.paths import PathBounds, places_of
 from tests.support.sandboxes import make_sandbox, needs_bubblewrap
 
 pytestmark = [pytest.mark.req("X4")]

@@ -1,1 +1,0 @@
-"""Build sessions for the server, the command line and the library. Contains no protocol."""

@@ -1,0 +1,162 @@
+"""Check the files of skills, commands, kinds of subagents and hooks for `agent-ls doctor`. Runs nothing.
+
+Each finding names the file, the entry in the file, and what to do.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from agent_ls.doctor.findings import DoctorFinding
+from agent_ls.environments.instruction_files import MAX_FILES
+from agent_ls.features.hooks.config import MAX_BYTES, Hook, load_hooks, read_regular
+from agent_ls.features.hooks.confirmed import ConfirmedHooks, state_of
+from agent_ls.features.skills.agents import load_agent_kinds
+from agent_ls.features.skills.loader import load_user_commands
+from agent_ls.features.skills.places import PROJECT_FOLDERS, find_agent_places, find_places
+from agent_ls.services.clock import SystemClock
+from agent_ls.services.permissions.ignore_file import IgnoreFile
+from agent_ls.services.permissions.trust import WorkspaceTrust
+from agent_ls.services.settings.model import Settings
+from agent_ls.services.settings.state_folder import state_folder
+from agent_ls.store.trust import TrustStore
+from agent_ls.tools.foreign_names import CLAUDE_NAMES
+
+_OF_CALLS = frozenset(("PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest"))
+_CLAUDE_SETTINGS = ("settings.json", "settings.local.json")
+_FOREIGN_HOOKS = (".cursor/hooks.json", ".codex/hooks.json", ".gemini/settings.json")
+_OTHER_TOOLS = (
+    "processes", "ask_user", "use_skill", "read_many_files", "send_input", "wait", "close_agent", "submit", "think",
+)  # fmt: skip
+
+
+def user_file_findings(settings: Settings) -> Iterator[DoctorFinding]:
+    """Return findings about the files that the user writes, such as tools and skills. Blocks: run in a thread."""
+    folder, state = str(Path().resolve()), str(state_folder())
+    is_trusted = WorkspaceTrust(TrustStore(state_folder()), SystemClock()).get_trust(folder) == "trusted"
+    project = folder if is_trusted else None
+    ignored = IgnoreFile((folder,))
+    commands = load_user_commands(settings.skills, state, project, is_ignored=ignored)
+    kinds = load_agent_kinds(settings.skills, state, project, is_ignored=ignored)
+    for problem in (*commands.problems, *kinds.problems):
+        yield DoctorFinding(
+            "skills", "note", problem, "`agent-ls skills` lists the skills in use; see `agent-ls docs skills`"
+        )
+    if settings.skills.enabled:
+        yield from _links(settings, state, project)
+    hooks = load_hooks(settings.hooks, state, project, folder=folder)
+    for problem in hooks.problems:
+        yield DoctorFinding("hooks", "bad", problem, "correct the entry, see `agent-ls docs hooks`")
+    confirmed = ConfirmedHooks(Path(state)).read()
+    states = [(hook, state_of(hook, folder, confirmed)) for hook in hooks.hooks]
+    if waiting := [it for it, its in states if its == "changed" or (its == "new" and it.is_of_project)]:
+        text = f"{waiting[0].path}: {len(waiting)} hooks do not run, because their present version is not confirmed"
+        yield DoctorFinding(
+            "hooks",
+            "note",
+            text,
+            "`agent-ls hooks` lists these hooks; `agent-ls hooks --confirm` lets them run",
+        )
+    if settings.hooks.enabled:
+        yield from _foreign_hooks(settings, folder if is_trusted else None)
+    if not is_trusted:
+        yield from _unread(folder)
+    for hook in hooks.hooks:
+        if hook.event in _OF_CALLS and not _can_match(hook):
+            yield DoctorFinding(
+                "hooks", "note", f"{hook.path}: the matcher {_pattern(hook)} matches no tool of agent-ls",
+                "use a tool name listed in `agent-ls docs hooks`, or SERVER__TOOL for a tool of an MCP server",
+            )  # fmt: skip
+
+
+def _links(settings: Settings, state: str, project: str | None) -> Iterator[DoctorFinding]:
+    """Report symbolic links that leave a folder of skills, commands or subagents, because they are not followed."""
+    places = {
+        place.folder: None
+        for find in (find_places, find_agent_places)
+        for place in find(settings.skills, state, project)
+        if settings.skills.foreign or not place.is_foreign
+    }
+    read = {os.path.realpath(place) for place in places}
+    of_project = [os.path.join(project, folder) for folder, _ in PROJECT_FOLDERS] if project else []
+    for path in sorted({*of_project} - {*places}):
+        if os.path.isdir(path) and os.path.realpath(path) not in read:
+            yield _link(path)
+    for place in places:
+        for entry in _entries(place):
+            inner = [entry, os.path.join(entry, "SKILL.md")]
+            if link := next((it for it in inner if os.path.exists(it) and _is_outside(it, place)), ""):
+                yield _link(link)
+
+
+def _entries(folder: str) -> list[str]:
+    try:
+        return [os.path.join(folder, name) for name in sorted(os.listdir(folder))[:MAX_FILES]]
+    except OSError:
+        return []
+
+
+def _is_outside(path: str, folder: str) -> bool:
+    return not os.path.realpath(path).startswith(os.path.join(os.path.realpath(folder), ""))
+
+
+def _link(path: str) -> DoctorFinding:
+    text = f"{path}: this symbolic link to {os.path.realpath(path)} is not followed, because it leaves its folder"
+    return DoctorFinding(
+        "skills",
+        "note",
+        text,
+        "copy the file into the folder, or add the target's folder to the setting skills.folders",
+    )
+
+
+def _foreign_hooks(settings: Settings, project: str | None) -> Iterator[DoctorFinding]:
+    """Report hook files of other agents that agent-ls does not read."""
+    paths = [os.path.join(project, path) for path in _FOREIGN_HOOKS] if project else []
+    paths += sorted(map(str, Path(project, ".github", "hooks").glob("*.json"))) if project else []
+    if not settings.hooks.foreign:
+        paths.append(os.path.expanduser("~/.claude/settings.json"))
+        paths += [os.path.join(project, ".claude", name) for name in _CLAUDE_SETTINGS] if project else []
+    for path in paths:
+        try:
+            data = read_regular(path, MAX_BYTES) or b""
+        except OSError:
+            continue
+        if b'"hooks"' in data:
+            is_shared = os.path.basename(path) in _CLAUDE_SETTINGS and ".claude" in path
+            hint = (
+                "set hooks.foreign to let agent-ls read these hooks"
+                if is_shared
+                else "copy the hooks that you need; see `agent-ls docs hooks`"
+            )
+            yield DoctorFinding(
+                "hooks",
+                "note",
+                f"{path}: agent-ls does not read the hooks of another agent in this file",
+                hint,
+            )
+
+
+def _unread(folder: str) -> Iterator[DoctorFinding]:
+    """Report hooks, skills, commands and subagents that are not read, because the user has not trusted `folder`."""
+    names = (os.path.join(".agent-ls", "hooks.json"), *(path for path, _ in PROJECT_FOLDERS))
+    if found := [name for name in names if os.path.exists(os.path.join(folder, name))]:
+        text = f"{', '.join(dict.fromkeys(found))}: not read, because you have not trusted {folder}"
+        yield DoctorFinding(
+            "skills", "note", text, "`agent-ls trust add` in the folder, if you know its contents"
+        )
+
+
+def _pattern(hook: Hook) -> str:
+    return repr(hook.matcher.pattern) if hook.matcher else "*"
+
+
+def _can_match(hook: Hook) -> bool:
+    """Return whether a hook's matcher can match a built-in tool.
+
+    True if the matcher names a tool of an MCP server, because these tools are unknown here.
+    """
+    names = {name for kind, others in CLAUDE_NAMES.items() for name in (kind, *others)}
+    return hook.matcher is None or "__" in hook.matcher.pattern or hook.matches((*names, *_OTHER_TOOLS))

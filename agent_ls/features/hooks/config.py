@@ -1,0 +1,184 @@
+"""Read hooks from JSON files, in the format that several agents share."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from agent_ls.features.hooks.coverage import Coverage, cover
+from agent_ls.services.settings.model import HookSettings
+
+MAX_BYTES = 256 * 1024
+MAX_HOOKS = 100
+DEFAULT_TIMEOUT_S = 30
+PROMPT_TIMEOUT_S = 5
+MAX_TIMEOUT_S = 600
+
+EVENTS = (
+    "SessionStart",
+    "SessionEnd",
+    "UserPromptSubmit",
+    "PreToolUse",
+    "PermissionRequest",
+    "PostToolUse",
+    "PostToolUseFailure",
+    "PreCompact",
+    "PostCompact",
+    "SubagentStart",
+    "SubagentStop",
+    "Stop",
+    "Notification",
+)
+Origin: TypeAlias = Literal["user", "project"]
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """A command that runs at one event.
+
+    `matcher` must match the whole name of a tool; None matches all tools. `folder` is the folder in which the command
+    runs. A hook runs only as long as `coverage` is the same as when it was confirmed.
+    """
+
+    event: str
+    matcher: re.Pattern[str] | None
+    command: str
+    timeout_s: int
+    origin: Origin
+    path: str
+    folder: str
+    coverage: Coverage
+
+    @property
+    def is_of_project(self) -> bool:
+        """Whether the hook is the project's, or is the user's but runs a file of the project."""
+        return (
+            self.origin == "project"
+            or bool(self.coverage.doubt)
+            or self.coverage.names_file_below(self.folder)
+        )
+
+    def covered_now(self) -> Coverage:
+        """Return the files that decide what the hook runs, as they are now. Blocks."""
+        return cover(self.command, self.folder, is_users=self.origin == "user")
+
+    def matches(self, names: Sequence[str]) -> bool:
+        return self.matcher is None or any(map(self.matcher.fullmatch, names))
+
+
+@dataclass(frozen=True, slots=True)
+class FoundHooks:
+    """All hooks of a session's folder.
+
+    `problems` are sentences for the user; most begin with a file's path.
+    """
+
+    hooks: Sequence[Hook] = ()
+    problems: Sequence[str] = ()
+
+
+def load_hooks(settings: HookSettings, state: str, workspace: str | None, *, folder: str = "") -> FoundHooks:
+    """Return the user's hooks, and all hooks of the trusted `workspace` (None: no workspace).
+
+    Blocks. Hooks of the workspace are returned even if the user has not confirmed them. `state` is
+    the state folder. `folder` is the folder in which the hooks run, "" for `workspace`. If there is no trusted
+    workspace, hooks of the user that would run a file of the folder are left out.
+    """
+    if not settings.enabled:
+        return FoundHooks()
+    hooks: list[Hook] = []
+    problems: list[str] = []
+    for path, origin in _files(settings, state, workspace):
+        for found in _read(path, origin, folder or workspace or state):
+            if isinstance(found, str):
+                problems.append(f"{path}: {found}")
+            elif workspace or not found.is_of_project:
+                hooks.append(found)
+    if len(hooks) > MAX_HOOKS:
+        problems.append(f"There are {len(hooks)} hooks; only the first {MAX_HOOKS} run.")
+    return FoundHooks(hooks[:MAX_HOOKS], problems)
+
+
+def _files(settings: HookSettings, state: str, workspace: str | None) -> Iterator[tuple[str, Origin]]:
+    yield os.path.join(state, "hooks.json"), "user"
+    if settings.foreign:
+        yield os.path.expanduser("~/.claude/settings.json"), "user"
+    if workspace:
+        yield os.path.join(workspace, ".agent-ls", "hooks.json"), "project"
+        if settings.foreign:
+            yield os.path.join(workspace, ".claude", "settings.json"), "project"
+            yield os.path.join(workspace, ".claude", "settings.local.json"), "project"
+
+
+def _read(path: str, origin: Origin, folder: str) -> Iterator[Hook | str]:
+    try:
+        data = read_regular(path, MAX_BYTES)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        yield f"the file cannot be read: {error.strerror or error}."
+        return
+    if data is None:
+        yield f"this is not a regular file of at most {MAX_BYTES // 1024} KiB."
+        return
+    try:
+        read = json.loads(data.decode("utf-8-sig"))
+    except (UnicodeDecodeError, ValueError, RecursionError) as error:
+        yield f"the file is not valid JSON: {error}."
+        return
+    events = read.get("hooks") if isinstance(read, dict) else None
+    if events is None and isinstance(read, dict) and os.path.basename(path) != "hooks.json":
+        return  # another agent's settings file needs no hooks
+    if not isinstance(events, dict):
+        yield "`hooks` must be an object whose keys are names of events."
+        return
+    for event, groups in events.items():
+        if event not in EVENTS:
+            yield f"{event!r} is not a known event; the events are {', '.join(EVENTS)}."
+        elif not isinstance(groups, list):
+            yield f"the value of {event} must be a list."
+        else:
+            for number, group in enumerate(groups, 1):
+                for one in _group(event, group, path, origin, folder):
+                    yield f"{event}, entry {number}: {one}" if isinstance(one, str) else one
+
+
+def _group(event: str, group: Any, path: str, origin: Origin, folder: str) -> Iterator[Hook | str]:
+    if not isinstance(group, Mapping) or not isinstance(group.get("hooks"), list):
+        yield "the entry needs a list named `hooks`."
+        return
+    matcher = group.get("matcher", "")
+    try:
+        compiled = re.compile(matcher) if matcher not in ("", "*") else None
+    except (re.error, TypeError) as error:
+        yield f"the matcher {matcher!r} is not a regular expression: {error}."
+        return
+    for raw in group["hooks"]:
+        kind = raw.get("type") if isinstance(raw, Mapping) else None
+        command = raw.get("command") if isinstance(raw, Mapping) else None
+        if kind != "command":
+            yield f"only hooks of type `command` are run, not {kind!r}."
+        elif not isinstance(command, str) or not command.strip() or "\0" in command:
+            yield "a hook needs a string named `command`."
+        else:
+            usual = PROMPT_TIMEOUT_S if event == "UserPromptSubmit" else DEFAULT_TIMEOUT_S
+            given = raw.get("timeout")
+            is_number = isinstance(given, int | float) and not isinstance(given, bool) and given > 0
+            timeout_s = min(int(given) or 1, MAX_TIMEOUT_S) if is_number else usual
+            covered = cover(command, folder, is_users=origin == "user")
+            yield Hook(event, compiled, command, timeout_s, origin, path, folder, covered)
+
+
+def read_regular(path: str, limit: int) -> bytes | None:
+    """Return the bytes of a regular file; None if it is not a regular file or is longer than `limit`."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    with open(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        data = file.read(limit + 1)
+    return data if len(data) <= limit else None

@@ -1,0 +1,141 @@
+"""Connect with one MCP server outside of a session: for `agent-ls mcp test` and `agent-ls mcp login`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+
+from agent_ls.environments.errors import EnvError
+from agent_ls.features.mcp.confinement import ServerConfinement
+from agent_ls.features.mcp.login import authenticate, read_entered, server_secrets, why_not_asked
+from agent_ls.installation import extra_command
+from agent_ls.mcp.config import ConfigError, HttpTarget, ServerConfig, VariableValues, fill_variables
+from agent_ls.mcp.descriptions import Elicitation, ElicitationReply, ServerDescription
+from agent_ls.mcp.process import ServerProcesses
+from agent_ls.services.errors import AppError
+from agent_ls.services.permissions.paths import places_of
+
+START_S = 60
+
+
+def values_for(state: Path, folder: Path, environ: Mapping[str, str]) -> VariableValues:
+    secrets = server_secrets(state)
+    return VariableValues(environ.get, lambda server, name: read_entered(secrets, server, name), str(folder))
+
+
+async def try_server(
+    config: ServerConfig, state: Path, folder: Path, environ: Mapping[str, str]
+) -> ServerDescription:
+    """Connect to a server once, and return its tools, prompts and resources.
+
+    Raises:
+        AppError: the connection to the server fails.
+    """
+    return await _connect(config, state, folder, environ, None)
+
+
+async def log_in(
+    config: ServerConfig,
+    state: Path,
+    folder: Path,
+    environ: Mapping[str, str],
+    show: Callable[[str], Awaitable[None]],
+) -> ServerDescription:
+    """Log in to a server in the user's browser, and store the tokens; `show` displays the address to open.
+
+    Raises:
+        AppError: the connection to the server fails.
+    """
+    return await _connect(config, state, folder, environ, show)
+
+
+async def _connect(
+    config: ServerConfig,
+    state: Path,
+    folder: Path,
+    environ: Mapping[str, str],
+    show: Callable[[str], Awaitable[None]] | None,
+) -> ServerDescription:
+    if _is_missing():
+        raise AppError(
+            "agent-ls is installed without support for MCP servers", f"install it: {extra_command('mcp')}"
+        )
+    from agent_ls.mcp import oauth, session
+    from agent_ls.mcp.errors import LoginNeededError
+    from agent_ls.mcp.managed_server import login_needed
+
+    places = await anyio.to_thread.run_sync(places_of, str(folder))
+    confinement = ServerConfinement(lambda: places, state)
+    processes = ServerProcesses(environ, str(folder), confinement.confine)
+    callbacks = session.ConnectionCallbacks(lambda kind: None, _decline, lambda: (str(folder),))
+    try:
+        ready = fill_variables(config, values_for(state, folder, environ))
+        async with AsyncExitStack() as stack:
+            if isinstance(ready.target, HttpTarget):
+                auth = authenticate(ready, server_secrets(state), _hide_nothing)
+                if show:
+                    tokens = oauth.OAuthTokenStore(ready.target.url, server_secrets(state), _hide_nothing)
+                    await tokens.forget()
+                    login = oauth.Login(ready.target.url, config.oauth_client_id, tokens, show)
+                    listener, port = await oauth.open_listener()
+                    group = await stack.enter_async_context(anyio.create_task_group())
+                    group.start_soon(login.serve, listener)
+                    stack.callback(group.cancel_scope.cancel)
+                    auth = await login.provider(port)
+                opened = session.by_http(
+                    ready.target,
+                    callbacks,
+                    auth=auth,
+                    judge=why_not_asked,
+                    asks_nobody=show is None,
+                    is_legacy=False,
+                    timeout_s=oauth.LOGIN_S if show else START_S,
+                )
+            else:
+                process = await stack.enter_async_context(processes.run_server(ready.target))
+                opened = session.by_process(process, callbacks, is_legacy=False, timeout_s=START_S)
+            connection = await stack.enter_async_context(opened)
+            return await connection.describe(START_S)
+    except (ConfigError, EnvError) as error:
+        raise AppError(f"the MCP server {config.name}: {error}") from error
+    except LoginNeededError as error:
+        raise AppError(
+            f"the MCP server {config.name}: {error}", f"run `agent-ls mcp login {config.name}`"
+        ) from error
+    except Exception as error:
+        if login_needed(error):
+            raise AppError(
+                f"the MCP server {config.name} requires a login", f"run `agent-ls mcp login {config.name}`"
+            ) from error
+        if problem := session.problem_of(error):
+            raise AppError(f"the MCP server {config.name}: {problem}") from error
+        raise
+    finally:
+        await processes.end_all()
+        await confinement.close()
+
+
+async def _decline(asked: Elicitation) -> ElicitationReply:
+    return ElicitationReply("decline")
+
+
+def _hide_nothing(values: Sequence[str]) -> None:
+    """Do nothing with the secrets of a login: `agent-ls mcp` prints no secrets that would have to be hidden."""
+
+
+def _is_missing() -> bool:
+    import importlib.util
+
+    return importlib.util.find_spec("mcp") is None
+
+
+def environ_without_keys(secrets: Sequence[str]) -> Mapping[str, str]:
+    """Return the environment variables of this process without those that contain a provider's key."""
+    from agent_ls.environments.local.environ import without_secrets
+
+    return without_secrets(os.environ, secrets)

@@ -1,0 +1,165 @@
+"""Read the kinds of subagents that are defined in files.
+
+Files of a project are read only if the user trusts its folder. No file can grant permissions.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any
+
+from agent_ls.environments.instruction_files import (
+    LOCAL_FILES,
+    InstructionFiles,
+    ReadBudget,
+    UnreadableFileError,
+)
+from agent_ls.features.skills.front_matter import FrontMatterError, MarkdownPage, parse_page
+from agent_ls.features.skills.places import SkillFolder, find_agent_places
+from agent_ls.features.skills.values import Origin
+from agent_ls.services.settings.model import SkillSettings
+from agent_ls.tools.foreign_names import names_of_tool
+
+MAX_DESCRIPTION = 1024
+MAX_TURNS = 1_000
+_NAME = re.compile(r"[\w.-]{1,64}")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_LOOSER_MODES = frozenset(("acceptEdits", "bypassPermissions", "dontAsk", "auto", "delegate"))
+
+
+@dataclass(frozen=True, slots=True)
+class AgentKind:
+    """A kind of subagent, defined in the file `path`; `instructions` is the text of that file.
+
+    `tools` and `denied` are patterns for tool names: the subagent gets the parent's tools that match `tools`
+    (None: all) but not `denied`. `models` are in order of preference. `only_reads`: the subagent gets only
+    tools that change nothing. `max_turns` limits its model calls; 0 sets no limit.
+    """
+
+    name: str
+    description: str
+    origin: Origin
+    path: str
+    instructions: str
+    tools: tuple[str, ...] | None = None
+    denied: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    only_reads: bool = False
+    max_turns: int = 0
+
+    def keeps(self, tool: Any) -> bool:
+        """Return whether this kind of subagent may use `tool`, a tool of its parent agent."""
+        names = [name.lower() for name in names_of_tool(tool.kind, tool.name)]
+
+        def matches(patterns: Sequence[str]) -> bool:
+            return any(fnmatchcase(name, pattern.lower()) for pattern in patterns for name in names)
+
+        if self.only_reads and tool.category != "read":
+            return False
+        return (self.tools is None or matches(self.tools)) and not matches(self.denied)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentKinds:
+    """All kinds of subagents, by name.
+
+    `problems` are sentences for the user; each begins with a file's path.
+    """
+
+    found: Mapping[str, AgentKind] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+
+
+def load_agent_kinds(
+    settings: SkillSettings,
+    state: str,
+    workspace: str | None,
+    *,
+    is_ignored: Callable[[str], bool] = lambda path: False,
+    files: InstructionFiles = LOCAL_FILES,
+) -> AgentKinds:
+    """Return the kinds of subagents of the user, and those of `workspace` if it is given. Blocks.
+
+    Pass None for a folder that the user does not trust: no file of this folder is read. `state` is
+    the state folder. `files` accesses the machine that has the workspace.
+    """
+    found: dict[str, AgentKind] = {}
+    problems: list[str] = []
+    budget = ReadBudget()
+    for place in find_agent_places(settings, state, workspace, files) if settings.enabled else ():
+        for path in place.files.walk(place.folder, place.suffix, budget, is_ignored):
+            try:
+                kind, warnings = _read(path, place)
+            except (UnreadableFileError, FrontMatterError) as error:
+                problems.append(f"{path}: {error}.")
+                continue
+            problems += [f"{path}: {warning}." for warning in warnings]
+            if other := found.get(kind.name):
+                problems.append(f"{other.path}: not used, because {path} has the same name.")
+            found[kind.name] = kind
+    return AgentKinds({name: found[name] for name in sorted(found)}, tuple(problems))
+
+
+def _read(path: str, place: SkillFolder) -> tuple[AgentKind, list[str]]:
+    """Return the kind of subagent that a file defines, and the problems in it.
+
+    Raises:
+        UnreadableFileError, FrontMatterError
+    """
+    text, _ = place.files.read(path, place.folder)
+    page = parse_page(text)
+    name = (
+        (page.string("name") or os.path.basename(path).removesuffix(place.suffix)).strip().replace(" ", "-")
+    )
+    if not _NAME.fullmatch(name):
+        raise UnreadableFileError(f"{name[:64]!r} cannot be a name: use letters, digits and hyphens")
+    description = _CONTROL.sub(" ", page.string("description"))[:MAX_DESCRIPTION]
+    if not description:
+        raise UnreadableFileError("it has no description, which the model needs to choose this kind of agent")
+    mode = page.string("permissionMode")
+    turns = page.rows.get("maxTurns")
+    kind = AgentKind(
+        name=name,
+        description=description,
+        origin=place.origin,
+        path=path,
+        instructions=page.text,
+        tools=_tools(page, "tools"),
+        denied=_tools(page, "disallowedTools") or (),
+        models=tuple(it for it in page.names("model") if it != "inherit"),
+        only_reads=mode == "plan",
+        max_turns=turns if type(turns) is int and 0 < turns <= MAX_TURNS else 0,
+    )
+    warnings = []
+    if mode in _LOOSER_MODES:
+        warnings.append(
+            f"its permissionMode {mode} is ignored, because a file cannot allow actions that need your approval"
+        )
+    unused = (row for row in ("mcpServers", "mcp-servers", "hooks") if row in page.rows)
+    warnings += [
+        f"its {row} are ignored: configure MCP servers and hooks in your own mcp.json and hooks.json instead"
+        for row in unused
+    ]
+    return kind, warnings
+
+
+def _tools(page: MarkdownPage, row: str) -> tuple[str, ...] | None:
+    """Return the tool name patterns in a field; None if the field is absent or names all tools."""
+    if row not in page.rows or page.rows[row] is None:
+        return None
+    names = tuple(_pattern(name) for name in page.names(row))
+    return None if "*" in names else names
+
+
+def _pattern(name: str) -> str:
+    """Convert a tool name in the form of other agents to the form of agent-ls.
+
+    `Bash(git:*)` becomes `Bash`; `mcp__db__query` and `db/query`, tools of an MCP server, become
+    `db__query`.
+    """
+    name = name.partition("(")[0].removeprefix("mcp__")
+    return name.replace("/", "__")

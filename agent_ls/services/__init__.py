@@ -1,0 +1,1 @@
+"""Services that all sessions share: settings, permissions, the review, changes, models. No protocol."""

@@ -1,0 +1,198 @@
+"""Watch the files that a session has read or changed, and tell the model when another program or the user changes them.
+
+Files are checked before each model call, and between turns when the editor reports a change. At most the MAX_FILES
+most recently used files are checked, and only those with a new stamp are read. The review
+ledger is updated to the current text. The model gets one notice for each file whose content differs from the
+last version that it was informed of, and no second notice until it has read the file.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import anyio.to_thread
+
+from agent_ls.environments.base import ExecutionEnvironment, sha256
+from agent_ls.environments.errors import EnvError, PathNotFoundError
+from agent_ls.environments.wrappers.bounded import DiskRead
+from agent_ls.services.changes.stamps import Documents, Stamp, stamp_of_read, stamps
+from agent_ls.services.review.change_events import relative_name
+from agent_ls.services.review.service import ReviewService
+
+MAX_FILES = 500
+MAX_READ_BYTES = 8 * 1024 * 1024
+"""Files larger than this are not read: they count as changed when their stamp has changed."""
+
+MAX_READS = 32
+"""Maximum number of reads from disk that are remembered until the model gets the content."""
+
+NAMED_FILES = 20
+
+NO_FILE = ""
+"""Used instead of the digest of a file that does not exist."""
+
+
+class FileWatch(Protocol):
+    """Interface of an editor that can report changed files at once."""
+
+    def watch_files(self, paths: Sequence[str]) -> None:
+        """Watch a session's files, most recently used first.
+
+        Callers often repeat the same list of files. Must not raise.
+        """
+        ...
+
+
+class NoWatch:
+    def watch_files(self, paths: Sequence[str]) -> None:
+        return None
+
+
+@dataclass(slots=True)
+class _Touched:
+    """A watched file. `digest` is the digest of the content that the model knows.
+
+    `digest` None: the model was informed of a change, so the next check stores the digest of the new content.
+    `stamp` is from the last check, or from the last read by the model. None: the next check reads the file.
+    `is_told`: the model got a notice about the current change, and has not read the file since.
+    """
+
+    digest: str | None
+    stamp: object = None
+    is_told: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FileSource:
+    """Functions to read watched files. `documents` returns the versions of documents open in an editor.
+
+    `stamps_of` returns the stamps of files, given their paths and these versions; it blocks.
+    """
+
+    files: ExecutionEnvironment
+    documents: Documents
+    stamps_of: Callable[[Sequence[str], Mapping[str, int]], Mapping[str, Stamp]] = stamps
+
+
+class TouchedFiles:
+    """The watched files of one session.
+
+    `known` maps paths to digests of the contents that the model read or was informed of before a resume.
+    `record` stores new digests. `tell` posts a notice to the model.
+    """
+
+    def __init__(
+        self,
+        source: FileSource,
+        review: ReviewService,
+        *,
+        tell: Callable[[str], None],
+        watch: FileWatch,
+        known: Mapping[str, str],
+        record: Callable[[str, str], None],
+    ) -> None:
+        self._source = source
+        self._review = review
+        self._tell = tell
+        self._watch = watch
+        self._record = record
+        self._touched: OrderedDict[str, _Touched] = OrderedDict()
+        self._reads: OrderedDict[str, tuple[str, Stamp]] = OrderedDict()  # digest and stamp of a path
+        for path, digest in known.items():
+            self.record_read(path, digest)
+
+    def was_read(self, read: DiskRead) -> None:
+        """Note the stamp of a read from disk, so that the next check need not read the file again."""
+        stamp = stamp_of_read(read)
+        touched = self._touched.get(read.path)
+        if stamp is None or (touched and touched.stamp == stamp) or len(read.data) > MAX_READ_BYTES:
+            return
+        self._reads[read.path] = sha256(read.data), stamp
+        self._reads.move_to_end(read.path)
+        if len(self._reads) > MAX_READS:
+            self._reads.popitem(last=False)
+
+    def record_read(self, path: str, digest: str) -> None:
+        """Note that the model has read the file with this content."""
+        self._touch(path, digest)
+        of_read, stamp = self._reads.pop(path, ("", None))
+        # Files with hunks are always checked, because the check also updates the hunks.
+        if of_read == digest and path not in self._review.state.files:
+            self._touched[path].stamp = stamp
+
+    def mark_known(self, path: str) -> None:
+        """Record that the model was informed of the file's new content, so that it gets no notice about this
+        change.
+        """
+        self._touch(path, None)
+
+    async def check_files(self) -> None:
+        """Check the files; called before model calls. Waits first for changes that are being recorded."""
+        await self._review.under_way.record_background_changes()
+        paths = list(self._touched)
+        if not paths:
+            return
+        self._watch.watch_files(paths[::-1])
+        found = await anyio.to_thread.run_sync(
+            self._source.stamps_of, paths, self._source.documents(), abandon_on_cancel=True
+        )
+        told: list[str] = []
+        for path in paths:
+            stamp, touched = found[path], self._touched.get(path)
+            if touched is None or touched.stamp == stamp:
+                continue
+            data = await self._review.seen_on_disk(path)
+            digest = await self._digest(path, stamp, data)
+            if self._touched.get(path) is not touched:
+                continue  # the session used the file during this check, so the next check looks at it
+            touched.stamp = stamp
+            is_known_by_now = touched.digest is None
+            is_news = _is_news(touched, digest)
+            if is_known_by_now or is_news:
+                self._record(path, digest)
+            if is_news:
+                gone = " (deleted)" if digest == NO_FILE else ""
+                told.append(f"{relative_name(path, self._source.files.working_directory())}{gone}")
+        if told:
+            self._tell(stale_notice(told))
+
+    async def _digest(self, path: str, stamp: object, data: bytes | None) -> str:
+        """Return the digest of a file. `data` is its content if it was read already."""
+        if data is not None:
+            return sha256(data) if len(data) <= MAX_READ_BYTES else repr(stamp)
+        try:
+            return sha256(await self._source.files.read_bytes(path, MAX_READ_BYTES))
+        except PathNotFoundError:
+            return NO_FILE
+        except EnvError:  # the file is too large, or cannot be read now
+            return repr(stamp)
+
+    def _touch(self, path: str, digest: str | None) -> None:
+        self._touched[path] = _Touched(digest)
+        self._touched.move_to_end(path)
+        if len(self._touched) > MAX_FILES:
+            self._touched.popitem(last=False)
+
+
+def _is_news(touched: _Touched, digest: str) -> bool:
+    """Return whether the model needs a notice about content with this digest. Updates `touched`."""
+    if touched.digest is None:
+        touched.digest = digest
+    elif digest == touched.digest:
+        touched.is_told = False  # the file is back to what the model knows
+    elif not touched.is_told:
+        touched.is_told = True
+        return True
+    return False
+
+
+def stale_notice(names: Sequence[str]) -> str:
+    """Return the notice that the files `names` have changed since the model read them."""
+    more = f" and {len(names) - NAMED_FILES} more" if len(names) > NAMED_FILES else ""
+    return (
+        f"Changed since you last read them, by the user or another program: {', '.join(names[:NAMED_FILES])}{more}. "
+        "Read these files again before you rely on their text."
+    )

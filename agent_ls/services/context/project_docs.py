@@ -1,0 +1,111 @@
+"""The instruction files of a project, read again only when one of the searched paths has changed.
+
+The files are needed at the start of each turn. One check reads the time stamps of all paths. It runs in the
+same worker thread as the session's other reads at the start of a turn (services/turn_reads.py).
+"""
+
+from __future__ import annotations
+
+import os.path
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
+
+from agent_ls.environments.base import READ_LIMIT_BYTES, ExecutionEnvironment
+from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
+from agent_ls.policy.named_places import IGNORE_FILE
+from agent_ls.profiles.project_docs import ProjectDocument, find_project_documents
+from agent_ls.services.changes.stamps import Documents, stamps
+from agent_ls.services.turn_reads import TurnRead, TurnReads
+
+YOUNG_NS = 2_000_000_000
+"""Minimum age of a reliable time stamp: two changes in quick succession may have the same time."""
+
+
+Facts: TypeAlias = Mapping[str, object] | None
+
+
+@dataclass(frozen=True, slots=True)
+class _CachedDocuments:
+    """Project documents, and the paths that were read to find them.
+
+    `places` maps each path to True if only the path's existence matters, or to False if its content matters.
+    `facts` are the stamps (size, times and inode) that the paths had before the documents were read; None if
+    unknown. `check` reads the current stamps.
+    """
+
+    documents: tuple[ProjectDocument, ...]
+    places: Mapping[str, bool]
+    facts: Facts
+    check: TurnRead[Facts]
+
+
+class ProjectDocumentCache:
+    """The project documents of one session. `reads` are the session's reads at the start of a turn.
+
+    `documents` returns the versions of open documents. If it is None, changes cannot be detected, so the files are
+    read each time.
+    """
+
+    def __init__(self, documents: Documents | None, reads: TurnReads) -> None:
+        self._documents = documents
+        self._reads = reads
+        self._cache: dict[tuple[str, ...], _CachedDocuments] = {}
+
+    async def find(
+        self, environment: ExecutionEnvironment, family: Sequence[str]
+    ) -> tuple[ProjectDocument, ...]:
+        """Return the result of `find_project_documents`, from the cache if no file has changed."""
+        if self._documents is None:
+            return await find_project_documents(environment, family)
+        key = (environment.working_directory(), *family)
+        kept = self._cache.get(key)
+        now = await kept.check.get() if kept else None
+        if kept and now is not None and kept.facts == now:
+            return kept.documents
+        noting = _Noting(environment)
+        documents = await find_project_documents(noting, family)
+        # `now` contains the stamps from before the read. It is stored only if it covers all paths that were read.
+        is_known = kept is not None and kept.places == noting.places
+        check = kept.check if kept else self._reads.add(partial(self._prepare_check, key, self._documents))
+        self._cache[key] = _CachedDocuments(documents, noting.places, now if is_known else None, check)
+        return documents
+
+    def _prepare_check(self, key: tuple[str, ...], documents: Documents) -> Callable[[], Facts]:
+        return partial(_read_facts, self._cache[key].places, documents())
+
+
+def _read_facts(places: Mapping[str, bool], documents: Mapping[str, int]) -> Facts:
+    """Return the stamps of the files (size, time, inode). Blocks.
+
+    Returns None if a file changed so recently that its time is not reliable.
+    """
+    young_ns = time.time_ns() - YOUNG_NS
+    facts: dict[str, object] = {}
+    for path, (disk, version) in stamps(places, documents).items():
+        if places[path]:
+            facts[path] = disk is not None, version
+        elif disk and disk[2] > young_ns:
+            return None
+        else:
+            facts[path] = disk, version
+    return facts
+
+
+class _Noting(ForwardingEnvironment):
+    """Environment wrapper that records which paths are read, and the ignore files next to these paths."""
+
+    def __init__(self, inner: ExecutionEnvironment) -> None:
+        super().__init__(inner)
+        self.places: dict[str, bool] = {}
+
+    async def read_bytes(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> bytes:
+        self.places[path] = False
+        self.places[os.path.join(os.path.dirname(path), IGNORE_FILE)] = False
+        return await self.inner.read_bytes(path, max_bytes)
+
+    async def file_exists(self, path: str) -> bool:
+        self.places.setdefault(path, True)
+        return await self.inner.file_exists(path)

@@ -1,0 +1,68 @@
+"""Store API keys for later starts of agent-ls: in the keyring of the system, or in a file if the system has no keyring.
+
+A key from the editor (agent/setCredential) takes precedence over a key in the environment, which takes precedence
+over a stored key. `keys.json` in the state folder lists the providers; without a keyring it also contains their keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from agent_ls.llm.client import supported_providers
+from agent_ls.llm.credentials import Credentials, take_keys_from_environment
+from agent_ls.services.errors import BadChoiceError
+from agent_ls.services.models.secret_store import Keyring, SecretStore, StoredKey, open_ring as open_ring
+from agent_ls.services.settings.state_folder import state_folder
+from agent_ls.system import erase_environment_variables, forbid_process_inspection
+
+_ABOUT = (
+    "API keys in clear text, for your eyes only. Written by `agent-ls keys`; use that command to change it."
+)
+
+
+class KeyStore(SecretStore):
+    """Stores the keys of providers. `ring` is the system's keyring, None if there is none."""
+
+    def __init__(self, folder: Path | None = None, ring: Keyring | None = None) -> None:
+        path = (folder or state_folder()) / "keys.json"
+        super().__init__(path, ring, _ABOUT, ", or set the provider's environment variable")
+
+    def set(self, provider: str, secret: str) -> StoredKey:
+        """Store the key of a provider, replacing an older key. Return where the key is stored.
+
+        Raises:
+            BadChoiceError: the provider is unknown, or the key is malformed. The message never contains the key.
+            AppError: the key cannot be stored.
+        """
+        if provider not in supported_providers():
+            raise BadChoiceError(
+                f"no provider is named {provider!r}", f"choose one of {', '.join(supported_providers())}"
+            )
+        secret = secret.strip()
+        if not secret or not (secret.isascii() and secret.isprintable()) or " " in secret:
+            raise BadChoiceError(
+                "this is not an API key: the text is empty, or contains spaces or other invalid characters",
+                "copy the key again, without quotes or spaces around it",
+            )
+        return self.put(provider, secret)
+
+
+def protect_keys() -> None:
+    """Prevent other processes from reading the API keys of this process, in its memory or its environment.
+
+    Call this function once, before any process is started.
+    """
+    forbid_process_inspection()
+    erase_environment_variables(take_keys_from_environment())
+
+
+def load_credentials(
+    environ: Mapping[str, str] | None = None, folder: Path | None = None, ring: Keyring | None = None
+) -> Credentials:
+    """Return the keys from the environment, and stored keys for providers without a key in the environment."""
+    found = Credentials.from_environment(environ)
+    for provider, secret in KeyStore(folder, ring).secrets().items():
+        if not found.secret(provider):
+            found.set(provider, secret)
+    return found

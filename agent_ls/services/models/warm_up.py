@@ -1,0 +1,27 @@
+"""Prepare the client, tool definitions and event codecs early, so that the first turn of a process starts faster."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from anyio import to_thread
+
+from agent_ls.llm.client import Client
+from agent_ls.loop.events import codec as event_codec
+from agent_ls.services.errors import BadChoiceError
+from agent_ls.services.models.service import make_profile
+
+
+async def warm_up(client: Client, provider: str, model: str) -> None:
+    """Preload the code that a first session with this model needs. Never raises; may be cancelled at any time."""
+    await client.prepare(provider)
+    await to_thread.run_sync(_tools, provider, model, abandon_on_cancel=True)
+    # Each codec is built in a separate thread call: one long call would slow down a turn that
+    # begins at the same time.
+    for build in event_codec.builders():
+        await to_thread.run_sync(build, abandon_on_cancel=True)
+
+
+def _tools(provider: str, model: str) -> None:
+    with suppress(BadChoiceError):  # the first session reports the error
+        make_profile(provider, model).registry.definitions()

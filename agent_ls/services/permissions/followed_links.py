@@ -1,0 +1,59 @@
+"""Find links to places outside the workspace, in folders that a command reads together with the targets of links."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from agent_ls.policy.places import Places
+from agent_ls.services.permissions.shown_secrets import MAX_ENTRIES
+
+if TYPE_CHECKING:
+    from agent_ls.policy.shell.understand import CommandAnalysis
+
+
+def followed_link(found: CommandAnalysis, places: Places) -> str:
+    """Return why a command such as `rg -L` would read files outside the workspace, "" if no link leads there.
+
+    Blocks, because it reads the folders.
+    """
+    from agent_ls.policy.shell.recursive import follows_links  # imported late: loads a grammar
+
+    for argv, folders in found.runs:
+        if follows_links(argv):
+            for folder in folders:
+                if why := _leading_outside(_folders_of(argv, folder), places):
+                    return why
+    return ""
+
+
+def _folders_of(argv: Sequence[str], folder: str) -> Sequence[str]:
+    """Return the folders that the words of a command name; the working directory if there are none."""
+    named = [os.path.normpath(os.path.join(folder, word)) for word in argv[1:] if not word.startswith("-")]
+    return [it for it in named if os.path.isdir(it)] or [folder]
+
+
+def _leading_outside(folders: Sequence[str], places: Places) -> str:
+    pending = [*folders]
+    seen: set[str] = set()
+    count = 0
+    while pending:
+        folder = os.path.realpath(pending.pop())
+        if folder in seen:
+            continue
+        seen.add(folder)
+        try:
+            with os.scandir(folder) as entries:
+                found = [(entry.path, entry.is_symlink(), entry.is_dir()) for entry in entries]
+        except OSError:
+            continue
+        count += len(found)
+        if count > MAX_ENTRIES:
+            return f"{folders[0]} has too many files to check where links in it lead."
+        for path, is_link, is_dir in found:
+            if is_link and not places.is_inside(os.path.realpath(path)):
+                return f"It follows the link {path}, which leads outside the workspace."
+            if is_dir:
+                pending.append(path)
+    return ""

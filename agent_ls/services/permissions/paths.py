@@ -1,0 +1,480 @@
+"""Implements the interface Bounds: which paths a session's tools may access now, with symbolic
+links resolved.
+
+Inside the workspace folders everything except credentials may be read; outside, only paths that the
+user allowed. A write may only change the real path that was approved. If a path resolves to another
+file when it is written, because a link was created or changed, the write is refused.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import stat
+import tempfile
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent_ls.environments.effects import CallEffect, CommandEffect, Effect, ReadEffect, WriteEffect
+from agent_ls.environments.errors import (
+    AccessDeniedError,
+    EnvError,
+    OutsideBoundsError,
+    PathNotFoundError,
+    SecretFileError,
+)
+from agent_ls.environments.local.git_objects import UncertainError
+from agent_ls.policy.named_places import IGNORE_FILE
+from agent_ls.policy.places import Places, ignore_nothing
+from agent_ls.services.permissions.disk import LOCAL_DISK, Disk, RemoteDisk
+from agent_ls.services.permissions.followed_links import followed_link
+from agent_ls.services.permissions.git_credentials import holds_credentials
+from agent_ls.services.permissions.git_look import git_doubt
+from agent_ls.services.permissions.ignore_file import IgnoreFile
+from agent_ls.services.permissions.shown_secrets import (
+    TooManyFilesError,
+    compared_folder,
+    linked_credentials,
+    read_folders,
+    shown_secrets,
+    unusual_name,
+)
+from agent_ls.services.settings.model import PathSettings
+from agent_ls.services.settings.state_folder import state_folder
+
+if TYPE_CHECKING:
+    from agent_ls.policy.shell.understand import CommandAnalysis
+
+
+DEFAULT_PATHS = PathSettings()
+USER_MEMORY = "memory.md"
+"""File in the state folder with the user's notes for all projects."""
+
+
+class PathBounds:
+    """The path policy of a session.
+
+    `register_allowed` is called before each effect takes place, and stores paths with links resolved.
+    `places` (the allowed and denied paths) may be replaced between two turns, when folders are opened or
+    closed. `temporary` is the TMPDIR of commands, "" if agent-ls does not set it. `is_created` returns whether the
+    session created a file of which nobody else has changed or kept anything.
+    """
+
+    def __init__(
+        self,
+        places: Places,
+        disk: Disk = LOCAL_DISK,
+        *,
+        temporary: str = "",
+        is_created: Callable[[str], bool] = lambda path: False,
+    ) -> None:
+        self.places = places
+        self.disk = disk
+        self.temporary = temporary
+        self.is_created = is_created
+        self._readable: set[str] = set()
+        self._turn_id = ""
+        self._landings: dict[str, Mapping[str, str]] = {}
+
+    def register_allowed(
+        self, effect: Effect, resolved: Mapping[str, str], *, call_id: str, turn_id: str
+    ) -> None:
+        """Register an allowed effect.
+
+        `resolved` maps each path of the effect to its real path when it was judged.
+        """
+        if turn_id != self._turn_id:
+            self._turn_id, self._landings = turn_id, {}
+        # The paths that a write changes become readable too, because the change is computed again from the file's
+        # content.
+        self._readable.update(
+            real
+            for path, real in resolved.items()
+            if not self.places.is_inside(real) or self.places.is_secret(path) or self.places.is_secret(real)
+        )
+        if isinstance(effect, WriteEffect):
+            self._landings[call_id] = resolved
+
+    def at_once(self, paths: Sequence[str]) -> AbstractContextManager[None]:
+        """Fetch the metadata of all these paths with few requests, if they are on another machine.
+
+        Checks inside the `with` block use this metadata.
+        """
+        return self.disk.at_once(paths) if isinstance(self.disk, RemoteDisk) else nullcontext()
+
+    def real_path(self, path: str) -> str:
+        """Return the path with links resolved."""
+        return self.disk.real_path(path)
+
+    def stat(self, path: str) -> os.stat_result:
+        """Return the stat result of a file. Raises OSError."""
+        return self.disk.stat(path)
+
+    def check_readable(self, path: str) -> str:
+        """Check that the session may read a path now; return the real path. Raises EnvError if it may not."""
+        real = self.disk.real_path(path)
+        if self.places.is_own_state(path) or self.places.is_own_state(real):
+            raise AccessDeniedError(
+                path,
+                "this is the state folder of agent-ls with keys, rules and sessions, which its tools never read",
+            )
+        if self.places.is_denied(path) or self.places.is_denied(real):
+            raise AccessDeniedError(path, "this file contains credentials, which agent-ls never reads")
+        if self.places.is_ignored(path) or self.places.is_ignored(real):
+            raise AccessDeniedError(path, f"blocked by policy: {IGNORE_FILE} names it")
+        if real in self._readable or real == self.places.memory:
+            return real
+        if self.places.is_inside(real):
+            if self.places.is_secret(path) or self.places.is_secret(real):
+                raise SecretFileError(path, real)
+            return real
+        if not self.disk.exists(real):
+            raise PathNotFoundError(path)  # reveals no content; creating the file may be approved
+        raise OutsideBoundsError(path, real)
+
+    def check_opened(self, path: str, real: str, facts: os.stat_result) -> None:
+        """Check that the session may read the file that was opened as `path`. Raises AccessDeniedError.
+
+        If a link was changed after `path` was checked, another file may have been opened. `real` is the real
+        path of the opened file, "" if unknown; `facts` is its stat result.
+        """
+        if facts.st_nlink > 1 and stat.S_ISREG(facts.st_mode) and _is_linked(facts, self.places, self.disk):
+            raise AccessDeniedError(path, "this path is a hard link to a file that contains credentials")
+        try:
+            self.check_readable(real or path)
+        except EnvError as error:
+            raise AccessDeniedError(
+                path,
+                f"the path resolved to another file when it was opened (a symbolic link changed): {error}",
+            ) from error
+
+    def check_target(self, real: str, call_id: str) -> None:
+        """Check that a call may change an opened file, or the opened parent folder of a file. Raises
+        AccessDeniedError.
+
+        `real` is the real path of the file or folder.
+        """
+        judged = self._landings.get(call_id, {}).values()
+        if real in judged or any(real == os.path.dirname(place) for place in judged):
+            return
+        # A call that deletes a symbolic link changes the link itself, but the link's target was
+        # judged.
+        if not self.places.is_inside(real) or self.places.is_denied(real) or self.places.is_ignored(real):
+            raise AccessDeniedError(
+                real, "the path resolved to another file when the change was made (a symbolic link changed)"
+            )
+
+    def check_writable(self, path: str, call_id: str) -> None:
+        """Check that the path still resolves to the file whose change was approved for this call.
+
+        Raises AccessDeniedError.
+        """
+        judged = self._landings.get(call_id, {}).get(path)
+        if judged is None:
+            raise AccessDeniedError(path, "this change was not approved")
+        real = self.disk.real_path(path)
+        if real != judged:
+            raise AccessDeniedError(path, f"the path now resolves to {real}, but {judged} was approved")
+
+
+def places_of(
+    *folders: str,
+    settings: PathSettings = DEFAULT_PATHS,
+    state: str = "",
+    worktree: str = "",
+    is_guarded: Callable[[str], bool] = ignore_nothing,
+) -> Places:
+    """Return the allowed and denied paths of a session in these folders. Blocks, because it follows links.
+
+    `settings` adds folders and denied paths. `state` is the state folder, "" for the state folder
+    of this process. `worktree` is the session's git worktree in the state folder, "" for none.
+    `is_guarded` returns whether a hook runs the file.
+    """
+    added = [*filter(os.path.isabs, map(os.path.expanduser, settings.roots)), *temporary_folder(settings)]
+    given = map(os.path.abspath, (*folders, *added))
+    # The opened folder may be a symbolic link, and models use its name: keep the link and the resolved path.
+    roots = _both_names(given)
+    denied = [os.path.expanduser(place) for place in settings.denied if place]
+    own = state_folder()
+    # A program may have chosen another state folder; the user's own stays closed.
+    if state and Path(state) != own and not (worktree and Path(worktree).is_relative_to(own)):
+        denied.append(str(own))
+    return Places(
+        roots,
+        os.path.realpath(os.path.expanduser("~")),
+        IgnoreFile(roots),
+        state=os.path.realpath(state or state_folder()),
+        denied=_both_names(os.path.normpath(os.path.join(root, place)) for place in denied for root in roots),
+        worktree=os.path.realpath(worktree) if worktree else "",
+        memory=user_memory(state),
+        is_guarded=is_guarded,
+        has_credentials=holds_credentials,
+    )
+
+
+def user_memory(state: str = "") -> str:
+    """Return the path of the file with the user's notes for all projects, with links resolved.
+
+    `state` is the state folder, "" for the state folder of this process.
+    """
+    return os.path.realpath(os.path.join(state or state_folder(), USER_MEMORY))
+
+
+def remote_places(
+    folder: str, disk: RemoteDisk, home: str, state: str, settings: PathSettings, own_state: str
+) -> Places:
+    """Return the allowed and denied paths of a session in a folder of another machine. Blocks.
+
+    `home` and `state` are the user's home folder and state folder there; credentials are denied in
+    that home folder. `own_state` is the state folder of this process, which is denied too, "" for
+    the default. The settings `roots` and `temporary` are ignored, because they name folders of this
+    machine.
+    """
+    roots = tuple(dict.fromkeys((disk.real_path(folder), folder)))
+    denied = [
+        os.path.join(home, place[2:])
+        if place.startswith("~/")
+        else os.path.normpath(os.path.join(root, place))
+        for place in settings.denied
+        for root in roots
+        if place
+    ]
+    return Places(
+        roots,
+        home,
+        disk.is_ignored,
+        state=state,
+        denied=tuple(dict.fromkeys((*denied, own_state or state_folder().as_posix()))),
+    )
+
+
+def temporary_folder(settings: PathSettings) -> Iterator[str]:
+    """Yield the folder for temporary files, which counts as inside the workspace; create it if necessary.
+
+    Yields nothing if the setting is off, or if other users can access the default folder.
+    """
+    if settings.temporary == "off":
+        return
+    uid = os.getuid() if hasattr(os, "getuid") else 0
+    usual = os.path.join(tempfile.gettempdir(), f"agent-ls-{uid}")
+    folder = usual if settings.temporary == "auto" else os.path.expanduser(settings.temporary)
+    if not os.path.isabs(folder):
+        return
+    with suppress(OSError):
+        if settings.temporary == "auto":
+            with suppress(FileExistsError):
+                os.mkdir(folder, 0o700)
+            found = os.lstat(folder)
+            is_private = os.name == "nt" or (found.st_uid == uid and not found.st_mode & 0o077)
+            if not (stat.S_ISDIR(found.st_mode) and is_private):
+                return
+        yield folder
+
+
+def _both_names(paths: Iterable[str]) -> tuple[str, ...]:
+    """Return two forms of each path, with links resolved and as given, without duplicates."""
+    return tuple(dict.fromkeys(name for path in paths for name in (os.path.realpath(path), path)))
+
+
+def _is_linked(facts: os.stat_result, places: Places, disk: Disk) -> bool:
+    """Return whether the file is a hard link to a file of credentials."""
+    linked = (
+        disk.find_linked(places.denied_places())
+        if isinstance(disk, RemoteDisk)
+        else linked_credentials(places)
+    )
+    return (facts.st_dev, facts.st_ino) in linked
+
+
+@dataclass(frozen=True, slots=True)
+class EffectFacts:
+    """Results of checking the paths and files of an effect on disk.
+
+    `resolved` maps each path of the effect to its real path. `leads` are the paths that the patterns and links
+    in a command resolve to. `doubt` is the reason why files on disk make a harmless-looking effect need
+    approval, `config` a sentence about a file that may decide what a command runs; both are "" for none.
+    `folders_exist`: the command is read-only and changes only to folders that exist.
+    `beside` are the names in the folders above the paths; None if they were not read.
+    """
+
+    resolved: Mapping[str, str] = field(default_factory=dict)
+    leads: tuple[str, ...] = ()
+    doubt: str = ""
+    config: str = ""
+    folders_exist: bool = False
+    beside: frozenset[str] | None = None
+
+
+def read_effect_facts(
+    effect: Effect, places: Places, disk: Disk = LOCAL_DISK, grants: Collection[str] = ()
+) -> EffectFacts:
+    """Resolve each path of an effect, and check the files that its command reads. Blocks.
+
+    `grants` are the granted rules. The names beside the paths are read only if a rule needs them.
+    """
+    command = effect.runs if isinstance(effect, CallEffect) else effect
+    if isinstance(command, CommandEffect):
+        if isinstance(disk, RemoteDisk):
+            return _read_remote_command_facts(command, places, disk)
+        return _read_command_facts(command, places)
+    resolved = {path: disk.real_path(path) for path in _paths(effect)}
+    linked = next(
+        (p for p in resolved.values() if isinstance(effect, WriteEffect) and disk.has_other_names(p)), ""
+    )
+    needs_names = not isinstance(disk, RemoteDisk) and any("[" in it or "{" in it for it in grants)
+    return EffectFacts(
+        resolved,
+        doubt=f"{linked} has other hard links, so their content would change too" if linked else "",
+        beside=_names_beside([*resolved, *resolved.values()]) if needs_names else None,
+    )
+
+
+def _names_beside(paths: Iterable[str]) -> frozenset[str]:
+    """Return the names of all files and folders in the folders above these paths."""
+    folders = {folder for path in paths for folder in map(str, Path(path).parents)}
+    names: set[str] = set()
+    for folder in folders:
+        with suppress(OSError):
+            names.update(os.listdir(folder))
+    return frozenset(names)
+
+
+def _read_command_facts(effect: CommandEffect, places: Places) -> EffectFacts:
+    from agent_ls.policy.commands import analyse_command  # imported late, because it loads a grammar
+
+    found = analyse_command(effect, places.home, folders_exist=True)
+    if found.entered and all(map(_can_enter, found.entered)):
+        return replace(_read_facts_of(effect, found, places), folders_exist=True)
+    return _read_facts_of(effect, analyse_command(effect, places.home), places)
+
+
+def _can_enter(folder: str) -> bool:
+    return os.path.isdir(folder) and os.access(folder, os.X_OK)
+
+
+def _read_facts_of(effect: CommandEffect, found: CommandAnalysis, places: Places) -> EffectFacts:
+    resolved = {
+        path: os.path.realpath(path) for path in (effect.working_dir, *found.paths) if not _is_pattern(path)
+    }
+    matches: list[str] = []
+    for pattern in filter(_is_pattern, found.paths):
+        if not all(places.is_inside(os.path.normpath(folder)) for folder in _fixed_part(pattern)):
+            continue  # needs approval in any case, and the pattern may have very many matches
+        matches += islice(glob.iglob(pattern, include_hidden=True), MAX_MATCHES - len(matches) + 1)
+    if len(matches) > MAX_MATCHES:
+        return EffectFacts(resolved, doubt="the patterns of the command match too many files to check")
+    # A pattern without matches is passed to the program unchanged, so its folder counts as well.
+    leads = [os.path.realpath(place) for pattern in found.paths for place in (*_fixed_part(pattern),)]
+    leads += [name for match in matches for name in (os.path.realpath(match), os.path.abspath(match))]
+    linked = linked_credentials(places)
+    try:
+        leads += shown_secrets(effect.command, found, effect.working_dir, places, linked)
+    except TooManyFilesError as error:
+        return EffectFacts(resolved, tuple(leads), f"{error} has too many files to check them for secrets")
+    except UncertainError:
+        return EffectFacts(
+            resolved, tuple(leads), "agent-ls cannot tell which files of the repository git would show"
+        )
+    for path in (*resolved.values(), *leads) if linked else ():
+        with suppress(OSError):
+            facts = os.stat(path)
+            if (facts.st_dev, facts.st_ino) in linked:
+                return EffectFacts(
+                    resolved, tuple(leads), f"{path} is a hard link to a file that contains credentials"
+                )
+    if hidden := _looks_through(effect, found, places):
+        return EffectFacts(
+            resolved,
+            tuple(leads),
+            f"the command searches a folder that contains {hidden}, which {IGNORE_FILE} lists",
+        )
+    doubt = next(filter(None, (git_doubt(folder, places) for folder in found.git_folders)), "")
+    if option := next((m for m in matches if os.path.basename(m).startswith("-")), ""):
+        doubt = doubt or f"A pattern matches the file {option}, whose name looks like an option."
+    doubt = (
+        doubt
+        or followed_link(found, places)
+        or compared_folder(found)
+        or unusual_name(effect.command, found, effect.working_dir)
+    )
+    config = next(filter(None, (_deciding_file(*it, places) for it in found.configs)), "")
+    return EffectFacts(resolved, tuple(dict.fromkeys(leads)), doubt, config)
+
+
+_REMOTE_FILES = "on another machine, files of the project may change what this command runs"
+
+
+def _read_remote_command_facts(effect: CommandEffect, places: Places, disk: RemoteDisk) -> EffectFacts:
+    """Resolve the paths that a command on another machine names.
+
+    Files of that machine are not checked. If they may decide what the command reads or runs, `doubt` or
+    `config` of the result says so, and the command needs approval.
+    """
+    from agent_ls.policy.commands import analyse_command  # imported late, because it loads a grammar
+    from agent_ls.policy.shell.recursive import reads_folders
+
+    found = analyse_command(effect, places.home)
+    named = [effect.working_dir, *(path for path in found.paths if not _is_pattern(path))]
+    resolved = {path: disk.real_path(path) for path in named}
+    doubt = ""
+    if any(map(_is_pattern, found.paths)):
+        doubt = "the patterns of the command match files on another machine, which were not checked"
+    elif found.git_folders:
+        doubt = _REMOTE_FILES
+    elif found.needs_plain_names or reads_folders(effect.command, found.commands):
+        doubt = "the command reads folders on another machine, where files were not checked for secrets"
+    return EffectFacts(resolved, doubt=doubt, config=_REMOTE_FILES if found.configs else "")
+
+
+def _looks_through(effect: CommandEffect, found: CommandAnalysis, places: Places) -> str:
+    """Return a path that the command may display or copy although an ignore file names it; "" if there is none."""
+    if not isinstance(places.is_ignored, IgnoreFile) or not found.commands:
+        return ""
+    from agent_ls.policy.shell.recursive import reads_folders  # imported late, because it loads a grammar
+
+    # git is asked which files it would show (git_names.py)
+    if not reads_folders(effect.command, [argv for argv in found.commands if argv[0] != "git"]):
+        return ""
+    folders = read_folders(effect.command, found, effect.working_dir)
+    return next(filter(None, map(places.is_ignored.find_below, folders)), "")
+
+
+MAX_MATCHES = 2_000  # for all patterns of one command; above it, approval is needed
+
+
+def _is_pattern(path: str) -> bool:
+    return any(char in path for char in "*?[")
+
+
+def _fixed_part(path: str) -> Iterator[str]:
+    """Yield the folder before the first wildcard of a pattern; nothing for a plain path."""
+    if _is_pattern(path):
+        head = path[: min(path.index(char) for char in "*?[" if char in path)]
+        yield os.path.dirname(head) or os.sep
+
+
+def _deciding_file(folder: str, name: str, places: Places) -> str:
+    """Return why a file called `name` may decide which program runs; "" if no such file was found.
+
+    The file is searched in `folder` and its parent folders, as far as they are in the workspace.
+    """
+    for place in dict.fromkeys((folder, os.path.realpath(folder))):
+        while places.is_inside(place):
+            if os.path.lexists(os.path.join(place, name)):
+                return f"{os.path.join(place, name)} may determine which program runs."
+            place = os.path.dirname(place)
+    return ""
+
+
+def _paths(effect: Effect) -> Sequence[str]:
+    match effect:
+        case ReadEffect(paths):
+            return paths
+        case WriteEffect(files):
+            return [file.path for file in files]
+        case _:
+            return []

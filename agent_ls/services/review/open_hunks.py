@@ -1,0 +1,46 @@
+"""Pure: the undecided hunks of files, and the text of a file after all its proposals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from agent_ls.loop.events.types import Hunk
+from agent_ls.review.proposals import text_with_proposals
+from agent_ls.services.review.change_events import build_hunk, build_proposed_hunk
+from agent_ls.services.review.reviewed_file import ReviewedFile
+
+
+def open_hunks(
+    files: Iterable[ReviewedFile],
+    *,
+    session_id: str | None = None,
+    path: str | None = None,
+    turn_id: str | None = None,
+) -> dict[str, list[Hunk]]:
+    """Return undecided hunks by absolute path, ordered by position. None means any session, file or turn."""
+    found: dict[str, list[Hunk]] = {}
+    for file in files:
+        if path is not None and file.path != path:
+            continue
+        chosen = [
+            hunk
+            for hunk in sorted(_of_file(file), key=lambda hunk: (hunk.start, hunk.end))
+            if session_id in (None, hunk.session_id) and turn_id in (None, hunk.turn_id, *hunk.later_turns)
+        ]
+        if chosen:
+            found[file.path] = chosen
+    return found
+
+
+def _of_file(file: ReviewedFile) -> list[Hunk]:
+    written = [build_hunk(file.ledger, hunk) for hunk in file.ledger.open_hunks]
+    waiting = [hunk for proposal in file.proposals for hunk in proposal.pending_hunks]
+    proposed = sorted(waiting, key=lambda hunk: (hunk.start, hunk.end))
+    return [*written, *(build_proposed_hunk(file.ledger, hunk) for hunk in proposed)]
+
+
+def proposed_text(file: ReviewedFile) -> str | None:
+    """Return the text that the file would have if all its proposed hunks were kept."""
+    sheets = (sheet for proposal in file.proposals for sheet in proposal.sheets)
+    hunks = (hunk for sheet in sheets if not sheet.is_opaque for hunk in sheet.hunks)
+    return text_with_proposals(file.ledger.current_text, (hunk for hunk in hunks if hunk.state == "proposed"))

@@ -1,0 +1,293 @@
+"""Carry out decisions about proposed hunks.
+
+Kept hunks are written at once like any other edit: announced in the log, subject to the session's path
+policy, and complete when the text contains them. Hunks of one call that are kept together are written
+together, all or nothing. Linked hunks (both ends of a move) are always written together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace as with_fields
+
+from agent_ls.environments.base import FileWrite
+from agent_ls.environments.errors import EnvError, StaleFileError
+from agent_ls.loop.events.types import FileChange, Hunk
+from agent_ls.review.decisions import replacement_lines
+from agent_ls.review.proposals import ProposalSheet, split_proposal, text_with_proposals, with_new_lines
+from agent_ls.services.review.change_events import action, build_proposed_hunk
+from agent_ls.services.review.decision_request import DecisionRequest
+from agent_ls.services.review.proposal_notes import JudgedHunk, orphan_notice
+from agent_ls.services.review.proposals import Proposals
+from agent_ls.services.review.reviewed_file import Call, PendingWrite, Proposal, ReviewedFile, text_of
+from agent_ls.services.review.state import ReviewedSession, ReviewState
+from agent_ls.text import NotEncodableError, encode
+
+TRIES = 3  # number of attempts to read and write files that others may change in between
+
+ASKED_FIRST = (
+    "changing this file needs your approval first: answer the approval request, then keep the change"
+)
+CLOSED_SESSION = "the session of this change is closed; open the session again to decide about its changes"
+DOES_NOT_FIT = (
+    "the lines of this change were edited since it was proposed: undo the change, which informs the "
+    "agent, or restore the lines, then keep it"
+)
+NOT_YET = (
+    "the session of this change was just opened and has other pending requests: answer these requests "
+    "first, or try again"
+)
+LINKED = "this change is part of the move of a file: keep or undo the move as a whole"
+KEEPS_CHANGING = "another program keeps changing the file; try again when that program is done"
+
+
+@dataclass(slots=True)
+class CallDecision:
+    """A decision about hunks of one call, while it is carried out.
+
+    `wanted` are the ids of the hunks. `refused` maps hunk ids to reasons. `judged` lists the decided hunks as
+    they were displayed, `changed` lists the hunks in their new states.
+    """
+
+    call: Call
+    wanted: frozenset[str]
+    asked: DecisionRequest
+    refused: dict[str, str] = field(default_factory=dict)
+    judged: list[JudgedHunk] = field(default_factory=list)
+    changed: list[Hunk] = field(default_factory=list)
+
+    @property
+    def open_ids(self) -> frozenset[str]:
+        return self.wanted - self.refused.keys()
+
+
+class ProposalDecisions:
+    """Carries out decisions about proposed hunks."""
+
+    def __init__(self, state: ReviewState, proposals: Proposals) -> None:
+        self._state = state
+        self._proposals = proposals
+
+    async def carry_out(self, ids: Collection[str], asked: DecisionRequest) -> list[CallDecision]:
+        """Carry out the decision for each call that proposed one of these hunks or a hunk linked to them."""
+        tasks = [CallDecision(call, wanted, asked) for call, wanted in self._by_call(ids).items()]
+        for task in tasks:
+            session = self._state.find_session(task.call[0])
+            if session is None:
+                task.refused = dict.fromkeys(task.wanted, CLOSED_SESSION)
+                continue
+            if asked.verdict == "keep" and (reason := await self._why_not_yet(task.call, session)):
+                task.refused = dict.fromkeys(task.wanted, reason)
+                continue
+            async with AsyncExitStack() as locks:
+                for file, _ in sorted(self._find_concerned(task), key=lambda it: it[0].path):
+                    await locks.enter_async_context(file.deciding)
+                # The session may have been closed during another decision.
+                if self._state.find_session(task.call[0]) is not session:
+                    task.refused = dict.fromkeys(task.wanted, CLOSED_SESSION)
+                    continue
+                try:
+                    await (self._keep if asked.verdict == "keep" else self._undo)(task, session)
+                except (EnvError, NotEncodableError) as error:
+                    task.refused |= dict.fromkeys(task.open_ids, str(error))
+            if task.judged and not self._proposals.is_waiting(task.call):
+                session.notice(orphan_notice(task.judged, session.files.working_directory()))
+        return tasks
+
+    async def _why_not_yet(self, call: Call, session: ReviewedSession) -> str:
+        """Return why no hunk of this call may be written now, or ""."""
+        if session.is_asked(call[1]):
+            return ASKED_FIRST
+        if await self._proposals.is_admitted(call):
+            return ""
+        return ASKED_FIRST if session.is_asked(call[1]) else NOT_YET
+
+    async def _undo(self, task: CallDecision, session: ReviewedSession) -> None:
+        for file, proposal in self._find_concerned(task):
+            sheets, ids = self._divide(proposal, task)
+            proposal.sheets = sheets
+            hunks = [hunk for hunk in proposal.pending_hunks if hunk.id in ids]
+            judged = [
+                JudgedHunk(
+                    file.path, build_proposed_hunk(file.ledger, hunk), "undone", comment=task.asked.comment
+                )
+                for hunk in hunks
+            ]
+            self._proposals.close(file, proposal, ids, "undone", "user", task.asked.comment)
+            self._note(file, proposal, judged, task)
+
+    async def _keep(self, task: CallDecision, session: ReviewedSession) -> None:
+        """Write the kept hunks.
+
+        Raises:
+            EnvError: a file cannot be read or written; then no file was changed.
+        """
+        for _ in range(TRIES):
+            contents = {
+                file.path: await self._state.catch_up(file, session.files)
+                for file, _ in self._find_concerned(task)
+            }
+            self._refuse_unfit(task, contents)
+            pending_writes = [it for it in self._plan_writes(task) if it[1].ids]
+            if not pending_writes:
+                return
+            try:
+                await self._write(pending_writes, contents, task, session)
+            except StaleFileError:
+                continue
+            for file, pending_write in pending_writes:
+                self._note(
+                    file, pending_write.proposal, self._judge_kept_hunks(file, pending_write, task), task
+                )
+                self._proposals.tidy(file)
+            self._proposals.end_if_decided(task.call)
+            return
+        task.refused |= dict.fromkeys(task.open_ids, KEEPS_CHANGING)
+
+    def _refuse_unfit(self, task: CallDecision, contents: Mapping[str, bytes | None]) -> None:
+        wanted = [
+            (hunk, hunk.state == "stale" or (it.is_opaque and contents[file.path] != it.write.base))
+            for file, it in self._find_concerned(task)
+            for hunk in it.pending_hunks
+            if hunk.id in task.wanted
+        ]
+        unfit = {hunk.link for hunk, is_unfit in wanted if is_unfit and hunk.link}
+        for hunk, is_unfit in wanted:
+            if is_unfit or hunk.link in unfit:
+                task.refused[hunk.id] = DOES_NOT_FIT
+
+    def _plan_writes(self, task: CallDecision) -> list[tuple[ReviewedFile, PendingWrite]]:
+        """Return each file of the call with the hunks to write to it."""
+        pending_writes = []
+        for file, proposal in self._find_concerned(task):
+            sheets, ids = self._divide(proposal, task)
+            lines = {}
+            if task.asked.replacement is not None:
+                hunks = [hunk for sheet in sheets for hunk in sheet.hunks if hunk.id in ids]
+                text = file.ledger.current or ()
+                lines = {
+                    hunk.id: replacement_lines(
+                        task.asked.replacement, hunk.agent_lines or hunk.base_lines, text or hunk.agent_lines
+                    )
+                    for hunk in hunks
+                }
+            pending_writes.append(
+                (file, PendingWrite(task.call, proposal, sheets, ids, lines, task.asked.comment))
+            )
+        return pending_writes
+
+    def _divide(
+        self, proposal: Proposal, task: CallDecision
+    ) -> tuple[tuple[ProposalSheet, ...], frozenset[str]]:
+        """Return the proposal's sheets, and the ids of the hunks to decide.
+
+        If only some lines are decided, the hunk is split first.
+        """
+        ids = task.open_ids & {hunk.id for hunk in proposal.pending_hunks}
+        if task.asked.lines is None or not ids:
+            return proposal.sheets, ids
+        (id_,) = ids
+        sheets = list(proposal.sheets)
+        at, hunk = next((k, hunk) for k, it in enumerate(sheets) for hunk in it.hunks if hunk.id == id_)
+        try:
+            if hunk.link:
+                raise ValueError(LINKED)
+            sheets[at], chosen = split_proposal(sheets[at], id_, *task.asked.lines)
+        except ValueError as error:
+            task.refused[id_] = str(error)
+            return proposal.sheets, frozenset()
+        return tuple(sheets), frozenset((chosen,))
+
+    async def _write(
+        self,
+        pending_writes: list[tuple[ReviewedFile, PendingWrite]],
+        contents: Mapping[str, bytes | None],
+        task: CallDecision,
+        session: ReviewedSession,
+    ) -> None:
+        """Write the files.
+
+        Raises:
+            StaleFileError: a file has changed since `contents` were read. EnvError: a file cannot
+            be written.
+        """
+        writes = [
+            _write_of(file, pending_write, contents[file.path]) for file, pending_write in pending_writes
+        ]
+        who = pending_writes[0][1].proposal.attribution
+        for file, pending_write in pending_writes:
+            file.pending_write = pending_write
+        try:
+            is_running = self._proposals.is_waiting(task.call)
+            states = await session.apply(writes, who, is_running=is_running)
+            for (file, pending_write), state in zip(pending_writes, states, strict=True):
+                if not pending_write.is_done:
+                    self._proposals.record_kept(
+                        file, pending_write, text_of(state.before), text_of(state.after)
+                    )
+                    file.is_saved_by_us = True
+                if pending_write.is_opaque:
+                    what = action(state.before, state.after)
+                    session.emit(FileChange(who.call_id, file.path, what, 0, 0, ""))
+        finally:
+            for file, _ in pending_writes:
+                file.pending_write = None
+
+    def _judge_kept_hunks(
+        self, file: ReviewedFile, pending_write: PendingWrite, task: CallDecision
+    ) -> list[JudgedHunk]:
+        hunks = [
+            hunk for sheet in pending_write.sheets for hunk in sheet.hunks if hunk.id in pending_write.ids
+        ]
+        asked = task.asked
+        return [
+            JudgedHunk(
+                file.path, build_proposed_hunk(file.ledger, hunk), "kept", asked.replacement, asked.comment
+            )
+            for hunk in hunks
+        ]
+
+    def _note(
+        self, file: ReviewedFile, proposal: Proposal, judged: list[JudgedHunk], task: CallDecision
+    ) -> None:
+        ids = {it.hunk.id for it in judged}
+        task.judged += judged
+        told = ids | (task.open_ids if ids else frozenset())  # includes the undecided part of a split hunk
+        task.changed += [build_proposed_hunk(file.ledger, hunk) for hunk in proposal.hunks if hunk.id in told]
+        for it in judged:
+            self._proposals.judge(proposal, it)
+
+    def _by_call(self, ids: Collection[str]) -> dict[Call, frozenset[str]]:
+        """Return the pending hunks with these ids, and hunks linked to them, by call."""
+        proposals = [it for file in self._state.files.values() for it in file.proposals]
+        found: dict[Call, frozenset[str]] = {}
+        for call in dict.fromkeys(proposal.call for proposal in proposals):
+            hunks = [hunk for it in proposals if it.call == call for hunk in it.pending_hunks]
+            links = {hunk.link for hunk in hunks if hunk.id in ids and hunk.link}
+            if own := frozenset(hunk.id for hunk in hunks if hunk.id in ids or hunk.link in links):
+                found[call] = own
+        return found
+
+    def _find_concerned(self, task: CallDecision) -> list[tuple[ReviewedFile, Proposal]]:
+        found = self._proposals.of_call(task.call)
+        return [it for it in found if task.wanted & {hunk.id for hunk in it[1].pending_hunks}]
+
+
+def _write_of(file: ReviewedFile, pending_write: PendingWrite, data: bytes | None) -> FileWrite:
+    """Return the write that puts the kept hunks into a file with the content `data`."""
+    write = pending_write.proposal.write
+    if pending_write.is_opaque:
+        if data != write.base:
+            raise StaleFileError(file.path)
+        return write
+    sheets = [with_new_lines(sheet, pending_write.lines) for sheet in pending_write.sheets]
+    hunks = [hunk for sheet in sheets for hunk in sheet.hunks if hunk.id in pending_write.ids]
+    text = text_with_proposals(file.ledger.current_text, hunks)
+    if text is None:
+        return FileWrite(file.path, None, data)
+    # Content that is exactly what the tool proposed keeps the tool's encoding; other text uses the encoding of
+    # the file.
+    as_meant = write.content is not None and text == text_of(write.content)
+    content = write.content if as_meant else encode(with_fields(file.written_as, text=text))
+    return FileWrite(file.path, content, data, write.mode_from)

@@ -1,0 +1,337 @@
+"""The review of all sessions of this process: one ledger per changed file, updated by reports from outside.
+
+The rules are in agent_ls/review, the state is in state.py; this module handles the reports of editors and
+environments and the requests of users. Sessions receive events, and the model receives a notice of the
+decisions with its next request (docs/editing.md). All methods except `review` are synchronous or short, and run
+on the event loop's thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace as with_fields
+from functools import partial
+from pathlib import Path
+
+from agent_ls.background import TaskStarter
+from agent_ls.environments.base import Attribution, FileState
+from agent_ls.environments.errors import EnvError
+from agent_ls.loop.events.types import FileChange, Hunk
+from agent_ls.loop.seams import Clock
+from agent_ls.notebook.cell_alignment import EditorCell
+from agent_ls.review.agent_edits import apply_agent_edit, link_new_hunks
+from agent_ls.review.ledger import LedgerChange, open_ledger
+from agent_ls.review.user_edits import apply_user_edit
+from agent_ls.services.review.change_events import action, file_change
+from agent_ls.services.review.decision_request import DecisionRequest, Selection, Verdict
+from agent_ls.services.review.decisions import HunkDecisions
+from agent_ls.services.review.findings import ReviewFindings
+from agent_ls.services.review.open_hunks import open_hunks, proposed_text
+from agent_ls.services.review.proposal_decisions import ProposalDecisions
+from agent_ls.services.review.proposals import Proposals
+from agent_ls.services.review.review_notices import gone_notice
+from agent_ls.services.review.reviewed_file import ReviewedFile, is_text, read_form, text_of
+from agent_ls.services.review.running_commands import RunningCommands
+from agent_ls.services.review.saved_files import SavedFiles
+from agent_ls.services.review.state import ReviewedSession, ReviewState, all_hunks
+from agent_ls.services.review.undone_saves import SaveUndone, UndoneSaves, nothing_unsaved
+
+
+class ReviewService:
+    """Tracks the changes of all sessions, and carries out the user's decisions about them.
+
+    `find_session` returns a live session by its id, or None. `save_undone` saves documents after an undo; None
+    for a process without an editor.
+    """
+
+    def __init__(
+        self,
+        find_session: Callable[[str], ReviewedSession | None],
+        clock: Clock,
+        start: TaskStarter,
+        save_undone: SaveUndone | None = None,
+    ) -> None:
+        self._start = start
+        self.state = ReviewState(find_session, clock=clock, start=start)
+        self.proposals = Proposals(self.state)
+        self.undone_saves = UndoneSaves(self.state, save_undone or nothing_unsaved)
+        self._decisions = HunkDecisions(
+            self.state, ProposalDecisions(self.state, self.proposals), self.undone_saves
+        )
+        self._links: dict[str, str] = {}
+        self._last_unreviewed: dict[str, tuple[str, str, str | None]] = {}
+        self.saved = SavedFiles()
+        self.under_way = RunningCommands()
+        self.findings = ReviewFindings()
+
+    # -- reports from editors
+
+    def document_opened(self, path: str, text: str) -> None:
+        # During an agent's write, the editor may open a file that it has just moved at the agent's request.
+        if not self.state.is_writing(path):
+            self.user_edit(path, text)
+
+    def document_closed(self, path: str) -> None:
+        """Start a task that reads the file from disk. Hunks that are not in the file on disk become `gone`."""
+        if (file := self.state.files.get(path)) and (file.ledger.hunks or file.proposals):
+            self._start(partial(self._look_at_disk, file))
+
+    def document_saved(self, path: str, text: str, *, is_asked: bool = False) -> None:
+        """Note that the editor has written the file. `is_asked`: the server asked for this save."""
+        self.saved.note(path, text)
+        if is_asked and (file := self.state.files.get(path)):
+            file.is_saved_by_us = True
+
+    def notebook_saved(self, path: str, cells: Sequence[EditorCell]) -> None:
+        """Note that the editor has written a notebook that it reports as cells."""
+        self.saved.note_cells(path, cells)
+
+    def user_edit(self, path: str, text: str | None) -> None:
+        """Report the file's current text.
+
+        All changes since the last report count as edits by the user.
+        """
+        self.state.user_edit(path, text)
+
+    def agent_edit(self, path: str, before: str | None, after: str | None, attribution: Attribution) -> None:
+        """Report a call's change of a file. A second report of the same change is ignored."""
+        if not self.state.is_reviewed(path):
+            self._announce_unreviewed(path, before, after, attribution)
+            return
+        if self.proposals.record_write(path, before or "", after or "", attribution):
+            return
+        file = self.state.files.get(path)
+        if file and self.knows_call(path, attribution) and file.ledger.current_text == after:
+            return
+        self.state.begin(path, before)
+        file = self.state.files[path]
+        self.state.hunk_events.flush(path)
+        file.recorded.add((attribution.session_id, attribution.call_id))
+        change = link_new_hunks(apply_agent_edit(file.ledger, after, attribution), self._links.get(path, ""))
+        self._announce_change(file, before, after, change, attribution)
+
+    def undo_applied(self, path: str, before: str, after: str) -> None:
+        """Report that the editor has applied the edit that undoes hunks, at the user's request.
+
+        `before` and `after` are the document's text around this edit.
+        """
+        file = self.state.files.get(path)
+        if file is None:
+            return
+        self.user_edit(path, before)
+        if pending_decision := file.pending_decision:
+            file.pending_decision = None
+            self._decisions.record_decision(file, pending_decision)
+        self.user_edit(path, after)
+
+    # -- reports from environments
+
+    @contextmanager
+    def writing(self, paths: Collection[str], links: Mapping[str, str] | None = None) -> Iterator[None]:
+        """Mark files as being written by an agent, so that the change is not taken for the user's.
+
+        `links` maps the paths of both ends of a move to the same link name.
+        """
+        self._links.update(links or {})
+        try:
+            with self.state.writing(paths):
+                yield
+        finally:
+            for path in links or ():
+                self._links.pop(path, None)
+
+    def report_commit(self, state: FileState, attribution: Attribution) -> None:
+        """Report a commit's change of a file, unless the editor has reported it already."""
+        if state.before == state.after or self.knows_call(state.path, attribution):
+            return
+        if is_text(state.before) and is_text(state.after):
+            self.agent_edit(state.path, text_of(state.before), text_of(state.after), attribution)
+            if (file := self.state.files.get(state.path)) is None:
+                return
+            file.written_as, file.is_saved_by_us = read_form(state.before or state.after or b""), True
+        else:
+            self._changed_bytes(state, attribution)
+
+    def knows_call(self, path: str, attribution: Attribution) -> bool:
+        """Return whether the ledger already contains this call's change of the file."""
+        file = self.state.files.get(path)
+        return file is not None and (attribution.session_id, attribution.call_id) in file.recorded
+
+    def current_texts(self) -> Mapping[str, object]:
+        """Return the lines of each tracked file. If a later call returns the same object, the text has not changed."""
+        return {path: file.ledger.current for path, file in self.state.files.items()}
+
+    def adopt(self, change: LedgerChange) -> None:
+        """Use the ledger of a resumed session, and publish `change.changed`: the hunks that differ from the
+        log.
+        """
+        path = change.ledger.path
+        file = self.state.files.setdefault(path, ReviewedFile(change.ledger))
+        file.is_saved_by_us = True  # assumed, because the file had the changes when the session was opened
+        self.state.replace_ledger(file, change, "editor")
+        self.state.hunk_events.flush(path)
+        self.state.notify(file, [hunk for hunk in change.changed if hunk.state == "gone"], gone_notice)
+
+    def paths(self, session_id: str) -> list[str]:
+        """Return the tracked files that a session has changed."""
+        return [
+            path
+            for path, file in self.state.files.items()
+            if any(hunk.session_id == session_id for hunk in all_hunks(file.ledger))
+        ]
+
+    def flush(self) -> None:
+        """Publish delayed hunk events now, because a turn or session is about to end."""
+        self.state.hunk_events.flush_all()
+
+    def watch_texts(self, changed: Callable[[str], None]) -> None:
+        """From now on, call `changed` with the path of a file each time its base or proposed text has changed."""
+        self.state.watch_texts(changed)
+
+    def watch_positions(self, changed: Callable[[str], None]) -> None:
+        """Call `changed` with the path of each file whose text has changed, because this moves its hunks."""
+        self.state.watch_positions(changed)
+
+    # -- requests of users
+
+    def open_hunks(
+        self, *, session_id: str | None = None, path: str | None = None, turn_id: str | None = None
+    ) -> dict[str, list[Hunk]]:
+        """Return undecided hunks by absolute path, ordered by position."""
+        files = self.state.files.values()
+        return open_hunks(files, session_id=session_id, path=path, turn_id=turn_id)
+
+    def is_created(self, session_id: str, path: str) -> bool:
+        """Return whether all text of an existing file is from this session, and the user has kept none of it.
+
+        Blocks, because the file is compared with the known text.
+        """
+        file = self.state.files.get(path)
+        if file is None or file.ledger.base is not None or file.ledger.current is None or file.proposals:
+            return False
+        # "pending": neither kept by the user nor edited
+        if any(it.session_id != session_id or it.state != "pending" for it in file.ledger.hunks):
+            return False
+        try:
+            return text_of(Path(path).read_bytes()) == file.ledger.current_text
+        except OSError:
+            return False
+
+    def knows(self, path: str) -> bool:
+        """Return whether the file is tracked."""
+        return path in self.state.files
+
+    def base_text(self, path: str) -> str | None:
+        """Return the accepted text of a file; None if it is not tracked or did not exist."""
+        file = self.state.files.get(path)
+        return file.ledger.base_text if file else None
+
+    def current_text(self, path: str) -> str | None:
+        """Return the text of a file, as last reported; None if it is not tracked or does not exist."""
+        file = self.state.files.get(path)
+        return file.ledger.current_text if file else None
+
+    def proposed_text(self, path: str) -> str | None:
+        """Return the text that a tracked file would have if all its proposed hunks were kept."""
+        file = self.state.files.get(path)
+        return proposed_text(file) if file else None
+
+    async def review(
+        self,
+        verdict: Verdict,
+        selection: Selection,
+        *,
+        comment: str = "",
+        confirm: bool = False,
+        lines: tuple[int, int] | None = None,
+        replacement: str | None = None,
+    ) -> tuple[list[Hunk], list[tuple[str, str]]]:
+        """Carry out a decision. Return the changed hunks, and the refused hunk ids with reasons.
+
+        `lines` [first, last) limits the decision to some new lines of a hunk; `replacement` is the text to
+        keep instead of the agent's text. Both need a selection of exactly one hunk by its id.
+        """
+        return await self._decisions.carry_out(
+            selection, DecisionRequest(verdict, comment, confirm, lines, replacement, selection.turn_id)
+        )
+
+    # -- internal: files
+
+    async def look_at_disk(self, path: str) -> None:
+        """Read the file, because something may have changed it.
+
+        Changes that are not recorded yet count as the user's. Does nothing while a foreground command
+        runs, because its changes are recorded when it ends.
+        """
+        await self.seen_on_disk(path)
+
+    async def seen_on_disk(self, path: str) -> bytes | None:
+        """Read the file, and record unknown changes as the user's. Return the content.
+
+        Returns None if the file does not exist or was not read, for example while a foreground command runs.
+        """
+        await self.under_way.record_background_changes()
+        if (file := self.state.files.get(path)) and not self.under_way.is_waited_for:
+            return await self._seen_on_disk(file)
+        return None
+
+    async def _look_at_disk(self, file: ReviewedFile) -> None:
+        await self._seen_on_disk(file)
+
+    async def _seen_on_disk(self, file: ReviewedFile) -> bytes | None:
+        """Read the file, mark hunks that it does not contain as `gone`, and send the model a notice."""
+        beside = [hunk for proposal in file.proposals for hunk in proposal.pending_hunks]
+        owners = dict.fromkeys(hunk.session_id for hunk in (*file.ledger.hunks, *beside))
+        session = next((found for owner in owners if (found := self.state.find_session(owner))), None)
+        if session is None:
+            return None
+        before = file.ledger.open_hunks
+        try:
+            data = await self.state.catch_up(file, session.files)
+        except EnvError:
+            return None
+        lost = [hunk for hunk in before if (now := file.ledger.find(hunk.id)) and now.state == "gone"]
+        self.state.notify(file, lost, gone_notice)
+        return data
+
+    def _changed_bytes(self, state: FileState, attribution: Attribution) -> None:
+        """Record the change of a binary file. Such a file has no hunks, so the change cannot be undone."""
+        if file := self.state.files.get(state.path):
+            self.state.replace_ledger(file, apply_user_edit(file.ledger, None), "agent")
+            if not file.proposals:
+                del self.state.files[state.path]
+        event = FileChange(attribution.call_id, state.path, action(state.before, state.after), 0, 0, "")
+        self.state.publish(attribution.session_id, event)
+
+    def _announce_unreviewed(
+        self, path: str, before: str | None, after: str | None, attribution: Attribution
+    ) -> None:
+        """Publish the change of a file that gets no hunks.
+
+        An editor may report the same change again; the second report is ignored.
+        """
+        change = (attribution.session_id, attribution.call_id, after)
+        if self._last_unreviewed.get(path) == change:
+            return
+        self._last_unreviewed[path] = change
+        if session := self.state.find_session(attribution.session_id):
+            ledger = LedgerChange(open_ledger(path, after), ())
+            folder = session.files.working_directory()
+            session.emit(file_change(before, after, ledger, call_id=attribution.call_id, folder=folder))
+
+    def _announce_change(
+        self,
+        file: ReviewedFile,
+        before: str | None,
+        after: str | None,
+        change: LedgerChange,
+        attribution: Attribution,
+    ) -> None:
+        new = {hunk.id for hunk in change.new}
+        if session := self.state.find_session(attribution.session_id):
+            folder = session.files.working_directory()
+            session.emit(file_change(before, after, change, call_id=attribution.call_id, folder=folder))
+        others = tuple(hunk for hunk in change.changed if hunk.id not in new)
+        self.state.replace_ledger(file, with_fields(change, changed=others), "agent")
+        self.state.record_positions(file, attribution.session_id)

@@ -1,0 +1,58 @@
+"""Translate errors of the session store into messages for the user."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from agent_ls.services.errors import AppError, BadChoiceError, SessionOwnedError, UnknownSessionError
+from agent_ls.store.errors import (
+    OwnershipLostError,
+    SessionLockedError,
+    StoreError,
+    UnknownOutputError,
+    UnknownTurnError,
+)
+from agent_ls.system import describe_out_of_files, is_out_of_files
+
+if TYPE_CHECKING:
+    from agent_ls.store.sessions import OpenSession
+
+STATE_VARIABLE = "AGENT_LS_STATE_DIR"
+
+
+@contextmanager
+def store_errors(session_id: str) -> Iterator[None]:
+    try:
+        yield
+    except SessionLockedError as error:
+        raise SessionOwnedError(session_id, error.owner) from None
+    except OwnershipLostError:
+        raise SessionOwnedError(session_id) from None
+    except UnknownTurnError as error:
+        raise BadChoiceError(
+            str(error), "give the id of a turn that has ended; without an id, the last turn is used"
+        ) from None
+    except UnknownOutputError:
+        raise
+    except StoreError as error:
+        raise UnknownSessionError(session_id, str(error)) from None
+    except OSError as error:
+        if is_out_of_files(error):
+            raise AppError(*describe_out_of_files()) from error
+        where = f": {error.filename}" if error.filename else ""
+        raise AppError(
+            f"the session cannot be stored on disk: {error.strerror or error}{where}",
+            f"make that folder writable, or set {STATE_VARIABLE} to another folder",
+        ) from error
+
+
+@contextmanager
+def closed_on_failure(opened: OpenSession) -> Iterator[None]:
+    """Close the session if the block raises, so that it does not stay locked."""
+    try:
+        yield
+    except BaseException:
+        opened.close()
+        raise

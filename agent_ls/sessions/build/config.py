@@ -1,0 +1,30 @@
+"""Pure: convert the settings to the configuration of a session's loop."""
+
+from __future__ import annotations
+
+from agent_ls.loop.budget import UseLimits
+from agent_ls.loop.config import SessionConfig
+from agent_ls.services.settings.model import Settings
+
+
+def session_config(settings: Settings, effort: str | None) -> SessionConfig:
+    """Return the session configuration for these settings. `effort` None or "": use the model's default."""
+    return SessionConfig(
+        max_turns=settings.max_turns,
+        max_tool_rounds_per_input=settings.max_tool_rounds_per_input,
+        default_command_timeout_ms=settings.default_command_timeout_ms,
+        max_command_timeout_ms=settings.max_command_timeout_ms,
+        reasoning_effort=effort or None,
+        tool_output_limits=settings.tool_output_limits,
+        tool_line_limits=settings.tool_line_limits,
+        enable_loop_detection=settings.loop_detection.enabled,
+        loop_detection_window=settings.loop_detection.window,
+        max_subagent_depth=settings.subagents.max_depth,
+        max_subagents=settings.subagents.max_running,
+        retry=settings.retry.policy(),
+        user_instructions=settings.user_instructions,
+        refuse_ambiguous_edits=settings.edits.ambiguous == "refuse",
+        read_first=settings.edits.read_first,
+        limits=UseLimits(**settings.limits.model_dump()),
+        context=settings.context.config(),
+    )

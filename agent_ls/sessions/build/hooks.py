@@ -1,0 +1,70 @@
+"""Create the hooks of a session, which run commands and can deny pending approvals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent_ls.environments.base import CommandOptions, ExecResult, ExecutionEnvironment
+from agent_ls.environments.wrappers.with_input import InputEnvironment
+from agent_ls.features.hooks.service import HookActions, HookedSession, SessionHooks
+from agent_ls.loop.calls.approval import ApprovalAnswer
+from agent_ls.sessions.session_log import SessionFiles
+
+if TYPE_CHECKING:
+    from agent_ls.services.permissions.session_sandbox import SessionSandbox
+    from agent_ls.sessions.build.link import SessionLink
+    from agent_ls.sessions.build.parts import SessionLocation, SessionPermissions
+    from agent_ls.sessions.notices import Notices
+    from agent_ls.sessions.services import SharedServices
+
+
+async def _can_never_leave(command: str, options: CommandOptions, denied: str, is_read_only: bool) -> bool:
+    return False
+
+
+def create_hooks(
+    services: SharedServices,
+    location: SessionLocation,
+    permissions: SessionPermissions,
+    stored: SessionFiles,
+    sandbox: SessionSandbox | None,
+    link: SessionLink,
+    notices: Notices,
+) -> SessionHooks:
+    """Return the user's hooks. Hooks run in `sandbox`, if it is not None, and cannot leave it."""
+    folder, approver = location.key, permissions.approver
+
+    async def run(command: str, options: CommandOptions, given: str) -> ExecResult:
+        environment: ExecutionEnvironment = InputEnvironment(location.local, given)
+        if sandbox:
+            # imported here because it is not needed before a hook runs
+            from agent_ls.environments.wrappers.sandboxed import SandboxedEnvironment
+
+            environment = SandboxedEnvironment(environment, sandbox, _can_never_leave)
+        return await environment.exec_command(command, options)
+
+    def deny(request_id: str, reason: str) -> None:
+        if any(request.request_id == request_id for request in approver.pending()):
+            approver.answer(
+                request_id,
+                ApprovalAnswer(
+                    "deny",
+                    reason=f"a hook that the user configured refused the call: {reason}",
+                    decided_by="hook",
+                ),
+            )
+
+    return SessionHooks(
+        HookedSession(
+            location.session_id,
+            folder,
+            str(stored.path),
+            mode=lambda: approver.mode,
+            is_trusted=permissions.gate.is_trusted,
+        ),
+        HookActions(run, deny, services.start, link.emit, notices.post, location.guard),
+        state=services.state,
+        settings=lambda: services.now().hooks,
+        secrets=services.secrets,
+        reads=permissions.gate.reads,
+    )

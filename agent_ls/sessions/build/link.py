@@ -1,0 +1,81 @@
+"""Give the parts of a session access to the session, which is created after them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.loop.session import Session
+from agent_ls.services.changes.environment import ReviewedEnvironment
+from agent_ls.services.review.state import ReviewedSession
+
+if TYPE_CHECKING:
+    from agent_ls.loop.events.types import RecordedEvent
+
+
+class LinkedSession(ReviewedSession, Protocol):
+    """The part of a live session that its own parts use."""
+
+    environment: ReviewedEnvironment
+    files: ExecutionEnvironment
+    session: Session
+    title: str
+
+    @property
+    def id(self) -> str: ...
+
+    def warn(self, text: str, code: str) -> None: ...
+
+    def servers_changed(self) -> None: ...
+
+    def rename(self, title: str) -> None: ...
+
+    def name_after(self, text: str) -> bool: ...
+
+
+class SessionLink:
+    """Forwards calls from the parts of a session to the session.
+
+    The parts get its methods as callbacks. `connect` is called once, as soon as the session exists. No part
+    runs before that, so a call before `connect` is an error in the program.
+    """
+
+    def __init__(self) -> None:
+        self._live: LinkedSession | None = None
+
+    def connect(self, live: LinkedSession) -> None:
+        self._live = live
+
+    @property
+    def live(self) -> LinkedSession:
+        if self._live is None:
+            raise RuntimeError("SessionLink.connect must be called before the session is used")
+        return self._live
+
+    def emit(self, event: RecordedEvent) -> object:
+        """Record and publish an event of the session."""
+        return self.live.session.emit(event)
+
+    def turn_id(self) -> str:
+        """Return the id of the running turn, "" if none is running."""
+        return self.live.session.turn_id
+
+    def is_stopped(self) -> bool:
+        """Return whether the user has stopped the running turn."""
+        return self.live.session.is_stopped
+
+    async def warn_of_loss(self) -> str:
+        """Return the sentence about uncommitted work that a command could destroy for good, "" for none."""
+        return await self.live.environment.warn_of_loss()
+
+    def warn_about_servers(self, text: str) -> None:
+        """Send the user a warning about MCP servers."""
+        self.live.warn(text, "mcp")
+
+    def servers_changed(self) -> None:
+        """Report that the state or the lists of an MCP server have changed."""
+        self.live.servers_changed()
+
+    def name_after(self, text: str) -> bool:
+        """Set the title from the text of a message, if the session has no title. Returns whether a title was set."""
+        return self.live.name_after(text)

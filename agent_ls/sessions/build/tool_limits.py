@@ -1,0 +1,53 @@
+"""Check that `toolOutputLimits` and `toolLineLimits` name existing tools, because other limits have no effect."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from agent_ls.features.tools.yaml_tools import kinds_of, own_kinds, own_kinds_by_native_name
+from agent_ls.services.errors import BadChoiceError
+from agent_ls.services.settings.model import Settings
+from agent_ls.tools.registry import ToolRegistry
+
+SEPARATOR = "__"
+"""Separates server and tool in the names of MCP tools.
+
+Limits for MCP tools are not checked, because the tools of a server are known only later.
+"""
+
+
+def find_unknown_limits(settings: Settings, registry: ToolRegistry) -> str:
+    """Return a sentence about limits for tools that do not exist, "" if there are none.
+
+    A limit for a built-in tool is valid even if this session does not offer the tool, so that one settings file fits
+    all models.
+    """
+    named = {"toolOutputLimits": settings.tool_output_limits, "toolLineLimits": settings.tool_line_limits}
+    if not any(named.values()):
+        return ""
+    known = sorted(own_kinds() | kinds_of(registry))
+    unknown = [
+        f"{setting}.{name}{_suggest(name, known)}"
+        for setting, limits in named.items()
+        for name in limits
+        if SEPARATOR not in name and name not in known
+    ]
+    if not unknown:
+        return ""
+    what = "unknown tool" if len(unknown) == 1 else "unknown tools"
+    return f"{', '.join(unknown)}: {what}. Tools: {', '.join(known)}, and SERVER__TOOL for a tool of an MCP server"
+
+
+def check_limits(settings: Settings, registry: ToolRegistry) -> None:
+    """Check the tool limits in the settings of one session.
+
+    Raises:
+        BadChoiceError: a limit names a tool that does not exist.
+    """
+    if problem := find_unknown_limits(settings, registry):
+        raise BadChoiceError(problem, "correct or remove these settings")
+
+
+def _suggest(name: str, known: list[str]) -> str:
+    near = own_kinds_by_native_name().get(name) or next(iter(get_close_matches(name, known, n=1)), "")
+    return f" (did you mean {near}?)" if near else ""

@@ -1,0 +1,198 @@
+"""Pure: a transcript as one HTML page that loads no resources and runs no scripts.
+
+Text from the user, the model and tools is not trusted. All of this text is escaped and never used as an
+attribute or a link, and the page's Content Security Policy allows nothing except its own style sheet, by hash.
+The page has no script: collapsible parts are `details` elements.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from html import escape
+
+from agent_ls.loop.events.figures import RoundFigures
+from agent_ls.loop.events.items import (
+    AskedApproval,
+    AskedQuestion,
+    Body,
+    ChangedFile,
+    Item,
+    Notice,
+    RetriedCall,
+    RollBack,
+    SaidItem,
+    StartedAgent,
+    SteerMessage,
+    ToolUse,
+    TurnEnd,
+    UserMessage,
+)
+from agent_ls.sessions.export.html_style import STYLE
+from agent_ls.text import reveal_controls, strip_escapes, to_display_line
+
+_STYLE_HASH = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
+POLICY = f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; base-uri 'none'; form-action 'none'"
+
+_FENCE = re.compile(r"^(`{3,}|~{3,})[^\n`]*\n(.*?)(?:^\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def page(
+    title: str, facts: Sequence[tuple[str, str]], items: Sequence[Item], rounds: Sequence[RoundFigures]
+) -> str:
+    """Return the page. `facts` are listed at the top of the page, `items` are ordered from old to new.
+
+    `rounds` are the model calls whose tokens and costs are listed per turn.
+    """
+    name = text(to_display_line(title) or "Session")
+    parts = [
+        "<!DOCTYPE html>",
+        '<html lang="en"><head><meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
+        '<meta name="referrer" content="no-referrer">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>{name}</title><style>{STYLE}</style></head><body>",
+        f"<header><h1>{name}</h1><dl>",
+        *(f"<dt>{text(label)}</dt><dd>{text(value)}</dd>" for label, value in facts),
+        "</dl></header><main>",
+        *(_wrapped(item) for item in items),
+        "</main>",
+        *_costs(rounds),
+        "</body></html>",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def text(value: str) -> str:
+    """Return text for an element's content: escaped, without escape sequences, with control characters visible."""
+    shown = reveal_controls(strip_escapes(value.replace("\r\n", "\n")))
+    return escape(_SURROGATE.sub("\ufffd", shown), quote=True)
+
+
+def _wrapped(item: Item) -> str:
+    content = "\n".join(_item(item.body, item.timestamp))
+    if not item.agent_id:
+        return content
+    return f'<div class="agent"><div class="dim">Subagent {text(item.agent_id)}</div>{content}</div>'
+
+
+def _item(body: Body, timestamp: str) -> Iterator[str]:
+    match body:
+        case UserMessage(text=said):
+            yield f'<section class="user"><h2>You <time>{text(timestamp)}</time></h2>{_prose(said)}</section>'
+        case SteerMessage(text=said, status=status):
+            yield f'<section class="user"><h3>You, during the turn ({text(status)})</h3>{_prose(said)}</section>'
+        case SaidItem(kind="reasoning", text=said):
+            yield (
+                f'<details class="reasoning"><summary class="dim">Reasoning</summary>{_prose(said)}</details>'
+            )
+        case SaidItem(text=said, interrupted=interrupted):
+            end = " (interrupted)" if interrupted else ""
+            yield f'<section class="said"><h3>Agent{end}</h3>{_prose(said)}</section>'
+        case ToolUse():
+            yield from _tool(body)
+        case ChangedFile(change=change):
+            head = f"<code>{text(change.path)}</code> {change.action}, +{change.added} \u2212{change.removed}"
+            yield f"<details open><summary>Changed {head}</summary>{_diff(change.diff)}</details>"
+        case AskedApproval():
+            yield from _approval(body)
+        case AskedQuestion(asked=asked, status=status, answers=answers):
+            given = text("; ".join(answers)) if answers else status
+            yield f"<p>Question: {text(asked.question)} <strong>{given}</strong></p>"
+        case StartedAgent(agent=agent):
+            yield f'<p class="dim">Subagent {text(agent.agent_id)} {text(agent.status)}: {text(agent.task)}</p>'
+        case RetriedCall(text=why, attempt=attempt):
+            yield f'<p class="dim">Tried again ({attempt}): {text(why)}</p>'
+        case Notice(level=level, text=said, hint=hint):
+            more = f" <span>{text(hint)}</span>" if hint else ""
+            yield f'<p class="{_word(level)}"><strong>{text(level.capitalize())}:</strong> {text(said)}{more}</p>'
+        case RollBack(event=event):
+            yield f'<p class="dim">Rolled back: {len(event.turns)} turns, {len(event.files)} files</p>'
+        case TurnEnd(reason=reason, files=files):
+            yield f'<p class="dim">End of the turn: {text(reason)}</p>'
+            if files:
+                rows = (
+                    f"<li><code>{text(file.path)}</code> {text(file.action)}, +{file.added} \u2212{file.removed}</li>"
+                    for file in files
+                )
+                yield f"<ul>{''.join(rows)}</ul>"
+
+
+def _tool(body: ToolUse) -> Iterator[str]:
+    yield (
+        f"<details><summary>{text(body.name)} <code>{text(body.summary)}</code> "
+        f'<span class="{_word(body.status)}">{text(body.status)}</span></summary>'
+    )
+    yield f"<pre>{text(body.arguments)}</pre>"
+    if body.result and body.result.output:
+        yield f"<pre>{text(body.result.output)}</pre>"
+    yield "</details>"
+
+
+def _approval(body: AskedApproval) -> Iterator[str]:
+    why = f": {text(body.reason)}" if body.reason else ""
+    instead = f", ran instead: <code>{text(body.command)}</code>" if body.command else ""
+    yield (
+        f"<p>Approval of <code>{text(body.request.summary)}</code>: "
+        f'<strong class="{_word(body.status)}">{text(body.status)}</strong>{why}{instead}</p>'
+    )
+
+
+def _word(value: str) -> str:
+    """Return a value as a CSS class name; "" if it is not a word, because a log on disk may contain any text."""
+    return value if value.isascii() and value.isalpha() else ""
+
+
+def _prose(said: str) -> str:
+    """Return text with its fenced blocks as code. Other Markdown stays as it was written."""
+    parts, at = [], 0
+    for block in _FENCE.finditer(said):
+        parts += [_paragraph(said[at : block.start()]), f"<pre>{text(block[2])}</pre>"]
+        at = block.end()
+    return "".join([*parts, _paragraph(said[at:])])
+
+
+def _paragraph(said: str) -> str:
+    said = said.strip("\n")
+    return f'<div class="text">{text(said)}</div>' if said.strip() else ""
+
+
+def _diff(diff: str) -> str:
+    """Return a unified diff of one file as HTML with a class for each line. The header, a file name, is left out."""
+    lines = diff.replace("\r\n", "\n").rstrip("\n").split("\n")
+    head = 2 if len(lines) > 2 and lines[0].startswith("--- ") and lines[1].startswith("+++ ") else 0
+    kinds = {"+": ' class="add"', "-": ' class="del"', "@": ' class="hunk"'}
+    rows = (f"<span{kinds.get(line[:1], '')}>{text(line)}</span>" for line in lines[head:])
+    return f'<pre class="diff">{"".join(rows)}</pre>'
+
+
+def _costs(rounds: Sequence[RoundFigures]) -> Iterator[str]:
+    if not rounds:
+        return
+    turns: dict[str, list[RoundFigures]] = {}
+    for each in rounds:
+        turns.setdefault(each.turn_id, []).append(each)
+    yield "<footer><h2>Tokens and costs</h2><table><thead><tr><th>Turn</th><th>Model calls</th>"
+    yield "<th>Input tokens</th><th>Cached</th><th>Output tokens</th><th>US dollars</th></tr></thead><tbody>"
+    for number, calls in enumerate(turns.values(), 1):
+        yield _cost_row(str(number), calls)
+    yield f"</tbody><tfoot>{_cost_row('Total', rounds)}</tfoot></table></footer>"
+
+
+def _cost_row(name: str, calls: Sequence[RoundFigures]) -> str:
+    cached = [each.usage.cache_read_tokens for each in calls if each.usage.cache_read_tokens is not None]
+    costs = [each.cost_usd for each in calls if each.cost_usd is not None]
+    cost = f"{sum(costs):.4f}" if costs else "unknown"
+    if costs and len(costs) < len(calls):
+        cost = f"at least {cost}"
+    cells = (
+        f"{len(calls)}",
+        f"{sum(each.usage.input_tokens for each in calls):,}",
+        f"{sum(cached):,}" if cached else "unknown",
+        f"{sum(each.usage.output_tokens for each in calls):,}",
+        cost,
+    )
+    return f"<tr><th>{name}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"

@@ -1,0 +1,473 @@
+"""A session that is open in this process: the loop's session with its log, its approvals and its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+
+from agent_ls.environments.base import Attribution, ExecutionEnvironment, FileState, FileWrite
+from agent_ls.environments.errors import EnvError
+from agent_ls.features.mcp.listing import ListedServer, Switch, list_servers, run_command, switch
+from agent_ls.features.mcp.of_session import ServersOfSession
+from agent_ls.features.mcp.prompt_commands import PromptCommand, prompt_commands, prompt_text
+from agent_ls.features.mcp.resource_mentions import ResourceMention, resource_mentions, resource_text
+from agent_ls.features.mentions.reader import SessionMentions
+from agent_ls.features.skills.service import SessionSkills
+from agent_ls.loop.budget import UseLimits
+from agent_ls.loop.config import SessionConfig
+from agent_ls.loop.context.titles import title_of
+from agent_ls.loop.events.types import FileChange, RecordedEvent, State, Title, Warning
+from agent_ls.loop.session import AppliesFrom, Session
+from agent_ls.policy.situation import Mode, ReviewSetting
+from agent_ls.profiles.base import ProviderProfile
+from agent_ls.services.changes.environment import ReviewedEnvironment
+from agent_ls.services.changes.watched_files import TouchedFiles
+from agent_ls.services.errors import AppError, BadChoiceError
+from agent_ls.services.models.efforts import check_effort
+from agent_ls.services.permissions.approver import PolicyApprover
+from agent_ls.sessions.notices import Notices
+from agent_ls.sessions.session_log import SessionFiles
+from agent_ls.store import pages
+from agent_ls.store.journal import HunkPositions
+from agent_ls.store.locks import Owner
+from agent_ls.store.pages import ItemPage
+
+if TYPE_CHECKING:
+    from agent_ls.services.settings.model import Settings
+    from agent_ls.sessions.workspaces.worktree import SessionWorktree, WorktreeFile
+    from agent_ls.store.layout import StoredSummary
+    from agent_ls.store.progress import Activity, StoredProgress
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSummary:
+    """A session, as displayed in lists. Times are ISO 8601. `owner` is another process that has the session
+    open.
+
+    `worktree` is the root of the session's git worktree, or "" if it works in the workspace folder itself.
+    `cost_usd` is known only if the session is open in a process and the prices are known.
+    """
+
+    id: str
+    title: str
+    state: State
+    provider: str
+    model: str
+    effort: str | None
+    mode: Mode
+    review: ReviewSetting
+    workspace_folder: str
+    created: str
+    updated: str
+    last_seq: int
+    is_walkthrough: bool
+    owner: Owner | None = None
+    worktree: str = ""
+    activity: Activity = "closed"
+    cost_usd: float | None = None
+
+
+def stored_summary(
+    stored: StoredSummary, settings: Settings, owner: Owner | None, worktree: str, progress: StoredProgress
+) -> SessionSummary:
+    """Return the summary of a session that is not open in this process."""
+    header = stored.header
+    return SessionSummary(
+        id=header.session_id,
+        title=stored.title,
+        state="IDLE",
+        provider=header.provider,
+        model=header.model,
+        effort=None,
+        mode=settings.mode,
+        review=settings.review,
+        workspace_folder=header.workspace_folder,
+        created=header.created,
+        updated=stored.updated,
+        last_seq=stored.last_seq,
+        is_walkthrough=header.provider == "walkthrough",
+        owner=owner,
+        worktree=worktree,
+        activity=progress.activity,
+        cost_usd=progress.cost_usd,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SessionWorkspace:
+    """The files that a session works on.
+
+    The session's tools use `environment`, which reports changes to the review; `files` accesses the same files
+    without review. `prepare` is awaited before the session runs. `gather_early`, if given, collects in advance
+    the data that the first message needs; a second call waits for the first.
+    """
+
+    environment: ReviewedEnvironment
+    files: ExecutionEnvironment
+    touched: TouchedFiles
+    prepare: Callable[[], Awaitable[None]]
+    gather_early: Callable[[], Awaitable[None]] | None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFeatures:
+    """Features of a session that the user requests. `mentions` reads the content of a message's mentions.
+
+    `offer_findings` offers the review tool from the next message on. `servers` are the session's MCP servers.
+    """
+
+    skills: SessionSkills
+    mentions: SessionMentions
+    offer_findings: Callable[[], None]
+    servers: ServersOfSession | None
+    worktree: SessionWorktree | None
+
+
+class LiveSession:
+    """A session that is open in this process. `profiles` returns the profile of a provider's model."""
+
+    def __init__(
+        self,
+        *,
+        session: Session,
+        profiles: Callable[[str, str], ProviderProfile],
+        approver: PolicyApprover,
+        stored: SessionFiles,
+        notices: Notices,
+        workspace: SessionWorkspace,
+        features: SessionFeatures,
+    ) -> None:
+        self.offer_findings = features.offer_findings
+        self.mentions = features.mentions
+        self.servers = features.servers
+        self.worktree = features.worktree
+        self.skills = features.skills
+        self.on_servers: Callable[[], object] = lambda: None
+        """Called after a change of an MCP server's state, tools, prompts or resources. Must not block."""
+        self.follows_settings = False
+        """Whether nobody chose the provider or model of this session, so that both come from the settings."""
+        self.title = stored.title
+        self.session = session
+        self._profiles = profiles
+        self.approver = approver
+        self.prepare = workspace.prepare
+        self.gather_early = workspace.gather_early
+        self.environment = workspace.environment
+        self.files = workspace.files
+        self.touched = workspace.touched
+        self.ended = anyio.Event()
+        """Set when the last line has been written to the log and the session may be opened again."""
+        self.scope = anyio.CancelScope()
+        """Scope of the session's task. Cancelling it ends the session in the same way as a process exit."""
+        self._notices = notices
+        self._limits: dict[str, float] = {}
+        self.stored = stored
+
+    @property
+    def id(self) -> str:
+        return self.session.id
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether this process still owns the session: False after a forced take-over. Blocks: opens a file."""
+        return self.stored.opened.is_ours
+
+    def emit(self, event: RecordedEvent) -> object:
+        """Emit an event. After a file change, the model counts as informed of the file's content."""
+        if isinstance(event, FileChange):
+            self.touched.mark_known(event.path)
+        return self.session.emit(event)
+
+    async def apply(
+        self, writes: Sequence[FileWrite], attribution: Attribution, *, is_running: bool
+    ) -> Sequence[FileState]:
+        """Write proposed hunks that the user kept.
+
+        `is_running`: the tool call that proposed the hunks is waiting for the user's decision, and may write
+        only where the path policy allows it. False: the tool call has ended. The write counts as the user's
+        own action, and the path policy is not checked.
+
+        Raises:
+            EnvError: the commit failed.
+        """
+        through = None if is_running else self.files
+        states = await self.environment.apply(writes, attribution, through)
+        for state in states:
+            self.touched.mark_known(state.path)
+        return states
+
+    async def bring_changes(self, *, may_ask: bool = True) -> list[WorktreeFile]:
+        """Apply the changes of the session's worktree to the user's folder. `may_ask`: the user can answer
+        approvals.
+
+        Raises:
+            BadChoiceError: the session has no worktree. AppError: the changes cannot be applied.
+        """
+        if self.worktree is None:
+            raise BadChoiceError(
+                "this session works in your folder, so its changes are already there",
+                "start a session in a worktree to keep its changes separate",
+            )
+        try:
+            return await self.worktree.bring("requested" if may_ask else "requested_without_questions")
+        except (EnvError, OSError) as error:
+            raise AppError(
+                f"the changes of the worktree were not applied to your folder: {error}",
+                "check the file that this message names, then apply the changes again",
+            ) from error
+
+    async def waiting_changes(self) -> list[str]:
+        """Return the changed files of the session's worktree whose changes are not applied to the user's folder
+        yet.
+
+        Raises:
+            AppError: git failed.
+        """
+        return [it.path for it in await self.worktree.worktree.changes()] if self.worktree else []
+
+    async def cleanup(self) -> None:
+        """End the session's processes and its MCP servers."""
+        await self.environment.cleanup()
+        if self.servers:
+            await self.servers.close()
+
+    def servers_changed(self) -> None:
+        self.on_servers()
+
+    def mcp_servers(self) -> tuple[Sequence[ListedServer], Sequence[str]]:
+        """Return the session's MCP servers, and one sentence for each error in their configuration files."""
+        return list_servers(self.servers)
+
+    async def switch_mcp_server(self, name: str, to: Switch) -> bool:
+        """Turn a server on or off, or restart it. Returns False if no server has this name."""
+        return await switch(self.servers, name, to)
+
+    async def mcp_command(self, arguments: str) -> str:
+        """Carry out the command `/mcp` of clients without a panel. Returns the list of servers as Markdown."""
+        return await run_command(self.servers, arguments)
+
+    def mcp_prompts(self) -> Sequence[PromptCommand]:
+        """Return the prompts of the session's MCP servers, as commands."""
+        return prompt_commands(self.servers)
+
+    async def mcp_prompt(self, name: str, typed: str) -> str:
+        """Return the message for the model with the text of an MCP prompt. `typed` is the text after the
+        prompt's name.
+
+        Raises:
+            AppError: the prompt is unknown, or its server does not reply.
+        """
+        return await prompt_text(self.servers, name, typed)
+
+    def mcp_resources(self) -> Sequence[ResourceMention]:
+        """Return the resources of the session's MCP servers. A message may mention them."""
+        return resource_mentions(self.servers)
+
+    async def mcp_resource(self, server: str, uri: str) -> str:
+        """Return the content of a resource for the model.
+
+        Raises:
+            AppError: the server is not running, or does not return the resource.
+        """
+        return await resource_text(self.servers, server, uri)
+
+    def is_asked(self, call_id: str) -> bool:
+        """Return whether the call has an unanswered approval."""
+        return any(request.call_id == call_id for request in self.approver.pending())
+
+    @property
+    def is_stopped(self) -> bool:
+        return self.session.is_stopped
+
+    def notice(self, text: str, about: str = "") -> None:
+        """Post a notice for the model, sent with the next request. `about` is the file that it describes."""
+        if about:
+            self.touched.mark_known(about)
+        self._notices.post(text)
+
+    def warn(self, text: str, code: str) -> None:
+        """Send the user a warning, unless the session has ended."""
+        if self.session.state != "CLOSED":
+            self.emit(Warning(text, code))
+
+    def record_hunk_positions(self, positions: HunkPositions) -> None:
+        """Record in the log the positions of the session's hunks in one file."""
+        self.stored.opened.recorder.ledger(positions)
+
+    def summary(self) -> SessionSummary:
+        session, header = self.session, self.stored.header
+        return SessionSummary(
+            id=session.id,
+            title=self.title,
+            state=session.state,
+            provider=session.profile.id,
+            model=session.profile.model,
+            effort=session.config.reasoning_effort,
+            mode=self.approver.mode,
+            review=self.approver.review,
+            workspace_folder=header.workspace_folder,
+            created=header.created,
+            updated=self.stored.updated_at,
+            last_seq=session.last_seq,
+            is_walkthrough=session.profile.id == "walkthrough",
+            worktree=self.worktree.worktree.paths.tree if self.worktree else "",
+            activity=self.activity,
+        )
+
+    @property
+    def activity(self) -> Activity:
+        # An approval or a question can also be pending between turns.
+        is_asking = self.approver.pending() or self.session.questions.pending()
+        if is_asking or self.session.state == "AWAITING_INPUT":
+            return "waiting"
+        return "working" if self.session.is_busy else "idle"
+
+    def warn_of_damage(self) -> None:
+        """Report, once, how many lines of the log could not be read when the session was opened."""
+        stored = self.stored.opened.stored
+        if stored and stored.damaged > _count(stored.state.config.get("damagedLines")):
+            what = "1 line" if stored.damaged == 1 else f"{stored.damaged} lines"
+            self.emit(
+                Warning(f"The log of this session is damaged: {what} could not be read.", "damaged_log")
+            )
+            self.stored.remember({"damagedLines": stored.damaged})
+
+    def rename(self, title: str) -> None:
+        """Set the title."""
+        self.title = title
+        self.emit(Title(title))
+
+    def name_after(self, text: str) -> bool:
+        """Set the title from the text of a message, if the session has no title. Returns whether a title was set."""
+        if self.title or not (title := title_of(text)):
+            return False
+        self.rename(title)
+        return True
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the session's log."""
+        return self.stored.opened.folder
+
+    @property
+    def latest(self) -> Mapping[str, bytes]:
+        """The newest encoded event of each kind in LATEST_KINDS (store/recorder.py)."""
+        return self.stored.opened.recorder.latest
+
+    def events_since(self, seq: int, last: int | None = None) -> Sequence[bytes]:
+        """Return encoded recorded events after number `seq`, up to `last` (None: the newest).
+
+        Blocks: run in a thread.
+        """
+        return pages.events_between(self.stored.path, seq, last)
+
+    def snapshot(self, last: int, limit: int) -> ItemPage:
+        """Return the newest `limit` items as they were after event number `last`. Blocks: run in a thread."""
+        return pages.snapshot(self.stored.path, last, limit)
+
+    async def configure(
+        self,
+        *,
+        provider: str | None = None,
+        model: str | None = None,
+        effort: str | None = None,
+        mode: Mode | None = None,
+        review: ReviewSetting | None = None,
+        limits: Mapping[str, float] | None = None,
+    ) -> AppliesFrom:
+        """Change the given values. Return when the new values take effect: now, or from the next model call or
+        turn.
+
+        `limits` maps fields of UseLimits to values.
+
+        Raises:
+            BadChoiceError: unknown provider or effort; nothing is changed.
+        """
+        profile = None
+        if provider is not None or model is not None:
+            self.follows_settings = False
+            # A model name does not apply to another provider; "" selects the new provider's default.
+            same = provider is None or provider == self.session.profile.id
+            chosen = model or (self.session.profile.model if same else "")
+            profile = self._profiles(provider or self.session.profile.id, chosen)
+        config = None
+        if effort is not None:
+            used = profile or self.session.profile
+            check_effort(used.id, used.model, effort)
+            config = replace(self.session.config, reasoning_effort=effort or None)
+        if mode is not None:
+            self.approver.mode = mode
+        if review is not None:
+            self.approver.review = review
+        applies: AppliesFrom = "now"
+        if limits:
+            applies = self.limit(limits)
+            config = config and replace(config, limits=self.session.config.limits)
+        if profile or config:
+            applies = self.session.configure(profile=profile, config=config)
+        self.remember()
+        return applies
+
+    def adopt(self, config: SessionConfig, *, approval_timeout_ms: int, has_other_tools: bool) -> None:
+        """Apply changed settings, except values that were chosen for this session.
+
+        `has_other_tools`: the settings change the tools, so the profile is created again for the next message.
+        """
+        limits = UseLimits(**{**asdict(config.limits), **self._limits})
+        effort = self.session.config.reasoning_effort
+        now = self.session.profile
+        profile = self._profiles(now.id, now.model) if has_other_tools else None
+        self.session.configure(
+            profile=profile, config=replace(config, limits=limits, reasoning_effort=effort)
+        )
+        self.approver.approvals.limit_ms = approval_timeout_ms
+
+    def follow(self, provider: str, model: str) -> bool:
+        """Use this model if nobody chose one for this session. Returns whether the model changed.
+
+        It is also used in a running turn that has not called a model yet.
+        """
+        now = self.session.profile
+        profile = self._profiles(provider, model) if self.follows_settings else now
+        if (now.id, now.model) == (profile.id, profile.model):
+            return False
+        self.session.replace_profile(profile)
+        self.remember()
+        return True
+
+    def limit(self, changes: Mapping[str, float]) -> AppliesFrom:
+        """Change usage limits and return when they take effect. Keys of `changes` are fields of UseLimits."""
+        self._limits |= changes
+        config = self.session.config
+        limits = UseLimits(**{**asdict(config.limits), **changes})
+        return self.session.configure(config=replace(config, limits=limits))
+
+    def profile(self, provider: str, model: str) -> ProviderProfile:
+        """Return the profile of a model, with this session's own tools.
+
+        Raises:
+            BadChoiceError: unknown provider.
+        """
+        return self._profiles(provider, model)
+
+    def remember(self) -> None:
+        """Record the chosen options in the log, so that a resumed session has the same options."""
+        self.stored.remember(
+            {
+                "provider": self.session.profile.id,
+                "model": self.session.profile.model,
+                "effort": self.session.config.reasoning_effort,
+                "mode": self.approver.mode,
+                "review": self.approver.review,
+                "limits": self._limits,
+            }
+        )
+
+
+def _count(value: object) -> int:
+    """Return an integer from a log, or 0 for any other value."""
+    return value if isinstance(value, int) else 0

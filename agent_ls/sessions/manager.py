@@ -1,0 +1,596 @@
+"""Connect settings, models, store and review, and manage all sessions of this process. Used by every front end.
+
+One supervisor (`run`) owns a task group with one task per session. Background tasks run in the same group.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import anyio.to_thread
+from anyio.abc import TaskGroup, TaskStatus
+
+from agent_ls.features.mentions.commits import RecentCommits
+from agent_ls.features.recording.session_recordings import SessionRecordings
+from agent_ls.llm.credentials import Credentials
+from agent_ls.llm.walkthrough import WalkthroughAdapter
+from agent_ls.loop.budget import known_limits
+from agent_ls.loop.events.types import State, Warning
+from agent_ls.loop.ids import SessionId, new_id
+from agent_ls.services.clock import SystemClock
+from agent_ls.services.context.mentions import Mentions
+from agent_ls.services.errors import (
+    NotRunningError,
+    SessionHasHunksError,
+    SessionOwnedError,
+    UnbroughtChangesError,
+    UnknownSessionError,
+)
+from agent_ls.services.logs import set_level
+from agent_ls.services.models.efforts import check_effort
+from agent_ls.services.models.service import WALKTHROUGH, ModelService, profile_settings
+from agent_ls.services.models.warm_up import warm_up
+from agent_ls.services.permissions.paths import user_memory
+from agent_ls.services.permissions.read_only_sandbox import ReadOnlySandbox
+from agent_ls.services.permissions.trust import Trusting, WorkspaceTrust
+from agent_ls.services.review.decision_request import Selection
+from agent_ls.services.review.restore import find, gather, restore_proposals
+from agent_ls.services.review.service import ReviewService
+from agent_ls.services.settings.model import Settings
+from agent_ls.services.settings.untrusted import client_settings, restrict_settings
+from agent_ls.services.store_errors import STATE_VARIABLE, closed_on_failure, store_errors
+from agent_ls.sessions.build.builder import SessionBuilder
+from agent_ls.sessions.build.config import session_config
+from agent_ls.sessions.build.opening_warnings import not_stored, opening_warnings
+from agent_ls.sessions.freed_memory import return_memory_after_turns
+from agent_ls.sessions.host import NO_EDITOR, NO_PARTS, EditorServices, ProgramParts
+from agent_ls.sessions.live import LiveSession, SessionSummary
+from agent_ls.sessions.new_session import SessionChoice, SessionSpec
+from agent_ls.sessions.own_task import in_own_task
+from agent_ls.sessions.ownership.session_ownership import Opener, SessionOwnership
+from agent_ls.sessions.ownership.takeover_notices import follow_missing
+from agent_ls.sessions.rollback import RollbackRequest, RollbackResult, roll_back
+from agent_ls.sessions.rules import RuleManager
+from agent_ls.sessions.session_log import end_left_commands
+from agent_ls.sessions.stored.archive import Archive
+from agent_ls.sessions.stored.listing import SessionListing
+from agent_ls.sessions.stored.resume import last_model, resumed_choice
+from agent_ls.sessions.stored.retention import Retention
+from agent_ls.sessions.workspaces.remote_sites import RemoteSites
+from agent_ls.sessions.workspaces.worktrees import Worktrees, discard
+from agent_ls.store.errors import OwnershipLostError
+from agent_ls.store.log import Header
+from agent_ls.store.recovery import recover
+from agent_ls.store.rules import RuleStore
+from agent_ls.store.sessions import OpenSession, SessionStore
+from agent_ls.store.trust import TrustStore
+from agent_ls.text import to_display_line
+
+if TYPE_CHECKING:
+    from agent_ls.features.worktrees.worktree import Start
+
+log = logging.getLogger(__name__)
+CLOSE_S = 1.0  # seconds for closing provider connections; short, because the process is about to end
+
+
+class SessionManager:
+    """Creates, opens, lists and ends sessions.
+
+    If `state_dir` is None, the folder that AGENT_LS_STATE_DIR names is used, else the user's state folder.
+    The first new session is recorded in the file `record_to`. `trusting` says which folders count as trusted
+    (services/permissions/trust.py).
+    """
+
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        credentials: Credentials,
+        state_dir: Path | None = None,
+        editor: EditorServices = NO_EDITOR,
+        program: ProgramParts = NO_PARTS,
+        record_to: Path | None = None,
+        trusting: Trusting = "asked",
+    ) -> None:
+        self.settings = settings
+        self.on_settings: Callable[[Settings], object] = lambda settings: None
+        """Called after each change of settings, for components that read settings directly."""
+        self.folders: Callable[[], Sequence[str]] = tuple
+        """Returns the open workspace folders. A session works in these folders and in its own folder (H1)."""
+        self.session_folders: Callable[[str], Sequence[str]] = lambda session_id: ()
+        """Returns the additional folders that a client opened for one session only, by session id."""
+        self.session_servers: Callable[[str], Mapping[str, Mapping[str, Any]]] = lambda session_id: {}
+        """Returns the MCP servers that a client configured for one session, by session id. Keys are server names."""
+        self.notebooks: bool | None = None
+        """Whether session folders contain notebooks; None: search each folder when its session is opened."""
+        self._clock = SystemClock()
+        own = {WALKTHROUGH: WalkthroughAdapter(self._pause), **program.adapters}
+        chosen = state_dir or (Path(folder) if (folder := os.environ.get(STATE_VARIABLE)) else None)
+        self.models = ModelService(
+            settings, credentials, own, chosen, program.tools, program.profile_options, program.profiles
+        )
+        self.mentions = Mentions(self._run_in_background, self._clock)
+        save = editor.host.save_undone if editor.host else None
+        self.review = ReviewService(
+            self._find_session_for_notices, self._clock, self._run_in_background, save
+        )
+        self.secrets = credentials.known_secrets
+        self._store = SessionStore(chosen, on_failure=self._log_failed, secrets=credentials.known_secrets)
+        self._recordings = SessionRecordings(
+            self._store.layout.root / "recordings", credentials.known_secrets, record_to
+        )
+        self._live: dict[str, LiveSession] = {}
+        self.archive = Archive(self._store, self.find_live)
+        self.rules = RuleManager(rules := RuleStore(chosen), self.find_live)
+        self.trust = WorkspaceTrust(TrustStore(chosen), self._clock, trusting)
+        state, has_editor = self._store.layout.root, bool(editor.host or editor.client_files)
+        self.sites = RemoteSites(lambda: self.settings, self.models, state, has_editor)
+        self._assembler = SessionBuilder(
+            models=self.models,
+            secrets=credentials.known_secrets,
+            clock=self._clock,
+            rules=rules,
+            trust=self.trust,
+            state=state,
+            editor=editor,
+            program=program,
+            sites=self.sites,
+            review=self.review,
+            recordings=self._recordings,
+            start=self._run_in_background,
+            find_session=self._find_session_for_notices,
+            folders=lambda: self.folders(),
+            session_folders=lambda session_id: self.session_folders(session_id),
+            session_servers=lambda session_id: self.session_servers(session_id),
+            notebooks=lambda: self.notebooks,
+            now=lambda: self.settings,
+            read_only=ReadOnlySandbox(state),
+            hide=credentials.hide,
+        )
+        self.skills = self._assembler.skills
+        self.commits = RecentCommits(self._assembler.local, self.trust, self._clock)
+        self.worktrees = Worktrees(self._store.layout, self.models, self.trust, self._assembler)
+        self._listing = SessionListing(
+            self._store, self._find_open, lambda: self.settings, self.worktrees.name
+        )
+        self.review.state.is_reviewed = self.worktrees.is_in_none
+        self._opening = anyio.Lock()
+        self._host = editor.host
+        self.owners = SessionOwnership(
+            self._store, self._clock, lambda: tuple(self._live.values()), self._run_in_background, self._save
+        )
+        self._retention = Retention(self._store.layout, settings.sessions)
+        self._group: TaskGroup | None = None
+
+    @property
+    def notifies_user(self) -> bool:
+        return self.settings.notify != "off"
+
+    @property
+    def user_memory(self) -> str:
+        """The file with the user's notes for all projects. Blocks: follows links."""
+        return user_memory(str(self._store.layout.root))
+
+    def change_settings(self, options: Mapping[str, Any], *, is_trusted: bool = True) -> Sequence[str]:
+        """Apply settings. Open sessions keep values that were chosen for one session (docs/configuration.md).
+
+        Returns a sentence for each setting that is invalid or that needs a trusted workspace. Such a setting
+        keeps its old value.
+        """
+        before = self.settings
+        settings, problems = client_settings(options, before)
+        if not is_trusted:
+            settings, waiting = restrict_settings(before, settings)
+            problems += waiting
+        self.settings = settings
+        self.models.change(settings)
+        self._retention.change(settings.sessions)
+        set_level(settings.log_level)
+        self.on_settings(settings)
+        for live in self._live.values():
+            live.adopt(
+                session_config(settings, None),
+                approval_timeout_ms=settings.approval_timeout_ms,
+                has_other_tools=profile_settings(before) != profile_settings(settings),
+            )
+        if settings.sandbox != before.sandbox and self._live:
+            problems.append("agentLs.sandbox: open sessions keep their earlier value until they are closed")
+        return problems
+
+    async def follow_settings(self) -> Sequence[str]:
+        """Use the settings' model in open sessions for which nobody chose one. Returns the ids of changed ones."""
+        chosen = self.models.choose(None, None)
+        await self.models.learn_size(*chosen)
+        return [live.id for live in self._live.values() if live.follow(*chosen)]
+
+    async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
+        """Run the sessions until this task is cancelled; then end all of them in an orderly way."""
+        try:
+            async with anyio.create_task_group() as self._group:
+                self._run_in_background(self.owners.watch_handovers)
+                task_status.started()
+                try:
+                    await anyio.sleep_forever()
+                finally:
+                    # First announce that the sessions will end: a process that opens one of them then waits until
+                    # it has ended.
+                    for live in self._live.values():
+                        live.stored.opened.lock.announce_release()
+        finally:
+            self._group = None
+            await self.sites.close()
+            with anyio.move_on_after(CLOSE_S, shield=True):
+                await self.models.client.close()
+
+    async def return_memory(self) -> None:
+        """Return freed memory to the system after turns. Runs until cancelled.
+
+        Only for processes of agent-ls: a program that uses the library manages its memory itself.
+        """
+        await return_memory_after_turns(self._progress, self._clock)
+
+    async def warm_up(self) -> None:
+        """Preload the code and data that the user's first message needs. Never raises."""
+        await warm_up(self.models.client, *self.models.choose(None, None))
+
+    def set_credential(self, provider: str, secret: str | None) -> None:
+        """Set or remove (None) an API key, and preload the code and data for the first model call with this
+        key.
+        """
+        self.models.set_credential(provider, secret)
+        self._run_in_background(partial(self.models.client.prepare, provider))
+
+    async def new_session(self, new: SessionSpec) -> LiveSession:
+        """Create a session and start it.
+
+        Raises:
+            BadChoiceError: the folder, provider or effort does not exist, or no worktree is possible.
+            AppError: store or git failed.
+        """
+        folder = await self.sites.workspace(
+            new.workspace_folder, must_exist=self._assembler.program.environment is None
+        )
+        profile = await self.models.choose_profile(new.provider, new.model)
+        check_effort(profile.id, profile.model, new.effort)
+        if self._group is None:
+            raise NotRunningError
+        await self.worktrees.check(folder, new.worktree)
+        tools = await self._assembler.cli_tools(folder)
+        session_id, named = SessionId(new_id("s")), to_display_line(new.title or "")
+        made = (session_id, self._clock.now(), folder, profile.id, profile.model, named)
+        header = Header(*made, has_worktree=bool(new.worktree))
+        settings = self.settings
+        choice = SessionChoice(
+            profile.id,
+            profile.model,
+            new.effort if new.effort is not None else settings.effort,
+            new.mode or settings.mode,
+            new.review or settings.review,
+            tools,
+        )
+        live = await in_own_task(
+            self._run_in_background, partial(self._begin, header, choice, settings, new.worktree)
+        )
+        live.follows_settings = new.provider is None and new.model is None
+        return live
+
+    async def _begin(
+        self, header: Header, choice: SessionChoice, settings: Settings, start: Start | None
+    ) -> LiveSession:
+        with store_errors(header.session_id):
+            opened = await anyio.to_thread.run_sync(self._store.create, header)
+        with closed_on_failure(opened):
+            with store_errors(header.session_id):
+                trust_state = partial(self.trust.get_trust, header.workspace_folder)
+                await self._recordings.start(
+                    header,
+                    choice.mode,
+                    choice.review,
+                    settings,
+                    trust_state,
+                    self.folders(),
+                    choice.tools.recorded,
+                )
+            discarded = partial(discard, opened.close, self._store.delete, header.session_id)
+            worktree = await self.worktrees.make(header, start, discarded) if start else None
+            live = self._assembler.assemble(opened, header, choice, settings, None, worktree)
+            live.remember()
+            if live.worktree:
+                live.worktree.introduce()
+            self._start(live, opened, choice.tools.warning)
+        return live
+
+    async def open_session(self, session_id: str) -> LiveSession:
+        """Return the live session, or resume a stored one.
+
+        If the process that owns the session is about to end, wait until it has ended: the server of an editor
+        that was just closed still finishes its work.
+
+        Raises: UnknownSessionError, SessionOwnedError, AppError.
+        """
+        begun_ms = self._clock.monotonic_ms()
+        while True:
+            try:
+                return await self._open_now(session_id, self._store.open)
+            except SessionOwnedError:
+                if not await self.owners.is_worth_waiting(session_id, begun_ms):
+                    raise
+
+    async def take_over(self, session_id: str, *, force: bool) -> LiveSession:
+        """Take a session over (SessionOwnership.take_over). Does not wait if no other process owns the session."""
+        live = await self.owners.take_over(session_id, self._open_now, force=force)
+        if self._host:  # the editor may show old contents of files that the agent has changed
+            await self._host.files_changed(self.review.paths(session_id))
+        return live
+
+    async def _save(self) -> None:
+        if self._host:
+            await self._host.save_before_command()
+
+    async def _open_now(self, session_id: str, opener: Opener) -> LiveSession:
+        if self._group is None:
+            raise NotRunningError
+        # Opening runs in its own task, because a cancelled request would leave the session locked but not open.
+        return await in_own_task(self._run_in_background, partial(self._open_in_turn, session_id, opener))
+
+    async def _open_in_turn(self, session_id: str, opener: Opener) -> LiveSession:
+        async with self._opening:  # two requests for one stored session must not both open it
+            if live := await self._maybe_open(session_id):
+                return live
+            with store_errors(session_id):
+                opened = await anyio.to_thread.run_sync(opener, session_id)
+            with closed_on_failure(opened):
+                live = await self._resume(session_id, opened)
+            await self.owners.report_open(live)
+            return live
+
+    async def _maybe_open(self, session_id: str) -> LiveSession | None:
+        """Return the live session, or None if it is only stored. If the session is ending, wait for its end first."""
+        if live := self._live.get(session_id):
+            if not live.session.is_closing and not live.scope.cancel_called:
+                return live
+            await live.ended.wait()
+        return None
+
+    def files_changed(self, paths: Sequence[str]) -> None:
+        """Update the hunk positions of files under review that other programs may have changed on disk."""
+        for path in paths:
+            if self.review.knows(path):
+                self._run_in_background(partial(self.review.look_at_disk, path))
+
+    def find_live(self, session_id: str) -> LiveSession | None:
+        return self._live.get(session_id)
+
+    async def list_sessions(
+        self,
+        workspace_folder: str | None,
+        cursor: str | None,
+        limit: int,
+        query: str = "",
+        *,
+        running: bool = False,
+    ) -> tuple[Sequence[SessionSummary], str | None]:
+        """Return a page of live and stored sessions, and the cursor of the next page (SessionListing.page).
+
+        Raises: BadChoiceError: an invalid cursor.
+        """
+        return await self._listing.page(workspace_folder, cursor, limit, query, running=running)
+
+    async def _resume(self, session_id: str, opened: OpenSession) -> LiveSession:
+        stored = opened.stored
+        if stored is None:
+            raise UnknownSessionError(session_id)
+        for problem in stored.problems:
+            log.warning("session %s: %s", session_id, problem)
+        await end_left_commands(opened)
+        folder = stored.header.workspace_folder
+        worktree = await self.worktrees.open(stored.header) if stored.header.has_worktree else None
+        tools = await self._assembler.cli_tools(folder, stored.state.config.get("place"))
+        files = self._assembler.files(self._assembler.local(folder), session_id)
+        await self.models.learn_size(*last_model(stored))
+        evidence = await gather(opened, stored, files, self.review.state.ledger)
+        # No await from here on, because no ledger, setting or event may change before the session is complete.
+        settings = self.settings
+        found = find(self.review.state, stored, evidence)
+        restored = recover(stored, self._clock.now(), found.events, found.pending_calls)
+        suspended = restored.suspended
+        chosen, answer = last_model(stored), suspended.answer if suspended else None
+        # A suspended turn continues with its model.
+        model = (answer.provider, answer.model) if answer else chosen
+        choice = resumed_choice(stored, settings, model, tools)
+        live = self._assembler.assemble(opened, stored.header, choice, settings, restored, worktree)
+        live.approver.restore(stored.state, suspended)
+        if limits := known_limits(stored.state.config.get("limits")):
+            live.limit(limits)
+        if model != chosen:
+            live.session.configure(profile=live.profile(*chosen))
+        self._start(live, opened, tools.warning)
+        live.session.start()  # before the events below, so that the client that opened the session gets all events
+        live.warn_of_damage()
+        for change in found.changes:
+            live.touched.mark_known(change.ledger.path)
+            self.review.adopt(change)
+        restore_proposals(self.review.proposals, found, live)
+        for path in found.paths:  # the user may have typed after these files were read
+            if self._host and (document := self._host.open_document(path)):
+                self.review.user_edit(path, document.text)
+        follow_missing(
+            found.missing, opened.taken_from, live, self.review, self._run_in_background, self._clock
+        )
+        return live
+
+    def _find_session_for_notices(self, session_id: str) -> LiveSession | None:
+        """Return a session that can still receive notices; None after its SESSION_END."""
+        live = self._live.get(session_id)
+        return live if live and live.session.state != "CLOSED" else None
+
+    def _progress(self) -> list[tuple[State, int]]:
+        """Return the state and the last event number of each open session."""
+        return [(live.session.state, live.session.last_seq) for live in self._live.values()]
+
+    def _run_in_background(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Run a short task in the background; its failure does not affect the sessions."""
+
+        async def guarded() -> None:
+            try:
+                await work()
+            except Exception:  # a background task that fails must not end the sessions
+                log.exception("a background task failed")
+
+        if self._group:
+            self._group.start_soon(guarded)
+
+    def _start(self, live: LiveSession, opened: OpenSession, bad_tools: str) -> None:
+        if self._group is None:
+            raise NotRunningError
+        self._live[live.session.id] = live
+        self._group.start_soon(self._run_session, live, opened)
+        settings, registry = self.settings, live.session.profile.registry
+        for words, code in opening_warnings(settings, registry, opened.lock.is_firm, bad_tools):
+            self._run_in_background(partial(_warn, live, words, code))
+        folder, now = live.summary().workspace_folder, self._clock.now()
+        self._run_in_background(partial(self._retention.look_at, folder, now, tuple(self._live)))
+
+    async def _run_session(self, live: LiveSession, opened: OpenSession) -> None:
+        """Run the task of one session, from its start to the last line of its log."""
+        try:
+            with live.scope:
+                await live.environment.initialize()
+                await live.prepare()
+                await live.session.run()
+        except Exception:  # outermost boundary of the supervisor: one session must not end the others (R5)
+            if live.is_ours:
+                log.exception("session %s ended because of an internal error", live.session.id)
+            else:
+                log.warning("session %s was taken by force by another process", live.session.id)
+        finally:
+            if not live.is_ours:
+                self.owners.give_up(live)
+            # This takes a limited time: processes get SIGTERM and, two seconds later, SIGKILL.
+            with anyio.CancelScope(shield=True):
+                await live.cleanup()
+            with suppress(OwnershipLostError):
+                for positions in self.review.state.unrecorded_positions(live.session.id):
+                    live.record_hunk_positions(positions)
+            if not live.is_ours:  # another process has taken the session over during the cleanup
+                self.owners.give_up(live)
+            opened.close()
+            if live.scope.cancel_called:  # another process manages the session's hunks now
+                self.review.state.forget(live.session.id)
+            self._recordings.close(live.session.id)
+            self._live.pop(live.session.id, None)
+            live.ended.set()
+
+    def _find_open(self, session_id: str) -> LiveSession | None:
+        """Return a live session that no other process is taking over."""
+        live = self._live.get(session_id)
+        return live if live and not live.scope.cancel_called else None
+
+    async def rename(self, session_id: str, title: str) -> SessionSummary:
+        """Set the title of a live or stored session.
+
+        Raises: UnknownSessionError, SessionOwnedError, AppError.
+        """
+        async with self._opening:
+            if live := await self._maybe_open(session_id):
+                live.rename(title)
+                return live.summary()
+            with store_errors(session_id):
+                rename = partial(self._store.rename, session_id, title, self._clock.now())
+                return self._listing.summary(await anyio.to_thread.run_sync(rename))
+
+    async def fork(self, session_id: str, at_turn: str = "") -> LiveSession:
+        """Create a session with another session's history up to the end of a turn ("": the last completed
+        turn).
+
+        Raises: UnknownSessionError, BadChoiceError (unknown turn), AppError.
+        """
+        new = SessionId(new_id("s"))
+        with store_errors(session_id):
+            source = await anyio.to_thread.run_sync(self._store.summary, session_id)
+            self.worktrees.check_fork(source.header)
+            title = to_display_line(f"{self._listing.title(source)} (fork)".strip())
+            header = replace(source.header, session_id=new, created=self._clock.now(), title=title)
+            await anyio.to_thread.run_sync(self._store.fork, session_id, header, at_turn)
+        return await self.open_session(new)
+
+    async def revert(self, session_id: str, wanted: RollbackRequest) -> tuple[LiveSession, RollbackResult]:
+        """Roll a live or stored session back to its state before a user message (X10).
+
+        Raises: UnknownSessionError, BadChoiceError (unknown turn), AppError. loop.errors.SessionError: a turn
+        runs.
+        """
+        live = await self.open_session(session_id)
+        with store_errors(session_id):
+            return live, await roll_back(live, self.review, wanted)
+
+    async def close_session(self, session_id: str) -> None:
+        """End a session; return when any process can open it again.
+
+        Raises: UnknownSessionError.
+        """
+        live = self._live.get(session_id)
+        if live is None:
+            async with self._opening:  # another task may be opening the session
+                live = self._live.get(session_id)
+        if live:
+            live.session.abort()
+            await live.ended.wait()
+            return
+        with store_errors(session_id):
+            await anyio.to_thread.run_sync(self._store.folder, session_id)
+
+    async def delete_session(self, session_id: str, *, force: bool) -> None:
+        """Delete a session with all its stored data. Files of the workspace stay as they are.
+
+        Raises: SessionHasHunksError: `force` is False, and the session has undecided hunks, or changes that
+        are only in its worktree. UnknownSessionError, SessionOwnedError, AppError.
+        """
+        if not force and await self.worktrees.has_unbrought(session_id):
+            raise UnbroughtChangesError(session_id)
+        is_live = session_id in self._live
+        waiting = self._count_waiting(session_id) if is_live else await self.archive.open_hunks(session_id)
+        if waiting and not force:
+            raise SessionHasHunksError(session_id, waiting)
+        if waiting:
+            # The changes stay in the files and count as kept, because nobody can decide about them after the
+            # deletion. Proposals are not written.
+            await self.open_session(session_id)
+            found = self.review.open_hunks(session_id=session_id).values()
+            made = [hunk.id for hunks in found for hunk in hunks if hunk.state in ("pending", "edited")]
+            await self.review.review("keep", Selection(hunk_ids=made))
+        await self.close_session(session_id)
+        async with self._opening:
+            if live := self._live.get(session_id):  # another task has opened the session again
+                live.session.abort()
+                await live.ended.wait()
+            # The session's last turn may have changed files after the hunks were counted above.
+            if (late := self._count_waiting(session_id)) and not force:
+                raise SessionHasHunksError(session_id, late)
+            with store_errors(session_id):
+                await anyio.to_thread.run_sync(self._store.delete, session_id)
+            self.review.state.forget(session_id)
+
+    def _count_waiting(self, session_id: str) -> int:
+        return sum(map(len, self.review.open_hunks(session_id=session_id).values()))
+
+    async def _pause(self) -> None:
+        await self._clock.sleep(self.settings.walkthrough_pause_ms / 1000)
+
+    def _log_failed(self, session_id: str, error: OSError) -> None:
+        log.error("the log of session %s cannot be written: %s", session_id, error)
+        if live := self._live.get(session_id):
+            # A task emits the warning later, because the event whose recording failed has not been published yet.
+            self._run_in_background(partial(_warn, live, not_stored(error)))
+
+
+async def _warn(live: LiveSession, words: str, code: str = "not_recorded") -> None:
+    live.emit(Warning(words, code))

@@ -1,0 +1,44 @@
+"""A session that is to be created."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agent_ls.policy.situation import Mode, ReviewSetting
+from agent_ls.sessions.optional_tools import OptionalTools
+
+if TYPE_CHECKING:
+    from agent_ls.features.worktrees.worktree import Start
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionSpec:
+    """Parameters of a session to create.
+
+    If the provider, model, effort, mode or review is None, the settings apply. If the settings name no
+    provider, the user's stored choice is used, else the first provider that has a key. `worktree` says which
+    files the session's new git worktree contains at first. None: the session works in the workspace folder
+    itself.
+    """
+
+    workspace_folder: str
+    provider: str | None = None
+    model: str | None = None
+    effort: str | None = None
+    mode: Mode | None = None
+    review: ReviewSetting | None = None
+    title: str | None = None
+    worktree: Start | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionChoice:
+    """Options of one session. `effort` None: the model's default. `tools`: the session's optional tools."""
+
+    provider: str
+    model: str
+    effort: str | None
+    mode: Mode
+    review: ReviewSetting
+    tools: OptionalTools

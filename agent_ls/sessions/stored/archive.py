@@ -1,0 +1,176 @@
+"""Read access to sessions that are open here or only stored: history, outputs, exports, drafts.
+
+All disk access runs in threads.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import anyio
+import anyio.to_thread
+
+from agent_ls.features.recording.sharing import redaction_of_this_machine
+from agent_ls.loop.calls.redaction import without_known
+from agent_ls.services.errors import BadChoiceError
+from agent_ls.services.review.restore import stored_hunks
+from agent_ls.services.store_errors import store_errors
+from agent_ls.sessions.export.clean_items import clean_item
+from agent_ls.sessions.live import LiveSession
+from agent_ls.store import pages
+from agent_ls.store.drafts import keep_draft, read_draft
+from agent_ls.store.errors import BadSessionError
+from agent_ls.store.layout import log_path, summary
+from agent_ls.store.outputs import OutputPart, read_part
+from agent_ls.store.pages import ItemPage
+from agent_ls.store.sessions import SessionStore
+
+ExportFormat: TypeAlias = Literal["markdown", "jsonl", "html"]
+
+
+class Archive:
+    """Stored data of sessions. `live` returns a session if it is open in this process."""
+
+    def __init__(self, store: SessionStore, live: Callable[[str], LiveSession | None]) -> None:
+        self._store = store
+        self._live = live
+        self._drafts: dict[str, Mapping[str, Any]] = {}
+        self._writing_drafts = anyio.Lock()
+
+    async def history(self, session_id: str, before: int | None, limit: int) -> ItemPage:
+        """Return the newest `limit` items that began before event number `before` (None: no upper bound).
+
+        Raises:
+            UnknownSessionError, AppError.
+        """
+        with store_errors(session_id):
+            path = log_path(await self._folder(session_id))
+            return await anyio.to_thread.run_sync(pages.read_page, path, before, limit)
+
+    async def keep_draft(self, session_id: str, draft: Mapping[str, Any]) -> None:
+        """Store the user's draft of the next message.
+
+        If calls overlap, the draft of the last call is stored. The drafts from the other calls may never be
+        written.
+
+        Raises:
+            UnknownSessionError, AppError.
+        """
+        self._drafts[session_id] = draft
+        with store_errors(session_id):
+            async with self._writing_drafts:
+                newest = self._drafts.pop(session_id, None)
+                if newest is not None:
+                    folder = await self._folder(session_id)
+                    await anyio.to_thread.run_sync(keep_draft, folder, newest, self._store.secrets())
+
+    async def draft(self, session_id: str) -> dict[str, Any] | None:
+        """Return the stored draft, or None.
+
+        Raises:
+            UnknownSessionError.
+        """
+        with store_errors(session_id):
+            folder = await self._folder(session_id)
+            async with self._writing_drafts:
+                return await anyio.to_thread.run_sync(read_draft, folder)
+
+    async def output(self, session_id: str, output_ref: str, offset: int, limit: int) -> OutputPart:
+        """Return `limit` characters of a stored output, from `offset` on.
+
+        Raises:
+            UnknownOutputError, UnknownSessionError, AppError.
+        """
+        with store_errors(session_id):
+            folder = await self._folder(session_id)
+            return await anyio.to_thread.run_sync(read_part, folder, output_ref, offset, limit)
+
+    async def export(self, session_id: str, format_: ExportFormat, redact: bool = False) -> str:
+        """Return the session as text, without the configured keys.
+
+        `redact`: also remove other secrets, mail addresses, and the names of this user and machine.
+
+        Raises:
+            BadChoiceError: the format cannot be redacted. UnknownSessionError, AppError.
+        """
+        with store_errors(session_id):
+            path = log_path(await self._folder(session_id))
+            known = self._store.secrets()
+            return await anyio.to_thread.run_sync(session_text, path, format_, known, redact)
+
+    async def open_hunks(self, session_id: str) -> int:
+        """Count the undecided hunks in the log of a session that is not live.
+
+        Raises:
+            UnknownSessionError, AppError.
+        """
+        with store_errors(session_id):
+            path = log_path(await self._folder(session_id))
+            return await anyio.to_thread.run_sync(open_hunks, path)
+
+    async def _folder(self, session_id: str) -> Path:
+        if live := self._live(session_id):
+            return live.folder
+        return await anyio.to_thread.run_sync(self._store.folder, session_id)
+
+
+def session_text(path: Path, format_: ExportFormat, known: Collection[str], redact: bool = False) -> str:
+    """Return the session whose log is `path` as text, without the keys in `known`. Blocks.
+
+    `redact`: also remove other secrets, mail addresses, and the names of this user and machine.
+
+    Raises:
+        BadChoiceError: the format cannot be redacted. BadSessionError. OSError.
+    """
+    if format_ != "jsonl":
+        return _transcript(path, format_, known, redact)
+    if redact:
+        raise BadChoiceError("the format jsonl cannot be redacted", "choose the format html or markdown")
+    return without_known(_jsonl(path), known)
+
+
+def _transcript(
+    path: Path, format_: Literal["markdown", "html"], known: Collection[str], redact: bool
+) -> str:
+    # imported here because they are rarely used
+    from agent_ls.loop.events.figures import figures_of
+    from agent_ls.sessions.export.html_page import page
+    from agent_ls.sessions.export.markdown import markdown
+
+    # Texts are cleaned before they are formatted: escaping and mark-up would hide a key from the search.
+    if redact:
+        clean = redaction_of_this_machine(known).redact_text
+    else:
+        clean = functools.partial(without_known, known=known)
+    found = summary(path.parent)
+    if found is None:
+        raise BadSessionError(str(path), "the session cannot be read")
+    header = found.header
+    facts = [
+        ("Session", header.session_id),
+        ("Folder", header.workspace_folder),
+        ("Model", f"{header.provider}/{header.model}"),
+        ("Begun", header.created),
+    ]
+    title, facts = clean(found.title), [(name, clean(value)) for name, value in facts]
+    items = [clean_item(item, clean) for item in pages.all_items(path)]
+    if format_ == "markdown":
+        return markdown(title, facts, items)
+    return page(title, facts, items, figures_of(pages.all_events(path)).rounds)
+
+
+def _jsonl(path: Path) -> str:
+    lines = pages.read_sound_events(path, 0)
+    return "".join(f"{line.decode('utf-8', 'replace')}\n" for line in lines)
+
+
+def open_hunks(path: Path) -> int:
+    """Count the undecided hunks in the log `path`. Blocks."""
+    try:
+        by_path = stored_hunks(pages.read_sound_events(path, 0))
+    except FileNotFoundError:  # an interrupted deletion has removed the log, so no hunk is left
+        return 0
+    return sum(item.awaits for items in by_path.values() for item in items)

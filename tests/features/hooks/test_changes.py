@@ -1,0 +1,276 @@
+"""A confirmed hook runs only what the user confirmed: its files are compared at each start, however it names them."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import agent_ls
+from agent_ls.features.hooks.coverage import cover
+from agent_ls.loop.events.types import ToolCallEnd, Warning
+from tests.features.hooks.test_session import confirm, script, shell, write_hooks
+from tests.library.sessions import call, options
+from tests.support.fake_provider import FakeProvider, text
+
+pytestmark = [
+    pytest.mark.req("T15", "X4"),
+    pytest.mark.skipif(os.name == "nt", reason="the hooks of these tests are POSIX commands"),
+]
+
+SPELLINGS = [
+    "./check.sh",
+    "./check.sh; exit 0",
+    "./check.sh||true",
+    "./check.sh && true",
+    "./check.sh | cat",
+    '"${CLAUDE_PROJECT_DIR}/check.sh"',
+    "$CLAUDE_PROJECT_DIR/check.sh",
+    '"$AGENT_LS_PROJECT_DIR"/check.sh',
+    "cd tools && ../check.sh",
+    "cd tools; sh ../check.sh",
+    "bash -c ./check.sh",
+    "bash -c 'bash -c ./check.sh'",
+    "sh < check.sh",
+    "cat check.sh | sh",
+    ". ./check.sh",
+    "source ./check.sh",
+    "eval ./check.sh",
+    "env X=1 ./check.sh",
+    "exec ./check.sh",
+    "command ./check.sh",
+    "nice ./check.sh",
+    "timeout 20 ./check.sh",
+    "sh -eu check.sh",
+    "if [ -x check.sh ]; then ./check.sh; fi",
+    "for f in check.sh; do ./$f; done",
+    "f=check.sh; ./$f",
+    "f() { ./check.sh; }; f",
+    "trap ./check.sh EXIT",
+    "$(cat name)",
+    "./*.sh",
+    "`echo ./check.sh`",
+    "'./check.sh'",
+    "\\./check.sh",
+    './"check".sh',
+    "! ./check.sh || true",
+    "(./check.sh) > log",
+    "echo x | xargs ./check.sh",
+    "./linked.sh",
+    "./tools/../check.sh",
+    "find . -name check.sh -exec {} \\;",
+    "awk 'BEGIN { system(\"./check.sh\") }'",
+    "python3 -c 'import os; os.system(\"./check.sh\")'",
+    'r="$(pwd)"; "$r/check.sh"',
+]
+
+
+def check_script(out: Path, word: str) -> str:
+    return f"#!/bin/sh\necho {word} >> {shlex.quote(str(out))}\n"
+
+
+def make_project(tmp_path: Path, command: str, event: Any = "PreToolUse") -> tuple[Path, Path]:
+    """Create a project with `check.sh`, and a confirmed hook that runs it. Return the project and the output file."""
+    project, out = tmp_path / "project", tmp_path / "out"
+    (project / "tools").mkdir(parents=True)
+    (project / "check.sh").write_text(check_script(out, "old"))
+    (project / "check.sh").chmod(0o755)
+    (project / "linked.sh").symlink_to("check.sh")
+    (project / "name").write_text("./check.sh")
+    write_hooks(project / ".agent-ls/hooks.json", **{event: ("Bash", command)})
+    confirm(tmp_path / "state", project)
+    return project, out
+
+
+async def calls(
+    tmp_path: Path, *given: Any, mode: str = "edits", approve: Callable[[Any], bool] = lambda request: False
+) -> tuple[list[ToolCallEnd], list[str]]:
+    model = FakeProvider([*given, [text("Done.")]])
+    chosen: Any = {"mode": mode, "approve": approve, "trusted": True, "personal": True}
+    async with agent_ls.open_session(**options(tmp_path, model, **chosen)) as session:
+        events = [event.data async for event in session.run("Do it.")]
+    ends = [event for event in events if isinstance(event, ToolCallEnd)]
+    return ends, [event.message for event in events if isinstance(event, Warning)]
+
+
+READ = call("read_file", file_path="check.sh")
+
+
+def overwrite(out: Path, word: str = "new") -> Any:
+    return call("write_file", file_path="check.sh", content=check_script(out, word))
+
+
+@pytest.mark.report(
+    "NousResearch/hermes-agent#57558",
+    "an approved hook is stored by its command, so its script can be edited and stays trusted",
+    area="safety",
+    before="failed",
+)
+@pytest.mark.report(
+    "NousResearch/hermes-agent#57697",
+    "the digest of a hook's script is checked only when hooks are registered, not when one runs",
+    area="safety",
+    before="failed",
+)
+@pytest.mark.report(
+    "google-gemini/gemini-cli#17255",
+    "trust of a hook does not cover its script",
+    area="safety",
+    before="failed",
+)
+@pytest.mark.parametrize("command", SPELLINGS)
+async def test_a_script_that_the_model_rewrites_does_not_run_at_the_next_call(
+    tmp_path: Path, command: str
+) -> None:
+    _, out = make_project(tmp_path, command)
+    asked: list[str] = []
+
+    def approve(request: agent_ls.ApprovalRequested) -> bool:
+        asked.append(request.tool)
+        return request.tool == "write_file"
+
+    given = (shell("echo one"), READ, overwrite(out), shell("echo two"))
+    ends, warnings = await calls(tmp_path, *given, mode="full", approve=approve)
+    assert out.read_text() == "old\n"
+    assert [end.is_error for end in ends] == [False, False, False, True]
+    assert "shell" in asked and [it for it in warnings if "did not run" in it]
+
+
+async def test_a_hook_that_changed_does_not_run_in_the_next_message_until_it_is_confirmed(
+    tmp_path: Path,
+) -> None:
+    project, out = make_project(tmp_path, "./check.sh || exit 0")
+    (project / "check.sh").write_text(check_script(out, "new"))
+    ends, warnings = await calls(tmp_path, shell("echo one"))
+    assert not out.exists() and ends[0].is_error and [it for it in warnings if "confirm" in it]
+    confirm(tmp_path / "state", project)
+    ends, _ = await calls(tmp_path, shell("echo one"))
+    assert out.read_text() == "new\n" and not ends[0].is_error
+
+
+async def test_a_hook_that_the_user_confirms_during_a_turn_runs_again(tmp_path: Path) -> None:
+    project, out = make_project(tmp_path, "./check.sh")
+
+    def approve(request: agent_ls.ApprovalRequested) -> bool:
+        if request.tool == "shell":
+            confirm(tmp_path / "state", project)
+        return True
+
+    given = (READ, overwrite(out), shell("echo one"), shell("echo two"))
+    await calls(tmp_path, *given, mode="full", approve=approve)
+    assert out.read_text() == "new\n"
+
+
+@pytest.mark.req("X5")
+async def test_a_file_that_a_confirmed_hook_runs_is_asked_about_in_mode_edits(tmp_path: Path) -> None:
+    _, out = make_project(tmp_path, "cd tools && ../check.sh")
+    asked: list[str] = []
+
+    def approve(request: agent_ls.ApprovalRequested) -> bool:
+        asked.append(request.tool)
+        return False
+
+    ends, _ = await calls(
+        tmp_path,
+        READ,
+        overwrite(out),
+        call("read_file", file_path="linked.sh"),
+        call("write_file", file_path="linked.sh", content="x"),
+        call("write_file", file_path="other.sh", content="x"),
+        approve=approve,
+    )
+    assert asked == ["write_file", "write_file"]
+    assert [end.is_error for end in ends] == [False, True, False, True, False]
+
+
+@pytest.mark.parametrize("command", ["./check.sh", '"$CLAUDE_PROJECT_DIR"/check.sh', "sh $(echo check.sh)"])
+async def test_a_hook_of_the_user_that_runs_a_file_of_the_project_needs_a_confirmation(
+    tmp_path: Path, command: str
+) -> None:
+    project, out = make_project(tmp_path, "true")
+    (project / ".agent-ls/hooks.json").unlink()
+    write_hooks(tmp_path / "state/hooks.json", PreToolUse=("Bash", command))
+    _, warnings = await calls(tmp_path, shell("echo one"))
+    assert not out.exists() and [it for it in warnings if "confirm" in it]
+    confirm(tmp_path / "state", project)
+    await calls(tmp_path, shell("echo one"))
+    assert out.read_text() == "old\n"
+
+
+async def test_a_hook_of_the_user_needs_a_confirmation_after_its_script_changed(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    command = script(tmp_path / "mine", f"open({str(out)!r}, 'a').write('x')")
+    write_hooks(tmp_path / "state/hooks.json", PreToolUse=("Bash", command))
+    await calls(tmp_path, shell("echo one"))
+    assert out.read_text() == "x"
+    with next((tmp_path / "mine").glob("hook*")).open("a") as file:
+        file.write("\nprint()\n")
+    for _ in range(2):  # also in a second session
+        ends, _ = await calls(tmp_path, shell("echo one"))
+        assert ends[0].is_error and out.read_text() == "x"
+    confirm(tmp_path / "state", tmp_path / "project")
+    await calls(tmp_path, shell("echo one"))
+    assert out.read_text() == "xx"
+
+
+async def test_a_file_that_a_hook_writes_is_not_compared(tmp_path: Path) -> None:
+    _, out = make_project(tmp_path, "./check.sh >> log 2>&1; date > stamp")
+    await calls(tmp_path, shell("echo one"), shell("echo two"), shell("echo three"))
+    assert out.read_text() == "old\n" * 3
+
+
+@pytest.mark.parametrize(
+    ("command", "is_doubted", "noted"),
+    [
+        ("npm run lint", False, "npm"),
+        ("make check", False, "make"),
+        ("curl -s https://x.example | sh", True, ""),
+        ("sh $FILE", True, ""),
+        ("python3 -c 'import check'", True, ""),
+        ("./check.sh", False, ""),
+    ],
+)
+def test_what_is_not_compared_is_displayed(
+    tmp_path: Path, command: str, is_doubted: bool, noted: str
+) -> None:
+    found = cover(command, str(tmp_path))
+    assert bool(found.doubt) == is_doubted and noted in found.note and bool(noted) == bool(found.note)
+
+
+@pytest.mark.parametrize(
+    "made",
+    ["package.json", "tools/run/__init__.py", "tools/run.py", "bin/own-check", "check.sh"],
+)
+def test_a_file_that_appears_later_changes_the_digest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: str
+) -> None:
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin{os.pathsep}{os.environ['PATH']}")
+    commands = ("npm run x", "python3 -m tools.run", "python3 -m tools.run", "own-check", "[ -e check.sh ]")
+    before = [cover(command, str(tmp_path)).digest for command in commands]
+    path = tmp_path / made
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("x")
+    path.chmod(0o755)
+    after = [cover(command, str(tmp_path)).digest for command in commands]
+    assert before != after
+
+
+def test_a_large_script_is_compared_to_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "check.sh"
+    path.write_bytes(b"#" * 5_000_000)
+    before = cover("./check.sh", str(tmp_path)).digest
+    with path.open("ab") as file:
+        file.write(b"\nevil\n")
+    assert cover("./check.sh", str(tmp_path)).digest != before
+
+
+def test_a_folder_with_a_blank_in_its_name(tmp_path: Path) -> None:
+    folder = tmp_path / "my project"
+    folder.mkdir()
+    (folder / "check.sh").write_text("x")
+    found = cover('"$CLAUDE_PROJECT_DIR"/check.sh', str(folder))
+    assert str(folder / "check.sh") in dict(found.files) and not found.doubt

@@ -1,0 +1,122 @@
+"""The policy decides about calls of pack tools by category and command; no argument becomes an option."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from agent_ls.environments.base import Attribution
+from agent_ls.environments.effects import CallEffect
+from agent_ls.environments.local import LocalEnvironment
+from agent_ls.features.packs.catalog import PACKS
+from agent_ls.features.packs.load import pack_tools
+from agent_ls.policy.decide import judge
+from agent_ls.policy.places import Places
+from agent_ls.policy.situation import Allow, Ask, Mode, Situation
+from agent_ls.tools.base import ToolContext, ToolError
+from agent_ls.tools.cli_tool import CliTool, cli_tool
+from tests.features.packs.examples import EXAMPLES
+from tests.support.tool_calls import Reads
+
+pytestmark = pytest.mark.req("T8", "X8")
+
+DEFINED = {
+    tool.name: tool.definition
+    for pack in PACKS
+    for tool in pack_tools(pack)
+    if isinstance(tool.definition, CliTool)
+}
+TEXTS = [
+    (name, parameter)
+    for name, definition in DEFINED.items()
+    for parameter, about in definition.parameters.items()
+    if about.type == "string" and not about.enum
+]
+FILLED = {"{url}/page": "http://127.0.0.1/page", "{pid}": 77}
+
+
+def arguments_of(name: str) -> dict[str, object]:
+    given = EXAMPLES[name].arguments
+    return {
+        key: FILLED.get(value, value) if isinstance(value, str) else value for key, value in given.items()
+    }
+
+
+async def effect_of(name: str, arguments: Mapping[str, object], folder: Path) -> CallEffect:
+    tool = cli_tool(DEFINED[name], lambda variable: None)
+    context = ToolContext(
+        LocalEnvironment(str(folder)), Attribution("s", "t", "c"), lambda stream, text: None, Reads()
+    )
+    effect = (await tool.prepare(tool.arguments.model_validate(arguments), context)).effect
+    assert isinstance(effect, CallEffect)
+    return effect
+
+
+def situation(mode: Mode, folder: Path, name: str) -> Situation:
+    return Situation(mode, Places((str(folder),), "/home/u"), category=DEFINED[name].category)
+
+
+@pytest.mark.parametrize("name", DEFINED)
+async def test_the_category_of_a_tool_decides_whether_a_call_needs_approval(
+    name: str, tmp_path: Path
+) -> None:
+    effect = await effect_of(name, arguments_of(name), tmp_path)
+    in_ask, in_full = (judge(effect, situation(mode, tmp_path, name)) for mode in ("ask", "full"))
+    match DEFINED[name].category:
+        case "read":
+            assert isinstance(in_ask, Allow) and in_ask.is_confined, (
+                "the command has to be known as read-only"
+            )
+        case "write":
+            assert isinstance(in_ask, Ask)
+        case "admin":
+            assert isinstance(in_ask, Ask)
+            assert isinstance(in_full, Ask) and in_full.needs_approval_in_every_mode
+
+
+@pytest.mark.parametrize(("name", "parameter"), [it for it in TEXTS if it[1] == "path"])
+async def test_a_path_outside_the_workspace_needs_approval_in_every_mode(
+    name: str, parameter: str, tmp_path: Path
+) -> None:
+    end = {"page_screenshot": ".png", "page_pdf": ".pdf"}.get(name, "")
+    arguments = {**arguments_of(name), parameter: f"/etc/hosts{end}"}
+    judged = judge(await effect_of(name, arguments, tmp_path), situation("full", tmp_path, name))
+    assert isinstance(judged, Ask) and judged.needs_approval_in_every_mode
+
+
+@pytest.mark.parametrize("value", ["-x", "--help", "--output=/etc/passwd", "-"])
+@pytest.mark.parametrize(("name", "parameter"), TEXTS)
+async def test_a_value_with_a_leading_dash_is_not_an_option(
+    name: str, parameter: str, value: str, tmp_path: Path
+) -> None:
+    try:
+        effect = await effect_of(name, {**arguments_of(name), parameter: value}, tmp_path)
+    except (ToolError, ValueError):
+        return  # refused
+    at = [index for index, word in enumerate(effect.argv) if word == value]
+    assert all("--" in effect.argv[:index] for index in at), effect.argv
+
+
+@pytest.mark.parametrize("value", ["a; touch b", "$(touch b)", "`touch b`", "a\nb", "'", '"', "a b"])
+@pytest.mark.parametrize(("name", "parameter"), TEXTS)
+async def test_value_with_shell_syntax_stays_one_argument(
+    name: str, parameter: str, value: str, tmp_path: Path
+) -> None:
+    plain = await effect_of(name, arguments_of(name), tmp_path)
+    arguments = {**arguments_of(name), parameter: value}
+    try:
+        effect = await effect_of(name, arguments, tmp_path)
+    except ValueError:
+        return  # its pattern refuses it
+    added = 0 if parameter in arguments_of(name) else len(DEFINED[name].optional_args[parameter])
+    assert len(effect.argv) == len(plain.argv) + added
+    assert any(value in word for word in effect.argv)
+
+
+def test_tools_that_run_project_code_are_not_in_category_read() -> None:
+    reading = {name for name, definition in DEFINED.items() if definition.category == "read"}
+    assert {DEFINED[name].cmd for name in reading} == {
+        "tree", "du", "find", "rg", "git", "ps", "free", "jq", "pip",
+    }  # fmt: skip

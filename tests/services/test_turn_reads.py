@@ -1,0 +1,137 @@
+"""The reads at the start of a turn share one thread call."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from agent_ls.services.context.project_docs import YOUNG_NS
+from agent_ls.services.turn_reads import MAX_AGE_NS, TurnReads
+from tests.services.counting import CountingProvider
+from tests.support.fake_provider import text
+from tests.support.processes import eventually
+from tests.support.session_rig import running
+
+pytestmark = pytest.mark.req("L5")
+
+TURNS = 6
+
+
+class Counter:
+    """A read that returns how often it ran, and records its threads."""
+
+    def __init__(self) -> None:
+        self.threads: list[int] = []
+
+    def prepare(self) -> Callable[[], int]:
+        return self.read
+
+    def read(self) -> int:
+        self.threads.append(threading.get_ident())
+        return len(self.threads)
+
+
+async def test_all_reads_run_in_one_worker_thread_when_a_turn_begins() -> None:
+    reads, one, other = TurnReads(), Counter(), Counter()
+    first, second = reads.add(one.prepare), reads.add(other.prepare)
+    await reads.begin()
+    assert one.threads == other.threads != [threading.get_ident()]
+    assert (await first.get(), await second.get()) == (1, 1)
+    assert len(one.threads) == len(other.threads) == 1
+
+
+async def test_a_read_result_is_used_once_and_then_read_again() -> None:
+    reads, counter = TurnReads(), Counter()
+    read = reads.add(counter.prepare)
+    await reads.begin()
+    assert [await read.get(), await read.get()] == [1, 2]
+
+
+async def test_a_read_can_use_the_result_of_an_earlier_read_in_the_same_worker_thread_call() -> None:
+    reads, counter = TurnReads(), Counter()
+    read = reads.add(counter.prepare)
+    later = reads.add(lambda: read.get_from_this_call)
+    await reads.begin()
+    assert [await later.get(), await read.get()] == [1, 1]
+    assert read.get_from_this_call() is None, "the thread call has ended"
+    assert await later.get() is None, "it is the only read of its thread call"
+
+
+async def test_a_result_of_an_earlier_turn_is_replaced() -> None:
+    reads, counter = TurnReads(), Counter()
+    read = reads.add(counter.prepare)
+    await reads.begin()
+    await reads.begin()
+    assert await read.get() == 2
+
+
+async def test_an_expired_read_result_is_read_again() -> None:
+    now_ns = 0
+    reads, counter = TurnReads(lambda: now_ns), Counter()
+    read = reads.add(counter.prepare)
+    await reads.begin()
+    now_ns = MAX_AGE_NS + 1
+    assert await read.get() == 2
+
+
+async def test_a_discarded_result_is_read_again() -> None:
+    reads, counter = TurnReads(), Counter()
+    read = reads.add(counter.prepare)
+    await reads.begin()
+    reads.discard()
+    assert await read.get() == 2
+
+
+async def test_a_failed_read_raises_only_for_the_caller_of_that_read() -> None:
+    def fail() -> int:
+        raise OSError("cannot be read")
+
+    reads, counter = TurnReads(), Counter()
+    failing, read = reads.add(lambda: fail), reads.add(counter.prepare)
+    await reads.begin()
+    assert await read.get() == 1
+    with pytest.raises(OSError, match="cannot be read"):
+        await failing.get()
+
+
+async def test_a_turn_without_tools_makes_two_worker_thread_calls(
+    tmp_path: Path,
+) -> None:
+    """The first thread call reads hooks, trust, project documents and the server files. The second flushes the log."""
+    watched = {("anyio/to_thread.py", "run_sync"): "", ("services/permissions/trust.py", "get_trust"): ""}
+    model = CountingProvider([text("Hello.")] * TURNS, watched)
+    with model.counting():
+        async with running(tmp_path, model=model, trusting="trusted") as rig:
+            talk = await rig.talk("full")
+            for _ in range(TURNS):
+                await talk.say("go")
+    # The first turns also gather facts, and every second the session checks whether another process requests it.
+    assert min(counted["run_sync"] for counted in model.rounds[1:]) == 2
+    assert [counted["get_trust"] for counted in model.rounds[1:]] == [1] * (TURNS - 1)
+
+
+@pytest.mark.req("T15")
+async def test_the_prompt_contains_project_documents_that_a_hook_changed_in_the_same_turn(
+    tmp_path: Path,
+) -> None:
+    """The document is old enough for a reliable file signature, so that it is not read again in each turn."""
+    async with running(tmp_path, [text("Hello.")] * 3, trusting="trusted") as rig:
+        document = rig.folder / "AGENTS.md"
+        document.write_text("Rule 1.")
+        changed_ns = document.stat().st_ctime_ns
+        command = f"if grep -q change; then echo 'Rule 2.' > '{document}'; fi"
+        hooks = {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": command}]}]}
+        rig.state.mkdir(exist_ok=True)
+        (rig.state / "hooks.json").write_text(json.dumps({"hooks": hooks}))
+        await eventually(lambda: time.time_ns() > changed_ns + YOUNG_NS)
+        talk = await rig.talk("full")
+        for _ in range(2):
+            await talk.say("go")
+        assert "Rule 1." in rig.model.requests[-1].messages[0].text
+        await talk.say("change it")
+        assert "Rule 2." in rig.model.requests[-1].messages[0].text

@@ -1,0 +1,199 @@
+"""Repositories that broke in other tools, each as its smallest input."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from agent_ls.environments.base import GrepOptions
+from agent_ls.environments.local import LocalEnvironment
+from agent_ls.environments.local.search import LocalSearch
+from agent_ls.features.git.reader import GitReader
+from agent_ls.policy.situation import Allow
+from tests.services.test_shown_secrets import git, judged
+from tests.sessions.test_uncommitted_work import changed, commit
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(
+            "äfile.txt",
+            marks=pytest.mark.report(
+                "OpenHands/software-agent-sdk#4321",
+                "names that are not ASCII are read in octal",
+                area="git",
+                before="passed",
+            ),
+        ),
+        pytest.param(
+            "a b/c.txt",
+            marks=pytest.mark.report(
+                "wkentaro/git-hunk#10",
+                "a name that contains ` b/` is split at the wrong point",
+                area="git",
+                before="passed",
+            ),
+        ),
+        pytest.param(
+            "два слова.txt",
+            marks=pytest.mark.report(
+                "coollabsio/jean#647",
+                "a changed file with such a name is shown without a change",
+                area="git",
+                before="passed",
+            ),
+        ),
+        pytest.param(
+            "資料/一.txt",
+            marks=pytest.mark.report(
+                "cline/kanban#147",
+                "folders with Japanese names are shown as escapes",
+                area="git",
+                before="passed",
+            ),
+        ),
+        pytest.param(
+            'my_"file"_\\_☠',
+            marks=pytest.mark.report(
+                "ruby-git/ruby-git#418",
+                "quotes and backslashes in a name break the parser of diffs",
+                area="git",
+                before="passed",
+            ),
+        ),
+    ],
+)
+async def test_a_changed_file_with_an_unusual_name_has_its_own_name_everywhere(
+    tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / name
+    os.makedirs(path.parent, exist_ok=True)
+    os.close(os.open(path, os.O_CREAT | os.O_WRONLY))
+    reader = GitReader(LocalEnvironment(str(tmp_path)), str(tmp_path))
+    git(tmp_path, "init", "-q")
+    assert [*await reader.new_names()] == [name]
+    commit(tmp_path)
+    os.truncate(path, 9)
+    assert [*await reader.changed_names("diff")] == [name]
+    os.truncate(path, 0)
+    found, _ = await changed(tmp_path, lambda: os.unlink(path))
+    assert [it.path for it in found.states] == [str(path)]
+    assert isinstance(judged("git diff", tmp_path), Allow)
+
+
+@pytest.mark.parametrize("program", [None, ""], ids=["ripgrep", "without"])
+@pytest.mark.parametrize(
+    ("ignore", "found"),
+    [
+        pytest.param(
+            "*.txt\n!foo.txt\n",
+            ["build/foo.txt", "buildtools/foo.txt", "foo.txt"],
+            marks=pytest.mark.report(
+                "ggreer/the_silver_searcher#288",
+                "a negated pattern is not respected",
+                area="git",
+                before="passed",
+            ),
+        ),
+        pytest.param(
+            "*\n!*.txt\n",
+            ["bar.txt", "foo.txt"],
+            marks=pytest.mark.report(
+                "ggreer/the_silver_searcher#521",
+                "files that a later line includes are not found",
+                area="git",
+                before="passed",
+            ),
+        ),
+        pytest.param(
+            "build*\n!buildtools\n",
+            ["bar.txt", "buildtools/foo.txt", "foo.txt"],
+            marks=pytest.mark.report(
+                "BurntSushi/ripgrep#778",
+                "a folder that is included again is not searched",
+                area="git",
+                before="passed",
+            ),
+        ),
+        pytest.param(
+            "**\n",
+            [],
+            marks=pytest.mark.report(
+                "BurntSushi/ripgrep#1173", "the pattern ** ignores nothing", area="git", before="passed"
+            ),
+        ),
+        pytest.param(
+            "*\n!buildtools\n",
+            [],
+            marks=pytest.mark.report(
+                "BurntSushi/ripgrep#3059",
+                "a folder is included again, the files in it are still ignored, as in git",
+                area="git",
+                before="passed",
+            ),
+        ),
+    ],
+)
+async def test_a_search_ignores_what_git_ignores(
+    tmp_path: Path, program: str | None, ignore: str, found: list[str]
+) -> None:
+    for name in ("foo.txt", "bar.txt", "build/foo.txt", "buildtools/foo.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("word\n")
+    (tmp_path / ".gitignore").write_text(ignore)
+    git(tmp_path, "init", "-q")
+    told = await LocalSearch(str(tmp_path), program).grep("word", str(tmp_path), ".", GrepOptions())
+    assert sorted({line.path for line in told.lines}) == found
+
+
+@pytest.mark.report(
+    "BurntSushi/ripgrep#2329",
+    "tracked files that .gitignore also names are not found",
+    area="git",
+    before="failed",
+)
+async def test_a_tracked_file_that_is_also_ignored_comes_back_after_a_command(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("one\n")
+    commit(tmp_path)
+    (tmp_path / ".gitignore").write_text("/*\n!/*/\n")
+    (tmp_path / "README.md").write_text("work\n")
+    found, _ = await changed(tmp_path, lambda: git(tmp_path, "checkout", "-q", "--", "."))
+    assert [(it.before, it.after) for it in found.states] == [(b"work\n", b"one\n")]
+
+
+@pytest.mark.parametrize("kind", ["worktree", "submodule"])
+@pytest.mark.report(
+    "agent-of-empires/agent-of-empires#139",
+    "in a worktree, whose .git is a file, the agent cannot use git",
+    area="git",
+    before="passed",
+)
+@pytest.mark.report(
+    "anthropics/claude-code#42732",
+    "in a submodule, files are looked for in the parent's .git/modules",
+    area="git",
+    before="passed",
+)
+async def test_work_in_a_folder_whose_git_entry_is_a_file_is_read_and_comes_back(
+    tmp_path: Path, kind: str
+) -> None:
+    inner, outer = tmp_path / "inner", tmp_path / "outer"
+    for folder in (inner, outer):
+        folder.mkdir()
+        (folder / "a.txt").write_text("one\n")
+        commit(folder)
+    if kind == "worktree":
+        git(inner, "worktree", "add", "-q", str(outer / "sub"))
+    else:
+        git(outer, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner), "sub")
+    place = outer / "sub"
+    (place / "a.txt").write_text("work\n")
+    assert isinstance(judged("git diff", place), Allow)
+    (place / ".env").write_text("A=1\n")
+    git(place, "add", ".env")
+    assert not isinstance(judged("git diff --cached", place), Allow)
+    found, _ = await changed(outer, lambda: git(place, "checkout", "-q", "--", "a.txt"))
+    assert [it.before for it in found.states] == [b"work\n"]
