@@ -170,7 +170,7 @@ def test_head_tail_truncation_keeps_only_the_beginning_and_end_of_the_text(outpu
     if 0 < limit < len(output):
         half = limit // 2
         cut = truncate_chars(output, limit)
-        assert cut == output[:half] + MIDDLE.format(len(output) - limit) + output[len(output) - half :]
+        assert cut == output[:half] + MIDDLE.format(len(output) - 2 * half) + output[len(output) - half :]
     else:
         assert truncate_chars(output, limit) == output or not limit
 
