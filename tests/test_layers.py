@@ -56,10 +56,11 @@ ALLOWED: dict[str, set[str]] = {
        "environments.globs", "environments.search", "environments.wrappers.forwarding", "text"},
     "confinement": {"confinement"},
     "relay": {"relay", "confinement"},
+    "environments.no_processes": ENV_TYPES,
     "environments.basic": ENV_TYPES
-    | {"environments.globs", "environments.search", "environments.timed_search", "text"},
+    | {"environments.no_processes", "environments.globs", "environments.search", "environments.timed_search", "text"},
     "environments.memory": ENV_TYPES
-    | {"environments.globs", "environments.search", "environments.timed_search", "text"},
+    | {"environments.no_processes", "environments.globs", "environments.search", "environments.timed_search", "text"},
     "environments.wrappers": ENV_TYPES
     | {"environments.opened", "environments.sandbox", "environments.wrappers", "text"},
     "environments.notebooks": ENV_TYPES | {"environments.opened"}

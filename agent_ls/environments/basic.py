@@ -28,10 +28,11 @@ from agent_ls.environments.errors import (
     PathNotFoundError,
     UnsupportedError,
 )
+from agent_ls.environments.no_processes import NoProcesses
 from agent_ls.environments.timed_search import grep_texts, run_timed
 
 
-class BasicEnvironment(ABC):
+class BasicEnvironment(NoProcesses, ABC):
     """An environment that reads the files of `files()`. Everything else is refused, in the way the contract asks for.
 
     `working_directory` is the absolute path of its only folder, with `/`.
@@ -97,21 +98,6 @@ class BasicEnvironment(ABC):
 
     async def start_process(self, command: str, options: CommandOptions) -> ProcessInfo:
         raise UnsupportedError(f"Background processes cannot be started in the {self.name}.")
-
-    async def list_processes(self) -> Sequence[ProcessInfo]:
-        return ()
-
-    async def read_process(self, process_id: str, offset: int = 0) -> tuple[str, int]:
-        raise PathNotFoundError(process_id)
-
-    async def wait_process(self, process_id: str) -> ProcessInfo:
-        raise PathNotFoundError(process_id)
-
-    async def write_process(self, process_id: str, text: str, *, close: bool = False) -> ProcessInfo:
-        raise PathNotFoundError(process_id)
-
-    async def kill_process(self, process_id: str) -> ProcessInfo:
-        raise PathNotFoundError(process_id)
 
     # --- search
 

@@ -31,6 +31,7 @@ from agent_ls.environments.errors import (
     StaleFileError,
     UnsupportedError,
 )
+from agent_ls.environments.no_processes import NoProcesses
 from agent_ls.environments.timed_search import grep_texts, run_timed
 
 RunCommand: TypeAlias = Callable[[str, CommandOptions, OutputSink | None], Awaitable[ExecResult]]
@@ -48,7 +49,7 @@ class MemoryFile:
     mtime: int = 0
 
 
-class MemoryEnvironment:
+class MemoryEnvironment(NoProcesses):
     """An ExecutionEnvironment over `files`, whose paths are relative to `working_directory`."""
 
     def __init__(
@@ -186,21 +187,6 @@ class MemoryEnvironment:
         raise UnsupportedError(
             "Background processes cannot be started here: the environment is in memory only."
         )
-
-    async def list_processes(self) -> Sequence[ProcessInfo]:
-        return ()
-
-    async def read_process(self, process_id: str, offset: int = 0) -> tuple[str, int]:
-        raise PathNotFoundError(process_id)
-
-    async def wait_process(self, process_id: str) -> ProcessInfo:
-        raise PathNotFoundError(process_id)
-
-    async def write_process(self, process_id: str, text: str, *, close: bool = False) -> ProcessInfo:
-        raise PathNotFoundError(process_id)
-
-    async def kill_process(self, process_id: str) -> ProcessInfo:
-        raise PathNotFoundError(process_id)
 
     # --- search
 
