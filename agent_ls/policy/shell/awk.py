@@ -107,6 +107,8 @@ def is_harmless(program: str) -> bool:
             before = _UNCLEAR if keyword == "in" else "(" if token in _STATEMENTS else token
             keyword = token
             continue
+        if token == "/=":
+            return False  # gawk reads a regular expression here where the left side is no variable
         if token == "(":
             is_condition.append(keyword in _CONDITIONS)
         elif token == ")" and is_condition and is_condition.pop():
