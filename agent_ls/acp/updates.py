@@ -36,6 +36,7 @@ from agent_ls.loop.events.types import (
     Title,
     ToolCallEnd,
     ToolCallStart,
+    TurnFacts,
     TurnLimit,
     UsageReport,
     UserInput,
@@ -427,6 +428,8 @@ def _words(event: object) -> str:
     match event:
         case Warning(message=message) | LoopDetection(message=message) | TurnLimit(message=message):
             return message
+        case TurnFacts(text=text):
+            return text
         case Retry(attempt=attempt, delay_ms=delay, message=message):
             return f"{message} Attempt {attempt + 1} begins in {delay / 1000:g} s."
         case Compaction(status="started", message=message):

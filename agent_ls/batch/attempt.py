@@ -109,6 +109,7 @@ class AttemptUsage:
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float | None = None
+    evidence: str = ""
     error: str = ""
     is_transient: bool = False
 
@@ -150,6 +151,7 @@ async def run_attempt(
             cost_usd=usage.cost_usd,
             patch_sha256=hashlib.sha256(patch).hexdigest(),
             check=checked,
+            evidence=usage.evidence,
             error=_error(status, usage, folder),
             is_transient=status == "crashed" or (status == "failed" and usage.is_transient),
             tags=task.tags,
@@ -254,7 +256,9 @@ def read_usage(folder: Path) -> AttemptUsage:
     usage = AttemptUsage()
     with (folder / EVENTS).open("rb") as events:
         for line in events:
-            if not any(kind in line for kind in (b'"usage"', b'"error"', b'"session_start"')):
+            if not any(
+                kind in line for kind in (b'"usage"', b'"error"', b'"session_start"', b'"turn_facts"')
+            ):
                 continue
             try:
                 event: dict[str, Any] = json.loads(line)
@@ -278,6 +282,8 @@ def _with_event(usage: AttemptUsage, kind: str, data: Mapping[str, Any], session
                 output_tokens=int(total["outputTokens"]),
                 cost_usd=data.get("totalCostUsd"),
             )
+        case "turn_facts":
+            return replace(usage, evidence=str(data["text"]))
         case "error":
             is_transient = data.get("retryable") is True or data.get("errorKind") in _TRANSIENT
             return replace(usage, error=str(data["message"]), is_transient=is_transient)

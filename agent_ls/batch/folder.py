@@ -45,8 +45,8 @@ class CheckResult:
 class Result:
     """The result of one attempt. `task_digest` is `Task.digest`; `error` is one sentence, "" for no error.
 
-    `is_transient` is True if another attempt may succeed (after a crash, a network error, an overloaded
-    provider).
+    `evidence` is one line about what the agent checked after its last change. `is_transient` is True if another
+    attempt may succeed (after a crash, a network error, an overloaded provider).
     """
 
     id: str
@@ -63,6 +63,7 @@ class Result:
     cost_usd: float | None = None
     patch_sha256: str = ""
     check: CheckResult | None = None
+    evidence: str = ""
     error: str = ""
     is_transient: bool = False
     tags: Mapping[str, Any] = field(default_factory=dict)

@@ -133,6 +133,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="work in a separate git worktree, and bring the changes to the folder at the end. current (default): "
         "begin with the uncommitted changes of the folder, head: without them",
     )
+    parser.add_argument(
+        "--require-evidence",
+        action="store_true",
+        help="end with 1 if files were changed and no check (tests, linter, build) passed after the last change",
+    )
     parser.add_argument("--resume", default="", metavar="ID", help="continue a stored session")
     parser.add_argument(
         "--record",
@@ -200,6 +205,7 @@ def run(options: argparse.Namespace) -> int:
                 middleware=options.middleware,
                 ends_at_loss=options.ends_at_loss,
                 worktree=options.worktree,
+                requires_evidence=options.require_evidence,
             )
         )
     except AppError as error:

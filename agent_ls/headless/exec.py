@@ -36,6 +36,7 @@ from agent_ls.loop.events.types import (
     ProcessingEnd,
     QuestionAsked,
     ToolCallEnd,
+    TurnFacts,
     TurnLimit,
     Warning,
 )
@@ -64,6 +65,12 @@ LOST = 5
 """Exit code if `ends_at_loss` is set and the connection to the remote machine failed or was lost."""
 
 
+NO_EVIDENCE = (
+    "no check passed after the last change: ask for one in the prompt, allow its command with `--allow`, or name "
+    "your own in the setting `checks`"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class ExecOptions:
     """The options of one run of `agent-ls exec`. `beside` are the workspace folders in addition to `folder`. `on` names
@@ -72,7 +79,8 @@ class ExecOptions:
     `own_settings` are the part of `settings` that was given for this run and not in the user's settings file.
     If `ends_at_loss`, the run ends when a call fails because the connection to the remote machine was lost.
     If `worktree` is set, a new session works in its own git worktree; the value selects the worktree's
-    initial content. If `findings` is set, the findings of a review are printed to standard output, and the
+    initial content. If `requires_evidence`, the run fails if files changed and no check passed after the last
+    change. If `findings` is set, the findings of a review are printed to standard output, and the
     transcript to standard error.
     """
 
@@ -97,13 +105,19 @@ class ExecOptions:
     on: str = ""
     ends_at_loss: bool = False
     worktree: Start | None = None
+    requires_evidence: bool = False
 
 
 class RunOutcome:
-    """Computes the exit code from the events of a run."""
+    """Computes the exit code from the events of a run.
 
-    def __init__(self, *, ends_at_loss: bool = False) -> None:
+    With `requires_evidence`, a run that changed files fails unless a check passed after the last change.
+    """
+
+    def __init__(self, *, ends_at_loss: bool = False, requires_evidence: bool = False) -> None:
         self._ends_at_loss = ends_at_loss
+        self._requires_evidence = requires_evidence
+        self.lacks_evidence = False
         self.is_lost = False
         self.failed = False
         self.limit = ""
@@ -124,6 +138,8 @@ class RunOutcome:
                 return True
             case TurnLimit(message=message):
                 self.limit = message
+            case TurnFacts() as facts:
+                self.lacks_evidence = self._requires_evidence and not facts.is_checked
             case ProcessingEnd(reason=reason):
                 self.interrupted |= reason == "interrupted"
                 self.failed |= reason in ("error", "aborted")
@@ -137,7 +153,7 @@ class RunOutcome:
             return INTERRUPTED
         if self.is_lost:
             return LOST
-        if self.failed:
+        if self.failed or self.lacks_evidence:
             return FAILED
         return LIMIT if self.limit else REFUSED if self.refused else DONE
 
@@ -164,7 +180,7 @@ async def run_exec(options: ExecOptions, out: TextIO, err: TextIO, lines: Lines 
     if options.middleware:
         manager.models.client.add_middleware(options.middleware)
     manager.folders = lambda: [str(folder) for folder in options.beside]
-    outcome = RunOutcome(ends_at_loss=options.ends_at_loss)
+    outcome = RunOutcome(ends_at_loss=options.ends_at_loss, requires_evidence=options.requires_evidence)
     refused: AppError | None = None
     play: _Play | None = None
     async with anyio.create_task_group() as group:
@@ -203,6 +219,8 @@ async def run_exec(options: ExecOptions, out: TextIO, err: TextIO, lines: Lines 
         await play.tell_end()
     if refused:  # raised here, because a task group would wrap the error in an ExceptionGroup
         raise refused
+    if outcome.lacks_evidence:
+        err.write(f"agent-ls exec: {NO_EVIDENCE}\n")
     return outcome.exit_code
 
 

@@ -46,6 +46,7 @@ from agent_ls.loop.events.types import (
     SubagentChanged,
     ToolCallEnd,
     ToolCallStart,
+    TurnFacts,
     TurnLimit,
     UsageReport,
     UserInput,
@@ -198,6 +199,9 @@ class Transcript:
                 | Compaction(message=message)
             ):
                 self._warn(message)
+            case TurnFacts() as facts:
+                self._gap()
+                self._dim(facts.text)
             case Reverted(turns=turns, files=files):
                 self._gap()
                 restored = sum(file.state == "restored" for file in files)

@@ -40,6 +40,7 @@ from agent_ls.loop.events.types import (
 )
 from agent_ls.loop.ids import SessionId
 from agent_ls.loop.seams import Clock, Recorder
+from agent_ls.loop.turn_facts import TurnEvidence
 
 log = logging.getLogger(__name__)
 
@@ -107,7 +108,7 @@ class EventEmitter:
 
     An event of a subagent carries the subagent's id: the id passed to `emit`, or else the id of the agent that
     made the event's call. Services that emit events about a call therefore do not need to know which agent made
-    the call. `secrets` returns the secret keys to redact in every event.
+    the call. `secrets` returns the secret keys to redact in every event. `evidence` follows all events.
     """
 
     def __init__(
@@ -117,6 +118,7 @@ class EventEmitter:
         clock: Clock,
         last_seq: int = 0,
         secrets: Known = none_known,
+        evidence: TurnEvidence | None = None,
     ) -> None:
         self.turn_id = ""
         self.last_seq = last_seq
@@ -127,6 +129,7 @@ class EventEmitter:
         self._open: dict[str, UnfinishedPart] = {}
         self._asked: dict[str, str] = {}
         self._proposed = ProposedHunks()
+        self.evidence = evidence or TurnEvidence()
         self._agents: dict[str, str] = {}
         self._subscriptions: list[Subscription] = []
         self._is_over = False
@@ -273,6 +276,7 @@ class EventEmitter:
     def _follow(self, event: RecordedEvent, agent_id: str) -> None:
         """Update the open parts, the pending requests, and the map of calls to agents from an event."""
         self._proposed.follow(event)
+        self.evidence.follow(event)
         match event:
             case AssistantTextStart(part_id=part_id):
                 self.open_part("assistant_text_delta", part_id, agent_id=agent_id)

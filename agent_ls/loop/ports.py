@@ -31,6 +31,7 @@ from agent_ls.loop.seams import (
     Reviews,
 )
 from agent_ls.loop.spending import Spending
+from agent_ls.loop.turn_facts import JudgeCheck, no_checks
 from agent_ls.tools.base import NoQuestions, QuestionAsker
 
 
@@ -39,7 +40,7 @@ class Ports:
     """The interfaces that a session uses to reach services outside the loop.
 
     The session replaces `questions` with its own implementation. `secrets` returns the secret keys to redact.
-    `pinned` returns texts that a compaction must keep.
+    `pinned` returns texts that a compaction must keep. `judge_check` says which commands check the project.
     """
 
     client: ModelClient
@@ -57,6 +58,7 @@ class Ports:
     hooks: Hooks = NO_HOOKS
     documents: NestedDocuments = NO_NESTED_DOCUMENTS
     models: OtherModels = NO_OTHER_MODELS
+    judge_check: JudgeCheck = no_checks
 
 
 @dataclass(frozen=True, slots=True)

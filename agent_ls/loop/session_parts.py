@@ -23,6 +23,7 @@ from agent_ls.loop.restored import RestoredSession, Submitted, SuspendedTurn, st
 from agent_ls.loop.seams import NoticeBoard
 from agent_ls.loop.spending import Spending
 from agent_ls.loop.subagents import AgentKit, AgentTasks, ProfileFor, Subagents
+from agent_ls.loop.turn_facts import TurnEvidence
 from agent_ls.loop.turn_loop import TurnLoop
 from agent_ls.profiles.base import ProviderProfile
 
@@ -54,7 +55,14 @@ def assemble(
     `config` returns the current config; `profile_for` returns the profile for a subagent that has its own
     model.
     """
-    emitter = EventEmitter(session_id, ports.recorder, ports.clock, known.last_seq, ports.secrets)
+    emitter = EventEmitter(
+        session_id,
+        ports.recorder,
+        ports.clock,
+        known.last_seq,
+        ports.secrets,
+        TurnEvidence(ports.judge_check),
+    )
     inbox = Inbox(known.steers, known.queue, ports.recorder.images)
     spending = Spending(known.usage, known.cost_usd)
     shared = Shared(

@@ -32,7 +32,7 @@ async def test_load_replays_the_whole_transcript_in_another_process(project: Pat
             assert told["modes"]["currentModeId"] == "ask"
             assert client.text("user_message_chunk") == "Change it."
             assert client.text() == said
-            assert client.text("agent_thought_chunk") == "Hm."
+            assert client.text("agent_thought_chunk").startswith("Hm.")
             edit = client.call("Editing a.py")
             assert edit["status"] == "completed" and edit["content"][0]["newText"] == "x = 2\n"
             before = len(client.updates)

@@ -96,6 +96,14 @@ def test_enter_opens_the_file_of_a_hunk_and_q_closes_the_changes_buffer(shown: N
     shown.wait_for("vim.fn.expand('%:t') == 'other.py'")
 
 
+def test_the_end_of_a_turn_says_what_was_checked(panel: Panel, shown: Nvim, server: StandIn) -> None:
+    check = {"callId": "c9", "command": "pytest -q", "result": "failed", "exitCode": 1, "changedFiles": 0}
+    facts = {"text": "Since the last change: `pytest -q` failed (exit 1).", "files": 2, "checks": [check]}
+    server.emit("turn_facts", facts)
+    server.emit("processing_end", {"reason": "completed"})
+    shown.wait_screen("2 files changed", "✗ Since the last change")
+
+
 @pytest.mark.req("H6", "H10")
 def test_a_key_on_the_turn_summary_opens_the_changes_buffer(
     panel: Panel, shown: Nvim, server: StandIn

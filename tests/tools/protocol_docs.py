@@ -75,6 +75,7 @@ OBJECTS: Mapping[str, type[Any]] = {
         events.Hunk,
         events.ContextParts,
         events.QueueItem,
+        events.CheckRun,
         events.PlanItem,
         events.StateChange,
         events.RevertedFile,

@@ -12,12 +12,15 @@ from agent_ls.loop.events.origin import Emitted
 class DiagnosedFile:
     """The diagnostics of an edited file. `problems` counts the errors and warnings that the edit caused.
 
-    `is_settled` False: the language tools had not finished yet.
+    `is_settled` False: the language tools had not finished yet. `introduced` and `fixed` identify the errors and
+    warnings that the edit added and removed: equal problems have equal ids.
     """
 
     path: str
     problems: int
     is_settled: bool
+    introduced: tuple[str, ...] = ()
+    fixed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,7 @@ from agent_ls.loop.events.types import (
     TerminalOpen,
     ToolCallEnd,
     ToolCallStart,
+    TurnFacts,
     TurnLimit,
     UserAction,
     UserInput,
@@ -171,11 +172,12 @@ class FileSum:
 
 @dataclass(frozen=True, slots=True)
 class TurnEnd:
-    """The end of a turn, with all files that changed since the previous end."""
+    """The end of a turn, with all files that changed since the previous end, and what was checked after."""
 
     kind: ClassVar[str] = "end"
     reason: EndReason
     files: tuple[FileSum, ...] = ()
+    facts: TurnFacts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +230,7 @@ class ItemReducer:
         self._items: list[Item] = []
         self._open: dict[str, int] = {}
         self._files: dict[str, FileSum] = {}
+        self._facts: TurnFacts | None = None
 
     @property
     def items(self) -> tuple[Item, ...]:
@@ -285,6 +288,8 @@ class ItemReducer:
                 self._close(steer_id, status="injected")
             case SteeringRemoved(steer_id=steer_id):
                 self._close(steer_id, status="removed")
+            case TurnFacts() as facts:
+                self._facts = facts
             case ProcessingEnd():
                 self._close_turn()
             case _:
@@ -342,7 +347,8 @@ class ItemReducer:
                 return RollBack(reverted)
             case ProcessingEnd(reason=reason):
                 files, self._files = tuple(self._files.values()), {}
-                return TurnEnd(reason, files)
+                facts, self._facts = self._facts, None
+                return TurnEnd(reason, files, facts)
             case _:
                 return None
 
@@ -433,8 +439,9 @@ def _body(body: Body) -> Mapping[str, Any]:
         case Notice(level=level, text=text, hint=hint, action=action):
             more = {"hint": hint, "action": action}
             return {"level": level, "text": text, **{name: value for name, value in more.items() if value}}
-        case TurnEnd(reason=reason, files=files):
-            return {"reason": reason, "files": [_file_sum(file) for file in files]}
+        case TurnEnd(reason=reason, files=files, facts=facts):
+            checked = {"facts": event_codec.payload(facts)} if facts else {}
+            return {"reason": reason, "files": [_file_sum(file) for file in files], **checked}
         case RollBack(event=event):
             return event_codec.payload(event)
 

@@ -25,6 +25,7 @@ from agent_ls.loop.events.editor import (
     EditorEvent as EditorEvent,
     SaveRequested as SaveRequested,
 )
+from agent_ls.loop.events.evidence import CheckRun as CheckRun, TurnFacts as TurnFacts
 from agent_ls.loop.events.origin import Emitted
 from agent_ls.loop.events.parts import (
     PlanItem as PlanItem,
@@ -546,6 +547,7 @@ RecordedEvent: TypeAlias = (
     | TerminalWaiting
     | TerminalExit
     | SubagentChanged
+    | TurnFacts
     | Retry
     | Warning
     | Error

@@ -21,6 +21,7 @@ from agent_ls.loop.events.types import (
     Retry,
     SteeringInjected,
     ToolCallEnd,
+    TurnFacts,
     TurnLimit,
     Warning,
 )
@@ -112,6 +113,8 @@ class ChatTranscript:
                 return self._note(f"{one_line(message, 300)} (trying again)")
             case Warning(message=message) | TurnLimit(message=message) | LoopDetection(message=message):
                 return self._note(one_line(message, 500))
+            case TurnFacts(text=text):
+                return self._note(one_line(text, 500))
             case ProcessingEnd(reason=reason):
                 end = self._note(_ENDS[reason]) if reason in _ENDS else self._line()
                 self._begin_anew()

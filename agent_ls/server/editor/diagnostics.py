@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 import anyio
 
@@ -53,6 +54,12 @@ class Problem:
     source: str
     code: str
     text: str | None
+
+    @property
+    def id(self) -> str:
+        """A short name that equal problems have in common."""
+        text = "\0".join((self.message, self.code))
+        return f"{crc32(text.encode('utf-8', 'replace')):08x}"
 
     def is_same(self, other: Problem) -> bool:
         alike = (self.message, self.code) == (other.message, other.code)
@@ -162,8 +169,12 @@ class EditorDiagnostics:
         if late := unchecked():
             names = ", ".join(shown(path) for path in late)
             lines.append(f"[The editor has not finished checking {names}.]")
-        counts = {path: sum(name == path for name, _ in told) for path in wanted}
-        files = (DiagnosedFile(path, counts[path], path not in late) for path in wanted)
+        files = []
+        for path in wanted:
+            new = [problem.id for name, problem in told if name == path]
+            gone = _new(self._problems(path), before[path][0])
+            fixed = [problem.id for problem in gone if problem.severity <= TOLD_SEVERITY]
+            files.append(DiagnosedFile(path, len(new), path not in late, tuple(new), tuple(fixed)))
         return EditNews("\n".join(lines), tuple(files))
 
     async def _wait_until_checked(self, unchecked: Callable[[], Sequence[str]]) -> None:

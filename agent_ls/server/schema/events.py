@@ -183,7 +183,11 @@ def _items(defs: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         "notice", {"level": _one_of("info", "warn", "error"), "text": _TEXT}, {"hint": _TEXT, "action": _TEXT}
     )
     files = {"type": "array", "items": ref("FileSum")}
-    yield _item("end", {"reason": defs["ProcessingEnd"]["properties"]["reason"], "files": files})
+    yield _item(
+        "end",
+        {"reason": defs["ProcessingEnd"]["properties"]["reason"], "files": files},
+        {"facts": ref("TurnFacts")},
+    )
     yield _item("reverted", defs["Reverted"]["properties"])
 
 

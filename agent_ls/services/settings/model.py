@@ -333,6 +333,7 @@ class Settings(_Section):
     retry: RetrySettings = RetrySettings.model_construct()
     skills: SkillSettings = SkillSettings.model_construct()
     hooks: HookSettings = HookSettings.model_construct()
+    checks: list[str] = []
     terminal: Literal["relay", "own", "pipes"] = "relay"
     save: Literal["auto", "agent", "ask", "never"] = "agent"
     notify: Literal["off", "away", "unseen", "system"] = "unseen"

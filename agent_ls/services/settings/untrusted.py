@@ -78,6 +78,8 @@ LOOSER: Mapping[str, Looser] = {
     "providers": _is_other,
     "mcp": _is_other,
     "user_instructions": _is_other,
+    # These commands count as checks of the project.
+    "checks": _is_other,
     # These settings decide what may happen without asking the user.
     "mode": _make_comparison("plan", "ask", "edits", "full"),
     "review": _make_comparison("before", "after"),

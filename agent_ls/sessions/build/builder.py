@@ -50,7 +50,7 @@ from agent_ls.services.review.pinned import pinned_hunks
 from agent_ls.services.review.resumed_reviews import ResumedReviews
 from agent_ls.services.settings.model import Settings
 from agent_ls.services.turn_reads import TurnReads
-from agent_ls.sessions.build.config import session_config
+from agent_ls.sessions.build.config import check_judge, session_config
 from agent_ls.sessions.build.link import SessionLink
 from agent_ls.sessions.build.location import create_location
 from agent_ls.sessions.build.mcp_servers import create_servers
@@ -254,6 +254,7 @@ class SessionBuilder(SharedServices):
             hooks=hooks,
             documents=nested_documents(own_prompts, permissions.gate, config, stored),
             models=other_models,
+            judge_check=check_judge(self.now),
         )
         session = Session(
             session_id=SessionId(header.session_id),

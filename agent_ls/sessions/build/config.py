@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from agent_ls.loop.budget import UseLimits
 from agent_ls.loop.config import SessionConfig
+from agent_ls.loop.turn_facts import JudgeCheck, Judgement
 from agent_ls.services.settings.model import Settings
 
 
@@ -28,3 +31,14 @@ def session_config(settings: Settings, effort: str | None) -> SessionConfig:
         limits=UseLimits(**settings.limits.model_dump()),
         context=settings.context.config(),
     )
+
+
+def check_judge(now: Callable[[], Settings]) -> JudgeCheck:
+    """Return the function that says which commands check the project; the grammar is loaded at the first command."""
+
+    def judge(command: str) -> Judgement:
+        from agent_ls.policy.shell.checks import judge_check
+
+        return judge_check(command, now().checks)
+
+    return judge

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from agent_ls.loop.events.evidence import TurnFacts
 from agent_ls.loop.events.items import (
     AskedApproval,
     AskedQuestion,
@@ -57,11 +58,17 @@ def _body(body: Body, clean: Clean) -> Body:
                     working_dir=clean(agent.working_dir),
                 )
             )
-        case TurnEnd(files=files):
-            return replace(body, files=tuple(replace(file, path=clean(file.path)) for file in files))
+        case TurnEnd(files=files, facts=facts):
+            clean_files = tuple(replace(file, path=clean(file.path)) for file in files)
+            return replace(body, files=clean_files, facts=facts and _facts(facts, clean))
         case RollBack(event=event):
             restored = tuple(replace(file, path=clean(file.path)) for file in event.files)
             return RollBack(replace(event, files=restored))
+
+
+def _facts(facts: TurnFacts, clean: Clean) -> TurnFacts:
+    checks = tuple(replace(check, command=clean(check.command)) for check in facts.checks)
+    return replace(facts, text=clean(facts.text), checks=checks)
 
 
 def _tool(body: ToolUse, clean: Clean) -> ToolUse:

@@ -111,7 +111,7 @@ def _item(body: Body, timestamp: str) -> Iterator[str]:
             yield f'<p class="{_word(level)}"><strong>{text(level.capitalize())}:</strong> {text(said)}{more}</p>'
         case RollBack(event=event):
             yield f'<p class="dim">Rolled back: {len(event.turns)} turns, {len(event.files)} files</p>'
-        case TurnEnd(reason=reason, files=files):
+        case TurnEnd(reason=reason, files=files, facts=facts):
             yield f'<p class="dim">End of the turn: {text(reason)}</p>'
             if files:
                 rows = (
@@ -119,6 +119,8 @@ def _item(body: Body, timestamp: str) -> Iterator[str]:
                     for file in files
                 )
                 yield f"<ul>{''.join(rows)}</ul>"
+            if facts:
+                yield f"<p>{text(facts.text)}</p>"
 
 
 def _tool(body: ToolUse) -> Iterator[str]:

@@ -87,12 +87,14 @@ def _item(body: Body, timestamp: str) -> Iterator[str]:
             yield f"**{level.capitalize()}:** {_words(text)}{f' ({_words(hint)})' if hint else ''}"
         case RollBack(event=event):
             yield f"*Rolled back: {len(event.turns)} turns, {len(event.files)} files*"
-        case TurnEnd(reason=reason, files=files):
+        case TurnEnd(reason=reason, files=files, facts=facts):
             yield f"*End of the turn: {reason}*"
             if files:
                 yield ""
             for file in files:
                 yield f"- {code(file.path)} ({file.action}, +{file.added} -{file.removed})"
+            if facts:
+                yield from ("", _words(facts.text))
 
 
 def _tool(body: ToolUse) -> Iterator[str]:

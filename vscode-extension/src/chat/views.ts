@@ -4,11 +4,11 @@ import { describeActivity } from "../snapshot/activity";
 import type { ApprovalItem, EndItem, FileItem, Item, RevertedItem, Snapshot, SteerItem, TextItem, ToolItem, UserItem } from "../snapshot/items";
 import { joinMoves } from "../snapshot/moves";
 import { describeOwner } from "../sessions/owners";
-import { type HunkState, effectOf } from "../connection/protocol";
+import { type HunkState, type TurnFacts, effectOf } from "../connection/protocol";
 import { isOpen } from "../review/model";
 import { findActivity, planOf } from "../snapshot/snapshot";
 import { notebookDiff } from "./notebook_diff";
-import type { ApprovalView, EndView, FileView, ItemView, RevertedView, SessionView, TextView, ToolView } from "../webview/messages";
+import type { ApprovalView, EndView, FactsView, FileView, ItemView, RevertedView, SessionView, TextView, ToolView } from "../webview/messages";
 import { fileOf, groupOf } from "../snapshot/tool_words";
 import { type DisplayedMessage, type PathContext, displaySentMessage, displayLoggedMessage } from "./message_display";
 
@@ -148,7 +148,7 @@ function approval(item: ApprovalItem, s: Snapshot, context: ViewContext): Approv
   };
 }
 
-function end({ kind, id, index, turnId, reason, files }: EndItem, s: Snapshot, context: ViewContext): EndView {
+function end({ kind, id, index, turnId, reason, files, facts }: EndItem, s: Snapshot, context: ViewContext): EndView {
   const own = [...s.hunks.values()].filter((hunk) => hunk.turnId === turnId);
   const all = joinMoves(s, files);
   const open = own.filter((hunk) => isOpen(hunk.state));
@@ -161,7 +161,14 @@ function end({ kind, id, index, turnId, reason, files }: EndItem, s: Snapshot, c
     isRedundant: all.length === 1 && s.items.filter((each) => each.kind === "file" && each.turnId === turnId).length === 1,
     canContinue: reason === "interrupted" && s.items.at(-1)?.id === id,
     openIds: open.map((hunk) => hunk.id),
+    facts: facts ? factsView(facts) : null,
   };
+}
+
+function factsView({ text, checks }: TurnFacts): FactsView {
+  const results = new Set(checks.map(({ result }) => result));
+  const outcome = results.has("failed") || results.has("stopped") ? "failed" : results.has("passed") ? "passed" : "none";
+  return { text, outcome, command: checks.at(-1)?.command ?? "" };
 }
 
 function reverted({ kind, id, index, data }: RevertedItem, context: ViewContext): RevertedView {

@@ -12,7 +12,7 @@ export type {
   ApprovalRequested, CodeLocations, CodeSymbol, CodeSymbols, CommandInfo, CommandInput, Completion, ContextParts, Diagnostic, Diagnostics,
   DocumentEdits, DraftInfo, EditorSelection, EditorState, FileHunks, FileSum, HunkInfo, InputPart, McpServerInfo, ModelsResult, NamedDocument, NewCell,
   BroughtFile, OwnerInfo, PlanChanged, QuestionAsked, RenameEdits, RevertFile, RevertResult, Reverted, ReviewResult, RuleInfo, RuleOffer, Saved,
-  SessionInfo, SubscribeResult, TerminalInfo, TerminalTextInput, ToolCallEnd, UsageReport,
+  SessionInfo, SubscribeResult, TerminalInfo, TerminalTextInput, ToolCallEnd, TurnFacts, UsageReport,
 } from "../wire/objects";
 export type { Requests } from "../wire/requests";
 

@@ -12,7 +12,7 @@ export const SECTION = "agentLs";
 export const SERVER_SETTINGS = [
   "provider", "model", "models", "effort", "mode", "review", "userInstructions", "maxTurns", "maxToolRoundsPerInput", "defaultCommandTimeoutMs",
   "maxCommandTimeoutMs", "maxBackgroundProcesses", "maxReadMebibytes", "toolOutputLimits", "toolLineLimits", "loopDetection",
-  "subagents", "retry", "skills", "hooks", "terminal", "approvalTimeoutMs", "save", "diagnosticsWaitMs", "edits", "limits", "sessions", "record", "logLevel",
+  "subagents", "retry", "skills", "hooks", "checks", "terminal", "approvalTimeoutMs", "save", "diagnosticsWaitMs", "edits", "limits", "sessions", "record", "logLevel",
   "nativeToolNames", "thinkTool", "submitTool", "webFetch", "webSearch", "suggestions", "panel", "toolPacks", "context", "commandEnvironment", "sandbox", "paths",
   "unconfinedCommands", "providers", "mcp",
 ] as const;

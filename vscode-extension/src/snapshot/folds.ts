@@ -1,5 +1,5 @@
 // Reducers: apply each kind of event to a snapshot. Pure; snapshot.ts checks the order (seq, offsets).
-import type { AgentEvent, ApprovalRequested, EventData, EventHunk, EventKind, FileSum, UsageReport } from "../connection/protocol";
+import type { AgentEvent, ApprovalRequested, EventData, EventHunk, EventKind, FileSum, TurnFacts, UsageReport } from "../connection/protocol";
 import { compactionFolds } from "./fold_compactions";
 import { questionFolds } from "./fold_questions";
 import { rollBackFolds } from "./fold_rollbacks";
@@ -75,9 +75,9 @@ export const END_WORDS: Partial<Record<string, string>> = {
   aborted: "The session was ended.",
 };
 
-/** Whether to display the end of a turn: it changed files, or the user stopped it. */
-export function isEndDisplayed(reason: string, files: readonly FileSum[]): boolean {
-  return files.length > 0 || END_WORDS[reason] !== undefined;
+/** Whether to display the end of a turn: it changed files, checked them, or the user stopped it. */
+export function isEndDisplayed(reason: string, files: readonly FileSum[], facts?: TurnFacts): boolean {
+  return files.length > 0 || facts !== undefined || END_WORDS[reason] !== undefined;
 }
 
 /** Returns the id of the item that an event adds. The server's history uses the same ids. */
@@ -114,8 +114,13 @@ export const folds: Folds = {
   processing_end(s, data, seq, { turnId = "" }) {
     const files = [...(s.turnFiles.get(turnId)?.values() ?? [])];
     s.turnFiles.delete(turnId);
-    if (!isEndDisplayed(data.reason, files)) return;
-    s.ends.set(turnId, addItem(s, (index) => ({ kind: "end" as const, id: itemId(seq), index, turnId, reason: data.reason, files })));
+    const facts = s.facts;
+    delete s.facts;
+    if (!isEndDisplayed(data.reason, files, facts)) return;
+    s.ends.set(turnId, addItem(s, (index) => ({ kind: "end" as const, id: itemId(seq), index, turnId, reason: data.reason, files, ...(facts && { facts }) })));
+  },
+  turn_facts(s, data) {
+    s.facts = data;
   },
   assistant_text_start: (s, data) => void ensureTextItem(s, data.partId, "text"),
   assistant_text_end: (s, data) => { endPart(s, data, "text"); },

@@ -132,7 +132,7 @@ function itemOf(s: Snapshot, raw: StoredItem, index: number, { open, moves }: Kn
     case "reverted":
       return { ...entry, kind: "reverted", data: raw, turnId: raw.revertId };
     case "end": {
-      const item = { ...entry, kind: "end" as const, turnId: raw.turnId, reason: raw.reason, files: raw.files };
+      const item = { ...entry, kind: "end" as const, turnId: raw.turnId, reason: raw.reason, files: raw.files, ...(raw.facts && { facts: raw.facts }) };
       s.ends.set(raw.turnId, item);
       return item;
     }
@@ -147,7 +147,7 @@ function noteOpenTurn(s: Snapshot, oldestFirst: readonly StoredItem[]): void {
 }
 
 function isShown(raw: StoredItem): boolean {
-  if (raw.kind === "end") return isEndDisplayed(raw.reason, raw.files);
+  if (raw.kind === "end") return isEndDisplayed(raw.reason, raw.files, raw.facts);
   return !(raw.kind === "text" || raw.kind === "reasoning") || raw.text !== "";
 }
 

@@ -1,5 +1,5 @@
 // Types of a snapshot and of the items of a transcript, shared with the webview.
-import type { ApprovalRequested, ContextParts, Decision, DraftInfo, FileAction, FileSum, HunkState, InputPart, PlanChanged, Reverted, SessionInfo, State, ToolCallEnd } from "../connection/protocol";
+import type { ApprovalRequested, ContextParts, Decision, DraftInfo, FileAction, FileSum, HunkState, InputPart, PlanChanged, Reverted, SessionInfo, State, ToolCallEnd, TurnFacts } from "../connection/protocol";
 import type { Action } from "../commands/failure_actions";
 import type { Look } from "./tool_words";
 
@@ -109,6 +109,7 @@ export interface EndItem extends Entry {
   turnId: string;
   readonly reason: string;
   readonly files: readonly FileSum[];
+  readonly facts?: TurnFacts;
 }
 
 export interface QuestionItem extends Entry {
@@ -236,6 +237,8 @@ export interface Snapshot {
   /** Files that each turn changed, by turn and uri. */
   turnFiles: Map<string, Map<string, FileSum>>;
   ends: Map<string, EndItem>;
+  /** What the running turn has checked, until it ends. */
+  facts?: TurnFacts;
   usage?: Usage;
   plan?: PlanChanged;
   /** The draft of the prompt, as stored by the server or last sent by the page. */

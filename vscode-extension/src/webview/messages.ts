@@ -98,6 +98,15 @@ export interface EndView {
   /** Whether to show the button that continues the turn. */
   readonly canContinue: boolean;
   readonly openIds: readonly string[];
+  /** What was checked after the last change; null if nothing is known. */
+  readonly facts: FactsView | null;
+}
+
+/** What was checked after the last change. `command` is the last check, "" for none. */
+export interface FactsView {
+  readonly text: string;
+  readonly outcome: "passed" | "failed" | "none";
+  readonly command: string;
 }
 
 export interface AskedFile {

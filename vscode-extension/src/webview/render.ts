@@ -8,7 +8,7 @@ import { revertedElement } from "./rollback_element";
 import { subagentElement } from "./subagent_element";
 import { messageElements } from "./message_element";
 import { noticeElement } from "./trouble_card";
-import type { EndView, FileView, FromView, ItemView, TextView, ToolView } from "./messages";
+import type { EndView, FactsView, FileView, FromView, ItemView, TextView, ToolView } from "./messages";
 
 export interface RenderContext {
   readonly send: (message: FromView) => void;
@@ -103,11 +103,22 @@ function file(item: FileView, context: RenderContext): HTMLElement {
   return h("article", { class: "file", "aria-label": `Change of ${item.path}` }, head, diff, item.isProposed ? judge : null);
 }
 
+const FACT_ICONS = { passed: "pass", failed: "error", none: "circle-outline" } as const;
+
+function factsElement({ text, outcome, command }: FactsView, context: RenderContext): HTMLElement {
+  const again = command !== "" && !context.isReadOnly() && textButton("Run Again", () => {
+    context.send({ type: "submit", text: `Run \`${command}\` again.`, attachments: [], how: "queue" });
+  }, { class: "link", title: command, "data-action": "check" });
+  const parts = text.split(/(`[^`]*`)/).map((part) => (part.startsWith("`") ? h("code", {}, part.slice(1, -1)) : part));
+  return h("p", { class: `facts dim ${outcome}` }, icon(FACT_ICONS[outcome]), h("span", {}, ...parts, " ", again));
+}
+
 function endOfTurn(item: EndView, context: RenderContext): HTMLElement {
   const { files, openIds } = item;
   const goOn = item.canContinue && !context.isReadOnly() && textButton("Continue", () => { context.send({ type: "act", action: "continue" }); }, { class: "link", "data-action": "continue" });
   const words = item.text === "" ? null : h("div", { class: "dim stopped" }, icon("circle-slash"), item.text, " ", goOn);
-  if (files.length === 0 || item.isRedundant) return h("article", { class: "turn", "aria-label": "End of the turn", hidden: words === null }, words);
+  const facts = item.facts && factsElement(item.facts, context);
+  if (files.length === 0 || item.isRedundant) return h("article", { class: "turn", "aria-label": "End of the turn", hidden: words === null && facts === null }, words, facts);
   const rows = files.map((each) =>
     h("li", {}, icon(each.movedFrom === undefined ? FILE_ICONS[each.action] : "diff-renamed"), ...fileLabel(each, context), each.movedFrom === undefined ? counts(each) : null));
   const sums = { added: files.reduce((sum, { added }) => sum + added, 0), removed: files.reduce((sum, { removed }) => sum + removed, 0) };
@@ -127,7 +138,7 @@ function endOfTurn(item: EndView, context: RenderContext): HTMLElement {
       textButton("Undo", judge("undo"), { class: "link", "aria-label": "Undo all changes of this turn", "data-action": "undo" }),
     ),
   );
-  return h("article", { class: "turn", "aria-label": "Files changed in this turn" }, words, h("div", { class: "box" }, head, h("ul", {}, ...rows)));
+  return h("article", { class: "turn", "aria-label": "Files changed in this turn" }, words, h("div", { class: "box" }, head, h("ul", {}, ...rows)), facts);
 }
 
 /** Renders all items except streamed texts and tools, which transcript.ts updates in place. */

@@ -147,6 +147,15 @@ export interface CellSplice {
 
 export interface CellText { readonly index: number; readonly uri: string; readonly was: string; readonly text: string; }
 
+export interface CheckRun {
+  readonly callId: string;
+  readonly command: string;
+  readonly result: "passed" | "failed" | "unclear" | "running" | "stopped";
+  readonly exitCode: number | null;
+  readonly durationMs: number | null;
+  readonly changedFiles: number;
+}
+
 export interface ClientAnswer {
   readonly sessionId: string;
   readonly requestId: string;
@@ -282,6 +291,8 @@ export interface DiagnosedFile {
   readonly path: string;
   readonly problems: number;
   readonly isSettled: boolean;
+  readonly introduced: readonly string[];
+  readonly fixed: readonly string[];
   readonly uri: string;
 }
 
@@ -496,7 +507,7 @@ export type Item =
   | { readonly id: string; readonly seq: number; readonly turnId: string; readonly timestamp: string; readonly kind: "subagent"; readonly agentId: string; readonly status: "running" | "completed" | "failed"; readonly callId: string; readonly task: string; readonly model: string; readonly workingDir: string; readonly reason: "" | "limit" | "refused" | "error" | "interrupted" | "closed"; readonly output: string; readonly turnsUsed: number; readonly agentKind: string; }
   | { readonly id: string; readonly seq: number; readonly turnId: string; readonly timestamp: string; readonly kind: "retry"; readonly attempt: number; readonly delayMs: number; readonly text: string; readonly agentId?: string; }
   | { readonly id: string; readonly seq: number; readonly turnId: string; readonly timestamp: string; readonly kind: "notice"; readonly level: "info" | "warn" | "error"; readonly text: string; readonly agentId?: string; readonly hint?: string; readonly action?: string; }
-  | { readonly id: string; readonly seq: number; readonly turnId: string; readonly timestamp: string; readonly kind: "end"; readonly reason: "completed" | "interrupted" | "limit" | "error" | "aborted" | "refused"; readonly files: readonly FileSum[]; readonly agentId?: string; }
+  | { readonly id: string; readonly seq: number; readonly turnId: string; readonly timestamp: string; readonly kind: "end"; readonly reason: "completed" | "interrupted" | "limit" | "error" | "aborted" | "refused"; readonly files: readonly FileSum[]; readonly agentId?: string; readonly facts?: TurnFacts; }
   | { readonly id: string; readonly seq: number; readonly turnId: string; readonly timestamp: string; readonly kind: "reverted"; readonly revertId: string; readonly atTurnId: string; readonly conversation: boolean; readonly turns: readonly string[]; readonly restoredTurns: readonly string[]; readonly files: readonly RevertedFile[]; readonly agentId?: string; };
 
 export interface LimitChanges {
@@ -1068,6 +1079,15 @@ export interface TrustedFolder {
   readonly owner: string;
   readonly trust: "trusted" | "restricted";
   readonly decided: string;
+}
+
+export interface TurnFacts {
+  readonly text: string;
+  readonly files: number;
+  readonly checks: readonly CheckRun[];
+  readonly otherCommands: number;
+  readonly newProblems: number | null;
+  readonly fixedProblems: number | null;
 }
 
 export interface TurnLimit { readonly limit: string; readonly count: number; readonly message: string; }

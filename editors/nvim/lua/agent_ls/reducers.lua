@@ -190,13 +190,16 @@ function by_kind.user_input(s, data, event)
   add(s, { kind = "user", id = "user:" .. event.seq, text = data.text, turn_id = event.turnId })
 end
 
----Adds an end item if the turn changed files or did not complete.
+function by_kind.turn_facts(s, data) s.facts = data end
+
+---Adds an end item if the turn changed or checked files, or did not complete.
 function by_kind.processing_end(s, data, event)
-  local turn_id = event.turnId or ""
+  local turn_id, facts = event.turnId or "", s.facts
+  s.facts = nil
   local files = s.turn_files[turn_id] or {}
   s.turn_files[turn_id] = nil
   local words = not (data.reason == "error" and ends_with_error(s)) and END_WORDS[data.reason] or nil
-  if words or #files > 0 then
+  if words or facts or #files > 0 then
     s.ends[turn_id] = add(s, {
       kind = "end",
       id = "stop:" .. event.seq,
@@ -204,6 +207,7 @@ function by_kind.processing_end(s, data, event)
       reason = data.reason,
       text = words,
       files = files,
+      facts = facts,
     })
   end
 end

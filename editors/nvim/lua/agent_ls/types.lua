@@ -55,6 +55,7 @@
 ---@field changes agent_ls.Item[]? tool: its file changes
 ---@field group agent_ls.Item[]? tool: consecutive read-only calls
 ---@field actions string[]? notice: names of remedies
+---@field facts agent_ls.wire.TurnFacts? end: what was checked after the last change
 ---@field waiting boolean? tool: its command waits for the user to type in its terminal
 ---@field path string? file
 ---@field uri string? file
@@ -120,6 +121,7 @@
 ---@field proposed table<string, true> ids of proposed hunks
 ---@field terminals table<string, agent_ls.Terminal>
 ---@field terminal_order string[]
+---@field facts agent_ls.wire.TurnFacts? what the running turn has checked, until it ends
 ---@field turn_files table<string, agent_ls.TurnFile[]> by turn, until it ends
 ---@field ends table<string, agent_ls.Item> end items by turn
 ---@field questions table<string, agent_ls.Item> by id

@@ -87,6 +87,20 @@ test("a turn with several files has a summary", (t) => {
   assert.match(open(t, s).find(".turn").textContent, /2 files changed/);
 });
 
+test("the end of a turn says what was checked, and asks for the check again", (t) => {
+  const s = called(["edit_file", "a.py"]);
+  edited(s, "c0");
+  const check = { callId: "c1", command: "pytest -q", result: "passed", exitCode: 0, durationMs: 3100, changedFiles: 0 } as const;
+  const facts = { text: "Since the last change: `pytest -q` passed (exit 0, 3.1 s).", files: 1, checks: [check], otherCommands: 0, newProblems: null, fixedProblems: null };
+  applyEvent(s, { ...recorded(s.lastSeq + 1, "turn_facts", facts), turnId: "t" });
+  applyEvent(s, { ...recorded(s.lastSeq + 1, "processing_end", { reason: "completed" }), turnId: "t" });
+  const page = open(t, s);
+  assert.equal(page.find(".turn .facts code").textContent, "pytest -q");
+  assert.equal(page.find(".turn .facts").classList.contains("passed"), true);
+  page.button("Run Again").click();
+  assert.deepEqual(page.sent.filter(({ type }) => type === "submit"), [{ type: "submit", text: "Run `pytest -q` again.", attachments: [], how: "queue" }]);
+});
+
 test("an allowed approval is displayed in its call's row; a denial with a reason by itself", (t) => {
   const s = newSnapshot();
   const effect = { type: "CommandEffect", command: "make", workingDir: "/w", envVars: [], background: false } as const;

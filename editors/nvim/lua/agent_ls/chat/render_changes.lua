@@ -170,6 +170,27 @@ local function draw_turn_keys(ctx, out)
   end
 end
 
+---Draws which checks ran after the last change of the turn.
+---@param item agent_ls.Item of kind end
+---@param ctx agent_ls.RenderContext
+local function draw_facts(item, ctx, out)
+  local facts = item.facts
+  if not facts then
+    return
+  end
+  local mark, group = "· ", "AgentLsDim"
+  for _, check in ipairs(facts.checks) do
+    if check.result == "failed" or check.result == "stopped" then
+      mark, group = "✗ ", "AgentLsFailed"
+    elseif check.result == "passed" and mark == "· " then
+      mark, group = "✓ ", "AgentLsDone"
+    end
+  end
+  for at, line in ipairs(canvas.wrap(facts.text, math.max(16, ctx.width - 4))) do
+    out:add({ { "  " .. (at == 1 and mark or "  "), group }, { line, "AgentLsDim" } })
+  end
+end
+
 ---Renders how a turn ended, and the files that it changed. `M.file_at` maps its lines to files.
 ---@type fun(item: agent_ls.Item, ctx: agent_ls.RenderContext, out: agent_ls.Canvas)
 M["end"] = function(item, ctx, out)
@@ -177,7 +198,7 @@ M["end"] = function(item, ctx, out)
     out:add({ { "· ", "AgentLsDim" }, { item.text, "AgentLsDim" } })
   end
   if #item.files == 0 then
-    return
+    return draw_facts(item, ctx, out)
   end
   draw_total(item, out)
   local waits = false
@@ -192,6 +213,7 @@ M["end"] = function(item, ctx, out)
     out:add_end(words, group, ctx.width)
     waits = waits or group == "AgentLsAsk"
   end
+  draw_facts(item, ctx, out)
   if waits then
     draw_turn_keys(ctx, out)
   end

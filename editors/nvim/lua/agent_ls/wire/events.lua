@@ -49,6 +49,7 @@
 ---@field terminal_waiting agent_ls.wire.TerminalWaiting
 ---@field terminal_exit agent_ls.wire.TerminalExit
 ---@field subagent agent_ls.wire.SubagentChanged
+---@field turn_facts agent_ls.wire.TurnFacts
 ---@field retry agent_ls.wire.Retry
 ---@field warning agent_ls.wire.Warning
 ---@field error agent_ls.wire.Error
@@ -294,6 +295,14 @@
 ---@field look "read"|"search"|"edit"|"move"|"delete"|"execute"|"fetch"|"think"|"other"
 ---@field doing string
 ---@field done string
+
+---@class agent_ls.wire.TurnFacts
+---@field text string
+---@field files integer
+---@field checks agent_ls.wire.CheckRun[]
+---@field otherCommands integer
+---@field newProblems? integer
+---@field fixedProblems? integer
 
 ---@class agent_ls.wire.TurnLimit
 ---@field limit string

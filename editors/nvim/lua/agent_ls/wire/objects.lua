@@ -39,6 +39,14 @@
 ---@field was string
 ---@field text string
 
+---@class agent_ls.wire.CheckRun
+---@field callId string
+---@field command string
+---@field result "passed"|"failed"|"unclear"|"running"|"stopped"
+---@field exitCode? integer
+---@field durationMs? integer
+---@field changedFiles integer
+
 ---@class agent_ls.wire.CodeEdit
 ---@field startLine integer
 ---@field startCharacter? integer
@@ -107,6 +115,8 @@
 ---@field path string
 ---@field problems integer
 ---@field isSettled boolean
+---@field introduced string[]
+---@field fixed string[]
 ---@field uri string
 
 ---@class agent_ls.wire.Diagnostic
@@ -266,6 +276,7 @@
 ---@field level? "info"|"warn"|"error"
 ---@field hint? string
 ---@field files? agent_ls.wire.FileSum[]|agent_ls.wire.RevertedFile[]
+---@field facts? agent_ls.wire.TurnFacts
 ---@field revertId? string
 ---@field atTurnId? string
 ---@field conversation? boolean
