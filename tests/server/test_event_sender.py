@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
 import pytest
 
+from agent_ls.llm.requests import FinishReason, Request, Usage
+from agent_ls.llm.stream import ReasoningDelta, StreamEvent, StreamFinish, TextDelta
 from agent_ls.loop.events.types import Delta as PartDelta, Title
+from agent_ls.loop.model.call import BREATH_EVENTS
 from agent_ls.loop.session import Session
 from agent_ls.server.rpc.event_sender import MAX_WAITING, EventSenders
-from tests.support.fake_provider import FakeProvider
-from tests.support.sessions import make_session
+from tests.support.fake_provider import FakeProvider, Gate, Say, Think, reasoning, stream_events, text
+from tests.support.sessions import make_session, running_session
 
 
 class Pipe:
@@ -32,7 +35,8 @@ class Pipe:
         self.sent.append(json.loads(event))
 
     async def drain(self) -> None:
-        await self.room.wait()
+        if not self.room.is_set():
+            await self.room.wait()
 
     def of(self, kind: str) -> list[dict[str, Any]]:
         return [event for event in self.sent if event["kind"] == kind]
@@ -115,6 +119,48 @@ async def test_a_client_that_reads_in_time_gets_each_delta_unjoined() -> None:
             say(session, at, "x")
             await settled()
         assert [delta["offset"] for delta in pipe.of("assistant_text_delta")] == list(range(5))
+
+
+class Burst(FakeProvider):
+    """A model whose deltas arrive all at once. `sent` counts the deltas that the client has when each one is read."""
+
+    def __init__(self, pipe: Pipe, kind: str, piece: Say | Think) -> None:
+        super().__init__([])
+        self.sent: list[int] = []
+        self._pipe, self._kind, self._piece = pipe, kind, piece
+
+    async def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
+        for event in stream_events(0, self._piece):
+            assert not isinstance(event, Gate)
+            if isinstance(event, TextDelta | ReasoningDelta):
+                self.sent.append(len(self._pipe.of(self._kind)))
+            yield event
+        yield StreamFinish(FinishReason("stop"), Usage(), {})
+
+
+@pytest.mark.req("E4")
+@pytest.mark.parametrize(
+    ("kind", "piece"),
+    [
+        ("assistant_text_delta", text(*"x" * 90)),
+        ("assistant_text_delta", text(*"x" * 1_000)),
+        ("reasoning_delta", reasoning(*"x" * 90)),
+    ],
+)
+async def test_the_first_delta_of_a_burst_is_sent_before_the_second_is_read(
+    kind: str, piece: Say | Think
+) -> None:
+    pipe = Pipe()
+    model = Burst(pipe, kind, piece)
+    async with senders(pipe) as found, running_session(model) as b:
+        found.subscribe(b.session).start()
+        await settled()
+        await b.say("go")
+        await settled()
+    assert model.sent[:3] == [0, 1, 1]
+    first, second, *_ = pipe.of(kind)
+    assert (first["data"]["text"], second["offset"]) == ("x", 1)
+    assert len(pipe.of(kind)) <= 2 + len(model.sent) / BREATH_EVENTS
 
 
 async def test_a_second_subscription_to_a_session_replaces_the_first_subscription() -> None:

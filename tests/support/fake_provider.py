@@ -144,7 +144,7 @@ class FakeProvider:
                         return
                     case Say() | Think() | CallTool():
                         has_calls = has_calls or isinstance(piece, CallTool)
-                        for event in _events(index, piece):
+                        for event in stream_events(index, piece):
                             if isinstance(event, Gate):
                                 await event.wait()
                                 continue
@@ -172,7 +172,7 @@ class FakeProvider:
         return None
 
 
-def _events(index: int, piece: Say | Think | CallTool) -> Iterator[StreamEvent | Gate]:
+def stream_events(index: int, piece: Say | Think | CallTool) -> Iterator[StreamEvent | Gate]:
     match piece:
         case Say(pieces):
             yield TextStart(index)

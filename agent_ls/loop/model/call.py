@@ -32,7 +32,9 @@ the context.
 """
 
 BREATH_EVENTS = 100
-"""In a burst of events, yield to other tasks of the process after this many events (about 4 ms)."""
+"""In a burst of events, yield to other tasks of the process after this many events (about 4 ms), and after the
+first event that is published: users wait for the first word.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +130,7 @@ class ModelCalls:
         Returns the time of the first event in milliseconds of the monotonic clock, 0 if there was none.
         """
         first_ms = count = 0
+        was_shown = False
         guard = RunawayGuard(request.provider, request.model)
         try:
             async with aclosing(self._client.stream(request)) as events:
@@ -135,7 +138,9 @@ class ModelCalls:
                     first_ms = first_ms or self._clock.monotonic_ms()
                     answer.feed(event)
                     guard.feed(event)
-                    if (count := count + 1) % BREATH_EVENTS == 0:
+                    is_first = answer.has_begun and not was_shown
+                    was_shown = answer.has_begun
+                    if (count := count + 1) % BREATH_EVENTS == 0 or is_first:
                         await anyio.lowlevel.checkpoint()
         except LlmError:
             if answer.finish is None:
