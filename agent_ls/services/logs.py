@@ -27,6 +27,7 @@ LOGGER = "agent_ls"
 FILE_BYTES = 4 * 1024 * 1024
 OLD_FILES = 2
 MOMENT_S = 0.1
+BATCH_LINES = 500
 _CONTROL = {code: f"\\x{code:02x}" for code in (*range(32), 127)} | {10: "\\n", 9: "\\t"}
 
 
@@ -88,8 +89,9 @@ class _Listener(QueueListener):
 
     queue: SimpleQueue[logging.LogRecord]
 
-    def __init__(self, queue: SimpleQueue[logging.LogRecord], handler: logging.Handler) -> None:
-        super().__init__(queue, handler)
+    def __init__(self, queue: SimpleQueue[logging.LogRecord], file: _PrivateFile) -> None:
+        super().__init__(queue, file)
+        self._file = file
         self._is_ending = threading.Event()
 
     def dequeue(self, block: bool) -> logging.LogRecord:  # overrides QueueListener
@@ -100,13 +102,21 @@ class _Listener(QueueListener):
             self._is_ending.wait(MOMENT_S)
         return record
 
+    def handle(self, record: logging.LogRecord) -> None:  # overrides QueueListener
+        super().handle(record)
+        if self.queue.empty():
+            self._file.write_batch()
+
     def stop(self) -> None:
         self._is_ending.set()
         super().stop()
+        self._file.write_batch()
 
 
 class _PrivateFile(RotatingFileHandler):
-    """A file that only the user may read, created when the first line is written."""
+    """A file that only the user may read, created when the first line is written. `write_batch` writes what was
+    handled since the last call.
+    """
 
     def __init__(self, path: Path) -> None:
         super().__init__(
@@ -118,6 +128,19 @@ class _PrivateFile(RotatingFileHandler):
             errors="backslashreplace",
         )
         self._has_failed = False
+        self._batch: list[logging.LogRecord] = []
+
+    def emit(self, record: logging.LogRecord) -> None:  # overrides RotatingFileHandler
+        self._batch.append(record)
+        if len(self._batch) >= BATCH_LINES:
+            self.write_batch()
+
+    def write_batch(self) -> None:
+        """Write the batch with one call, so that the interpreter lock is taken once."""
+        records, self._batch = self._batch, []
+        if records:
+            lines = self.terminator.join(map(self.format, records))
+            super().emit(logging.makeLogRecord({"msg": lines}))
 
     def _open(self) -> TextIOWrapper:
         Path(self.baseFilename).parent.mkdir(mode=0o700, parents=True, exist_ok=True)

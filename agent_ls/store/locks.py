@@ -80,9 +80,16 @@ class SessionLock:
         self.owner = owner
         self._path = path
         self._descriptor = descriptor
-        stat = os.fstat(descriptor)
-        self._identity = (stat.st_dev, stat.st_ino)
         self._is_lost = False
+        self._note_file()
+
+    def _note_file(self) -> None:
+        facts = os.fstat(self._descriptor)
+        self._identity = (facts.st_dev, facts.st_ino)
+        self._has_true_links = sys.platform == "linux" and os.major(facts.st_dev) != 0
+        """Whether the link count of the open file tells whether the file was replaced. It does on a disk of this
+        machine, which has a device of its own; network file systems, and some others, have none (major number 0).
+        """
 
     def is_ours(self) -> bool:
         """Return whether this process still holds the lock; False forever after a forced take-over.
@@ -91,6 +98,10 @@ class SessionLock:
         session.
         """
         if not self._is_lost:
+            if self._has_true_links and self._descriptor >= 0:
+                if os.fstat(self._descriptor).st_nlink == 1:
+                    return True
+                self._has_true_links = False  # replaced, deleted, or another program has made a link to it
             try:
                 # Open the file instead of calling stat: network file systems answer open from the server, stat from a
                 # cache.
@@ -122,8 +133,8 @@ class SessionLock:
             os.close(descriptor)
             raise
         os.close(self._descriptor)
-        stat = os.fstat(descriptor)
-        self._descriptor, self._identity = descriptor, (stat.st_dev, stat.st_ino)
+        self._descriptor = descriptor
+        self._note_file()
 
     def announce_release(self) -> None:
         """Record in the lock file that the session is about to be released, so that other processes wait. The

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 import subprocess
 import sys
 from pathlib import Path
+from queue import SimpleQueue
 
 import pytest
 
+from agent_ls.services import logs
 from tests.support.commands import DEADLINE_S, environment, provider_variables, run
 from tests.support.loopback import Answer, AnthropicServer, ErrorReply, ToolCall
 
@@ -106,3 +109,22 @@ def test_a_headless_run_records_timings_and_counts_in_the_log_and_the_session(tm
     assert (first["retries"], first["toolCalls"], second["toolCalls"]) == (1, 1, 0)
     assert 0 <= first["firstOutputMs"] <= first["modelMs"]
     assert [(tool["name"], tool["calls"]) for tool in figures["tools"]] == [("shell", 1)]
+
+
+def test_waiting_lines_are_written_to_the_log_file_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue: SimpleQueue[logging.LogRecord] = SimpleQueue()
+    for number in range(1_200):
+        queue.put(logging.makeLogRecord({"msg": f"line {number} of 100%", "levelno": logging.INFO}))
+    file = logs._PrivateFile(tmp_path / "a.log")
+    flushed: list[None] = []
+    monkeypatch.setattr(file, "flush", lambda flush=file.flush: flushed.append(flush()))
+    listener = logs._Listener(queue, file)
+    listener.start()
+    listener.stop()
+    file.close()
+    assert (tmp_path / "a.log").read_text().splitlines() == [
+        f"line {number} of 100%" for number in range(1_200)
+    ]
+    assert len(flushed) <= 4

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import sys
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -195,3 +198,57 @@ def test_an_owner_that_announces_its_release_is_recorded_as_ending(tmp_path: Pat
     assert found and found.is_ending and found.is_same(lock.owner)
     lock.release()
     assert locks.owner_of(path) is None
+
+
+def replace_lock(path: Path) -> None:
+    path.with_name("new").write_bytes(b"")
+    path.with_name("new").replace(path)
+
+
+@pytest.mark.parametrize("device", ["a disk", "a network"])
+@pytest.mark.parametrize(
+    ("change", "is_ours"),
+    [
+        ([lambda path: None], True),
+        ([replace_lock], False),
+        ([Path.unlink], True),
+        ([Path.unlink, lambda path: path.write_bytes(b"")], False),
+        ([lambda path: path.with_name("backup").hardlink_to(path), replace_lock], False),
+        ([lambda path: path.with_name("backup").hardlink_to(path)], True),
+    ],
+)
+def test_a_held_lock_notices_each_way_in_which_its_file_is_replaced(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    device: str,
+    change: list[Callable[[Path], object]],
+    is_ours: bool,
+) -> None:
+    monkeypatch.setattr(os, "major", lambda number: 8 if device == "a disk" else 0)
+    path = tmp_path / "lock"
+    held = locks.acquire_lock(path, "s")
+    assert held.is_ours()
+    for step in change:
+        step(path)
+        held.is_ours()
+    assert held.is_ours() is is_ours
+    held.release()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells disks from networks by their numbers")
+@pytest.mark.parametrize(("major", "opens"), [(8, 0), (0, 5)])
+def test_a_lock_file_on_a_disk_is_checked_without_opening_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, major: int, opens: int
+) -> None:
+    monkeypatch.setattr(os, "major", lambda number: major)
+    held = locks.acquire_lock(tmp_path / "lock", "s")
+    opened: list[object] = []
+
+    def counted(*arguments: Any, of: Callable[..., int] = os.open) -> int:
+        opened.append(arguments[0])
+        return of(*arguments)
+
+    monkeypatch.setattr(os, "open", counted)
+    assert all(held.is_ours() for _ in range(5))
+    assert opened == [tmp_path / "lock"] * opens
+    held.release()
