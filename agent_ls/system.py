@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import re
 import signal
@@ -218,6 +219,28 @@ def forbid_process_inspection() -> None:
 
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+
+@contextmanager
+def postponed_collection() -> Iterator[None]:
+    """Collect no garbage inside the `with` block until `begin_collection` is called.
+
+    For the start of a program: imported objects are never garbage, and looking for it takes a fifth of the time.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def begin_collection() -> None:
+    """Collect garbage from now on, if it was postponed. Objects that exist by now are left out."""
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
 
 
 def return_freed_memory() -> None:

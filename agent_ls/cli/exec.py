@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent_ls.system import postponed_collection
+
 if TYPE_CHECKING:
     from agent_ls.policy.situation import Mode
     from agent_ls.services.settings.model import Settings
@@ -150,6 +152,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(middleware=None, ends_at_loss=False)
 
 
+@postponed_collection()
 def run(options: argparse.Namespace) -> int:
     from agent_ls.headless import exec as face
     from agent_ls.services.errors import AppError

@@ -55,6 +55,7 @@ from agent_ls.sessions.manager import SessionManager
 from agent_ls.sessions.new_session import SessionSpec
 from agent_ls.system import (
     INTERRUPTED,
+    begin_collection,
     configure_output_encoding,
     handle_termination_signals,
     use_pidfd_watcher,
@@ -187,6 +188,7 @@ async def run_exec(options: ExecOptions, out: TextIO, err: TextIO, lines: Lines 
         await group.start(manager.run)
         try:
             live = await _open(manager, options)
+            begin_collection()
             check_limits(options.own_settings, live.session.profile.registry)
             if options.findings:
                 live.offer_findings()

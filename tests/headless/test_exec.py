@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -308,3 +309,30 @@ def test_exec_attaches_mentions_and_refuses_invalid_ones(project: Path) -> None:
     refused, server = play(AnthropicServer, [], project, "--trust", "Look at @commit:nothing")
     assert "there is no commit 'nothing'" in refused.err and refused.code == 2
     assert not server.requests
+
+
+COLLECTED = """
+import gc, sys
+found = []
+gc.callbacks.append(lambda phase, info: found.append(gc.get_freeze_count()))
+from agent_ls.cli.main import main
+code = main(["exec", "--provider", "walkthrough", "go"])
+gc.collect()
+print("collected", found.count(0), max(found) > 10_000, gc.isenabled(), file=sys.stderr)
+sys.exit(code)
+"""
+
+
+def test_exec_collects_no_garbage_before_its_session_is_open(project: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", COLLECTED],
+        cwd=project,
+        env=environment(project.parent / "home"),
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    _, early, was_frozen, is_on = done.stderr.splitlines()[-1].split()
+    assert (was_frozen, is_on) == ("True", "True")
+    assert int(early) < 100, "of the imports before the command is known; 372 if imports are collected"
