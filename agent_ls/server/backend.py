@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import importlib
 import logging
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -62,7 +63,8 @@ class AgentBackend:
             self._is_ready.set()
             await anyio.sleep(WARM_UP_AFTER_S)
             await manager.warm_up()
-            await _load_other_features()
+            await _load_other_features(manager.quiet.wait)
+            await manager.quiet.wait()
             # Start the channel last: it imports all message classes at once, and by now most of them are
             # imported, so that editor messages do not wait long.
             start(channel.run)
@@ -88,13 +90,14 @@ class AgentBackend:
         return await self._router.call(method, params)
 
 
-async def _load_other_features() -> None:
+async def _load_other_features(until_quiet: Callable[[], Awaitable[None]]) -> None:
     """Import the handler modules that no message has needed yet. Import one module at a time, so that messages
-    are handled in between.
+    are handled in between, and none while a turn runs.
     """
     from agent_ls.server.features.routes import METHODS, ROUTES
 
     for module in METHODS:
+        await until_quiet()
         await anyio.to_thread.run_sync(ROUTES.load, module, abandon_on_cancel=True)
 
 

@@ -57,6 +57,7 @@ from agent_ls.sessions.new_session import SessionChoice, SessionSpec
 from agent_ls.sessions.own_task import in_own_task
 from agent_ls.sessions.ownership.session_ownership import Opener, SessionOwnership
 from agent_ls.sessions.ownership.takeover_notices import follow_missing
+from agent_ls.sessions.quiet import QuietTime
 from agent_ls.sessions.rollback import RollbackRequest, RollbackResult, roll_back
 from agent_ls.sessions.rules import RuleManager
 from agent_ls.sessions.session_log import end_left_commands
@@ -112,6 +113,7 @@ class SessionManager:
         self.notebooks: bool | None = None
         """Whether session folders contain notebooks; None: search each folder when its session is opened."""
         self._clock = SystemClock()
+        self.quiet = QuietTime(self._progress, self._clock)
         own = {WALKTHROUGH: WalkthroughAdapter(self._pause), **program.adapters}
         chosen = state_dir or (Path(folder) if (folder := os.environ.get(STATE_VARIABLE)) else None)
         self.models = ModelService(
@@ -238,8 +240,8 @@ class SessionManager:
         await return_memory_after_turns(self._progress, self._clock)
 
     async def warm_up(self) -> None:
-        """Preload the code and data that the user's first message needs. Never raises."""
-        await warm_up(self.models.client, *self.models.choose(None, None))
+        """Preload the code and data that a first message needs, while no session works. Never raises."""
+        await warm_up(self.models.client, *self.models.choose(None, None), self.quiet.wait)
 
     def set_credential(self, provider: str, secret: str | None) -> None:
         """Set or remove (None) an API key, and preload the code and data for the first model call with this

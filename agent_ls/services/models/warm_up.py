@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 from anyio import to_thread
@@ -12,13 +13,21 @@ from agent_ls.services.errors import BadChoiceError
 from agent_ls.services.models.service import make_profile
 
 
-async def warm_up(client: Client, provider: str, model: str) -> None:
-    """Preload the code that a first session with this model needs. Never raises; may be cancelled at any time."""
+async def warm_up(
+    client: Client, provider: str, model: str, until_quiet: Callable[[], Awaitable[None]]
+) -> None:
+    """Preload the code that a first session with this model needs. Never raises; may be cancelled at any time.
+
+    `until_quiet` waits while a turn runs; it is called before each step.
+    """
+    await until_quiet()
     await client.prepare(provider)
+    await until_quiet()
     await to_thread.run_sync(_tools, provider, model, abandon_on_cancel=True)
     # Each codec is built in a separate thread call: one long call would slow down a turn that
     # begins at the same time.
     for build in event_codec.builders():
+        await until_quiet()
         await to_thread.run_sync(build, abandon_on_cancel=True)
 
 
