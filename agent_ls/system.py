@@ -74,6 +74,14 @@ def describe_out_of_files() -> tuple[str, str]:
     )
 
 
+def is_on_own_disk(facts: os.stat_result) -> bool:
+    """Return whether a file is on a disk of this machine, which answers at once.
+
+    Such a disk has a device of its own. Network file systems, and some others, have none (major number 0).
+    """
+    return sys.platform == "linux" and os.major(facts.st_dev) != 0
+
+
 def is_alive(pid: int) -> bool:
     """Return whether the process with this id exists; True if this cannot be determined.
 

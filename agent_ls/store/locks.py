@@ -86,10 +86,8 @@ class SessionLock:
     def _note_file(self) -> None:
         facts = os.fstat(self._descriptor)
         self._identity = (facts.st_dev, facts.st_ino)
-        self._has_true_links = sys.platform == "linux" and os.major(facts.st_dev) != 0
-        """Whether the link count of the open file tells whether the file was replaced. It does on a disk of this
-        machine, which has a device of its own; network file systems, and some others, have none (major number 0).
-        """
+        self._has_true_links = system.is_on_own_disk(facts)
+        """Whether the link count of the open file tells whether the file was replaced."""
 
     def is_ours(self) -> bool:
         """Return whether this process still holds the lock; False forever after a forced take-over.

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+import threading
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -13,8 +15,15 @@ import pytest
 from agent_ls.environments.base import sha256
 from agent_ls.environments.local import LocalEnvironment
 from agent_ls.environments.wrappers.bounded import DiskRead
-from agent_ls.services.changes.stamps import STEP_NS
-from agent_ls.services.changes.watched_files import MAX_FILES, FileSource, NoWatch, TouchedFiles
+from agent_ls.services.changes.stamps import STEP_NS, Stamp, stamps
+from agent_ls.services.changes.watched_files import (
+    MAX_FILES,
+    OTHER_FILES,
+    RECENT_FILES,
+    FileSource,
+    NoWatch,
+    TouchedFiles,
+)
 from agent_ls.services.review.decision_request import Selection
 from agent_ls.services.review.service import ReviewService
 from tests.support.fake_clock import FakeClock
@@ -166,9 +175,9 @@ class CountedReads(LocalEnvironment):
         return await super().read_bytes(path, max_bytes)
 
 
-def watching(files: LocalEnvironment, told: list[str]) -> TouchedFiles:
+def watching(files: LocalEnvironment, told: list[str], **options: Any) -> TouchedFiles:
     return TouchedFiles(
-        FileSource(files, dict),
+        FileSource(files, dict, **options),
         ReviewService(lambda session_id: None, clock=FakeClock(), start=lambda work: None),
         tell=told.append,
         watch=NoWatch(),
@@ -247,3 +256,62 @@ async def test_the_check_for_changed_files_is_limited_to_the_most_recently_read_
     await touched.check_files()
     assert files.reads == MAX_FILES + 1
     assert ["0699" in it and "0000" not in it for it in told] == [True]
+
+
+class CountedLooks:
+    """Looks at files and counts. `paths` are those of the last look."""
+
+    def __init__(self, near: bool) -> None:
+        self.turn_id = "t1"
+        self.options = {"stamps_of": self, "is_near": lambda path: near, "turn_id": lambda: self.turn_id}
+        self.paths: Sequence[str] = ()
+        self.in_threads: list[bool] = []
+
+    def __call__(self, paths: Sequence[str], documents: Mapping[str, int]) -> Mapping[str, Stamp]:
+        self.paths = paths
+        self.in_threads.append(threading.current_thread() is not threading.main_thread())
+        return stamps(paths, documents)
+
+
+@pytest.mark.req("H4", "L5")
+async def test_later_looks_of_a_turn_take_the_files_used_last_and_the_others_in_turn(tmp_path: Path) -> None:
+    told: list[str] = []
+    looks = CountedLooks(near=True)
+    touched = watching(CountedReads(str(tmp_path)), told, **looks.options)
+    files = [tmp_path / f"{number:04}" for number in range(150)]
+    for path in files:
+        path.write_text("x")
+        touched.record_read(str(path), sha256(b"x"))
+    await touched.check_files()
+    assert len(looks.paths) == len(files)
+    (tmp_path / "0149").write_text("used last")
+    await touched.check_files()
+    assert len(told) == 1 and "0149" in told[0]
+    (tmp_path / "0100").write_text("used before")
+    rounds = -(-(len(files) - RECENT_FILES) // OTHER_FILES)
+    seen: set[str] = set()
+    for _ in range(rounds):
+        await touched.check_files()
+        assert len(looks.paths) <= RECENT_FILES + OTHER_FILES
+        seen.update(looks.paths)
+    assert seen == set(map(str, files))
+    assert len(told) == 2 and "0100" in told[1]
+    (tmp_path / "0001").write_text("used long before")
+    looks.turn_id = "t2"
+    await touched.check_files()
+    assert len(looks.paths) == len(files) and len(told) == 3 and "0001" in told[2]
+
+
+@pytest.mark.req("L5")
+@pytest.mark.parametrize(
+    ("near", "count", "is_thread"), [(True, 10, False), (False, 10, True), (True, 40, True)]
+)
+async def test_a_few_files_on_a_disk_are_looked_at_without_a_thread(
+    tmp_path: Path, near: bool, count: int, is_thread: bool
+) -> None:
+    looks = CountedLooks(near)
+    touched = watching(CountedReads(str(tmp_path)), [], **looks.options)
+    for number in range(count):
+        touched.record_read(str(tmp_path / f"{number}"), "")
+    await touched.check_files()
+    assert looks.in_threads == [is_thread]

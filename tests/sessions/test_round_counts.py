@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import statistics
+import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -43,11 +45,18 @@ def _thread_calls(rounds: Sequence[Counter[str]]) -> int:
     return statistics.mode(counted["run_sync"] - counted["_find_askers"] for counted in rounds)
 
 
+@pytest.fixture(params=[8, 0], ids=["a disk", "a network"])
+def looks_at_files(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Return the thread calls that look for changed files in a round: none if the files are on a disk."""
+    monkeypatch.setattr(os, "major", lambda device: request.param)
+    return 0 if request.param and sys.platform == "linux" else 1
+
+
 @pytest.mark.req("L5")
-async def test_a_read_only_tool_call_is_parsed_and_checked_once_in_three_worker_thread_calls(
-    tmp_path: Path,
+async def test_a_read_only_tool_call_is_parsed_and_checked_once_in_two_worker_thread_calls(
+    tmp_path: Path, looks_at_files: int
 ) -> None:
-    """The three thread calls judge the call, check and read the file, and look for changed files."""
+    """The thread calls judge the call, and check and read the file."""
     model = CountingProvider([*map(_read, range(ROUNDS)), text("Done.")], LOOKS)
     with model.counting():
         async with running(tmp_path, model=model) as rig:
@@ -63,11 +72,13 @@ async def test_a_read_only_tool_call_is_parsed_and_checked_once_in_three_worker_
     assert [(counted["parse_arguments"], counted["_definition"]) for counted in later] == [(1, 0)] * (
         ROUNDS - 1
     )
-    assert _thread_calls(later) == 3
+    assert _thread_calls(later) == 2 + looks_at_files
 
 
 @pytest.mark.req("L5", "H4")
-async def test_a_file_that_the_model_reads_for_the_first_time_is_read_once(tmp_path: Path) -> None:
+async def test_a_file_that_the_model_reads_for_the_first_time_is_read_once(
+    tmp_path: Path, looks_at_files: int
+) -> None:
     reads = [tool_call("read_file", json.dumps({"file_path": f"{n}.txt"}), f"c{n}") for n in range(ROUNDS)]
     model = CountingProvider([*reads, text("Done.")], LOOKS)
     with model.counting():
@@ -82,13 +93,15 @@ async def test_a_file_that_the_model_reads_for_the_first_time_is_read_once(tmp_p
     assert not any(part.is_error for part in rig.results())
     _, _, *later = model.rounds
     assert [counted["read_file"] for counted in later] == [1] * (ROUNDS - 1)
-    assert _thread_calls(later) == 3
+    assert _thread_calls(later) == 2 + looks_at_files
 
 
 @pytest.mark.req("L5")
-async def test_an_edit_file_tool_call_makes_six_worker_thread_calls(tmp_path: Path) -> None:
-    """The six thread calls read the file, judge the call, record the write in the log, check the path and write, look
-    for changed files, and read the written file.
+async def test_an_edit_file_tool_call_makes_five_worker_thread_calls(
+    tmp_path: Path, looks_at_files: int
+) -> None:
+    """The thread calls read the file, judge the call, record the write in the log, check the path and write, and read
+    the written file.
     """
     changes = [
         {"file_path": "a.txt", "old_string": f"line {n}\n", "new_string": f"new {n}\n"} for n in range(ROUNDS)
@@ -102,5 +115,5 @@ async def test_an_edit_file_tool_call_makes_six_worker_thread_calls(tmp_path: Pa
             await talk.say("go")
     assert not any(part.is_error for part in rig.results())
     _, _, *later = model.rounds
-    assert _thread_calls(later) == 6
+    assert _thread_calls(later) == 5 + looks_at_files
     assert [counted["parse_arguments"] for counted in later] == [1] * ROUNDS

@@ -1,7 +1,8 @@
 """Watch the files that a session has read or changed, and tell the model when another program or the user changes them.
 
-Files are checked before each model call, and between turns when the editor reports a change. At most the MAX_FILES
-most recently used files are checked, and only those with a new stamp are read. The review
+Files are checked before each model call, and between turns when the editor reports a change. The first check of a turn
+looks at all files, at most the MAX_FILES most recently used; a later one at those used last, at those with hunks, and
+at some of the others in turn. Only files with a new stamp are read. The review
 ledger is updated to the current text. The model gets one notice for each file whose content differs from the
 last version that it was informed of, and no second notice until it has read the file.
 """
@@ -23,6 +24,12 @@ from agent_ls.services.review.change_events import relative_name
 from agent_ls.services.review.service import ReviewService
 
 MAX_FILES = 500
+RECENT_FILES = 16
+"""Number of files used last that each check looks at."""
+
+OTHER_FILES = 16
+"""Number of other files that a later check of a turn looks at, in turn."""
+
 MAX_READ_BYTES = 8 * 1024 * 1024
 """Files larger than this are not read: they count as changed when their stamp has changed."""
 
@@ -69,12 +76,15 @@ class _Touched:
 class FileSource:
     """Functions to read watched files. `documents` returns the versions of documents open in an editor.
 
-    `stamps_of` returns the stamps of files, given their paths and these versions; it blocks.
+    `stamps_of` returns the stamps of files, given their paths and these versions; it blocks. `is_near` returns
+    whether a file is on a disk that answers at once. `turn_id` returns the id of the running turn, "" between turns.
     """
 
     files: ExecutionEnvironment
     documents: Documents
     stamps_of: Callable[[Sequence[str], Mapping[str, int]], Mapping[str, Stamp]] = stamps
+    is_near: Callable[[str], bool] = lambda path: False
+    turn_id: Callable[[], str] = lambda: ""
 
 
 class TouchedFiles:
@@ -101,6 +111,8 @@ class TouchedFiles:
         self._record = record
         self._touched: OrderedDict[str, _Touched] = OrderedDict()
         self._reads: OrderedDict[str, tuple[str, Stamp]] = OrderedDict()  # digest and stamp of a path
+        self._turn_id = ""
+        self._next_other = 0
         for path, digest in known.items():
             self.record_read(path, digest)
 
@@ -132,13 +144,11 @@ class TouchedFiles:
     async def check_files(self) -> None:
         """Check the files; called before model calls. Waits first for changes that are being recorded."""
         await self._review.under_way.record_background_changes()
-        paths = list(self._touched)
-        if not paths:
+        if not self._touched:
             return
-        self._watch.watch_files(paths[::-1])
-        found = await anyio.to_thread.run_sync(
-            self._source.stamps_of, paths, self._source.documents(), abandon_on_cancel=True
-        )
+        self._watch.watch_files([*self._touched][::-1])
+        paths = self._choose_paths()
+        found = await self._stamps(paths)
         told: list[str] = []
         for path in paths:
             stamp, touched = found[path], self._touched.get(path)
@@ -158,6 +168,26 @@ class TouchedFiles:
                 told.append(f"{relative_name(path, self._source.files.working_directory())}{gone}")
         if told:
             self._tell(stale_notice(told))
+
+    def _choose_paths(self) -> list[str]:
+        paths, turn_id = list(self._touched), self._source.turn_id()
+        is_later, self._turn_id = turn_id and turn_id == self._turn_id, turn_id
+        if not is_later or len(paths) <= RECENT_FILES + OTHER_FILES:
+            return paths
+        others = paths[:-RECENT_FILES]
+        begin = self._next_other % len(others)
+        self._next_other = begin + OTHER_FILES
+        chosen = {*paths[-RECENT_FILES:], *(others + others)[begin : begin + OTHER_FILES]}
+        return [path for path in paths if path in chosen or path in self._review.state.files]
+
+    async def _stamps(self, paths: Sequence[str]) -> Mapping[str, Stamp]:
+        documents = self._source.documents()
+        count = len(paths) + len(documents)
+        if count <= RECENT_FILES + OTHER_FILES and all(map(self._source.is_near, (*paths, *documents))):
+            return self._source.stamps_of(paths, documents)  # takes less time than waking a thread
+        return await anyio.to_thread.run_sync(
+            self._source.stamps_of, paths, documents, abandon_on_cancel=True
+        )
 
     async def _digest(self, path: str, stamp: object, data: bytes | None) -> str:
         """Return the digest of a file. `data` is its content if it was read already."""

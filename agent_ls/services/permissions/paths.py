@@ -45,6 +45,7 @@ from agent_ls.services.permissions.shown_secrets import (
 )
 from agent_ls.services.settings.model import PathSettings
 from agent_ls.services.settings.state_folder import state_folder
+from agent_ls.system import is_on_own_disk
 
 if TYPE_CHECKING:
     from agent_ls.policy.shell.understand import CommandAnalysis
@@ -77,6 +78,7 @@ class PathBounds:
         self.temporary = temporary
         self.is_created = is_created
         self._readable: set[str] = set()
+        self._near: set[str] = set()
         self._turn_id = ""
         self._landings: dict[str, Mapping[str, str]] = {}
 
@@ -151,6 +153,12 @@ class PathBounds:
                 path,
                 f"the path resolved to another file when it was opened (a symbolic link changed): {error}",
             ) from error
+        if is_on_own_disk(facts):
+            self._near.add(path)
+
+    def is_near(self, path: str) -> bool:
+        """Return whether the session has opened this file on a disk of this machine."""
+        return path in self._near
 
     def check_target(self, real: str, call_id: str) -> None:
         """Check that a call may change an opened file, or the opened parent folder of a file. Raises

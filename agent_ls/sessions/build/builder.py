@@ -191,7 +191,7 @@ class SessionBuilder(SharedServices):
             offers=OfferedTools(choice.tools.skills, choice.tools.agents),
         )
         parts = self._parts(location, opened)
-        touched = self._watch(location, opened, notices)
+        touched = self._watch(location, opened, notices, link)
         bounded = self._make_bounded(location, permissions, parts, touched)
         environment = self._reviewed(location, permissions, parts, bounded, stored)
         profiles = with_session_tools(
@@ -399,7 +399,9 @@ class SessionBuilder(SharedServices):
         is_reviewed_first = permissions.approver.is_reviewed_first
         return ReviewedEnvironment(bounded, self.review, stored, is_reviewed_first, commands)
 
-    def _watch(self, location: SessionLocation, opened: OpenSession, notices: Notices) -> TouchedFiles:
+    def _watch(
+        self, location: SessionLocation, opened: OpenSession, notices: Notices, link: SessionLink
+    ) -> TouchedFiles:
         """Watch the files that the model has read or changed, and report their changes to it in notices."""
         state = opened.stored.state if opened.stored else None
         touched = TouchedFiles(
@@ -407,6 +409,8 @@ class SessionBuilder(SharedServices):
                 location.files,  # not recorded: the model did not request these reads
                 self._versions,
                 location.site.disk.stamps if location.site else stamps,
+                (lambda path: False) if location.site else location.bounds.is_near,
+                link.turn_id,
             ),
             self.review,
             tell=notices.post,
