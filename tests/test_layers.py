@@ -95,25 +95,26 @@ ALLOWED: dict[str, set[str]] = {
         "system", "text", "tools",
     },
     "features.slash_commands": {"features.slash_commands"},
+    "features.base": {"environments", "features.base", "loop", "profiles", "tools"},
     "features.hooks": {
         "background", "environments", "features.hooks", "loop", "policy", "program_lookup", "services.clock",
-        "services.settings", "services.turn_reads", "store", "tools.foreign_names",
+        "services.settings", "services.turn_reads", "store", "tools.foreign_names", "features.base",
     },
     "features.skills": {
         "environments", "features.packs", "features.skills", "features.slash_commands", "features.tools",
-        "profiles", "services.permissions", "services.settings", "tools",
+        "profiles", "services.permissions", "services.settings", "tools", "features.base",
     },
     "features.packs": {
         "environments", "features.packs", "features.tools", "llm", "loop", "profiles", "program_lookup",
-        "tools",
+        "tools", "features.base",
     },
     "features.memory": {
         "environments", "features.memory", "features.slash_commands", "loop", "profiles", "text",
-        "tools.remember",
+        "tools.remember", "features.base",
     },
     "features.review_tool": {
         "environments", "features.review_tool", "features.slash_commands", "loop", "profiles",
-        "tools.report_finding",
+        "tools.report_finding", "features.base",
     },
     "services": set(),
     "features": set(),
@@ -122,7 +123,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "features.tools": {
         "environments", "features.packs", "features.tools", "llm", "loop", "profiles", "program_lookup",
-        "tools",
+        "tools", "features.base",
     },
     "services.changes": {
         "environments", "loop", "patch", "policy", "program_lookup", "services.changes", "services.review",
@@ -155,7 +156,7 @@ ALLOWED: dict[str, set[str]] = {
     "features.git": {"services.errors", "features.git", "environments", "profiles"},
     "features.mentions": {
         "environments", "features.git", "features.mentions", "llm.messages", "loop", "profiles",
-        "services.context", "services.errors", "services.permissions", "text", "tools",
+        "services.context", "services.errors", "services.permissions", "text", "tools", "features.base",
     },
     "services.context": {
         "background", "environments", "llm", "loop", "policy", "profiles", "services.changes",
@@ -174,7 +175,7 @@ ALLOWED: dict[str, set[str]] = {
     "features.mcp": {
         "background", "environments", "features.mcp", "features.web", "installation", "loop", "mcp",
         "policy.places", "profiles", "services.errors", "services.models", "services.permissions",
-        "services.settings", "services.turn_reads",
+        "services.settings", "services.turn_reads", "features.base",
     },
     "sessions": {
         "background", "environments", "features.hooks", "features.mcp", "features.memory",
@@ -183,7 +184,7 @@ ALLOWED: dict[str, set[str]] = {
         "llm", "loop", "patch", "policy", "profiles", "program_lookup", "review", "services.changes",
         "services.clock", "services.context", "services.errors", "services.logs", "services.models",
         "services.permissions", "services.review", "services.settings", "services.store_errors",
-        "services.turn_reads", "sessions", "store", "system", "text", "tools",
+        "services.turn_reads", "sessions", "store", "system", "text", "tools", "features.base",
     },
     "server": {"server"},
     "server.chat.chat_text": {"server.chat.chat_text", "environments", "text"},
@@ -217,7 +218,7 @@ ALLOWED: dict[str, set[str]] = {
         "server.rpc", "server.transport", "store.locks",
     },
     "server.chat": {
-        "background", "environments", "features.worktrees", "loop", "server.chat", "server.editor",
+        "background", "environments", "features.mcp", "features.worktrees", "loop", "server.chat", "server.editor",
         "server.features", "server.lsp", "server.protocol", "server.rpc", "server.start_time",
         "server.transport", "services.errors", "services.review", "sessions", "store", "system", "text",
     },

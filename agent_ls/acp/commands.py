@@ -12,6 +12,7 @@ import anyio.to_thread
 
 from agent_ls.acp.conversation import AcpConversation
 from agent_ls.acp.updates import Update
+from agent_ls.features.mcp.listing import run_command
 from agent_ls.features.mcp.prompt_commands import PromptCommand
 from agent_ls.features.skills.values import UserCommand
 from agent_ls.features.slash_commands import slash_commands
@@ -130,7 +131,7 @@ class BuiltInCommands:
         return f"{folder} is {trust_state} now."
 
     async def _mcp(self, conversation: AcpConversation, arguments: str) -> str:
-        return await conversation.live.mcp_command(arguments)
+        return await run_command(conversation.live.servers, arguments)
 
 
 def _path(folder: str, name: str) -> str:

@@ -22,6 +22,7 @@ from agent_ls.acp.prompts import Prompt, read_prompt
 from agent_ls.acp.servers import ClientServers, read_client_servers
 from agent_ls.acp.updates import Update
 from agent_ls.acp.wire import AcpWire, WireReply, unknown_method
+from agent_ls.features.mcp.prompt_commands import prompt_commands, prompt_text
 from agent_ls.loop.calls.redaction import redacted
 from agent_ls.services.errors import SessionOwnedError
 from agent_ls.services.permissions.ignore_file import IgnoreFile
@@ -284,7 +285,7 @@ class OpenSessions:
 
     def _prompts_changed(self, conversation: AcpConversation) -> None:
         """Send the list of commands again if the prompts of MCP servers in it have changed."""
-        names = tuple(it.name for it in conversation.live.mcp_prompts())
+        names = tuple(it.name for it in prompt_commands(conversation.live.servers))
         if names == conversation.listed_prompts or self._tasks.cancel_scope.cancel_called:
             return
         conversation.listed_prompts = names
@@ -368,7 +369,7 @@ class OpenSessions:
 
 async def _commands_of(live: LiveSession) -> Update:
     found = await live.skills.read_current()
-    return commands_update(found.for_user, live.mcp_prompts())
+    return commands_update(found.for_user, prompt_commands(live.servers))
 
 
 async def _with_command(live: LiveSession, prompt: Prompt) -> str:
@@ -376,8 +377,8 @@ async def _with_command(live: LiveSession, prompt: Prompt) -> str:
     command or skill are included.
     """
     text = await live.skills.expand(prompt.command, prompt.arguments) if prompt.command else None
-    if text is None and any(it.name == prompt.command for it in live.mcp_prompts()):
-        text = await live.mcp_prompt(prompt.command, prompt.arguments)
+    if text is None and any(it.name == prompt.command for it in prompt_commands(live.servers)):
+        text = await prompt_text(live.servers, prompt.command, prompt.arguments)
     if text is None:
         return prompt.text
     _, _, rest = prompt.text.partition("\n\n")

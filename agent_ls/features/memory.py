@@ -1,4 +1,4 @@
-"""Implements PromptSource: adds the notes of the user and, in a trusted folder, of the project to the prompt.
+"""Add the notes of the user and, in a trusted folder, of the project to the prompt.
 
 Notes are read once and stored with the session. So neither new notes nor a resume change the prefix of the
 session's requests, which is in the provider's prompt cache. The tool `remember` is offered if there are notes,
@@ -12,9 +12,8 @@ from posixpath import join as join_posix
 
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.errors import EnvError
+from agent_ls.features.base import SessionFeature
 from agent_ls.features.slash_commands import maybe_command
-from agent_ls.loop.context.forwarding_prompts import ForwardingPrompts
-from agent_ls.loop.seams import PromptSource
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.text import decode
 from agent_ls.tools.remember import MEMORY_FILE as MEMORY_FILE, NAME, remember_tool
@@ -44,8 +43,8 @@ LEFT_OUT = "[Older notes are left out here; read the file for all notes.]"
 Config = Mapping[str, object]
 
 
-class PromptsWithMemory(ForwardingPrompts):
-    """Adds notes to the prompt of `inner`. `files` accesses files with their unsaved text, by the path policy.
+class SessionMemory(SessionFeature):
+    """The notes of a session. `files` accesses files with their unsaved text, by the path policy.
 
     `stored` is the configuration in the session's log; `remember` adds values to it. `trusted` returns whether
     the folder is trusted: notes of an untrusted folder are not read. `user_file` is the absolute path of the
@@ -54,7 +53,6 @@ class PromptsWithMemory(ForwardingPrompts):
 
     def __init__(
         self,
-        inner: PromptSource,
         files: ExecutionEnvironment,
         *,
         trusted: Callable[[], Awaitable[bool]],
@@ -62,7 +60,6 @@ class PromptsWithMemory(ForwardingPrompts):
         remember: Callable[[dict[str, str | bool]], None],
         user_file: str = "",
     ) -> None:
-        super().__init__(inner)
         self._files = files
         self._trusted = trusted
         self._text, self._user_text = (
@@ -78,8 +75,7 @@ class PromptsWithMemory(ForwardingPrompts):
         if command and command.text in text:
             self._offer()
 
-    async def documents(self, profile: ProviderProfile, environment: ExecutionEnvironment) -> str:
-        documents = await super().documents(profile, environment)
+    async def prepare(self, profile: ProviderProfile) -> None:
         if self._text is None and await self._trusted():
             path = join_posix(self._files.working_directory(), MEMORY_FILE)
             self._text = await read_notes(self._files, path, BUDGET_CHARS)
@@ -92,9 +88,11 @@ class PromptsWithMemory(ForwardingPrompts):
             self._offer()
         if self._has_tool and profile.registry.lookup(NAME) is None:
             profile.registry.register(remember_tool(self._user_file))
+
+    def layer(self) -> str:
         user_heading = USER_HEADING.format(file=self._user_file)
         layers = (_layer(user_heading, self._user_text), _layer(HEADING, self._text))
-        return "\n\n".join(filter(None, (documents, *layers)))
+        return "\n\n".join(filter(None, layers))
 
     def _offer(self) -> None:
         if not self._has_tool:

@@ -1,4 +1,4 @@
-"""Implements PromptSource: offers the tool `report_finding` after the session's first /review.
+"""Offer the tool `report_finding` after the session's first /review.
 
 The tool is added after the other tools at the start of the next input. The session keeps the tool, even after a
 resume, so that the prefix of its requests stays the same.
@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.features.base import SessionFeature
 from agent_ls.features.slash_commands import maybe_command
-from agent_ls.loop.context.forwarding_prompts import ForwardingPrompts
-from agent_ls.loop.seams import PromptSource
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.tools.report_finding import FindingSink, report_finding_tool
 
@@ -19,17 +17,14 @@ REVIEW_MARK = "findingsTool"
 """Key in the session's stored configuration: whether the session has the tool report_finding."""
 
 
-class PromptsWithReview(ForwardingPrompts):
-    """Adds the tool to the prompt of `inner`. `findings` receives the findings that the model reports.
+class ReviewTool(SessionFeature):
+    """Offers the tool. `findings` receives the findings that the model reports.
 
     `is_wanted`: the session already had the tool in an earlier process. `remember` stores that the session has
     the tool.
     """
 
-    def __init__(
-        self, inner: PromptSource, findings: FindingSink, *, is_wanted: bool, remember: Callable[[], None]
-    ) -> None:
-        super().__init__(inner)
+    def __init__(self, findings: FindingSink, *, is_wanted: bool, remember: Callable[[], None]) -> None:
         self._findings = findings
         self._is_wanted = is_wanted
         self._remember = remember
@@ -46,8 +41,6 @@ class PromptsWithReview(ForwardingPrompts):
             self._is_wanted = True
             self._remember()
 
-    async def documents(self, profile: ProviderProfile, environment: ExecutionEnvironment) -> str:
-        documents = await super().documents(profile, environment)
+    async def prepare(self, profile: ProviderProfile) -> None:
         if self._is_wanted and profile.registry.lookup("report_finding") is None:
             profile.registry.register(report_finding_tool(self._findings))
-        return documents

@@ -182,11 +182,15 @@ class PromptSource(Protocol):
     user's instructions.
     """
 
-    async def documents(self, profile: ProviderProfile, environment: ExecutionEnvironment) -> str:
-        """Return the current text of the project's instruction documents for the system prompt, "" for none.
+    async def prepare(self, profile: ProviderProfile, environment: ExecutionEnvironment) -> None:
+        """Read the project's documents, and add the tools that the session has from now on to the profile.
 
         Called at the start of each input, so it must be fast. Must not raise.
         """
+        ...
+
+    def documents(self) -> str:
+        """Return the text that the last `prepare` found for the system prompt, "" for none."""
         ...
 
     async def build(
@@ -207,7 +211,10 @@ class BasePrompt:
     """The smallest PromptSource: the model family's base prompt, the documents, then the user's
     instructions."""
 
-    async def documents(self, profile: ProviderProfile, environment: ExecutionEnvironment) -> str:
+    async def prepare(self, profile: ProviderProfile, environment: ExecutionEnvironment) -> None:
+        return None
+
+    def documents(self) -> str:
         return ""
 
     async def build(

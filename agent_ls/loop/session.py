@@ -53,9 +53,8 @@ from agent_ls.loop.questions import PendingQuestions, resting_state
 from agent_ls.loop.restored import RestoredSession, Submitted, SuspendedTurn
 from agent_ls.loop.session_parts import SubmitResults, assemble, collect_last_notices, suspended_profile
 from agent_ls.loop.settling import emit_settlement
-from agent_ls.loop.subagents import ProfileFor
 from agent_ls.loop.turns import Turn, UserTurn
-from agent_ls.profiles.base import ProviderProfile
+from agent_ls.profiles.base import ProfileFor, ProviderProfile
 
 logger = logging.getLogger(__name__)
 

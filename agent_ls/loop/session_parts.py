@@ -24,8 +24,9 @@ from agent_ls.loop.seams import NoticeBoard
 from agent_ls.loop.spending import Spending
 from agent_ls.loop.subagents import AgentKit, AgentTasks, ProfileFor, Subagents
 from agent_ls.loop.turn_facts import TurnEvidence
+from agent_ls.loop.subagents import AgentKit, AgentTasks, Subagents
 from agent_ls.loop.turn_loop import TurnLoop
-from agent_ls.profiles.base import ProviderProfile
+from agent_ls.profiles.base import ProfileFor, ProviderProfile
 
 LAST_NOTICES_S = 2.0  # time limit of `collect_last_notices`, in seconds
 

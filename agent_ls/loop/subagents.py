@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import anyio
 from anyio.abc import TaskGroup
@@ -32,16 +32,13 @@ from agent_ls.loop.ports import Ports, Shared
 from agent_ls.loop.restored import RestoredAgent, RestoredSession
 from agent_ls.loop.turn_loop import TurnLoop
 from agent_ls.loop.turns import AssistantTurn, Turn, UserTurn
-from agent_ls.profiles.base import ProviderProfile
+from agent_ls.profiles.base import ProfileFor, ProviderProfile
 from agent_ls.tools.base import AgentState, AgentTask, NoQuestions, ToolError
 from agent_ls.tools.paths import absolute
 
 logger = logging.getLogger(__name__)
 
 REPORT_MAX_CHARS = 20_000  # length limit for a subagent's last text, equal to the output limit of its tool
-
-ProfileFor: TypeAlias = Callable[[str, str], ProviderProfile]
-"""Function from provider and model name to the profile. Must not fail for a provider that is in use."""
 
 LEFT_OUT = ("plan", "ask_user", "submit")
 """Tools that address the user. Subagents do not have them, because a subagent reports to its parent."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from agent_ls.llm.messages import JsonObject
 from agent_ls.llm.requests import ToolDefinition, Usage
@@ -94,3 +94,7 @@ class ProviderProfile:
         `facts` describe the environment at the start of the session, even if the model has changed since then.
         """
         return self.prompt_builder(self, facts, documents=documents, user_instructions=user_instructions)
+
+
+ProfileFor: TypeAlias = Callable[[str, str], ProviderProfile]
+"""Returns a new profile for a provider and a model. Must not fail for a provider that is in use."""

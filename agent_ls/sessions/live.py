@@ -11,11 +11,10 @@ import anyio
 
 from agent_ls.environments.base import Attribution, ExecutionEnvironment, FileState, FileWrite
 from agent_ls.environments.errors import EnvError
-from agent_ls.features.mcp.listing import ListedServer, Switch, list_servers, run_command, switch
-from agent_ls.features.mcp.of_session import ServersOfSession
-from agent_ls.features.mcp.prompt_commands import PromptCommand, prompt_commands, prompt_text
-from agent_ls.features.mcp.resource_mentions import ResourceMention, resource_mentions, resource_text
+from agent_ls.features.base import SessionFeatures
+from agent_ls.features.mcp.offered import OfferedServers
 from agent_ls.features.mentions.reader import SessionMentions
+from agent_ls.features.review_tool import ReviewTool
 from agent_ls.features.skills.service import SessionSkills
 from agent_ls.loop.budget import UseLimits
 from agent_ls.loop.config import SessionConfig
@@ -111,19 +110,6 @@ class SessionWorkspace:
     touched: TouchedFiles
     prepare: Callable[[], Awaitable[None]]
     gather_early: Callable[[], Awaitable[None]] | None
-
-
-@dataclass(frozen=True, slots=True)
-class SessionFeatures:
-    """Features of a session that the user requests. `mentions` reads the content of a message's mentions.
-
-    `offer_findings` offers the review tool from the next message on. `servers` are the session's MCP servers.
-    """
-
-    skills: SessionSkills
-    mentions: SessionMentions
-    offer_findings: Callable[[], None]
-    servers: ServersOfSession | None
     worktree: SessionWorktree | None
 
 
@@ -141,11 +127,14 @@ class LiveSession:
         workspace: SessionWorkspace,
         features: SessionFeatures,
     ) -> None:
-        self.offer_findings = features.offer_findings
-        self.mentions = features.mentions
-        self.servers = features.servers
-        self.worktree = features.worktree
-        self.skills = features.skills
+        offered = features.find(OfferedServers)
+        self.servers = offered.servers if offered else None
+        """The session's MCP servers; None if the session works on another machine."""
+        self.offer_findings = features.get(ReviewTool).offer
+        self.mentions = features.get(SessionMentions)
+        self.skills = features.get(SessionSkills)
+        self.worktree = workspace.worktree
+        self._features = features
         self.on_servers: Callable[[], object] = lambda: None
         """Called after a change of an MCP server's state, tools, prompts or resources. Must not block."""
         self.follows_settings = False
@@ -230,50 +219,12 @@ class LiveSession:
         return [it.path for it in await self.worktree.worktree.changes()] if self.worktree else []
 
     async def cleanup(self) -> None:
-        """End the session's processes and its MCP servers."""
+        """End the session's processes and those of its features."""
         await self.environment.cleanup()
-        if self.servers:
-            await self.servers.close()
+        await self._features.close()
 
     def servers_changed(self) -> None:
         self.on_servers()
-
-    def mcp_servers(self) -> tuple[Sequence[ListedServer], Sequence[str]]:
-        """Return the session's MCP servers, and one sentence for each error in their configuration files."""
-        return list_servers(self.servers)
-
-    async def switch_mcp_server(self, name: str, to: Switch) -> bool:
-        """Turn a server on or off, or restart it. Returns False if no server has this name."""
-        return await switch(self.servers, name, to)
-
-    async def mcp_command(self, arguments: str) -> str:
-        """Carry out the command `/mcp` of clients without a panel. Returns the list of servers as Markdown."""
-        return await run_command(self.servers, arguments)
-
-    def mcp_prompts(self) -> Sequence[PromptCommand]:
-        """Return the prompts of the session's MCP servers, as commands."""
-        return prompt_commands(self.servers)
-
-    async def mcp_prompt(self, name: str, typed: str) -> str:
-        """Return the message for the model with the text of an MCP prompt. `typed` is the text after the
-        prompt's name.
-
-        Raises:
-            AppError: the prompt is unknown, or its server does not reply.
-        """
-        return await prompt_text(self.servers, name, typed)
-
-    def mcp_resources(self) -> Sequence[ResourceMention]:
-        """Return the resources of the session's MCP servers. A message may mention them."""
-        return resource_mentions(self.servers)
-
-    async def mcp_resource(self, server: str, uri: str) -> str:
-        """Return the content of a resource for the model.
-
-        Raises:
-            AppError: the server is not running, or does not return the resource.
-        """
-        return await resource_text(self.servers, server, uri)
 
     def is_asked(self, call_id: str) -> bool:
         """Return whether the call has an unanswered approval."""

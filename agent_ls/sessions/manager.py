@@ -47,19 +47,21 @@ from agent_ls.services.review.service import ReviewService
 from agent_ls.services.settings.model import Settings
 from agent_ls.services.settings.untrusted import client_settings, restrict_settings
 from agent_ls.services.store_errors import STATE_VARIABLE, closed_on_failure, store_errors
-from agent_ls.sessions.build.builder import SessionBuilder
+from agent_ls.sessions.build.builder import build_session
 from agent_ls.sessions.build.config import session_config
 from agent_ls.sessions.build.opening_warnings import not_stored, opening_warnings
 from agent_ls.sessions.freed_memory import return_memory_after_turns
 from agent_ls.sessions.host import NO_EDITOR, NO_PARTS, EditorServices, ProgramParts
 from agent_ls.sessions.live import LiveSession, SessionSummary
 from agent_ls.sessions.new_session import SessionChoice, SessionSpec
+from agent_ls.sessions.optional_tools import find_optional_tools
 from agent_ls.sessions.own_task import in_own_task
 from agent_ls.sessions.ownership.session_ownership import Opener, SessionOwnership
 from agent_ls.sessions.ownership.takeover_notices import follow_missing
 from agent_ls.sessions.quiet import QuietTime
 from agent_ls.sessions.rollback import RollbackRequest, RollbackResult, roll_back
 from agent_ls.sessions.rules import RuleManager
+from agent_ls.sessions.services import SharedServices
 from agent_ls.sessions.session_log import end_left_commands
 from agent_ls.sessions.stored.archive import Archive
 from agent_ls.sessions.stored.listing import SessionListing
@@ -135,7 +137,7 @@ class SessionManager:
         self.trust = WorkspaceTrust(TrustStore(chosen), self._clock, trusting)
         state, has_editor = self._store.layout.root, bool(editor.host or editor.client_files)
         self.sites = RemoteSites(lambda: self.settings, self.models, state, has_editor)
-        self._assembler = SessionBuilder(
+        self._services = SharedServices(
             models=self.models,
             secrets=credentials.known_secrets,
             clock=self._clock,
@@ -157,9 +159,9 @@ class SessionManager:
             read_only=ReadOnlySandbox(state),
             hide=credentials.hide,
         )
-        self.skills = self._assembler.skills
-        self.commits = RecentCommits(self._assembler.local, self.trust, self._clock)
-        self.worktrees = Worktrees(self._store.layout, self.models, self.trust, self._assembler)
+        self.skills = self._services.skills
+        self.commits = RecentCommits(self._services.local, self.trust, self._clock)
+        self.worktrees = Worktrees(self._store.layout, self.models, self.trust, self._services)
         self._listing = SessionListing(
             self._store, self._find_open, lambda: self.settings, self.worktrees.name
         )
@@ -258,14 +260,14 @@ class SessionManager:
             AppError: store or git failed.
         """
         folder = await self.sites.workspace(
-            new.workspace_folder, must_exist=self._assembler.program.environment is None
+            new.workspace_folder, must_exist=self._services.program.environment is None
         )
         profile = await self.models.choose_profile(new.provider, new.model)
         check_effort(profile.id, profile.model, new.effort)
         if self._group is None:
             raise NotRunningError
         await self.worktrees.check(folder, new.worktree)
-        tools = await self._assembler.cli_tools(folder)
+        tools = await find_optional_tools(self._services, folder)
         session_id, named = SessionId(new_id("s")), to_display_line(new.title or "")
         made = (session_id, self._clock.now(), folder, profile.id, profile.model, named)
         header = Header(*made, has_worktree=bool(new.worktree))
@@ -303,7 +305,7 @@ class SessionManager:
                 )
             discarded = partial(discard, opened.close, self._store.delete, header.session_id)
             worktree = await self.worktrees.make(header, start, discarded) if start else None
-            live = self._assembler.assemble(opened, header, choice, settings, None, worktree)
+            live = build_session(self._services, opened, header, choice, settings, None, worktree)
             live.remember()
             if live.worktree:
                 live.worktree.introduce()
@@ -395,8 +397,8 @@ class SessionManager:
         await end_left_commands(opened)
         folder = stored.header.workspace_folder
         worktree = await self.worktrees.open(stored.header) if stored.header.has_worktree else None
-        tools = await self._assembler.cli_tools(folder, stored.state.config.get("place"))
-        files = self._assembler.files(self._assembler.local(folder), session_id)
+        tools = await find_optional_tools(self._services, folder, stored.state.config.get("place"))
+        files = self._services.files(self._services.local(folder), session_id)
         await self.models.learn_size(*last_model(stored))
         evidence = await gather(opened, stored, files, self.review.state.ledger)
         # No await from here on, because no ledger, setting or event may change before the session is complete.
@@ -408,7 +410,7 @@ class SessionManager:
         # A suspended turn continues with its model.
         model = (answer.provider, answer.model) if answer else chosen
         choice = resumed_choice(stored, settings, model, tools)
-        live = self._assembler.assemble(opened, stored.header, choice, settings, restored, worktree)
+        live = build_session(self._services, opened, stored.header, choice, settings, restored, worktree)
         live.approver.restore(stored.state, suspended)
         if limits := known_limits(stored.state.config.get("limits")):
             live.limit(limits)

@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING, Any
 from agent_ls.background import TaskStarter
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.editor import EditorEnvironment
+from agent_ls.environments.instruction_files import LOCAL_FILES, InstructionFiles
 from agent_ls.environments.local import LocalEnvironment, LocalLimits
 from agent_ls.environments.local.commit import allow_any_process
 from agent_ls.environments.local.terminals.own_terminals import ChosenTerminals
 from agent_ls.environments.notebooks import NotebookEnvironment
 from agent_ls.features.recording.session_recordings import SessionRecordings
+from agent_ls.features.skills.service import ONLY_SKILLS, OfferedTools, ProjectFolder, SessionSkills
 from agent_ls.loop.calls.redaction import Known
 from agent_ls.services.clock import SystemClock
 from agent_ls.services.models.service import ModelService
+from agent_ls.services.permissions.ignore_file import IgnoreFile
 from agent_ls.services.permissions.temporary import keep_temporary, with_temporary
 from agent_ls.services.permissions.trust import WorkspaceTrust
 from agent_ls.services.review.service import ReviewService
@@ -74,6 +77,38 @@ class SharedServices:
     def account(self) -> Path | None:
         """The folder with the user's own files, such as tool definitions; None if sessions must not use them."""
         return self.state if self.program.personal else None
+
+    def document_versions(self) -> dict[str, int]:
+        """Return the versions of the open documents, by path."""
+        documents = self.editor.host.open_documents() if self.editor.host else ()
+        return {document.path: document.version for document in documents}
+
+    def skills(
+        self,
+        folder: str,
+        *,
+        notify: Callable[[str], None] = lambda text: None,
+        allow_reading: Callable[[str], None] = lambda folder: None,
+        offers: OfferedTools = ONLY_SKILLS,
+        is_usable: Callable[[str, str], bool] = lambda provider, model: False,
+    ) -> SessionSkills:
+        """Return the skills and commands for a session in this folder, or for a message that will start one."""
+        site = self.sites.site(folder)
+        near: InstructionFiles | None = None if self.program.environment else LOCAL_FILES
+        return SessionSkills(
+            ProjectFolder(
+                site.root if site else folder,
+                is_trusted=lambda: self.trust.get_trust(folder) == "trusted",
+                files=site.instructions if site else near,
+                is_ignored=site.disk.is_ignored if site else IgnoreFile((folder,)),
+            ),
+            str(self.account or ""),
+            settings=lambda: self.now().skills,
+            notify=notify,
+            allow_reading=allow_reading,
+            offers=offers,
+            is_usable=is_usable,
+        )
 
     def local(self, folder: str, check_right: Callable[[], None] = allow_any_process) -> ExecutionEnvironment:
         """Return the environment that accesses `folder`, which may be on another machine.

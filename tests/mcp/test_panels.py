@@ -7,6 +7,9 @@ from pathlib import Path
 import anyio
 import pytest
 
+from agent_ls.features.mcp.listing import list_servers, switch as switch_server
+from agent_ls.features.mcp.prompt_commands import prompt_commands, prompt_text
+from agent_ls.features.mcp.resource_mentions import resource_mentions, resource_text
 from agent_ls.llm.credentials import Credentials
 from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.events.types import ApprovalRequested
@@ -29,11 +32,11 @@ async def test_servers_are_listed_with_state_tools_and_error(tmp_path: Path) -> 
     )
     async with running(tmp_path, [text("done")]) as rig:
         talk = await rig.talk()
-        assert talk.live.mcp_servers() == ((), ())
+        assert list_servers(talk.live.servers) == ((), ())
         await talk.say("go")
         await until_state(talk, "gone", "failed")
 
-        listed, problems = talk.live.mcp_servers()
+        listed, problems = list_servers(talk.live.servers)
         assert [(it.name, it.state, it.tools, it.prompts) for it in listed] == [
             ("gone", "failed", (), ()),
             ("good", "running", ("a", "b"), ("p",)),
@@ -51,15 +54,15 @@ async def test_prompts_of_a_server_are_offered_as_slash_commands_with_arguments(
         talk = await rig.talk()
         await talk.say("go")
 
-        [command] = talk.live.mcp_prompts()
+        [command] = prompt_commands(talk.live.servers)
         assert (command.name, command.argument_hint) == ("db:explain", "row [why]")
-        told = await talk.live.mcp_prompt("db:explain", "'row 7' because of this")
+        told = await prompt_text(talk.live.servers, "db:explain", "'row 7' because of this")
         assert told.startswith("/db:explain 'row 7' because of this\n\nThe MCP server db")
         assert 'explain {"row": "row 7", "why": "because of this"}' in told
         with pytest.raises(AppError, match="the prompt needs row"):
-            await talk.live.mcp_prompt("db:explain", "")
+            await prompt_text(talk.live.servers, "db:explain", "")
         with pytest.raises(AppError, match="no MCP server"):
-            await talk.live.mcp_prompt("db:other", "")
+            await prompt_text(talk.live.servers, "db:other", "")
 
 
 async def test_resources_are_listed_and_read_by_a_tool(tmp_path: Path) -> None:
@@ -84,17 +87,17 @@ async def test_server_that_is_switched_off_stays_off_until_it_is_switched_on(tmp
     async with running(tmp_path, [text("done"), text("done"), text("done")]) as rig:
         talk = await rig.talk()
         await talk.say("go")
-        assert await talk.live.switch_mcp_server("raw", "off")
+        assert await switch_server(talk.live.servers, "raw", "off")
         await talk.say("go")
         other = await rig.talk()
         await other.say("go")
-        assert await other.live.switch_mcp_server("raw", "on")
+        assert await switch_server(other.live.servers, "raw", "on")
         await until_state(other, "raw", "running")
         await other.say("go")
 
         offered = ["raw__echo" in [it.name for it in request.tools] for request in rig.model.requests]
         assert offered == [True, False, False, True]
-        assert not await talk.live.switch_mcp_server("unknown", "off")
+        assert not await switch_server(talk.live.servers, "unknown", "off")
 
 
 async def test_resources_of_a_server_are_listed_as_mentions_and_read_with_secrets_redacted(
@@ -106,16 +109,16 @@ async def test_resources_of_a_server_are_listed_as_mentions_and_read_with_secret
     options = {"credentials": Credentials({"anthropic": key})}
     async with running(tmp_path, [text("done")], options=options) as rig:
         talk = await rig.talk()
-        assert not talk.live.mcp_resources()
+        assert not resource_mentions(talk.live.servers)
         await talk.say("go")
 
-        first, second = talk.live.mcp_resources()
+        first, second = resource_mentions(talk.live.servers)
         assert (second.label, second.description) == ("db:demo://2", "two<U+202E>")
-        told = await talk.live.mcp_resource("db", "demo://2")
+        told = await resource_text(talk.live.servers, "db", "demo://2")
         assert "this text is from the MCP server db" in told and "text of demo://2" in told
-        assert key not in await talk.live.mcp_resource("db", first.uri)
+        assert key not in await resource_text(talk.live.servers, "db", first.uri)
         with pytest.raises(AppError, match="no MCP server other"):
-            await talk.live.mcp_resource("other", "demo://2")
+            await resource_text(talk.live.servers, "other", "demo://2")
 
 
 async def test_a_denied_server_needs_approval_again_when_it_is_switched_on(tmp_path: Path) -> None:
@@ -123,10 +126,10 @@ async def test_a_denied_server_needs_approval_again_when_it_is_switched_on(tmp_p
     async with running(tmp_path, [text("done")]) as rig:
         talk = await rig.talk(answers=deny)
         await talk.say("go")
-        assert talk.live.mcp_servers()[0][0].state == "denied"
+        assert list_servers(talk.live.servers)[0][0].state == "denied"
 
         async with anyio.create_task_group() as group:
-            group.start_soon(talk.live.switch_mcp_server, "raw", "on")
+            group.start_soon(switch_server, talk.live.servers, "raw", "on")
             await talk.until("approval_requested", 2)
             asked = talk.of(ApprovalRequested)[1]
             talk.live.approver.answer(asked.request_id, ApprovalAnswer("allow", decided_by="test"))

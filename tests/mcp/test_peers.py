@@ -15,6 +15,8 @@ import anyio
 import httpx2
 import pytest
 
+from agent_ls.features.mcp.prompt_commands import prompt_commands, prompt_text
+from agent_ls.features.mcp.resource_mentions import resource_mentions, resource_text
 from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.events.types import ApprovalRequested, QuestionAsked
 from tests.mcp.peers import MODULES, NODE, needs_peers, node, python
@@ -134,13 +136,13 @@ async def test_prompts_resources_and_progress_of_the_everything_server_are_suppo
                 "every:completable-prompt": ("Engineering Alice", "promote Alice"),
                 "every:resource-prompt": ("Text 1", "Resource 1"),
             }
-            assert {it.name for it in talk.live.mcp_prompts()} == set(words)
+            assert {it.name for it in prompt_commands(talk.live.servers)} == set(words)
             for name, (arguments, expected) in words.items():
-                assert expected in await talk.live.mcp_prompt(name, arguments), name
-            resources = talk.live.mcp_resources()
+                assert expected in await prompt_text(talk.live.servers, name, arguments), name
+            resources = resource_mentions(talk.live.servers)
             assert len(resources) == 7
             for resource in resources:
-                told_of = await talk.live.mcp_resource("every", resource.uri)
+                told_of = await resource_text(talk.live.servers, "every", resource.uri)
                 assert (
                     "this text is from the MCP server every" in told_of
                     and "(the resource is empty)" not in told_of

@@ -10,7 +10,6 @@ import ast
 import importlib
 import json
 from collections.abc import Sequence
-from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from agent_ls.environments.base import CommandOptions, ExecResult, OutputSink
 from agent_ls.environments.effects import Effect, NoEffect, ReadEffect
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.features.packs.catalog import CODE_TOOLS
-from agent_ls.features.tools.yaml_tools import load_cli_tools, own_names, with_cli_tools
+from agent_ls.features.tools.yaml_tools import OwnTools, load_cli_tools, own_names
 from agent_ls.loop.calls.approval import Allowed, ApprovalQuestion, Decision, Denied
 from agent_ls.loop.config import SessionConfig
 from agent_ls.loop.events.types import ApprovalRequested, ToolCallEnd
@@ -146,10 +145,9 @@ def every_tool(tmp_path: Path) -> dict[str, Tool[Any]]:
     families = (("anthropic", ""), ("openai", ""), ("gemini", ""), ("compatible", "any"))
     for (family, model), native in product(families, (False, True)):
         every = ProfileOptions(think=True, submit=True, native_names=native)
-        profiles = with_cli_tools(
-            partial(create_profile, options=every), loaded.tools, {}, lambda values: None
-        )
-        registry = profiles(family, model).registry
+        profile = create_profile(family, model, options=every)
+        OwnTools(loaded.tools, {}, lambda values: None).add_tools(profile)
+        registry = profile.registry
         tools = [tool for name in registry.names() if (tool := registry.lookup(name))]
         for web in (web_fetch(Web()), web_search(Web())):
             tools += family_tools(web, family, native_names=native)

@@ -23,7 +23,7 @@ EXCEPTIONS = "tests/tools/words_to_rewrite.txt"
 NAMES: Mapping[str, str] = {
     "Workbench": "SessionManager",
     "bench": "manager (a SessionManager)",
-    "Assembler": "SessionBuilder",
+    "Assembler": "Builder",
     "desk": "the service that it is: review, approvals, questions, rules, approver",
     "ReviewDesk": "ReviewService",
     "ApprovalDesk": "PendingApprovals",

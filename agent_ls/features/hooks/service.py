@@ -18,11 +18,12 @@ import anyio.to_thread
 from agent_ls.background import TaskStarter
 from agent_ls.environments.base import CommandOptions, ExecResult
 from agent_ls.environments.errors import EnvError
+from agent_ls.features.base import SessionFeature
 from agent_ls.features.hooks.answers import HookAnswer, call_verdict, parse_answer
 from agent_ls.features.hooks.config import Hook, load_hooks
 from agent_ls.features.hooks.confirmed import ConfirmedHooks, state_of
 from agent_ls.features.hooks.payload import call_rows, cut, payload, tool_names
-from agent_ls.loop.calls.hooks import CallVerdict, HookedCall, PromptVerdict
+from agent_ls.loop.calls.hooks import CallVerdict, HookedCall, Hooks, PromptVerdict
 from agent_ls.loop.calls.redaction import Known, redacted
 from agent_ls.loop.events.types import RecordedEvent, Warning
 from agent_ls.services.clock import SystemClock
@@ -88,7 +89,7 @@ class _Loaded:
     waiting: int
 
 
-class SessionHooks:
+class SessionHooks(SessionFeature):
     """Runs the hooks of one session. Implements the interface Hooks of the agent loop.
 
     `state` is the state folder. `secrets` returns the keys that hooks must not get. `reads` are the blocking reads
@@ -117,6 +118,10 @@ class SessionHooks:
         """None until the hook files are first read."""
         self._has_begun = False
         self._reported: set[str] = set()
+
+    def hooks(self, hooks: Hooks) -> Hooks:
+        """Return the user's hooks, which come first: `hooks` are none."""
+        return self
 
     @property
     def watches_calls(self) -> bool:

@@ -24,6 +24,7 @@ from agent_ls.environments.errors import (
     PathNotFoundError,
 )
 from agent_ls.environments.language_host import LanguageHost, Symbol
+from agent_ls.features.base import SessionFeature
 from agent_ls.features.mentions.git import GitMentions
 from agent_ls.features.mentions.typed import IMAGE_NAMES, find_mentions
 from agent_ls.features.mentions.values import (
@@ -53,7 +54,7 @@ SEND_AGAIN = "remove the mention, and send the message again"
 
 
 @dataclass(frozen=True, slots=True)
-class SessionMentions:
+class SessionMentions(SessionFeature):
     """Reads the mentions of one session.
 
     `local` runs git without displaying it to the user. `files` reads files under the path policy `bounds`.

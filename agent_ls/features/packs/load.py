@@ -14,10 +14,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
+from agent_ls.features.base import SessionFeature
 from agent_ls.features.packs.catalog import CODE_TOOLS, COVERED_BY, NEEDS, PACKS, PRESETS
 from agent_ls.features.packs.detect import suggest_for_names, suggest_packs
 from agent_ls.features.packs.validator import UNRESTRICTED, EnvironmentReport, Permissions, validate
-from agent_ls.features.tools.yaml_tools import ProfileFor, read_packaged_tools
+from agent_ls.features.tools.yaml_tools import read_packaged_tools
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.profiles.create import family_tools
 from agent_ls.program_lookup import find_on
@@ -142,38 +143,39 @@ def permissions_of(folder: str, *, is_restricted: bool, has_network: bool) -> Pe
     return Permissions(is_restricted, os.access(folder, os.W_OK), has_network)
 
 
-def with_packs(
-    profiles: ProfileFor,
-    packs: SessionPacks,
-    variables: Mapping[str, str],
-    *,
-    native_names: bool,
-    without: Collection[str] = (),
-) -> ProfileFor:
-    """Add the tools of packs to profiles, and log the tools that cannot be used.
+class PackTools(SessionFeature):
+    """Adds the tools of packs to profiles, and logs the tools that cannot be used.
 
     A tool never replaces a tool with the same name. If the profile has another tool that does the
     same, the tool is left out, unless the settings name its pack. `variables` are the environment
     variables that definitions may use. `without` are tools that the host removed.
     """
-    if packs.report.missing:
-        absent = ", ".join(f"{one.name} ({', '.join(one.tools)})" for one in packs.report.missing)
-        log.warning("tools are not offered because their programs are missing: %s", absent)
-    made = [(tool, _make_tool(tool, variables.get)) for tool in packs.tools if tool.name not in without]
 
-    def profile(provider: str, model: str) -> ProviderProfile:
-        found = profiles(provider, model)
-        lookup = found.registry.copy().lookup
-        for pack_tool, tool in made:
+    def __init__(
+        self,
+        packs: SessionPacks,
+        variables: Mapping[str, str],
+        *,
+        native_names: bool,
+        without: Collection[str] = (),
+    ) -> None:
+        if packs.report.missing:
+            absent = ", ".join(f"{one.name} ({', '.join(one.tools)})" for one in packs.report.missing)
+            log.warning("tools are not offered because their programs are missing: %s", absent)
+        self._made = [
+            (tool, _make_tool(tool, variables.get)) for tool in packs.tools if tool.name not in without
+        ]
+        self._native_names = native_names
+
+    def add_tools(self, profile: ProviderProfile) -> None:
+        lookup = profile.registry.copy().lookup
+        for pack_tool, tool in self._made:
             others = () if pack_tool.is_named else COVERED_BY.get(pack_tool.name, ())
             if any(lookup(name) for name in (pack_tool.name, *others)):
                 continue
-            for shaped in family_tools(tool, found.id, native_names=native_names):
+            for shaped in family_tools(tool, profile.id, native_names=self._native_names):
                 if lookup(shaped.name) is None:
-                    found.registry.register(shaped)
-        return found
-
-    return profile
+                    profile.registry.register(shaped)
 
 
 def _make_tool(tool: PackTool, variable: Callable[[str], str | None]) -> Tool[Any]:

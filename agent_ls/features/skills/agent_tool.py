@@ -26,7 +26,6 @@ from agent_ls.tools.base import (
 )
 
 if TYPE_CHECKING:
-    from agent_ls.features.tools.yaml_tools import ProfileFor
     from agent_ls.profiles.base import ProviderProfile
 
 MAX_CHARS = 4_000
@@ -53,22 +52,14 @@ def kinds_text(kinds: AgentKinds, window_tokens: int) -> str:
     return f"{_INTRODUCTION}\n" + "\n".join(list_within(list(kinds.found.values()), limit))
 
 
-def with_agent_kinds(
-    profiles: ProfileFor, load: LoadKinds, is_usable: Callable[[str, str], bool]
-) -> ProfileFor:
-    """Add a parameter for the kind of subagent to the tool that starts subagents.
+def add_kinds(profile: ProviderProfile, load: LoadKinds, is_usable: Callable[[str, str], bool]) -> None:
+    """Add a parameter for the kind of subagent to the profile's tool that starts subagents.
 
     `is_usable` returns whether a provider has a model; its arguments are the provider's id and the model's id.
     """
-
-    def profile(provider: str, model: str) -> ProviderProfile:
-        found = profiles(provider, model)
-        tool = found.registry.lookup("spawn_agent")
-        if tool is not None:
-            found.registry.register(_with_kind(tool, load, lambda name: is_usable(found.id, name)))
-        return found
-
-    return profile
+    tool = profile.registry.lookup("spawn_agent")
+    if tool is not None:
+        profile.registry.register(_with_kind(tool, load, lambda name: is_usable(profile.id, name)))
 
 
 def _with_kind(tool: Tool[Any], load: LoadKinds, is_usable: Callable[[str], bool]) -> Tool[Any]:

@@ -20,12 +20,14 @@ from agent_ls.environments.instruction_files import (
     UnreadableFileError,
     list_other_files,
 )
+from agent_ls.features.base import SessionFeature
 from agent_ls.features.skills.catalogue import catalogue_text
 from agent_ls.features.skills.front_matter import FrontMatterError
 from agent_ls.features.skills.loader import load_user_commands, read_body
 from agent_ls.features.skills.placeholders import expand_command, insert_arguments, wrap_instructions
 from agent_ls.features.skills.values import NO_COMMANDS, UserCommand, UserCommands
 from agent_ls.features.slash_commands import maybe_command
+from agent_ls.profiles.base import ProviderProfile
 from agent_ls.services.settings.model import SkillSettings
 from agent_ls.tools.base import ToolError
 
@@ -64,7 +66,7 @@ class ProjectFolder:
     is_ignored: Callable[[str], bool] = lambda path: False
 
 
-class SessionSkills:
+class SessionSkills(SessionFeature):
     """Finds and expands the skills of a session.
 
     `state` is the state folder. `notify` sends the model a notice. `allow_reading` permits reads
@@ -84,6 +86,7 @@ class SessionSkills:
         notify: Callable[[str], None] = lambda text: None,
         allow_reading: Callable[[str], None] = lambda folder: None,
         offers: OfferedTools = ONLY_SKILLS,
+        is_usable: Callable[[str, str], bool] = lambda provider, model: False,
     ) -> None:
         self._folder = folder
         self._state = state
@@ -91,6 +94,8 @@ class SessionSkills:
         self._notify = notify
         self._allow_reading = allow_reading
         self._offers = offers
+        self._is_usable = is_usable
+        self._layer = ""
         self._kinds_text: tuple[bool, str] | None = None
         self._listed: UserCommands | None = None
         self._listed_trust = False
@@ -103,11 +108,21 @@ class SessionSkills:
         found, _ = await anyio.to_thread.run_sync(self._load, abandon_on_cancel=True)
         return found
 
-    async def catalogue(self, window_tokens: int) -> str:
-        """Return the list of skills and kinds of subagents for the system prompt; "" if there are none.
+    def add_tools(self, profile: ProviderProfile) -> None:
+        if self._offers.skills and profile.registry.lookup("use_skill") is None:
+            # Imported here, because not every user has skills.
+            from agent_ls.features.skills.tool import use_skill_tool
 
-        Call it at the start of each input.
-        """
+            profile.registry.register(use_skill_tool(self.use))
+        if self._offers.agents:
+            from agent_ls.features.skills.agent_tool import add_kinds  # few users define kinds of subagents
+
+            add_kinds(profile, self.agents, self._is_usable)
+
+    async def prepare(self, profile: ProviderProfile) -> None:
+        if not (self._offers.skills or self._offers.agents):
+            return
+        window_tokens = profile.context_window_tokens
         found, trusted = await anyio.to_thread.run_sync(self._load, abandon_on_cancel=True)
         if self._listed is None or trusted != self._listed_trust:
             self._listed, self._listed_trust = found, trusted
@@ -116,7 +131,10 @@ class SessionSkills:
         self._known = {skill.name: skill.signature for skill in found.for_model}
         skills = catalogue_text(self._listed.for_model, window_tokens) if self._offers.skills else ""
         kinds = await self._kinds(window_tokens) if self._offers.agents else ""
-        return "\n\n".join(filter(None, (skills, kinds)))
+        self._layer = "\n\n".join(filter(None, (skills, kinds)))
+
+    def layer(self) -> str:
+        return self._layer
 
     async def agents(self) -> AgentKinds:
         """Return the kinds of subagents that exist now."""

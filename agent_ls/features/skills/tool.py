@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -12,10 +11,6 @@ from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolOutp
 from agent_ls.tools.look import Look
 from agent_ls.tools.paths import touches_nothing
 from agent_ls.tools.summary import one_line
-
-if TYPE_CHECKING:
-    from agent_ls.features.tools.yaml_tools import ProfileFor
-    from agent_ls.profiles.base import ProviderProfile
 
 UseSkill = Callable[[str, str], Awaitable[str]]
 
@@ -49,16 +44,3 @@ def use_skill_tool(use: UseSkill) -> Tool[UseSkillArguments]:
         summarize=lambda arguments: one_line(f"{arguments.name} {arguments.input}"),
         touches=touches_nothing,
     )
-
-
-def with_use_skill(profiles: ProfileFor, use: UseSkill) -> ProfileFor:
-    """Add use_skill to profiles. It never replaces a tool with the same name."""
-    tool = use_skill_tool(use)
-
-    def profile(provider: str, model: str) -> ProviderProfile:
-        found = profiles(provider, model)
-        if found.registry.lookup(tool.name) is None:
-            found.registry.register(tool)
-        return found
-
-    return profile

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from agent_ls.environments.language_host import LanguageHost, LanguageQuery
-from agent_ls.features.tools.yaml_tools import ProfileFor
+from agent_ls.features.base import SessionFeature
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.profiles.create import family_tools
 from agent_ls.tools.base import Tool
@@ -32,22 +32,19 @@ _TOOLS: Mapping[LanguageQuery, Callable[[LanguageHost], Tool[Any]]] = MappingPro
 )
 
 
-def with_language_tools(profiles: ProfileFor, host: LanguageHost, *, native_names: bool) -> ProfileFor:
-    """Add language tools to profiles: the tools whose queries `host` can answer.
+class LanguageTools(SessionFeature):
+    """Adds language tools to profiles: the tools whose queries `host` can answer.
 
     They never replace a tool with the same name.
     """
-    answers = host.supported_queries()
-    made = [make(host) for query, make in _TOOLS.items() if query in answers]
-    if not made:
-        return profiles
 
-    def profile(provider: str, model: str) -> ProviderProfile:
-        found = profiles(provider, model)
-        for tool in made:
-            if found.registry.lookup(tool.name) is None:
-                for shaped in family_tools(tool, found.id, native_names=native_names):
-                    found.registry.register(shaped)
-        return found
+    def __init__(self, host: LanguageHost, *, native_names: bool) -> None:
+        answers = host.supported_queries()
+        self._made = [make(host) for query, make in _TOOLS.items() if query in answers]
+        self._native_names = native_names
 
-    return profile
+    def add_tools(self, profile: ProviderProfile) -> None:
+        for tool in self._made:
+            if profile.registry.lookup(tool.name) is None:
+                for shaped in family_tools(tool, profile.id, native_names=self._native_names):
+                    profile.registry.register(shaped)

@@ -6,16 +6,17 @@ prompt.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.errors import EnvError
-from agent_ls.features.tools.yaml_tools import ProfileFor
 
 if TYPE_CHECKING:
     from agent_ls.profiles.base import ProviderProfile
+    from agent_ls.tools.base import Tool
 
 LOOK_S = 2
 """Time limit of the search in seconds. If the search takes longer, the folder counts as containing notebooks."""
@@ -31,16 +32,10 @@ async def has_notebooks(environment: ExecutionEnvironment) -> bool:
     return True
 
 
-def with_notebooks(profiles: ProfileFor, *, native_names: bool) -> ProfileFor:
-    """Add the notebook tool to profiles. It never replaces a tool with the same name."""
+def notebook_tools(profile: ProviderProfile, *, native_names: bool) -> Iterator[Tool[Any]]:
+    """Yield the notebook tool, unless the profile has a tool with the same name."""
     from agent_ls.profiles.create import family_tools
     from agent_ls.tools.edit_notebook import EDIT_NOTEBOOK  # imported late: most folders have no notebooks
 
-    def profile(provider: str, model: str) -> ProviderProfile:
-        found = profiles(provider, model)
-        if found.registry.lookup(EDIT_NOTEBOOK.name) is None:
-            for tool in family_tools(EDIT_NOTEBOOK, provider, native_names=native_names):
-                found.registry.register(tool)
-        return found
-
-    return profile
+    if profile.registry.lookup(EDIT_NOTEBOOK.name) is None:
+        yield from family_tools(EDIT_NOTEBOOK, profile.id, native_names=native_names)

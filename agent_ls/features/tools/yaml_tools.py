@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import SchemaError
@@ -23,6 +23,7 @@ from agent_ls.environments.instruction_files import (
     UnreadableFileError,
 )
 from agent_ls.environments.local.environ import EnvRules, is_declared_secret
+from agent_ls.features.base import SessionFeature
 from agent_ls.llm.requests import TOOL_NAME, TOOL_NAME_RULE
 from agent_ls.loop.context.history_search import SEARCH_HISTORY
 from agent_ls.profiles.base import ProviderProfile
@@ -51,8 +52,6 @@ MAX_FILES = 50
 MAX_TIMEOUT_S = 3600
 
 SHELLS = frozenset("sh bash dash zsh ksh ash fish csh tcsh cmd cmd.exe powershell pwsh".split())
-
-ProfileFor: TypeAlias = Callable[[str, str], ProviderProfile]
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,29 +160,25 @@ def has_project_tools(workspace: Path) -> bool:
     return any(True for _ in _files(workspace / PROJECT_FOLDER))
 
 
-def with_cli_tools(
-    profiles: ProfileFor,
-    tools: Sequence[CliTool],
-    variables: Mapping[str, str],
-    hide: Callable[[Sequence[str]], None],
-) -> ProfileFor:
-    """Add the user's tools to profiles. The user's tools never replace a tool of that name.
+class OwnTools(SessionFeature):
+    """Adds the user's tools to profiles. The user's tools never replace a tool of that name.
 
     `variables` are the environment variables that the definitions may use. `hide` gets the values to redact.
     """
-    hide([value for definition in tools for value in _secret_values(definition, variables)])
-    made: Sequence[Tool[Any]] = [cli_tool(definition, variables.get) for definition in tools]
-    if not made:
-        return profiles
 
-    def profile(provider: str, model: str) -> ProviderProfile:
-        found = profiles(provider, model)
-        for tool in made:
-            if found.registry.lookup(tool.name) is None:
-                found.registry.register(tool)
-        return found
+    def __init__(
+        self,
+        tools: Sequence[CliTool],
+        variables: Mapping[str, str],
+        hide: Callable[[Sequence[str]], None],
+    ) -> None:
+        hide([value for definition in tools for value in _secret_values(definition, variables)])
+        self._made: Sequence[Tool[Any]] = [cli_tool(definition, variables.get) for definition in tools]
 
-    return profile
+    def add_tools(self, profile: ProviderProfile) -> None:
+        for tool in self._made:
+            if profile.registry.lookup(tool.name) is None:
+                profile.registry.register(tool)
 
 
 def _secret_values(definition: CliTool, variables: Mapping[str, str]) -> Iterator[str]:

@@ -15,16 +15,15 @@ from agent_ls.tools.web_fetch import WebFetcher, web_fetch
 from agent_ls.tools.web_search import web_search
 
 
-def with_web_tools(
+def web_tools(
     profile: ProviderProfile, settings: Settings, client: ModelClient, pages: WebFetcher | None
-) -> ProviderProfile:
-    """Add the web tools to the profile and return it. An existing tool with the same name is kept."""
+) -> Iterator[Tool[Any]]:
+    """Yield the web tools for a profile. A tool is left out if the profile has one with the same name."""
     known = profile.registry.names()
     for tool in _web_tools(profile, settings, client, pages):
         for named in family_tools(tool, profile.id, native_names=settings.native_tool_names):
             if named.name not in known:
-                profile.registry.register(named)
-    return profile
+                yield named
 
 
 def _web_tools(

@@ -20,7 +20,8 @@ async def prefix_now(
     """Return the prefix for a turn. If no source of the prefix has changed since `before` was built, `before`
     itself is returned, so that the provider can use its cache.
     """
-    documents = await source.documents(profile, environment)
+    await source.prepare(profile, environment)
+    documents = source.documents()
     tools = profile.tools()
     now = Prefix(
         tools=tools,

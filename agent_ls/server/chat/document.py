@@ -15,6 +15,7 @@ import anyio
 import anyio.to_thread
 
 from agent_ls.environments.errors import EnvError, StaleFileError
+from agent_ls.features.mcp.listing import run_command
 from agent_ls.loop.events.subscription import Subscription
 from agent_ls.loop.events.types import ApprovalRequested, QuestionAsked
 from agent_ls.loop.ids import new_id
@@ -229,7 +230,7 @@ class ChatDocument:
         if (arguments := servers_command(chat.message)) is None:
             return None
         live = self._live if self._live and not self._live.session.is_closing else None
-        return strip_controls(await live.mcp_command(arguments) if live else NOT_STARTED)
+        return strip_controls(await run_command(live.servers, arguments) if live else NOT_STARTED)
 
     async def _append_answer(self, words: str) -> str:
         """Write agent-ls's own answer below the user's message; if that fails, show the answer as a message.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from agent_ls.features.mcp.prompt_commands import prompt_commands
+from agent_ls.features.mcp.resource_mentions import resource_mentions
 from agent_ls.server import protocol as wire
 from agent_ls.server.chat.chat_text import YOU, mentioned_words
 
@@ -34,10 +36,12 @@ def quote_answer(words: str) -> str:
 
 def has_prompt(live: LiveSession, name: str) -> bool:
     """Return whether `/name` is a prompt of one of the session's MCP servers."""
-    return any(prompt.name == name for prompt in live.mcp_prompts())
+    return any(prompt.name == name for prompt in prompt_commands(live.servers))
 
 
 def mentioned_resources(live: LiveSession, message: str) -> Mapping[str, wire.ResourceInput]:
     """Return the MCP resources that a message mentions. A key is a mention without its `@`."""
-    known = {it.label: wire.ResourceInput(server=it.server, uri=it.uri) for it in live.mcp_resources()}
+    known = {
+        it.label: wire.ResourceInput(server=it.server, uri=it.uri) for it in resource_mentions(live.servers)
+    }
     return {word: known[word] for word in mentioned_words(message) if word in known}

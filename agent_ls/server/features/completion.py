@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import anyio
 
-from agent_ls.features.mcp.prompt_commands import PromptCommand
+from agent_ls.features.mcp.prompt_commands import PromptCommand, prompt_commands
+from agent_ls.features.mcp.resource_mentions import resource_mentions
 from agent_ls.features.skills.values import UserCommand
 from agent_ls.features.slash_commands import SlashCommand, slash_commands
 from agent_ls.server import protocol as wire
@@ -107,7 +108,11 @@ async def _all_commands(
     folder = folder or next(iter(context.folders()), "")
     own = (await context.manager.skills(folder).read_current()).for_user if folder else ()
     live = context.manager.find_live(session_id) if session_id else None
-    return (*map(_info, slash_commands()), *map(_info, own), *map(_info, live.mcp_prompts() if live else ()))
+    return (
+        *map(_info, slash_commands()),
+        *map(_info, own),
+        *map(_info, prompt_commands(live.servers) if live else ()),
+    )
 
 
 def _info(command: SlashCommand | UserCommand | PromptCommand) -> wire.CommandInfo:
@@ -148,7 +153,7 @@ def _complete_known(context: Context, folder: str, query: str) -> Iterator[wire.
 def _resources(context: Context, params: wire.Complete) -> Iterator[wire.Completion]:
     """Yield resources of the session's MCP servers."""
     live = context.manager.find_live(params.session_id) if params.session_id else None
-    found = {it.label: it for it in live.mcp_resources()} if live else {}
+    found = {it.label: it for it in resource_mentions(live.servers)} if live else {}
     for label in (
         find_best_matches(params.query, found, MAX_RESOURCES) if params.query else [*found][:MAX_RESOURCES]
     ):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from agent_ls.features.mcp.prompt_commands import prompt_text
+from agent_ls.features.mcp.resource_mentions import resource_text
 from agent_ls.server import protocol as wire
 from agent_ls.server.rpc.context import Context
 
@@ -29,8 +31,8 @@ async def with_server_prompts(
             and is_named
             and not await context.has_command(part.name, live)
         ):
-            part = wire.TextInput(text=await live.mcp_prompt(part.name, part.arguments))
+            part = wire.TextInput(text=await prompt_text(live.servers, part.name, part.arguments))
         if isinstance(part, wire.ResourceInput):
-            part = wire.TextInput(text=await live.mcp_resource(part.server, part.uri))
+            part = wire.TextInput(text=await resource_text(live.servers, part.server, part.uri))
         found.append(part)
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agent_ls.features.mcp.listing import list_servers, switch as switch_server
 from agent_ls.server import protocol as wire
 from agent_ls.server.rpc.context import Context
 from agent_ls.server.rpc.router import route
@@ -10,7 +11,7 @@ from agent_ls.server.transport.errors import NothingPendingError
 
 async def servers(context: Context, params: wire.McpServers) -> wire.McpServersResult:
     live = context.require_live(params.session_id)
-    listed, problems = live.mcp_servers()
+    listed, problems = list_servers(live.servers)
     return wire.McpServersResult(
         servers=tuple(
             wire.McpServerInfo(
@@ -33,7 +34,8 @@ async def servers(context: Context, params: wire.McpServers) -> wire.McpServersR
 
 
 async def switch(context: Context, params: wire.McpSwitch) -> wire.Empty:
-    if not await context.require_live(params.session_id).switch_mcp_server(params.name, params.to):
+    live = context.require_live(params.session_id)
+    if not await switch_server(live.servers, params.name, params.to):
         raise NothingPendingError(
             f"this session has no MCP server {params.name} that can be switched on, off or restarted",
             "check the name in the list of MCP servers",

@@ -34,10 +34,6 @@ async def none_beside() -> Mapping[str, ExecutionEnvironment]:
     return {}
 
 
-async def no_skills(window_tokens: int) -> str:
-    return ""
-
-
 @dataclass(frozen=True, slots=True)
 class PromptWorkspace:
     """The workspace that system prompts describe.
@@ -66,7 +62,6 @@ class SessionPrompts:
 
     - `facts`: facts about the environment from the session's log, None for a new session; `keep` stores new
       facts.
-    - `skills`: returns the list of skills for a context window of the given size.
     - `reads`: the session's reads at the start of a turn.
     - `now_ms`: a monotonic clock.
     """
@@ -77,7 +72,6 @@ class SessionPrompts:
         *,
         facts: EnvironmentFacts | None = None,
         keep: Callable[[EnvironmentFacts], object] = lambda facts: None,
-        skills: Callable[[int], Awaitable[str]] = no_skills,
         reads: TurnReads | None = None,
         now_ms: Callable[[], int] = lambda: monotonic_ns() // 1_000_000,
     ) -> None:
@@ -85,12 +79,12 @@ class SessionPrompts:
         self._quiet = workspace.quiet
         self._facts = facts
         self._keep = keep
-        self._skills = skills
         self._now_ms = now_ms
         self._gathering = anyio.Lock()
         self._early: tuple[int, EnvironmentFacts] | None = None
         self._projects: dict[str, ExecutionEnvironment] = {}
         self._known = ProjectDocumentCache(workspace.open_documents, reads or TurnReads())
+        self._documents = ""
         self.documents_bytes = 0
         """Bytes of the project documents at the last input."""
 
@@ -108,8 +102,8 @@ class SessionPrompts:
         facts = await gather_environment_facts(self._quiet, today=today, trusted=trusted)
         return replace(facts, temporary=self._workspace.temporary)
 
-    async def documents(self, profile: ProviderProfile, environment: ExecutionEnvironment) -> str:
-        """Return the prompt layer with workspace folders, instruction files and skills.
+    async def prepare(self, profile: ProviderProfile, environment: ExecutionEnvironment) -> None:
+        """Read the workspace folders and instruction files, and ask the user about trust if they have not decided.
 
         `environment` is unused: it cannot read the instruction files in parents of the working folder.
         """
@@ -123,9 +117,11 @@ class SessionPrompts:
         layers = (
             build_folders_layer(self._quiet.working_directory(), tuple(beside)),
             build_documents_layer(found, trusted=trusted),
-            await self._skills(profile.context_window_tokens),
         )
-        return "\n\n".join(filter(None, layers))
+        self._documents = "\n\n".join(filter(None, layers))
+
+    def documents(self) -> str:
+        return self._documents
 
     async def project(self) -> ExecutionEnvironment:
         """Return an environment that reads the project's files, and no files outside of the project's root."""

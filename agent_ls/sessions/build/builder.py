@@ -2,49 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
 from agent_ls.environments.base import ExecutionEnvironment
-from agent_ls.environments.instruction_files import LOCAL_FILES, InstructionFiles
-from agent_ls.environments.wrappers.bounded import BoundedEnvironment
-from agent_ls.features.mcp.prompts import PromptsWithServers
-from agent_ls.features.memory import PromptsWithMemory
-from agent_ls.features.review_tool import REVIEW_MARK, PromptsWithReview
-from agent_ls.features.skills.loader import has_skills
-from agent_ls.features.skills.places import has_agent_kinds
-from agent_ls.features.skills.service import ONLY_SKILLS, OfferedTools, ProjectFolder, SessionSkills
-from agent_ls.features.tools.notebooks import has_notebooks
-from agent_ls.features.tools.yaml_tools import load_cli_tools
-from agent_ls.loop.calls.approval import PendingApprovals
-from agent_ls.loop.calls.hooks import NO_HOOKS, Hooks
+from agent_ls.features.base import FeaturePrompts, SessionFeatures
 from agent_ls.loop.ids import SessionId
 from agent_ls.loop.ports import Ports
 from agent_ls.loop.restored import RestoredSession
-from agent_ls.loop.seams import PromptSource
 from agent_ls.loop.session import Listeners, Session
-from agent_ls.services.changes.commands import command_files
 from agent_ls.services.changes.environment import ReviewedEnvironment
-from agent_ls.services.changes.stamps import stamps
-from agent_ls.services.changes.watched_files import FileSource, NoWatch, TouchedFiles
+from agent_ls.services.context.nested_documents import SessionDocuments
 from agent_ls.services.context.prompts import (
     PromptWorkspace,
     SessionPrompts,
     facts_from_json,
     facts_to_json,
-    no_skills,
 )
 from agent_ls.services.models.other_models import ConfiguredModels
-from agent_ls.services.permissions.approver import ConfinementFacts, PolicyApprover
-from agent_ls.services.permissions.ignore_file import IgnoreFile
-from agent_ls.services.permissions.paths import PathBounds, places_of, user_memory
-from agent_ls.services.permissions.session_rules import SessionRules
-from agent_ls.services.permissions.trust import TrustGate
+from agent_ls.services.permissions.paths import PathBounds, places_of
 from agent_ls.services.permissions.workspace_roots import SessionRoots
 from agent_ls.services.review.pinned import pinned_hunks
 from agent_ls.services.review.resumed_reviews import ResumedReviews
@@ -64,96 +43,149 @@ from agent_ls.sessions.build.parts import (
     editor_context,
     nested_documents,
     record_parts,
+from agent_ls.sessions.build.config import session_config
+from agent_ls.sessions.build.draft import SessionDraft
+from agent_ls.sessions.build.environments import (
+    bounded_environment,
+    external_parts,
+    reviewed_environment,
+    watch_files,
 )
-from agent_ls.sessions.build.tools import web_profiles, with_session_tools
-from agent_ls.sessions.live import LiveSession, SessionFeatures, SessionWorkspace
+from agent_ls.sessions.build.features import features_of
+from agent_ls.sessions.build.link import SessionLink
+from agent_ls.sessions.build.location import locate
+from agent_ls.sessions.build.parts import editor_context
+from agent_ls.sessions.build.permissions import permissions_for
+from agent_ls.sessions.live import LiveSession, SessionWorkspace
 from agent_ls.sessions.new_session import SessionChoice
 from agent_ls.sessions.notices import Notices, ended_notice
-from agent_ls.sessions.optional_tools import OptionalTools
 from agent_ls.sessions.services import SharedServices
 from agent_ls.sessions.session_log import COMMAND_MARK, PLACE, SessionFiles
 from agent_ls.store.log import Header
 from agent_ls.store.sessions import OpenSession
 
 if TYPE_CHECKING:
-    from agent_ls.features.hooks.service import SessionHooks
     from agent_ls.features.worktrees.worktree import Worktree
-    from agent_ls.services.permissions.session_sandbox import SessionSandbox
-    from agent_ls.sessions.workspaces.worktree import SessionWorktree
+
+NESTED_DOCUMENTS = "nestedDocuments"  # key in a session's log: documents that were added to tool results
 
 
-class SessionBuilder(SharedServices):
-    """Creates sessions from the settings and services of this process."""
+def build_session(
+    services: SharedServices,
+    opened: OpenSession,
+    header: Header,
+    choice: SessionChoice,
+    settings: Settings,
+    restored: RestoredSession | None,
+    worktree: Worktree | None = None,
+) -> LiveSession:
+    """Create a session from the settings and services of this process, and begin its background work.
 
-    __slots__ = ()
+    The session is created last, so its parts access it through a SessionLink.
+    """
+    draft = _draft(services, opened, header, choice, settings, worktree)
+    features = features_of(draft)
+    prompts = _own_prompts(draft)
+    environment = reviewed_environment(draft)
+    profiles = features.profiles(services.models.profile)
+    models = ConfiguredModels(lambda: services.now().models, services.models, profiles)
+    session = Session(
+        session_id=SessionId(header.session_id),
+        profile=profiles(choice.provider, choice.model),
+        config=session_config(settings, choice.effort),
+        ports=_ports(draft, features, prompts, environment, models),
+        restored=restored,
+        listeners=Listeners(partial(_on_input, draft, features, models), services.review.flush),
+        profile_for=profiles,
+    )
+    live = LiveSession(
+        session=session,
+        profiles=profiles,
+        approver=draft.permissions.approver,
+        stored=draft.stored,
+        notices=draft.notices,
+        workspace=_workspace(draft, environment, prompts),
+        features=features,
+    )
+    draft.link.connect(live)
+    _begin(draft, live)
+    return live
 
-    def skills(
-        self,
-        folder: str,
-        *,
-        notify: Callable[[str], None] = lambda text: None,
-        allow_reading: Callable[[str], None] = lambda folder: None,
-        offers: OfferedTools = ONLY_SKILLS,
-    ) -> SessionSkills:
-        """Return the skills and commands for a session in this folder, or for a message that will start one."""
-        site = self.sites.site(folder)
-        near: InstructionFiles | None = None if self.program.environment else LOCAL_FILES
-        return SessionSkills(
-            ProjectFolder(
-                site.root if site else folder,
-                is_trusted=lambda: self.trust.get_trust(folder) == "trusted",
-                files=site.instructions if site else near,
-                is_ignored=site.disk.is_ignored if site else IgnoreFile((folder,)),
-            ),
-            str(self.account or ""),
-            settings=lambda: self.now().skills,
-            notify=notify,
-            allow_reading=allow_reading,
-            offers=offers,
-        )
 
-    def _versions(self) -> dict[str, int]:
-        """Return the versions of the open documents, by path."""
-        documents = self.editor.host.open_documents() if self.editor.host else ()
-        return {document.path: document.version for document in documents}
+def _draft(
+    services: SharedServices,
+    opened: OpenSession,
+    header: Header,
+    choice: SessionChoice,
+    settings: Settings,
+    worktree: Worktree | None,
+) -> SessionDraft:
+    """Create the parts from which the features are created. Each step gets the parts of the earlier steps."""
+    link, stored = SessionLink(), SessionFiles(opened, header)
+    location = locate(services, header, settings, stored, link, worktree)
+    notices = Notices(opened.recorder.notice, opened.stored.state.notices if opened.stored else ())
+    if location.site:
+        services.sites.notify(location.local, notices.post)
+    permissions = permissions_for(services, location, choice, settings, link)
+    parts = external_parts(services, location, opened)
+    touched = watch_files(services, location, opened, notices)
+    session_worktree = None
+    if worktree:
+        from agent_ls.sessions.workspaces.worktree import SessionWorktree  # rarely needed
 
-    async def cli_tools(self, folder: str, stored_place: object = None) -> OptionalTools:
-        """Return the optional tools for a session in `folder`, such as the user's own tools and tool packs.
+        session_worktree = SessionWorktree(worktree, location.key, permissions, services, stored, link)
+    return SessionDraft(
+        services=services,
+        settings=settings,
+        choice=choice,
+        stored=stored,
+        link=link,
+        location=location,
+        notices=notices,
+        permissions=permissions,
+        parts=parts,
+        touched=touched,
+        bounded=bounded_environment(services, location, permissions, parts, touched),
+        worktree=session_worktree,
+    )
 
-        A file of these tools that changes later affects only sessions that are opened after the change.
-        `stored_place` is the machine that the log of a resumed session names.
 
-        Raises:
-            BadChoiceError: the folder does not exist, or the settings name another machine than the log.
-            PlaceError: the machine cannot be used.
-        """
-        await self.sites.prepare(folder)
-        self.sites.check_same(folder, stored_place)
-        site = self.sites.site(folder)
-        is_here = not (self.program.environment or site)
-        location = None if self.program.environment else site.root if site else folder
-        workspace = Path(location) if location else None
-        files: InstructionFiles = site.instructions if site else LOCAL_FILES
+def _ports(
+    draft: SessionDraft,
+    features: SessionFeatures,
+    prompts: SessionPrompts,
+    environment: ReviewedEnvironment,
+    models: ConfiguredModels,
+) -> Ports:
+    """Return the interfaces through which the loop reaches everything else."""
+    services, approver, session_id = draft.services, draft.permissions.approver, draft.location.session_id
+    review = services.review
+    return Ports(
+        client=draft.parts.client,
+        environment=draft.parts.record_commands(environment),
+        approver=approver,
+        recorder=draft.stored.opened.recorder,
+        clock=services.clock,
+        notices=draft.notices,
+        prompts=FeaturePrompts(prompts, features),
+        editor_context=editor_context(draft.parts, draft.location),
+        reviews=ResumedReviews(review.proposals, approver, lambda: services.find_session(session_id)),
+        secrets=services.secrets,
+        pinned=lambda: [
+            *pinned_hunks(review.open_hunks(session_id=session_id), draft.location.folder),
+            *features.list_pinned(),
+        ],
+        hooks=features.hooks(),
+        documents=_nested_documents(draft, prompts),
+        models=models,
+    )
 
-        def load() -> OptionalTools:
-            is_trusted = workspace is not None and self.trust.get_trust(folder) == "trusted"
-            # Skills of an untrusted folder are searched too: the user may trust the folder at the first message.
-            chosen, state = self.now().skills, str(self.account or "")
-            return OptionalTools(
-                load_cli_tools(self.account, workspace, trusted=is_trusted, files=files),
-                packs=session_packs(folder, self),
-                skills=has_skills(chosen, state, location, files=files),
-                agents=has_agent_kinds(chosen, state, location, files),
-            )
 
-        found = await anyio.to_thread.run_sync(load)
-        told = self.notebooks()
-        if told is None:
-            looked_at = self.local(folder)
-            told = await has_notebooks(looked_at)
-            if not is_here and looked_at is not self.program.environment:
-                await looked_at.cleanup()
-        return replace(found, notebooks=told)
+def _workspace(
+    draft: SessionDraft, environment: ReviewedEnvironment, prompts: SessionPrompts
+) -> SessionWorkspace:
+    """Return the files that the session works on."""
+    location, services = draft.location, draft.services
 
     async def _make_others(self, roots: SessionRoots, session_id: str) -> Mapping[str, ExecutionEnvironment]:
         """Return the environments for the other workspace folders. They are created when a turn starts."""
@@ -507,9 +539,88 @@ class SessionBuilder(SharedServices):
 
     async def _gather_early(self, folder: str, prompts: SessionPrompts) -> None:
         if await anyio.to_thread.run_sync(self.trust.get_trust, folder) == "trusted":
+    async def gather_early() -> None:
+        if await anyio.to_thread.run_sync(services.trust.get_trust, location.key) == "trusted":
             await prompts.gather_early()
 
+    # A recording must contain reads in the order of the messages, so nothing is read early.
+    is_early = location.listed and not draft.parts.recording
+    return SessionWorkspace(
+        environment,
+        draft.parts.files,
+        draft.touched,
+        prepare=partial(location.roots.settle, tell=False),
+        gather_early=gather_early if is_early else None,
+        worktree=draft.worktree,
+    )
 
-def _call_each(listeners: Sequence[Callable[[str], object]], text: str) -> None:
-    for listener in listeners:
-        listener(text)
+
+def _own_prompts(draft: SessionDraft) -> SessionPrompts:
+    """Create the source of the system prompt and of the project's documents."""
+    services, location, parts, gate = draft.services, draft.location, draft.parts, draft.permissions.gate
+    return SessionPrompts(
+        PromptWorkspace(
+            parts.local,
+            parts.files,
+            trusted=gate.wait_for_decision,
+            others=partial(_make_others, services, location.roots, location.session_id),
+            temporary=location.bounds.temporary,
+            # None: always read the files. A recording must contain all reads, and in an embedding program's
+            # environment changes are only found by reading.
+            open_documents=services.document_versions if location.listed and not parts.recording else None,
+            bounds=location.site.bounds
+            if location.site
+            else lambda root: PathBounds(places_of(root, worktree=location.worktree_root)),
+        ),
+        facts=facts_from_json(draft.config.get("environment")),
+        keep=lambda facts: draft.stored.remember({"environment": facts_to_json(facts)}),
+        reads=gate.reads,
+    )
+
+
+def _nested_documents(draft: SessionDraft, prompts: SessionPrompts) -> SessionDocuments:
+    """Return the source of the project's instruction files in folders below the session's folder."""
+    known = draft.config.get(NESTED_DOCUMENTS)
+    return SessionDocuments(
+        prompts.project,
+        trusted=draft.permissions.gate.wait_for_decision,
+        size=lambda: prompts.documents_bytes,
+        known=[it for it in known if isinstance(it, str)] if isinstance(known, list) else (),
+        keep=lambda paths: draft.stored.remember({NESTED_DOCUMENTS: list(paths)}),
+    )
+
+
+async def _make_others(
+    services: SharedServices, roots: SessionRoots, session_id: str
+) -> Mapping[str, ExecutionEnvironment]:
+    """Return the environments for the other workspace folders. They are created when a turn starts."""
+    await roots.settle()
+    # The environment of an embedding program or another machine may lack these folders.
+    if services.program.environment or services.sites.site(roots.key):
+        return {}
+    return {folder: services.files(services.local(folder), session_id) for folder in roots.others}
+
+
+def _on_input(draft: SessionDraft, features: SessionFeatures, models: ConfiguredModels, text: str) -> None:
+    """Pass a message to the features, and name a session without a title after it. The titles model, if set,
+    improves the title.
+    """
+    features.on_input(text)
+    # A recording must contain the model calls in the order of the conversation, so it has no call for a title.
+    if draft.link.name_after(text) and draft.services.now().models.titles and not draft.parts.recording:
+        from agent_ls.sessions.model_titles import write_title  # few users set a model for titles
+
+        draft.services.start(partial(write_title, draft.link.live, models, draft.parts.client, text))
+
+
+def _begin(draft: SessionDraft, live: LiveSession) -> None:
+    """Start the background work of a session, and store the data that a later process needs to open it."""
+    location, earlier = draft.location, draft.stored.opened.stored
+    if live.gather_early:
+        draft.services.start(live.gather_early)
+    if location.site:
+        draft.stored.remember({PLACE: location.site.place.machine})
+    if local := location.listed:
+        draft.stored.remember({COMMAND_MARK: local.mark})
+    if earlier and (ended := earlier.state.ended_with_process):
+        live.notice(ended_notice(ended))

@@ -8,31 +8,20 @@ from agent_ls.environments.base import CommandOptions, ExecResult, ExecutionEnvi
 from agent_ls.environments.wrappers.with_input import InputEnvironment
 from agent_ls.features.hooks.service import HookActions, HookedSession, SessionHooks
 from agent_ls.loop.calls.approval import ApprovalAnswer
-from agent_ls.sessions.session_log import SessionFiles
 
 if TYPE_CHECKING:
-    from agent_ls.services.permissions.session_sandbox import SessionSandbox
-    from agent_ls.sessions.build.link import SessionLink
-    from agent_ls.sessions.build.parts import SessionLocation, SessionPermissions
-    from agent_ls.sessions.notices import Notices
-    from agent_ls.sessions.services import SharedServices
+    from agent_ls.sessions.build.draft import SessionDraft
 
 
 async def _can_never_leave(command: str, options: CommandOptions, denied: str, is_read_only: bool) -> bool:
     return False
 
 
-def create_hooks(
-    services: SharedServices,
-    location: SessionLocation,
-    permissions: SessionPermissions,
-    stored: SessionFiles,
-    sandbox: SessionSandbox | None,
-    link: SessionLink,
-    notices: Notices,
-) -> SessionHooks:
-    """Return the user's hooks. Hooks run in `sandbox`, if it is not None, and cannot leave it."""
-    folder, approver = location.key, permissions.approver
+def hooks_of(draft: SessionDraft) -> SessionHooks:
+    """Return the user's hooks. They run in the session's sandbox if the settings turn it on, and cannot leave it."""
+    services, location, permissions = draft.services, draft.location, draft.permissions
+    approver = permissions.approver
+    sandbox = permissions.sandbox if draft.settings.sandbox.enabled else None
 
     async def run(command: str, options: CommandOptions, given: str) -> ExecResult:
         environment: ExecutionEnvironment = InputEnvironment(location.local, given)
@@ -54,17 +43,19 @@ def create_hooks(
                 ),
             )
 
-    return SessionHooks(
+    hooks = SessionHooks(
         HookedSession(
             location.session_id,
-            folder,
-            str(stored.path),
+            location.key,
+            str(draft.stored.path),
             mode=lambda: approver.mode,
             is_trusted=permissions.gate.is_trusted,
         ),
-        HookActions(run, deny, services.start, link.emit, notices.post, location.guard),
+        HookActions(run, deny, services.start, draft.link.emit, draft.notices.post, location.guard),
         state=services.state,
         settings=lambda: services.now().hooks,
         secrets=services.secrets,
         reads=permissions.gate.reads,
     )
+    draft.stored.opened.recorder.observers.append(hooks.observe)
+    return hooks

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from agent_ls.store.log import Header
 
 
-def create_location(
+def locate(
     services: SharedServices,
     header: Header,
     settings: Settings,

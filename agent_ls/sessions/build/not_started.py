@@ -15,13 +15,11 @@ from pathlib import Path
 
 import anyio.to_thread
 
-from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.errors import EnvironmentLostError
+from agent_ls.features.base import SessionFeature
 from agent_ls.features.hooks.config import load_hooks
 from agent_ls.features.mcp.of_session import FILES, PROJECT_FILES
-from agent_ls.loop.context.forwarding_prompts import ForwardingPrompts
 from agent_ls.loop.events.types import RecordedEvent, Warning
-from agent_ls.loop.seams import PromptSource
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.services.settings.model import Settings
 from agent_ls.sessions.workspaces.remote_sites import RemoteSite
@@ -72,9 +70,8 @@ def _has_hooks(site: RemoteSite, name: str) -> bool:
     return not isinstance(read, dict) or bool(read.get("hooks"))
 
 
-class PromptsWithNotice(ForwardingPrompts):
-    """Implements PromptSource: warns once, at the first input, about programs that are not started for a remote
-    session.
+class NotStarted(SessionFeature):
+    """Warns once, at the first input, about programs that are not started for a remote session.
 
     `find` returns the names of the programs, like `find_not_started`; it blocks. `emit` emits an event of the
     session.
@@ -82,24 +79,20 @@ class PromptsWithNotice(ForwardingPrompts):
 
     def __init__(
         self,
-        inner: PromptSource,
         machine: str,
         find: Callable[[], Iterator[str]],
         emit: Callable[[RecordedEvent], object],
     ) -> None:
-        super().__init__(inner)
         self._machine = machine
         self._find = find
         self._emit = emit
         self._has_looked = False
 
-    async def documents(self, profile: ProviderProfile, environment: ExecutionEnvironment) -> str:
-        documents = await super().documents(profile, environment)
+    async def prepare(self, profile: ProviderProfile) -> None:
         if not self._has_looked:
             self._has_looked = True
             if names := await anyio.to_thread.run_sync(self._names):
                 self._emit(Warning(_warning(self._machine, names), "place"))
-        return documents
 
     def _names(self) -> tuple[str, ...]:
         try:

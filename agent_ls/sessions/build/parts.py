@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,6 @@ from agent_ls.environments.local import LocalEnvironment
 from agent_ls.loop.seams import NoEditorContext
 from agent_ls.policy.places import fold_path
 from agent_ls.services.context.editor import SessionEditorContext
-from agent_ls.services.context.nested_documents import SessionDocuments
 
 if TYPE_CHECKING:
     from agent_ls.environments.base import ExecutionEnvironment
@@ -21,18 +20,14 @@ if TYPE_CHECKING:
     from agent_ls.loop.calls.approval import PendingApprovals
     from agent_ls.loop.seams import EditorContext, ModelClient
     from agent_ls.services.context.editor import EditorStatus
-    from agent_ls.services.context.prompts import SessionPrompts
     from agent_ls.services.permissions.approver import PolicyApprover
     from agent_ls.services.permissions.paths import PathBounds
     from agent_ls.services.permissions.session_rules import SessionRules
     from agent_ls.services.permissions.session_sandbox import SessionSandbox
     from agent_ls.services.permissions.trust import TrustGate
     from agent_ls.services.permissions.workspace_roots import SessionRoots
-    from agent_ls.sessions.session_log import SessionFiles
     from agent_ls.sessions.workspaces.remote_sites import RemoteSite
     from agent_ls.tools.web_fetch import WebFetcher
-
-NESTED_DOCUMENTS = "nestedDocuments"  # key in a session's log: documents that were added to tool results
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,20 +132,6 @@ def record_parts(parts: RecordedParts, recording: RecordingWriter) -> RecordedPa
         editor_status=RecordingEditorStatus(parts.editor_status, recording) if parts.editor_status else None,
         language=RecordingLanguage(parts.language, recording) if parts.language else None,
         recording=recording,
-    )
-
-
-def nested_documents(
-    prompts: SessionPrompts, gate: TrustGate, config: Mapping[str, object], stored: SessionFiles
-) -> SessionDocuments:
-    """Return the source of the project's instruction files in folders below the session's folder."""
-    known = config.get(NESTED_DOCUMENTS)
-    return SessionDocuments(
-        prompts.project,
-        trusted=gate.wait_for_decision,
-        size=lambda: prompts.documents_bytes,
-        known=[it for it in known if isinstance(it, str)] if isinstance(known, list) else (),
-        keep=lambda paths: stored.remember({NESTED_DOCUMENTS: list(paths)}),
     )
 
 

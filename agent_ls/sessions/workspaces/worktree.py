@@ -20,6 +20,7 @@ import anyio.to_thread
 from agent_ls.environments.base import Attribution, FileWrite
 from agent_ls.environments.errors import EnvError, StaleFileError
 from agent_ls.environments.wrappers.bounded import BoundedEnvironment
+from agent_ls.features.base import SessionFeature
 from agent_ls.features.worktrees.merge import NotMerged, merge
 from agent_ls.loop.calls.approval import Allowed, ApprovalQuestion
 from agent_ls.loop.calls.hooks import CallVerdict, HookedCall, Hooks, PromptVerdict
@@ -86,7 +87,7 @@ class _Plan:
     reason: str = ""
 
 
-class SessionWorktree:
+class SessionWorktree(SessionFeature):
     """The git worktree of a session. `link` gives access to the session, which is created later."""
 
     def __init__(
