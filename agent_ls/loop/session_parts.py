@@ -22,9 +22,8 @@ from agent_ls.loop.ports import Ports, Shared
 from agent_ls.loop.restored import RestoredSession, Submitted, SuspendedTurn, store_result
 from agent_ls.loop.seams import NoticeBoard
 from agent_ls.loop.spending import Spending
-from agent_ls.loop.subagents import AgentKit, AgentTasks, ProfileFor, Subagents
-from agent_ls.loop.turn_facts import TurnEvidence
 from agent_ls.loop.subagents import AgentKit, AgentTasks, Subagents
+from agent_ls.loop.turn_facts import TurnEvidence
 from agent_ls.loop.turn_loop import TurnLoop
 from agent_ls.profiles.base import ProfileFor, ProviderProfile
 

@@ -9,6 +9,7 @@ from agent_ls.services.changes.environment import ReviewedEnvironment
 from agent_ls.services.changes.stamps import stamps
 from agent_ls.services.changes.watched_files import FileSource, NoWatch, TouchedFiles
 from agent_ls.sessions.build.draft import SessionDraft
+from agent_ls.sessions.build.link import SessionLink
 from agent_ls.sessions.build.parts import (
     RecordedParts,
     SessionLocation,
@@ -34,7 +35,11 @@ def external_parts(services: SharedServices, location: SessionLocation, opened: 
 
 
 def watch_files(
-    services: SharedServices, location: SessionLocation, opened: OpenSession, notices: Notices
+    services: SharedServices,
+    location: SessionLocation,
+    opened: OpenSession,
+    notices: Notices,
+    link: SessionLink,
 ) -> TouchedFiles:
     """Watch the files that the model has read or changed, and report their changes to it in notices."""
     state = opened.stored.state if opened.stored else None
@@ -43,6 +48,8 @@ def watch_files(
             location.files,  # not recorded: the model did not request these reads
             services.document_versions,
             location.site.disk.stamps if location.site else stamps,
+            (lambda path: False) if location.site else location.bounds.is_near,
+            link.turn_id,
         ),
         services.review,
         tell=notices.post,

@@ -1,0 +1,40 @@
+"""Find the time for work in the background: while no session of the process works.
+
+Preloading runs in threads, and takes the interpreter from a turn that runs at the same time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from agent_ls.loop.events.types import State
+from agent_ls.loop.seams import Clock
+
+CHECK_S = 0.05
+QUIET_MS = 300
+PATIENCE_S = 30.0
+"""How long all calls of `wait` together wait at most, so that a long first turn does not put off the work forever."""
+
+
+class QuietTime:
+    """Waits until the sessions rest. `sessions` returns the state and the last event number of each session."""
+
+    def __init__(self, sessions: Callable[[], Iterable[tuple[State, int]]], clock: Clock) -> None:
+        self._sessions = sessions
+        self._clock = clock
+        self._events = 0
+        self._worked_ms = clock.monotonic_ms() - QUIET_MS
+        self._patience_s = PATIENCE_S
+
+    async def wait(self) -> None:
+        """Return when no session has worked for QUIET_MS, or when the patience is used up."""
+        while self._patience_s > 0 and not self._is_quiet():
+            self._patience_s -= CHECK_S
+            await self._clock.sleep(CHECK_S)
+
+    def _is_quiet(self) -> bool:
+        found = list(self._sessions())
+        events, now_ms = sum(number for _, number in found), self._clock.monotonic_ms()
+        if events != self._events or any(state == "PROCESSING" for state, _ in found):
+            self._events, self._worked_ms = events, now_ms
+        return now_ms - self._worked_ms >= QUIET_MS
