@@ -19,6 +19,7 @@ AWKS = tuple(
 )
 SEDS = tuple(words for words in (("sed",), ("busybox", "sed")) if shutil.which(words[0]))
 MADE = "made"
+BATCH = 40
 
 _SETS = (
     "[", "[^", "[]", "[^]", "[]a", "[^]a", "]", "[/]", "[^/]", "[/", "/]", "[\"]", "[^\"]", "[^\"", "[\\]", "[\\]]",
@@ -110,7 +111,7 @@ def awk_programs(seed: int, count: int) -> Iterator[str]:
     chance = random.Random(seed)
     kept: set[str] = set()
     for _ in range(count * 2_000):
-        text, middle = _awk_text(chance)
+        text, middle = _awk_text(chance) if chance.random() < 0.7 else (_damaged_program(chance), "")
         if text not in kept and "#" not in middle and awk.is_harmless(text):
             kept.add(text)
             yield text
@@ -141,6 +142,34 @@ def _awk_text(chance: random.Random) -> tuple[str, str]:
     return before + opened + harm + tail, before
 
 
+_AWK_USUAL = (
+    "/^## / {p = 0} /^## 2.0/ {p = 1} p",
+    "NR == FNR {a[$1] = 1; next} !($1 in a) {print}",
+    '{ if ($3 / 2 > 10) print $1 / 2, "x"; else print "y" }',
+    '{ s += $1 } END { print s / NR " MB" }',
+    "match($0, /v[0-9.]+/) { print substr($0, RSTART) / 2 }",
+    '/a/, /b/ { gsub(/[^"x]/, "-"); print length, x++ / 2 }',
+    'BEGIN { for (i = 1; i <= 3; i++) { n = n " " i } exit } END { print n }',
+    '$1 ~ /x/ && !/y\\/z/ || length > 3 { printf "%s\\n", $NF / 1 }',
+)
+
+
+def _damaged_program(chance: random.Random) -> str:
+    """Return a usual program with some words of awk, and a harmful command, at random places."""
+    text = chance.choice(_AWK_USUAL)
+    harm = chance.choice(
+        ("{}", "{{{}}}", '"{{{}}}#"', "/{{{}}}#/", '/"/{{{}}}#"', '#"{}', '"/{{{}}}#"', '";{};"')
+    )
+    words = (
+        harm.format(chance.choice(_AWK_HARM)),
+        *chance.choices((*_AWK_WORDS, *_SETS), k=chance.choice((0, 1, 2))),
+    )
+    for word in words:
+        at = chance.randrange(len(text) + 1)
+        text = text[:at] + word + text[at:]
+    return text
+
+
 def sed_scripts(seed: int, count: int) -> Iterator[str]:
     """Yield `count` scripts that the policy calls harmless and that contain a harmful command."""
     chance = random.Random(seed)
@@ -169,17 +198,22 @@ def sed_scripts(seed: int, count: int) -> Iterator[str]:
                 return
 
 
-def makes_a_file(program: Sequence[str], script: str, folder: Path) -> bool:
-    """Run a script in an empty folder, and return whether it made a file."""
+_RUN_ALL = r"""ulimit -t 2
+while IFS= read -r -d "" script; do
+    for program; do $program "$script" in < /dev/null > /dev/null 2>&1; done
+done"""
+
+
+def make_files(programs: Sequence[Sequence[str]], scripts: Sequence[str], folder: Path) -> bool:
+    """Run each script with each program in an empty folder, and return whether one of them made a file."""
     made = folder / "in"
     made.write_text("x 1\ny/2\n")
     subprocess.run(
-        [*program, script, "in"],
+        ["bash", "-c", _RUN_ALL, "bash", *map(" ".join, programs)],
+        input="".join(f"{script}\0" for script in scripts).encode(),
         cwd=folder,
-        stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        timeout=20,
         check=False,
     )
     others = [path for path in folder.iterdir() if path != made]
