@@ -9,10 +9,11 @@ from os import path as ospath
 from typing import Literal, TypeAlias
 
 from agent_ls.policy.shell import dangers, read_only, runners
-from agent_ls.policy.shell.arguments import absolute, may_climb
+from agent_ls.policy.shell.arguments import absolute
 from agent_ls.policy.shell.findings import LineFindings
 from agent_ls.policy.shell.names import ASSIGNING, SHELL_WORDS, changes_commands, is_harmless, is_own
 from agent_ls.policy.shell.state import After, State
+from agent_ls.policy.shell.word_checks import ANY_WORDS, FROM_INPUT, doubts_of
 from agent_ls.policy.shell.words import Word
 from agent_ls.policy.shell.wrappers import (
     INTERPRETERS,
@@ -42,17 +43,13 @@ _OF_BASH = re.compile(
     r"\[\[|<<<|[<>]\(|\{[^{}\s]*,|\|&|&>|>&[^\d-]|\$['\"\[]|~[+-]|==|\bselect\b|\bfunction\b"
 )
 """Syntax that other shells interpret in another way. For example, they run the program b for `[[ a || b ]]`."""
-_DECLARED = re.compile(r"-[xrpgu]+\Z|[A-Za-z_]\w*(=|\Z)")
 _GNU = frozenset(
     "rm rmdir unlink shred truncate dd chown chgrp chmod find sed xargs env timeout nice nohup stdbuf tar".split()
 )
 """GNU programs that package managers of macOS install under a name with the prefix g, such as `grm`."""
 _POSIX_SHELLS = frozenset(("sh", "bash", "dash"))
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[.*\])?\+?=", re.DOTALL)
-_FROM_INPUT = Word("unknown", "what xargs reads", "what xargs reads", is_single=False)
 
-_ANY_WORDS = frozenset(("echo", "basename", "dirname"))
-"""Commands that only print words, and do not use them as names of files."""
 _COUNTING = frozenset(("wc", "ls", "du", "stat"))
 _CHANGES_FOLDER = re.compile("-[CD]|--chd?i?r?")
 _FOUND = Word("glob", "{}", "{}")
@@ -123,46 +120,19 @@ class Programs:
         """
         argv = tuple(word.text for word in words)
         name = argv[0]
-        is_text = name in read_only.TEXT_ONLY
-        for word in words[1:]:
-            if word is _FROM_INPUT and name in _ANY_WORDS:
-                continue
-            if word.kind == "unknown" and is_text:
-                self._found.changes |= not word.is_single  # the word may be expanded to several file names
-            elif word.kind == "unknown" and word is not _FROM_INPUT:
-                self._found.doubt(f"`{word.source}` decides on which files it works.")
-            if word.kind == "unknown" and name == "printf" and word is words[1]:
-                self._found.doubt(f"Asked because of `{word.source}`: it may be an option of printf.")
-            if word.kind == "glob" and re.match(r"-(?![\w-]+=)", word.text):
-                self._found.doubt(f"`{word.source}` may match the name of an option.")
-            if word.kind == "glob" and is_text:
-                self._found.add_word(word, state.folders)  # the shell lists the folder to expand the pattern
-            if word.kind == "glob" and may_climb(word.text):
-                self._found.doubt(f"`{word.source}` may match `..`.")
-        if name in ASSIGNING:
-            self._found.change()
-            for word in words[1:]:
-                if changes_commands(word.text.partition("=")[0]) or word.kind != "text":
-                    self._found.doubt(f"It sets {word.source}, which changes what other commands do.")
-                elif not _DECLARED.match(word.text):
-                    self._found.doubt(
-                        f"Asked because of `{word.source}`: the shell may run code to set the variable."
-                    )
-        for variable in _variables_of(argv):
-            if changes_commands(variable) or "[" in variable:
-                self._found.doubt(f"Asked because of `{variable}`: setting it may change what runs.")
+        self._note_words(words, state)
         if name == "find":
             self._find(words, state, depth)
         elif name in runners.NAMES:
             self._carried(words, state, stdin, depth)
         folders = tuple(self._git_folders(argv, state)) if name == "git" else state.folders
         self._found.git_folders += folders if name == "git" else ()
-        patterns = tuple(at for at, word in enumerate(words) if word.kind == "glob" or word is _FROM_INPUT)
+        patterns = tuple(at for at, word in enumerate(words) if word.kind == "glob" or word is FROM_INPUT)
         is_read_only = is_usual and read_only.is_read_only(argv, patterns)
         if (program := interpreter_of(name)) and not is_read_only:
             if why := program_in_arguments((program, *argv[1:]), stdin):
                 self._found.doubt(why)
-        if _FROM_INPUT in words:
+        if FROM_INPUT in words:
             is_read_only = is_read_only and self._may_read_listed(argv)
             argv, words = argv[:-1], words[:-1]
         self._found.add_command(argv, is_read_only=is_read_only)
@@ -175,22 +145,39 @@ class Programs:
             self._found.is_plain = False
         self._bind_to_folder(argv[0], state)
         self._piped.append(argv)
-        if not is_text or not is_read_only:
-            scripts = read_only.scripts_of(argv)
-            places = tuple(
-                dict.fromkeys((*folders, *state.folders))
-            )  # of git: the folder that `-C` names too
-            for at, word in enumerate(words[1:], 1):
-                if at in scripts and word.kind == "text":
-                    continue
-                self._found.add_word(word, places)
-                for ending in read_only.ENDINGS.get(name, ()):
-                    self._found.add_word(replace(word, text=word.text + ending), places)
-                if "--" in argv[:at]:
-                    self._found.add_literal(word.text, places)
-                # git's syntax for a file of a revision, such as `HEAD:path`
-                if name == "git" and ":" in word.text:
-                    self._found.add_path(word.text.rpartition(":")[2], places)
+        if name not in read_only.TEXT_ONLY or not is_read_only:
+            # of git: the folder that `-C` names too
+            self._add_paths(words, argv, tuple(dict.fromkeys((*folders, *state.folders))))
+
+    def _note_words(self, words: Sequence[Word], state: State) -> None:
+        """Record the doubts about the words of a command, and what the shell does to expand them."""
+        name = words[0].text
+        for doubt in doubts_of(words):
+            self._found.doubt(doubt)
+        if name in ASSIGNING:
+            self._found.change()
+        if name not in read_only.TEXT_ONLY:
+            return
+        for word in words[1:]:
+            if word.kind == "glob":
+                self._found.add_word(word, state.folders)  # the shell lists the folder to expand the pattern
+            elif word.kind == "unknown" and not (word is FROM_INPUT and name in ANY_WORDS):
+                self._found.changes |= not word.is_single  # the word may be expanded to several file names
+
+    def _add_paths(self, words: Sequence[Word], argv: Sequence[str], places: Sequence[str]) -> None:
+        """Add the paths that the words of a command may name, relative to each of `places`."""
+        scripts = read_only.scripts_of(argv)
+        for at, word in enumerate(words[1:], 1):
+            if at in scripts and word.kind == "text":
+                continue
+            self._found.add_word(word, places)
+            for ending in read_only.ENDINGS.get(argv[0], ()):
+                self._found.add_word(replace(word, text=word.text + ending), places)
+            if "--" in argv[:at]:
+                self._found.add_literal(word.text, places)
+            # git's syntax for a file of a revision, such as `HEAD:path`
+            if argv[0] == "git" and ":" in word.text:
+                self._found.add_path(word.text.rpartition(":")[2], places)
 
     def _name(self, word: str, state: State) -> tuple[str, bool]:
         """Return the program's name in the tables, and whether `word` certainly runs this program."""
@@ -276,15 +263,15 @@ class Programs:
             return
         if argv[0] == "xargs":
             is_listed = stdin == "pipe" and bool(self._piped) and read_only.lists_names_only(self._piped[0])
-            if not is_listed and inner[0].text not in _ANY_WORDS:
+            if not is_listed and inner[0].text not in ANY_WORDS:
                 self._found.doubt(f"{inner[0].source} works on files that its input names.")
-            if not is_null_separated(found.options) and inner[0].text not in _ANY_WORDS:
+            if not is_null_separated(found.options) and inner[0].text not in ANY_WORDS:
                 # names with blanks or quotes are split into other words
                 self._found.needs_plain_names = True
                 self._found.is_plain = False
             if any(word.text in SHELLS for word in inner):
                 self._found.doubt("It runs its input as code.")
-            inner, stdin = (*inner, _FROM_INPUT), "pipe"
+            inner, stdin = (*inner, FROM_INPUT), "pipe"
         self.run(inner, state, stdin, depth + 1)
 
     def _carried(self, words: Sequence[Word], state: State, stdin: Stdin, depth: int) -> None:
@@ -329,7 +316,7 @@ class Programs:
 
         This is so if no listed name can be an option, and none can be a link to a file outside the workspace.
         """
-        if argv[0] in _ANY_WORDS:
+        if argv[0] in ANY_WORDS:
             return True
         if len(self._piped) != 1:
             return False
@@ -381,18 +368,6 @@ def _known(name: str) -> str:
     if folded[:1] == "g" and folded[1:] in _GNU:
         return folded[1:]
     return folded if folded in _NAMES else name
-
-
-def _variables_of(argv: Sequence[str]) -> Sequence[str]:
-    """Return the words in which a shell command may name a variable, or an element of an array."""
-    match argv[0]:
-        case "read" | "getopts":
-            return argv[1:]
-        case "printf" if argv[1:2] and argv[1].startswith("-v"):
-            return argv[1][2:], *argv[2:3]
-        case "test" if "-v" in argv or "-R" in argv:
-            return argv[1:]
-    return ()
 
 
 def _is_own_or_r(word: Word) -> bool:

@@ -1,0 +1,127 @@
+"""Pure: the reasons to doubt a word of a command. Each is a small check, which returns its doubt, or "" for none.
+
+tests/policy/test_word_checks.py lists for each check lines that are asked about because of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from agent_ls.policy.shell import read_only
+from agent_ls.policy.shell.arguments import may_climb
+from agent_ls.policy.shell.names import ASSIGNING, changes_commands
+from agent_ls.policy.shell.words import Word
+
+FROM_INPUT = Word("unknown", "what xargs reads", "what xargs reads", is_single=False)
+"""The word for the arguments that xargs adds."""
+ANY_WORDS = frozenset(("echo", "basename", "dirname"))
+"""Commands that only print words, and do not use them as names of files."""
+_DECLARED = re.compile(r"-[xrpgu]+\Z|[A-Za-z_]\w*(=|\Z)")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A word after the name of a command, and its index in the command's words `argv`."""
+
+    argv: Sequence[str]
+    at: int
+    word: Word
+
+    @property
+    def name(self) -> str:
+        return self.argv[0]
+
+
+def places_of(words: Sequence[Word]) -> Iterator[Place]:
+    """Yield the words that are checked. A command that only prints words may print all that xargs reads."""
+    argv = tuple(word.text for word in words)
+    for at, word in enumerate(words[1:], 1):
+        if not (word is FROM_INPUT and argv[0] in ANY_WORDS):
+            yield Place(argv, at, word)
+
+
+def unknown_files(place: Place) -> str:
+    """The word may be the name of any file."""
+    word = place.word
+    is_harmless = word is FROM_INPUT or place.name in read_only.TEXT_ONLY
+    return (
+        "" if word.kind != "unknown" or is_harmless else f"`{word.source}` decides on which files it works."
+    )
+
+
+def unknown_format(place: Place) -> str:
+    """The word may be `-v`, with which printf sets a variable, or a format with `%n`."""
+    if place.word.kind == "unknown" and place.name == "printf" and place.at == 1:
+        return f"Asked because of `{place.word.source}`: it may be an option of printf."
+    return ""
+
+
+def pattern_for_options(place: Place) -> str:
+    """A file with a name such as `-o` may turn the pattern into an option."""
+    if place.word.kind == "glob" and re.match(r"-(?![\w-]+=)", place.word.text):
+        return f"`{place.word.source}` may match the name of an option."
+    return ""
+
+
+def pattern_for_parents(place: Place) -> str:
+    """Older shells expand a pattern such as `.*` to `..` too."""
+    if place.word.kind == "glob" and may_climb(place.word.text):
+        return f"`{place.word.source}` may match `..`."
+    return ""
+
+
+def declared_variable(place: Place) -> str:
+    """A variable such as PATH decides what later commands do, and an unknown word may name it."""
+    word = place.word
+    if place.name not in ASSIGNING or not (
+        changes_commands(word.text.partition("=")[0]) or word.kind != "text"
+    ):
+        return ""
+    return f"It sets {word.source}, which changes what other commands do."
+
+
+def declared_expression(place: Place) -> str:
+    """For a word such as `a[$(x)]=1`, the shell runs the code in the brackets."""
+    word = place.word
+    if place.name not in ASSIGNING or declared_variable(place) or _DECLARED.match(word.text):
+        return ""
+    return f"Asked because of `{word.source}`: the shell may run code to set the variable."
+
+
+def named_variable(place: Place) -> str:
+    """`read`, `getopts`, `printf -v` and `test -v` take the name of a variable, which may contain code too."""
+    variable = _variable_of(place)
+    if changes_commands(variable) or "[" in variable:
+        return f"Asked because of `{variable}`: setting it may change what runs."
+    return ""
+
+
+CHECKS: tuple[tuple[Callable[[Place], str], ...], ...] = (
+    (unknown_files, unknown_format, pattern_for_options, pattern_for_parents),
+    (declared_variable, declared_expression),
+    (named_variable,),
+)
+"""All checks. Those of the first group look at all words before those of the next do."""
+
+
+def doubts_of(words: Sequence[Word]) -> Iterator[str]:
+    """Yield the doubts about the words of a command. The user is shown the first."""
+    places = list(places_of(words))
+    for group in CHECKS:
+        for place in places:
+            yield from filter(None, (check(place) for check in group))
+
+
+def _variable_of(place: Place) -> str:
+    """Return the name of a variable or of an array's element that the word may be for a command of the shell."""
+    argv, at = place.argv, place.at
+    match argv[0]:
+        case "read" | "getopts":
+            return argv[at]
+        case "printf" if argv[1].startswith("-v"):
+            return argv[1][2:] if at == 1 else argv[2] if at == 2 else ""
+        case "test" if "-v" in argv or "-R" in argv:
+            return argv[at]
+    return ""
