@@ -134,10 +134,12 @@ async def _check_sandbox() -> DoctorFinding:
             ReadOnlySandbox(state_folder()),
         )
         text = await sandbox.start_sandbox()
-        stands = sandbox.is_started
+        stands, why = sandbox.is_started, sandbox.why
         await anyio.to_thread.run_sync(sandbox.take_down)
         if stands:
-            return DoctorFinding("sandbox", "good", f"available for the setting agentLs.sandbox: {text}")
+            text = f"available for the setting agentLs.sandbox: {text}"
+            hint = "see `agent-ls docs configuration sandbox`" if why else ""
+            return DoctorFinding("sandbox", "note" if why else "good", text, hint)
     return DoctorFinding(
         "sandbox", "note", f"not available for commands: {text}", "see `agent-ls docs configuration sandbox`"
     )

@@ -119,6 +119,20 @@ class InvalidPatternError(EnvError):
         super().__init__(f"Invalid pattern {pattern!r}: {reason}")
 
 
+class SearchLimitError(InvalidPatternError):
+    """The search computed for longer than it may; a simpler pattern or a smaller folder needs less."""
+
+    def __init__(self, pattern: str, limit_s: float) -> None:
+        self._arguments = pattern, limit_s
+        super().__init__(
+            pattern,
+            f"the search computed for more than {limit_s:g} seconds. Simplify the pattern, or search a smaller folder.",
+        )
+
+    def __reduce__(self) -> tuple[type[SearchLimitError], tuple[str, float]]:
+        return type(self), self._arguments  # so that a worker process can raise it
+
+
 class ProcessStartError(EnvError):
     kind = "process_start"
 

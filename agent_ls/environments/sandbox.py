@@ -39,6 +39,7 @@ class SandboxLimits:
     - `hidden` folders and `hidden_files` appear empty.
     - `readable`: the only files and folders that a read-only command may read; () means all.
     - `temporary`: a folder of the session that replaces the temporary folders in `replaced`.
+    - `kept`: folders that stay visible, read-only, although they are below a folder in `replaced`.
     """
 
     writable: tuple[str, ...]
@@ -52,11 +53,19 @@ class SandboxLimits:
     pinned: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
     readable: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
 
     def can_read(self, path: str) -> bool:
         """Return whether `path` is below a readable folder, or all paths are readable."""
-        tops = self.readable or ("/",)
-        return any(path == top or path.startswith(top.rstrip("/") + "/") for top in tops)
+        return _is_below(path, self.readable or ("/",))
+
+    def is_replaced(self, path: str) -> bool:
+        """Return whether `path` is below a folder that the session's temporary folder replaces."""
+        return _is_below(path, self.replaced)
+
+
+def _is_below(path: str, tops: tuple[str, ...]) -> bool:
+    return any(path == top or path.startswith(top.rstrip("/") + "/") for top in tops)
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +242,12 @@ def _bubblewrap(command: str, sandbox: Sandbox, limits: SandboxLimits, folder: s
         yield from ("--ro-bind-try", "/run/systemd/resolve", "/run/systemd/resolve")
     if limits.temporary:
         for place in limits.replaced:
-            yield from ("--ro-bind" if limits.is_read_only else "--bind", limits.temporary, place)
+            yield from ("--bind", limits.temporary, place)
+        # readable and kept folders below a replaced one are mounted again, which needs a writable parent
+        for place in filter(limits.is_replaced, (*limits.readable, *limits.kept)):
+            yield from ("--ro-bind", place, place)
+        for place in limits.replaced if limits.is_read_only else ():
+            yield from ("--remount-ro", place)
         yield from ("--setenv", "TMPDIR", limits.replaced[0])
     for place in () if limits.is_read_only else limits.writable:
         yield from ("--bind", place, place)

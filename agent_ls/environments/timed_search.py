@@ -16,9 +16,10 @@ import anyio.to_thread
 
 from agent_ls.environments import search
 from agent_ls.environments.base import GrepLine, GrepOptions
-from agent_ls.environments.errors import InvalidPatternError
+from agent_ls.environments.errors import SearchLimitError
 
 SEARCH_LIMIT_S = 10.0
+"""How long a search may compute."""
 _BACKTRACKS = re.compile(r"[*+{?(|]")
 
 T = TypeVar("T")
@@ -37,7 +38,7 @@ async def run_timed(
     The worker process is used if `pattern` may backtrack. `function` and `arguments` must be picklable.
 
     Raises:
-        InvalidPatternError: the search took too long.
+        SearchLimitError: the search took too long.
     """
     if options.literal or not _BACKTRACKS.search(pattern):
         return await anyio.to_thread.run_sync(function, *arguments, abandon_on_cancel=True)
@@ -47,7 +48,7 @@ async def run_timed(
         with anyio.fail_after(limit_s):
             return await to_process.run_sync(function, *arguments, cancellable=True)
     except TimeoutError:
-        raise InvalidPatternError(pattern, f"matching it takes longer than {limit_s:g} seconds") from None
+        raise SearchLimitError(pattern, limit_s) from None
 
 
 def grep_texts(

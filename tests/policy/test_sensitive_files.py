@@ -34,6 +34,8 @@ def written(path: str) -> WriteEffect:
         "phpstan.neon.dist", ".ropeproject/config.py", "pyvenv.cfg", "python311._pth", "tools/bazel",
         "Directory.Build.targets", ".lfsconfig", "commitlint.config.js", ".readthedocs.yaml", "lean-toolchain",
         ".replit", ".openhands/setup.sh", ".factorypath", "analysis_options.yaml", "config.nims", ".sdkmanrc",
+        ".screenrc", ".ssh/config", ".ssh/authorized_keys", ".config/tmux/tmux.conf", ".bashrc.d/a", ".lftprc",
+        ".config/environment.d/a.conf", ".config/kitty/kitty.conf", ".xbindkeysrc", ".config/sway/config", ".forward",
     ],
 )  # fmt: skip
 def test_a_file_that_controls_other_programs_needs_approval_in_every_mode_but_full(name: str) -> None:

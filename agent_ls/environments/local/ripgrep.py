@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -99,6 +100,21 @@ def _version(program: str) -> tuple[int, ...]:
         return ()
     match = _VERSION.match(answer.stdout.decode("utf-8", "replace"))
     return tuple(map(int, match.groups())) if match else ()
+
+
+def limit_computing(argv: Sequence[str], limit_s: int) -> Sequence[str]:
+    """Return the command line that runs `argv` and ends it after `limit_s` seconds of processor time.
+
+    Where the system has no such limit, `argv` is returned.
+    """
+    if os.name != "posix":
+        return argv
+    return ("/bin/sh", "-c", f'ulimit -S -t {limit_s} 2>/dev/null; exec "$@"', "sh", *argv)
+
+
+def is_ended_at_limit(process: Process) -> bool:
+    """Return whether a finished process of `limit_computing` has reached its limit."""
+    return os.name == "posix" and process.returncode == -signal.SIGXCPU
 
 
 def grep_arguments(pattern: str, path: str, options: GrepOptions) -> Iterator[str]:

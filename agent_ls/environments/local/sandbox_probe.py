@@ -62,7 +62,7 @@ _WORDS = {
 
 
 async def find_sandbox(limits: SandboxLimits, filters: str, use: str = "auto") -> tuple[Sandbox | None, str]:
-    """Return the first sandbox that enforces `limits`, or None and the reason. Never raises.
+    """Return the first sandbox that enforces `limits`, or None, and why each one before it is not used. Never raises.
 
     `use` is the kind of sandbox to try, "auto" for all kinds. `filters` is a private folder for files with
     system call filters.
@@ -82,7 +82,7 @@ def _find_sandbox(limits: SandboxLimits, filters: str, use: str) -> tuple[Sandbo
             sandbox, why = None, f"{filters} cannot be written: {error.strerror or error}"
         failure = _failure(sandbox, limits) if sandbox else why
         if not failure:
-            return sandbox, ""
+            return sandbox, "; ".join(reasons)
         reasons.append(f"{kind}: {failure}")
     return None, "; ".join(reasons) or "this system has no sandbox that agent-ls supports"
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,13 +14,12 @@ from typing import TypeVar, TypeVarTuple
 
 from anyio import from_thread, to_thread
 
-from agent_ls.environments import globs, search
+from agent_ls.environments import globs, search, timed_search
 from agent_ls.environments.base import GrepOptions, GrepResult
-from agent_ls.environments.errors import EnvError, NotAFolderError, PathNotFoundError
+from agent_ls.environments.errors import EnvError, NotAFolderError, PathNotFoundError, SearchLimitError
 from agent_ls.environments.local import ripgrep
 from agent_ls.environments.local.files import check_regular_file, read_file
 from agent_ls.environments.local.processes.ending import run_process
-from agent_ls.environments.timed_search import run_timed
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -27,13 +28,17 @@ Ts = TypeVarTuple("Ts")
 class LocalSearch:
     """Searches on this machine. Paths are absolute; `asked` is the path as the caller wrote it."""
 
-    def __init__(self, root: str, program: str | None = None) -> None:
+    def __init__(
+        self, root: str, program: str | None = None, *, limit_s: float = timed_search.SEARCH_LIMIT_S
+    ) -> None:
         """Create the search. `root` is the working directory.
 
-        `program` is the path of ripgrep, "" to search without ripgrep, None to search for the program.
+        `program` is the path of ripgrep, "" to search without ripgrep, None to search for the program. `limit_s` is how
+        long one grep may compute.
         """
         self._root = slashed(root)
         self._program = program
+        self._limit_s = limit_s
 
     async def grep(self, pattern: str, path: str, asked: str, options: GrepOptions) -> GrepResult:
         search.check_pattern_text(pattern)
@@ -43,8 +48,10 @@ class LocalSearch:
         program = await self._ripgrep()
         if not program:
             regex = search.compile_pattern(pattern, options)
-            where = (self._root, path, options)
-            return await run_timed(pattern, options, _grep_without, regex, *where)
+            where = (self._root, path, options, self._limit_s)
+            return await timed_search.run_timed(
+                pattern, options, _grep_without, regex, *where, limit_s=self._limit_s
+            )
         arguments = [program, *ripgrep.grep_arguments(pattern, path, options)]
         findings = await self._grep(arguments, pattern, path, options, passes)
         if findings.is_full:
@@ -65,7 +72,8 @@ class LocalSearch:
     ) -> search.ResultLines:
         findings = search.ResultLines(options)
         parser = ripgrep.JsonParser(self._root)
-        async with run_process(arguments, self._root) as process:
+        limited = ripgrep.limit_computing(arguments, math.ceil(self._limit_s))
+        async with run_process(limited, self._root) as process:
             assert process.stdout
             async for chunk in process.stdout:
                 for lines in parser.feed(chunk):
@@ -74,6 +82,9 @@ class LocalSearch:
                     if passes(shown, below) and not all(map(findings.add, lines)):
                         return findings
             await ripgrep.check_pattern_errors(process, pattern)
+            await process.wait()
+            if ripgrep.is_ended_at_limit(process):
+                raise SearchLimitError(pattern, self._limit_s)
         return findings
 
     async def glob(self, pattern: str, path: str, asked: str) -> Sequence[str]:
@@ -143,14 +154,19 @@ def _find_ripgrep() -> str:
     return ripgrep.find_working(ripgrep.candidates())
 
 
-def _grep_without(regex: re.Pattern[str], root: str, path: str, options: GrepOptions) -> GrepResult:
+def _grep_without(
+    regex: re.Pattern[str], root: str, path: str, options: GrepOptions, limit_s: float
+) -> GrepResult:
     """Search without ripgrep, in a thread or a separate process."""
+    end = time.thread_time() + limit_s
     findings = search.ResultLines(options)
     passes = globs.file_filter(options)
     disk = _DiskTree()
     for file in _files_below(path, root):
         with suppress(RuntimeError):  # raised in a separate process, which cancellation ends anyway
             from_thread.check_cancelled()
+        if time.thread_time() > end:
+            raise SearchLimitError(regex.pattern, limit_s)
         shown = search.shown_path(file, root)
         if not passes(shown, search.shown_path(file, path)):
             continue

@@ -188,7 +188,10 @@ class RemoteConnection:
             before, greeting, said = line.partition(GREETING)
             noise.add(before)
             if greeting:
-                found = json.loads(said)
+                try:
+                    found = json.loads(said)
+                except RecursionError as error:
+                    raise ValueError("a report that is nested too deeply") from error
                 if isinstance(found, dict):
                     return found
         raise OSError("the connection ended")

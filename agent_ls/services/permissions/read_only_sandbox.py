@@ -25,7 +25,7 @@ class ReadOnlySandbox:
         self._is_known = False
         self._sandbox: Sandbox | None = None
         self.why = ""
-        """Why `find` has returned None, as a part of a sentence; otherwise empty."""
+        """Why a sandbox is not used, as a part of a sentence; "" if the first one works."""
 
     async def find(self) -> Sandbox | None:
         """Return the sandbox for read-only commands; None if there is none, and `why` is then the reason. Never
@@ -42,7 +42,7 @@ class ReadOnlySandbox:
                 self._sandbox, self.why = await find_sandbox(
                     SandboxLimits((), is_read_only=True), self._filters, self._use
                 )
-                self._is_known = TOO_SLOW not in self.why
+                self._is_known = self._sandbox is not None or TOO_SLOW not in self.why
         return self._sandbox
 
     @property

@@ -51,9 +51,14 @@ def list_readable(places: Places, temporary: str = "") -> tuple[str, ...]:
     for folder in (*os.get_exec_path(), os.path.dirname(sys.executable)):
         if os.path.isabs(folder):
             wanted += _installation(os.path.realpath(folder), (home, *roots))
-    wanted += [sys.prefix, sys.base_prefix]
+    wanted += list_installation()
     found = [os.path.realpath(place) for place in wanted if os.path.lexists(place)]
     return tuple(dict.fromkeys(_without_inner(found)))
+
+
+def list_installation() -> tuple[str, ...]:
+    """Return the folders of the Python that runs agent-ls; links are resolved. Blocks."""
+    return tuple(dict.fromkeys(map(os.path.realpath, (sys.prefix, sys.base_prefix))))
 
 
 def _installation(folder: str, never: Sequence[str]) -> Iterator[str]:

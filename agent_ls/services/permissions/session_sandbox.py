@@ -29,7 +29,7 @@ from agent_ls.policy.named_places import ACCOUNT_FILES, GUARDED_FOLDERS, GUARDED
 from agent_ls.policy.places import Places
 from agent_ls.services.permissions.placeholders import Placeholders, is_placeholder
 from agent_ls.services.permissions.read_only_sandbox import ReadOnlySandbox
-from agent_ls.services.permissions.readable_places import list_readable
+from agent_ls.services.permissions.readable_places import list_installation, list_readable
 from agent_ls.services.settings.model import SandboxSettings
 
 
@@ -48,6 +48,8 @@ class SessionSandbox:
     emit: Callable[[RecordedEvent], object]
     read_only: ReadOnlySandbox
     sandbox: Sandbox | None = None
+    why: str = ""
+    """Why a stronger sandbox than `sandbox` is not used, or why there is none; "" if there is no reason."""
     replaced: tuple[str, ...] = REPLACED
     _temporary: str = field(default="")
     _placeholders: Placeholders = field(default_factory=Placeholders)
@@ -63,9 +65,9 @@ class SessionSandbox:
             return ""
         limits = await anyio.to_thread.run_sync(self._limits)
         filters = os.path.join(self.state, "confinement")
-        self.sandbox, why = await find_sandbox(limits, filters, self.settings.use)
-        line = describe_limits(self.sandbox, limits) if self.sandbox else why
-        self.emit(Warning(line if self.sandbox else warn_unavailable(why), "sandbox"))
+        self.sandbox, self.why = await find_sandbox(limits, filters, self.settings.use)
+        line = describe_limits(self.sandbox, limits, self.why) if self.sandbox else self.why
+        self.emit(Warning(line if self.sandbox else warn_unavailable(self.why), "sandbox"))
         return line
 
     async def can_look_confined(self) -> bool:
@@ -169,7 +171,10 @@ def limits_of(settings: SandboxSettings, places: Places, state: str, temporary: 
     """Return the sandbox limits for commands. Blocks, because it follows symbolic links."""
     wanted = (*places.roots, *map(os.path.expanduser, settings.writable))
     writable = tuple(dict.fromkeys(os.path.realpath(place) for place in wanted if os.path.isdir(place)))
+    installation = list_installation()
     guarded = [os.path.join(root, name) for root in writable for name in (*GUARDED_NAMES, *_GIT_REDIRECTS)]
+    # otherwise a command could change the agent-ls that runs outside of the sandbox
+    guarded += [place for place in installation if place not in writable]
     absent = tuple(place for place in guarded if not os.path.lexists(place) or is_placeholder(place))
     found = _existing_places([place for place in guarded if place not in absent])
     there = tuple(place for place in found if any(_is_below(place, root) for root in writable))
@@ -181,6 +186,7 @@ def limits_of(settings: SandboxSettings, places: Places, state: str, temporary: 
         absent=absent,
         **_list_hidden(places, state, writable),
         network=settings.network,
+        kept=tuple(place for place in installation if not any(_is_below(place, root) for root in writable)),
     )
 
 
@@ -233,10 +239,12 @@ def _list_around(folder: str, worktree: str) -> Iterator[str]:
             yield from _list_around(path, worktree)
 
 
-def describe_limits(sandbox: Sandbox, limits: SandboxLimits) -> str:
-    """Return the message that lists the limits of an active sandbox."""
+def describe_limits(sandbox: Sandbox, limits: SandboxLimits, why: str = "") -> str:
+    """Return the message that lists the limits of an active sandbox. `why`: why a stronger one is not used."""
     network = "the network is open" if limits.network else "no network"
     guarded = "" if sandbox.guards else _LANDLOCK_GAPS
+    if why:
+        guarded += f" A stronger sandbox is not used ({why})."
     return (
         f"Commands run in a sandbox ({sandbox.kind}): they can only write below {', '.join(limits.writable)} "
         f"and to their own temporary folder, {network}, and credentials and the state of agent-ls are hidden."

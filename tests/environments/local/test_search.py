@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import itertools
 import json
+import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -13,9 +14,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from agent_ls.environments.base import GrepLine, GrepOptions
-from agent_ls.environments.errors import InvalidPatternError, NotAFileError
+from agent_ls.environments.errors import InvalidPatternError, NotAFileError, SearchLimitError
 from agent_ls.environments.local import LocalEnvironment, ripgrep
 from agent_ls.environments.local.processes.ending import run_process, run_program
+from agent_ls.environments.local.search import LocalSearch
 from tests.support.processes import Fifo, eventually, new_token, processes_with
 
 pytestmark = pytest.mark.req("T6")
@@ -51,6 +53,25 @@ def test_simultaneous_searches_query_the_version_of_each_ripgrep_once(tmp_path: 
         answers = list(pool.map(ripgrep.find_working, [programs] * 6))
     assert answers == [programs[0]] * 6
     assert asked.read_text() == "x\n"
+
+
+# --- its limit ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no limit of processor time for another program")
+async def test_a_search_that_computes_too_long_is_ended(tmp_path: Path) -> None:
+    found = message("begin", path=text("/p/a")) + line(text("/p/a"), text("x\n"), 1, 0)
+    (tmp_path / "output").write_bytes(found)
+    busy = program(tmp_path / "rg", f"cat {tmp_path}/output; while :; do :; done")
+    with pytest.raises(SearchLimitError, match="smaller folder"):
+        await LocalSearch(str(tmp_path), busy, limit_s=1).grep("x", str(tmp_path), ".", GrepOptions())
+
+
+async def test_a_search_without_ripgrep_ends_at_the_same_limit(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("x")
+    search = LocalSearch(str(tmp_path), "", limit_s=0)
+    with pytest.raises(SearchLimitError):
+        await search.grep("x", str(tmp_path), ".", GrepOptions())
 
 
 # --- its output -----------------------------------------------------------------------------------------------
