@@ -5,8 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
 import anyio
 import pytest
@@ -274,6 +278,45 @@ async def test_work_in_files_with_unusual_names_comes_back(tmp_path: Path, name:
     git(tmp_path, "update-index", "--refresh", "-q")
     found, _ = await changed(tmp_path, lambda: os.unlink(path))
     assert [it.before for it in found.states] == [b"one\n"]
+
+
+@contextmanager
+def counting_calls() -> Iterator[Counter[str]]:
+    """Count the calls of functions in threads that start in this block."""
+    counted: Counter[str] = Counter()
+
+    def count(frame: FrameType, event: str, called: object) -> None:
+        if event == "call":
+            counted[frame.f_code.co_name] += 1
+        elif event == "c_call":
+            counted[getattr(called, "__name__", "")] += 1
+
+    threading.setprofile(count)
+    try:
+        yield counted
+    finally:
+        threading.setprofile(None)
+
+
+def test_a_command_in_a_large_clean_project_costs_few_calls_for_each_file(tmp_path: Path) -> None:
+    count = 3_000
+    for number in range(count):
+        (tmp_path / f"d{number % 30}").mkdir(exist_ok=True)
+        (tmp_path / f"d{number % 30}" / f"{number}.txt").write_text(str(number))
+    commit(tmp_path)
+
+    async def run_commands() -> None:
+        changes = finder(tmp_path)
+        for _ in range(2):
+            assert not (await changes.changes(await changes.take_snapshot())).states
+        counted.clear()
+        assert not (await changes.changes(await changes.take_snapshot())).states
+
+    with counting_calls() as counted:
+        anyio.run(run_commands)
+    assert 2 * count <= counted["lstat"] < 2.2 * count, "before and after the command"
+    assert counted.total() < 10 * count, counted.most_common(10)
+    assert counted["scandir"] < 30 and counted["find_object"] == 0
 
 
 def test_copies_are_kept_by_stamp_and_their_space_is_used_again(tmp_path: Path) -> None:

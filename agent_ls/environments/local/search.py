@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import os
 import re
+import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -115,28 +116,33 @@ class LocalSearch:
 
     async def _first_listed(self, program: str, limit: int) -> Sequence[str]:
         arguments = [program, *ripgrep.list_arguments(self._root, "")]
-        names: list[bytes] = []
-        rest = b""
+        chunks: list[bytes] = []
+        count = 0
         async with run_process(arguments, self._root) as process:
             assert process.stdout
             async for chunk in process.stdout:
-                *whole, rest = (rest + chunk).split(b"\0")
-                names += whole
-                if len(names) >= limit:
+                chunks.append(chunk)
+                count += chunk.count(b"\0")
+                if count >= limit:
                     break
-        return await _in_thread(self._display_paths, map(os.fsdecode, names[:limit]))
+        return (await _in_thread(self._split_listing, b"".join(chunks)))[:limit]
+
+    def _split_listing(self, listing: bytes) -> list[str]:
+        """Return the relative paths in a listing whose paths end with NUL.
+
+        The text is converted as a whole, because one call per path takes most of the time in a large project.
+        """
+        text = listing.decode(sys.getfilesystemencoding(), sys.getfilesystemencodeerrors())
+        above = self._root.rstrip("/") + "/"
+        return f"\0{text}".replace(f"\0{above}", "\0").split("\0")[1:-1]
 
     def _first_walked(self, limit: int) -> Sequence[str]:
-        def walked() -> Iterator[str]:
-            for file in islice(_files_below(self._root, self._root), limit):
-                from_thread.check_cancelled()
-                yield file
-
-        return self._display_paths(walked())
-
-    def _display_paths(self, files: Iterable[str]) -> Sequence[str]:
         above = self._root.rstrip("/") + "/"
-        return [file.removeprefix(above) for file in files]
+        names: list[str] = []
+        for file in islice(_files_below(self._root, self._root), limit):
+            from_thread.check_cancelled()
+            names.append(file.removeprefix(above))
+        return names
 
     def _filter_matching(self, files: Iterable[str], plan: globs.GlobPlan) -> Sequence[str]:
         by_name = {search.shown_path(file, plan.folder): file for file in files}

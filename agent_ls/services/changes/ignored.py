@@ -27,6 +27,8 @@ class IgnoredFiles:
 
     folder: str
     _known: dict[str, tuple[int, tuple[os.DirEntry[str], ...]]] = field(default_factory=dict)
+    _found: tuple[int, frozenset[str]] = (0, frozenset())
+    """A hash of the names that were listed last, and the folders of these files."""
 
     def find(self, listed: Collection[str]) -> list[str]:
         """Return the paths of ignored files, those with secrets first. Blocks.
@@ -52,7 +54,13 @@ class IgnoredFiles:
         secrets += _find_secrets(below)
         return [*secrets, *others][:MAX_FILES]
 
-    def _folders(self, listed: Collection[str]) -> set[str]:
+    def _folders(self, listed: Collection[str]) -> frozenset[str]:
+        mark = hash(frozenset(listed))
+        if mark != self._found[0]:
+            self._found = mark, frozenset(self._find_folders(listed))
+        return self._found[1]
+
+    def _find_folders(self, listed: Collection[str]) -> set[str]:
         folders = {path.rpartition(os.sep)[0] for path in listed}
         for folder in [*folders]:
             while folder.startswith(self.folder + os.sep):  # a folder may contain only folders
@@ -60,7 +68,7 @@ class IgnoredFiles:
                 folders.add(folder)
         return {*folders, self.folder}
 
-    def _read(self, changed: set[str], folders: set[str], listed: Collection[str]) -> None:
+    def _read(self, changed: set[str], folders: frozenset[str], listed: Collection[str]) -> None:
         names: dict[str, set[str]] = {folder: {".git"} for folder in changed}
         for path in (*listed, *folders):
             folder, _, name = path.rpartition(os.sep)

@@ -48,6 +48,8 @@ that a command destroyed does not count.
 DERIVED = (".pyc", ".pyo")
 """Endings of files that Python writes whenever it runs: nobody's work, also where no ignore file names them."""
 
+_KIND = stat.S_IFMT(0xFFFF)
+
 ListFiles: TypeAlias = Callable[[int], Awaitable[Sequence[str]]]
 Stamps: TypeAlias = dict[str, DiskStamp]
 
@@ -169,17 +171,17 @@ class ChangeFinder:
     # -- in a thread
 
     def _stamped(self, listed: Sequence[str]) -> Stamps:
-        found, is_regular = {}, stat.S_ISREG
+        found, lstat, is_windows = {}, os.lstat, os.name == "nt"
         above = os.path.join(self.folder, "")
-        for name in listed:
-            if name.endswith(DERIVED):
+        for name in listed:  # with few calls in this loop, because a project may have many files
+            if name[-4:] in DERIVED:
                 continue
-            path = name if name[:1] == "/" or (os.name == "nt" and os.path.isabs(name)) else above + name
+            path = name if name[:1] == "/" or (is_windows and os.path.isabs(name)) else above + name
             try:
-                facts = os.lstat(path)
+                facts = lstat(path)
             except (OSError, ValueError):
                 continue
-            if is_regular(facts.st_mode):
+            if facts.st_mode & _KIND == stat.S_IFREG:
                 found[path] = facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino
         return found
 
@@ -196,7 +198,8 @@ class ChangeFinder:
         stamps.update(more)
         if is_same and last.stamps is not None:
             changed = {path: stamp for path, stamp in stamps.items() if last.stamps.get(path) != stamp}
-            work = {*(last.work & stamps.keys() - changed.keys()), *committed.find_work(changed)}
+            work = {path for path in last.work if path in stamps and path not in changed}
+            work.update(committed.find_work(changed))
         else:
             work = {*committed.find_work(stamps)}
         names = last.ignored if as_listed else self._ignored.find(stamps.keys())
@@ -237,9 +240,8 @@ class ChangeFinder:
     def _compare_states(self, before: FileSnapshot, after: Stamps) -> FoundChanges:
         """Compare two states. Update `after` with the stamps of the files that were read."""
         assert before.stamps is not None
-        changed = sorted(
-            path for path in before.stamps.keys() | after.keys() if before.stamps.get(path) != after.get(path)
-        )
+        differs = [path for path, stamp in after.items() if before.stamps.get(path) != stamp]
+        changed = sorted((*differs, *(before.stamps.keys() - after.keys())))
         work = [path for path in changed if (was := before.stamps.get(path)) and self._kept.has(path, was)]
         others = [path for path in changed if path not in {*work}]
         held = self._read_committed(before, others[:MAX_CHANGED])
