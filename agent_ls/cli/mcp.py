@@ -266,6 +266,7 @@ def _is_approved(config: ServerConfig) -> bool:
     """Return whether the user has approved a server. Asks the user if necessary, and stores an approval."""
     from agent_ls.features.mcp.of_session import FETCHED, REASON, effect_of
     from agent_ls.mcp.approvals import ApprovalStore, ApprovedServer
+    from agent_ls.mcp.config import describe_server
     from agent_ls.services.clock import SystemClock
     from agent_ls.services.settings.state_folder import state_folder
 
@@ -288,7 +289,10 @@ def _is_approved(config: ServerConfig) -> bool:
         return False
     folder = str(Path().resolve()) if config.source == "project" else ""
     now = SystemClock().now()
-    ApprovalStore(state_folder()).decide(ApprovedServer(config.digest, config.name, "allowed", folder, now))
+    decided = ApprovedServer(
+        config.digest, config.name, "allowed", folder, now, shown=describe_server(config)
+    )
+    ApprovalStore(state_folder()).decide(decided)
     return True
 
 

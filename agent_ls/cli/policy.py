@@ -70,7 +70,7 @@ def _log(*, as_json: bool) -> int:
     for one in found:
         since = f", since {one.decided}" if one.decided else ""
         print(
-            json.dumps(asdict(one))
+            json.dumps({**asdict(one), "digest": one.digest})
             if as_json
             else to_single_row(f"{one.kind:6}  {one.what}{since}  ({one.undo})")
         )

@@ -1,7 +1,7 @@
 """Store the user's decisions about MCP servers in one readable file, with the tools that each server had at the
 time of the decision.
 
-ROOT/mcp-servers.json     {"version": 1, "mcp-servers": [{"digest", "name", "decision", "folder", "decided", "tools"}]}
+ROOT/mcp-servers.json     {"version": 1, "mcp-servers": [{"digest", "name", "decision", "decided", "shown", …}]}
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class ApprovedServer:
     `decision` "": the user has not decided, for example because a server in their own configuration needs no
     approval. `tools` maps tool names to the definitions with which later versions are compared. `folder` is the
     only folder for which the decision is valid, "" for all. `decided` is the time. `is_off`: the user switched
-    the server off.
+    the server off. `shown` is the text that was displayed; `digest` is the digest of the server's configuration.
     """
 
     digest: str
@@ -34,6 +34,7 @@ class ApprovedServer:
     decided: str = ""
     is_off: bool = False
     tools: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    shown: str = ""
 
 
 class ApprovalStore:
@@ -86,7 +87,7 @@ def _server(entry: Any) -> ApprovedServer | None:
     """Parse an entry; None if it is invalid."""
     if not isinstance(entry, dict):
         return None
-    texts = {name: entry.get(name, "") for name in ("digest", "name", "folder", "decided")}
+    texts = {name: entry.get(name, "") for name in ("digest", "name", "folder", "decided", "shown")}
     decision, tools = entry.get("decision", ""), entry.get("tools", {})
     if not all(isinstance(value, str) for value in texts.values()) or not texts["digest"]:
         return None

@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -17,6 +18,7 @@ from pydantic import ValidationError
 
 from agent_ls.environments.local.environ import is_declared_secret
 from agent_ls.mcp.entry import ServerEntry
+from agent_ls.mcp.visible import visible
 
 Source: TypeAlias = Literal["user", "client", "settings", "project"]
 """`user`: the user's own file. `client`: given by the ACP client for one session. `settings`: the editor's settings.
@@ -344,6 +346,14 @@ def shown_variables(config: ServerConfig) -> tuple[str, ...]:
         hidden = is_secret_name(name) and (config.is_literal or not any(_places_in(value)))
         found.append(name if hidden else f"{name}={value}")
     return tuple(found)
+
+
+def describe_server(config: ServerConfig) -> str:
+    """Return the lines that are displayed about a server before the user decides whether it may start."""
+    target = config.target
+    run = shlex.join((target.command, *target.args)) if isinstance(target, StdioTarget) else target.url
+    lines = (config.name, run, *shown_variables(config), config.file or "settings")
+    return "\n".join(map(visible, lines))
 
 
 def _places_in(text: str) -> Iterator[str]:

@@ -16,7 +16,7 @@ import anyio.to_thread
 from agent_ls.background import TaskStarter
 from agent_ls.mcp.approvals import ApprovalStore, ApprovedServer
 from agent_ls.mcp.cache import DescriptionCache
-from agent_ls.mcp.config import ServerConfig
+from agent_ls.mcp.config import ServerConfig, describe_server
 from agent_ls.mcp.deferred import (
     CALL_TOOL,
     FIND_TOOLS,
@@ -184,7 +184,9 @@ class SessionServers:
         answer = await self._services.approve(config)
         if answer is None:
             return "unapproved"
-        await self._store_decision(config, decision="allowed" if answer else "denied")
+        await self._store_decision(
+            config, decision="allowed" if answer else "denied", shown=describe_server(config)
+        )
         return "starting" if answer else "denied"
 
     def _folder_of(self, config: ServerConfig) -> str:

@@ -1,7 +1,7 @@
 """Rules that the user stored for one project or for all projects. The file is in the user's state folder, not
 in a repository.
 
-ROOT/rules.json     {"version": 1, "rules": [{"id", "label", "scope", "workspace", "created", "hits", "used"}]}
+ROOT/rules.json     {"version": 1, "rules": [{"id", "label", "scope", "workspace", "created", …}]}
 """
 
 from __future__ import annotations
@@ -13,11 +13,15 @@ from typing import Any, Literal
 
 from agent_ls.store.json_list import JsonList
 from agent_ls.store.layout import Layout, canonical
+from agent_ls.store.shown import digest_shown
 
 
 @dataclass(frozen=True, slots=True)
 class StoredRule:
-    """A stored rule. `workspace` is a canonical path, "" for scope `user`. Times are ISO 8601, "" for never."""
+    """A stored rule. `workspace` is a canonical path, "" for scope `user`. Times are ISO 8601, "" for never.
+
+    `label` is the text that was displayed when the user accepted the rule, with its `digest` ("" in older entries).
+    """
 
     id: str
     label: str
@@ -26,6 +30,7 @@ class StoredRule:
     created: str
     hits: int = 0
     used: str = ""
+    digest: str = ""
 
 
 class RuleStore:
@@ -55,7 +60,7 @@ class RuleStore:
             OSError: the file cannot be written.
         """
         place = canonical(workspace) if scope == "project" else ""
-        rule = StoredRule(rule_id, label, scope, place, now)
+        rule = StoredRule(rule_id, label, scope, place, now, digest=digest_shown(label))
 
         def added(rules: Sequence[StoredRule]) -> Sequence[StoredRule]:
             is_known = any(_key(known) == _key(rule) for known in rules)
@@ -122,7 +127,7 @@ def _rule(entry: Any) -> StoredRule | None:
         rule = StoredRule(**{name: entry[name] for name in StoredRule.__slots__ if name in entry})
     except TypeError:
         return None
-    texts = (rule.id, rule.label, rule.workspace, rule.created, rule.used)
+    texts = (rule.id, rule.label, rule.workspace, rule.created, rule.used, rule.digest)
     is_whole = all(isinstance(text, str) for text in texts) and isinstance(rule.hits, int)
     is_placed = (rule.scope == "user") == (rule.workspace == "")
     return rule if is_whole and rule.id and rule.scope in ("project", "user") and is_placed else None

@@ -1,6 +1,6 @@
 """The user's trust decisions about workspaces, by canonical path and owner, in a file in the user's state folder.
 
-ROOT/trust.json     {"version": 1, "trust": [{"path", "owner", "trust", "decided"}]}
+ROOT/trust.json     {"version": 1, "trust": [{"path", "owner", "trust", "decided", …}]}
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias
 from agent_ls.environments.remote.place import is_place_name
 from agent_ls.store.json_list import JsonList
 from agent_ls.store.layout import Layout, canonical
+from agent_ls.store.shown import digest_shown
 
 Trust: TypeAlias = Literal["trusted", "restricted"]
 
@@ -24,13 +25,15 @@ class TrustRecord:
     """A trust decision. `owner` is the id of the folder's owner at the time of the decision, "" where files
     have no owner.
 
-    `decided` is ISO 8601.
+    `decided` is ISO 8601. `shown` is the text that was displayed, with its `digest`; both are "" in older entries.
     """
 
     path: str
     owner: str
     trust: Trust
     decided: str
+    shown: str = ""
+    digest: str = ""
 
 
 class TrustStore:
@@ -51,8 +54,8 @@ class TrustStore:
         found = (it.trust for it in self.folders() if it.path == path and it.owner == owner)
         return next(found, None) if owner is not None else None
 
-    def store_decision(self, workspace: str, trust: Trust, now: str) -> None:
-        """Store a decision.
+    def store_decision(self, workspace: str, trust: Trust, now: str, shown: str = "") -> None:
+        """Store a decision. `shown` is the question that the user answered, "" if they named the folder themselves.
 
         Raises:
             OSError: the file cannot be written, or the folder does not exist.
@@ -60,7 +63,9 @@ class TrustStore:
         owner = owner_of(workspace)
         if owner is None:
             raise FileNotFoundError(2, "there is no such folder", workspace)
-        new = TrustRecord(canonical(workspace), owner, trust, now)
+        path = canonical(workspace)
+        shown = shown or f"{trust}: {path}"
+        new = TrustRecord(path, owner, trust, now, shown, digest_shown(shown))
         self._list.change(lambda entries: [*_remove_path(entries, new.path), asdict(new)])
 
     def delete_decision(self, workspace: str) -> bool:
@@ -98,11 +103,13 @@ def _folder(entry: Any) -> TrustRecord | None:
     """Return the decision in an entry of the file, None if the entry is invalid."""
     if not isinstance(entry, dict):
         return None
-    path, owner, decided = (entry.get(name) for name in ("path", "owner", "decided"))
-    if not (isinstance(path, str) and isinstance(owner, str) and isinstance(decided, str) and path):
+    given = {"shown": "", "digest": "", **entry}
+    wanted = ("path", "owner", "decided", "shown", "digest")
+    texts = {name: text for name in wanted if isinstance(text := given.get(name), str)}
+    if len(texts) < len(wanted) or not texts["path"]:
         return None
     match entry.get("trust"):
         case "trusted" | "restricted" as trust:
-            return TrustRecord(path, owner, trust, decided)
+            return TrustRecord(trust=trust, **texts)
         case _:
             return None

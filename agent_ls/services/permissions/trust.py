@@ -82,8 +82,10 @@ class WorkspaceTrust:
         """Return the stored decisions. Blocks: run in a thread."""
         return self._store.folders()
 
-    async def decide(self, folder: str, trust: Trust | None, by: str) -> TrustState:
+    async def decide(self, folder: str, trust: Trust | None, by: str, shown: str = "") -> TrustState:
         """Set the trust of a folder, and resolve pending questions about it. `trust` None: delete the decision.
+
+        `shown` is the question that the user answered, "" for a command of the user.
 
         Raises:
             AppError: the decision cannot be stored.
@@ -94,7 +96,7 @@ class WorkspaceTrust:
         if trust and (by in UNSTORED_SOURCES or owner is None):
             self._here[path] = trust
         else:
-            await anyio.to_thread.run_sync(self._keep, folder, trust)
+            await anyio.to_thread.run_sync(self._keep, folder, trust, shown)
         if trust:
             self._answer_others(path, trust, by)
         await self.on_change()
@@ -108,22 +110,21 @@ class WorkspaceTrust:
         path, owner = await anyio.to_thread.run_sync(_identity, folder)
         effect = TrustEffect(path, owner or "")
         question = ApprovalQuestion("", turn_id, "trust", f"trust {path}", effect)
+        verdict = PolicyVerdict("ask", f"{_describe_owner(effect.owner)}{REASON}")
         asking = (path, approvals)
         self._asking.append(asking)
         try:
-            decision = await approvals.ask(
-                question, PolicyVerdict("ask", f"{_describe_owner(effect.owner)}{REASON}")
-            )
+            decision = await approvals.ask(question, verdict)
         finally:
             self._asking.remove(asking)
         if await anyio.to_thread.run_sync(self.get_trust, folder) == "unknown":
             trust: Trust = "trusted" if isinstance(decision, Allowed) else "restricted"
-            await self.decide(folder, trust, decision.by)
+            await self.decide(folder, trust, decision.by, f"{question.summary}\n{verdict.reason}")
 
-    def _keep(self, folder: str, trust: Trust | None) -> None:
+    def _keep(self, folder: str, trust: Trust | None, shown: str) -> None:
         try:
             if trust:
-                self._store.store_decision(folder, trust, self._clock.now())
+                self._store.store_decision(folder, trust, self._clock.now(), shown)
             else:
                 self._store.delete_decision(folder)
         except OSError as error:
