@@ -50,6 +50,15 @@ def require_program(name: str, path: str | None = None) -> str:
     return found
 
 
+def safe_path(path: str | None = None) -> str:
+    """Return a value of PATH without the folders that find_program does not search.
+
+    It is for programs of agent-ls that start other programs by their name. Blocks.
+    """
+    wanted = (os.environ.get("PATH", os.defpath) if path is None else path).split(os.pathsep)
+    return os.pathsep.join(filter(_is_safe_folder, wanted))
+
+
 def find_on(name: str, path: str | None = None, folder: str = "") -> str | None:
     """Return the file that a command runs if it starts `name` in `folder` with this PATH; None if there is none.
 

@@ -40,7 +40,8 @@ ALLOWED: dict[str, set[str]] = {
     "environments.language_host": set(),
     "environments.search": ENV_TYPES | {"text"},
     "environments.globs": ENV_TYPES | {"environments.search"},
-    "environments.timed_search": ENV_TYPES | {"environments.search"},
+    "environments.worker": set(),
+    "environments.timed_search": ENV_TYPES | {"environments.search", "environments.worker"},
     "environments.terminal_host": set(),
     "environments.sandbox": {"program_lookup", "confinement", "environments.base"},
     "environments.opened": set(),
@@ -305,7 +306,15 @@ ONLY_IN = {
     "mcp": ("mcp",),
     "mcp_types": ("mcp",),
     "httpx2": ("mcp",),
-    "subprocess": ("environments.local", "environments.remote.connection", "cli.demo", "cli.tools", "batch"),
+    "subprocess": (
+        "environments.local",
+        "environments.worker",
+        "environments.remote.connection",
+        "cli.browser",
+        "cli.demo",
+        "cli.tools",
+        "batch",
+    ),
 }
 # Exceptions to NO_IO for engines: pure parts of otherwise impure modules.
 PURE_EXCEPTIONS = {("tools", "os"): {"os.path"}, ("policy", "os"): {"os.path"},

@@ -90,7 +90,7 @@ def make_launch(
     The attempts get the environment variables of this process, including API keys.
     """
     return AttemptSetup(
-        child=(sys.executable, "-m", "agent_ls.cli.batch_child"),
+        child=(sys.executable, "-P", "-m", "agent_ls.cli.batch_child"),
         environ=dict(os.environ),
         machine=machine or LocalMachine(tool_environ(), out),
         trusted=trusted,

@@ -61,7 +61,7 @@ def run_task(text: str) -> str:
     if stop.exists():
         return ""
     process = subprocess.Popen(
-        [sys.executable, "-m", __name__],
+        [sys.executable, "-P", "-m", __name__],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,

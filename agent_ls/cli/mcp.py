@@ -297,7 +297,6 @@ def _is_approved(config: ServerConfig) -> bool:
 
 
 def _login(options: argparse.Namespace) -> int:
-    import webbrowser
     from getpass import getpass
 
     import anyio
@@ -321,9 +320,11 @@ def _login(options: argparse.Namespace) -> int:
             return 1
         return 0
 
+    from agent_ls.cli.browser import open_browser
+
     async def show(address: str) -> None:
         print(f"Log in here:\n{address}", flush=True)
-        await anyio.to_thread.run_sync(webbrowser.open, address)
+        await anyio.to_thread.run_sync(open_browser, address)
 
     environ = environ_without_keys(list(load_credentials().known_secrets()))
     facts = anyio.run(log_in, config, state_folder(), Path().resolve(), environ, show)

@@ -19,7 +19,7 @@ def own_command() -> str:
     program = Path(sys.argv[0])
     if program.name == "agent-ls" and program.is_file():
         return shell_words([str(program.absolute())])
-    return shell_words([sys.executable, "-m", "agent_ls"])
+    return shell_words([sys.executable, "-P", "-m", "agent_ls"])
 
 
 def temporary_command() -> str:

@@ -57,9 +57,9 @@ async def _announce(opens: bool, new_link: Callable[[], str]) -> None:
     print(f"agent-ls panel: {link}", flush=True)
     print("The link works once, in one browser. Ctrl+C ends the panel.", flush=True)
     if opens:
-        import webbrowser
+        from agent_ls.cli.browser import open_browser
 
-        await anyio.to_thread.run_sync(webbrowser.open, link)
+        await anyio.to_thread.run_sync(open_browser, link)
     if not sys.stdin or not sys.stdin.isatty():
         return
     print("Press Enter for another link.", flush=True)

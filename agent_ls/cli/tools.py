@@ -5,13 +5,14 @@ install them.
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_ls.cli.output import add_json_option, print_json, to_single_row
-from agent_ls.program_lookup import require_program
+from agent_ls.program_lookup import require_program, safe_path
 
 if TYPE_CHECKING:
     from agent_ls.features.packs.load import SessionPacks
@@ -216,9 +217,17 @@ def _install(packs: SessionPacks) -> int:
 def _has_run(command: tuple[str, ...]) -> bool:
     """Run an installation command. Returns whether the command succeeded. Prints a message if the command
     cannot start.
+
+    It runs in the home folder, because installers read settings and modules from the folder in which they start.
     """
+    home = os.path.expanduser("~")
     try:
-        done = subprocess.run([require_program(command[0]), *command[1:]], check=False)
+        done = subprocess.run(
+            [require_program(command[0]), *command[1:]],
+            cwd=home if os.path.isdir(home) else os.path.abspath(os.sep),
+            env={**os.environ, "PATH": safe_path()},
+            check=False,
+        )
     except OSError as error:
         print(f"  {command[0]} cannot be started: {error.strerror}", file=sys.stderr)
         return False

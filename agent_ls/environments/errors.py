@@ -24,6 +24,7 @@ EnvError
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 SHORT_CHARS = 60
 
@@ -116,21 +117,22 @@ class InvalidPatternError(EnvError):
     kind = "invalid_pattern"
 
     def __init__(self, pattern: str, reason: str) -> None:
+        self._given: tuple[str, Any] = pattern, reason
         super().__init__(f"Invalid pattern {pattern!r}: {reason}")
+
+    def __reduce__(self) -> tuple[type[InvalidPatternError], tuple[str, Any]]:
+        return type(self), self._given  # so that a worker process can raise it
 
 
 class SearchLimitError(InvalidPatternError):
     """The search computed for longer than it may; a simpler pattern or a smaller folder needs less."""
 
     def __init__(self, pattern: str, limit_s: float) -> None:
-        self._arguments = pattern, limit_s
         super().__init__(
             pattern,
             f"the search computed for more than {limit_s:g} seconds. Simplify the pattern, or search a smaller folder.",
         )
-
-    def __reduce__(self) -> tuple[type[SearchLimitError], tuple[str, float]]:
-        return type(self), self._arguments  # so that a worker process can raise it
+        self._given = pattern, limit_s
 
 
 class ProcessStartError(EnvError):

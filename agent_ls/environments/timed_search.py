@@ -42,11 +42,11 @@ async def run_timed(
     """
     if options.literal or not _BACKTRACKS.search(pattern):
         return await anyio.to_thread.run_sync(function, *arguments, abandon_on_cancel=True)
-    from anyio import to_process  # imported here, because it is rarely needed
+    from agent_ls.environments.worker import run_in_worker  # imported here, because it is rarely needed
 
     try:
         with anyio.fail_after(limit_s):
-            return await to_process.run_sync(function, *arguments, cancellable=True)
+            return await run_in_worker(function, *arguments)
     except TimeoutError:
         raise SearchLimitError(pattern, limit_s) from None
 

@@ -90,7 +90,7 @@ async def start_home(folder: Path, command: Sequence[str] = ()) -> HomeServer:
     await anyio.to_thread.run_sync(lambda: state.mkdir(mode=0o700, parents=True, exist_ok=True))
     # Do not start in the user's folder, because Python would import a package `agent_ls` from there.
     process = await anyio.open_process(
-        [*command] or [sys.executable, "-m", "agent_ls", "serve", "--stdio"], cwd=state, stderr=None
+        [*command] or [sys.executable, "-P", "-m", "agent_ls", "serve", "--stdio"], cwd=state, stderr=None
     )
     uri = folder.as_uri()
     params = {

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from threading import Thread
 
-from agent_ls.program_lookup import require_program
+from agent_ls.program_lookup import require_program, safe_path
 
 TIMEOUT_S = 20
 _CONFINED_TIMEOUT_S = 5
@@ -100,7 +100,7 @@ def run_confined(arguments: Sequence[str], folder: str) -> subprocess.CompletedP
                     stdin=subprocess.DEVNULL,
                     capture_output=True,
                     cwd=folder,
-                    env=environ | _VARIABLES,
+                    env=environ | _VARIABLES | {"PATH": safe_path()},
                     timeout=_CONFINED_TIMEOUT_S,
                     check=False,
                 )

@@ -112,7 +112,7 @@ def refusal(body: bytes) -> bytes:
 async def listen(address: tuple[str, int], token_file: Path) -> int:
     """Serve until a signal. Returns the exit code of the process."""
     host, port = address
-    command = [sys.executable, "-m", "agent_ls", "serve", "--stdio", "--token-file", str(token_file)]
+    command = [sys.executable, "-P", "-m", "agent_ls", "serve", "--stdio", "--token-file", str(token_file)]
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     running = 0
 

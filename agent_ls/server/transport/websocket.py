@@ -91,7 +91,7 @@ async def listen_websocket(
     the agent-ls server.
     """
     host, port = address
-    server = [*command] or [sys.executable, "-m", "agent_ls", "serve", "--stdio"]
+    server = [*command] or [sys.executable, "-P", "-m", "agent_ls", "serve", "--stdio"]
     running = 0
 
     async def serve(stream: SocketStream) -> None:

@@ -83,7 +83,7 @@ def test_tools_install_installs_a_program_only_if_the_user_confirms(
 ) -> None:
     from tests.support.pseudo_terminal import PseudoTerminal
 
-    environ = fake_installer(tmp_path / "bin", "npm", 'echo "$@" >> installed')
+    environ = fake_installer(tmp_path / "bin", "npm", f'echo "$@" >> {tmp_path}/installed')
     with PseudoTerminal(
         command("tools", "--install", "javascript"), cwd=tmp_path, environ=environ
     ) as terminal:

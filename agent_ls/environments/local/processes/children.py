@@ -35,7 +35,7 @@ from agent_ls.environments.local.trees import adoption, cgroups
 from agent_ls.environments.local.trees.base import KILL_WAIT_SECONDS, Child, Trees
 from agent_ls.environments.local.trees.process_tree import MARK_VARIABLE
 from agent_ls.environments.local.trees.session_trees import SessionTrees
-from agent_ls.program_lookup import find_on, require_program
+from agent_ls.program_lookup import find_on, require_program, safe_path
 
 
 class Children:
@@ -113,6 +113,7 @@ class Children:
         words = options.argv
         if words and options.is_own_program:
             words = (_own_program(words[0]), *words[1:])
+            environ["PATH"] = safe_path(environ.get("PATH"))
         elif words:
             _check_program(words[0], folder, environ.get("PATH"))
         environ[MARK_VARIABLE] = self._environ.get(MARK_VARIABLE, "") + mark

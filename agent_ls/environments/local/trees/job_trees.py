@@ -7,6 +7,7 @@ is killed.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
@@ -22,11 +23,11 @@ POLL_SECONDS = 0.02  # polling interval: a job reports its end only to completio
 
 SHELL = ("cmd.exe", "/c")  # the platform's default shell
 MAX_LINE_CHARS = 8_000  # cmd.exe's limit is 8,191 characters, including the prefix
-UTF_8_CONSOLE = "chcp 65001>nul & "
+UTF_8_CONSOLE = os.environ.get("SYSTEMROOT", "C:\\Windows") + "\\System32\\chcp.com 65001>nul & "
 """Prefix that sets the console to UTF-8.
 
 Without it, output of the shell and older programs is in the local code page. The prefix affects only the
-console of the command.
+console of the command. It has the whole path, because the shell searches the command's folder first.
 """
 
 

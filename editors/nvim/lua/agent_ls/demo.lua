@@ -8,7 +8,7 @@ local FIRST_MESSAGE = "The tests fail. Find out why and fix it."
 ---@return string[]?
 local function command()
   local python = vim.env.AGENT_LS_COMMAND
-  return python and { python, "-m", "agent_ls", "serve", "--stdio" }
+  return python and { python, "-P", "-m", "agent_ls", "serve", "--stdio" }
 end
 
 function M.start()
