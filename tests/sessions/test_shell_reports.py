@@ -1,0 +1,342 @@
+"""Commands that broke the shells of other agents: what the model reads of each, in a session with real processes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+import agent_ls
+from agent_ls.environments.base import CommandOptions
+from agent_ls.environments.local import LocalEnvironment
+from agent_ls.llm.messages import ToolResultPart
+from tests.support.fake_provider import FakeProvider, text, tool_call
+from tests.support.processes import LIMIT_SECONDS
+
+pytestmark = pytest.mark.req("T5", "H5")
+
+
+def shell(command: str, **arguments: Any) -> Any:
+    return tool_call("shell", json.dumps({"command": command, **arguments}))
+
+
+async def read_by_model(folder: Path, *calls: Any, **options: Any) -> list[str]:
+    """Return what the model reads after each of these calls."""
+    project = folder / "project"
+    project.mkdir(exist_ok=True)
+    model = FakeProvider([*calls, text("Done.")])
+    with anyio.fail_after(LIMIT_SECONDS):
+        async with agent_ls.open_session(
+            project,
+            provider="anthropic",
+            state_dir=folder / "state",
+            adapters={"anthropic": model},
+            approve=lambda request: True,
+            **options,
+        ) as session:
+            await session.ask("go")
+    parts = [part for message in model.requests[-1].messages for part in message.parts]
+    return [part.content for part in parts if isinstance(part, ToolResultPart)]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A command, and the lines that the model reads of it before the line with the duration."""
+
+    command: str
+    lines: tuple[str, ...]
+    code: int = 0
+
+
+def reported(run: Run, source: str, what: str, before: str) -> Any:
+    return pytest.param(run, marks=pytest.mark.report(source, what, area="shell", before=before), id=source)
+
+
+RUNS = [
+    reported(
+        Run("sleep 600 & echo done", ("done",)),
+        "coder/xum#41",
+        "a command that leaves a process in the background never returns",
+        "passed",
+    ),
+    reported(
+        Run("setsid sleep 600 & echo spawned", ("spawned",)),
+        "Kuberwastaken/claurst#189",
+        "a process that detaches into its own session keeps the output open, and the call hangs",
+        "passed",
+    ),
+    reported(
+        Run(
+            "nohup sh -c 'while :; do echo x; sleep 1; done' > log 2>&1 & sleep 0.1; echo fg done",
+            ("fg done",),
+        ),
+        "anomalyco/opencode#22012",
+        "a server in the background that goes on writing keeps the call open",
+        "passed",
+    ),
+    reported(
+        Run("cat", ("(no output)",)),
+        "neuml/txtai#1209",
+        "a program that reads its input waits for ever",
+        "passed",
+    ),
+    reported(
+        Run("grep -c none /dev/null", ("0",), 1),
+        "anthropics/claude-agent-sdk-typescript#64",
+        "a command that fails and prints almost nothing hangs",
+        "passed",
+    ),
+    reported(
+        Run("python3 << 'EOF'\nprint(\"hello\")\nEOF", ("hello",)),
+        "agentscope-ai/QwenPaw#7046",
+        "the first line of a heredoc is taken for an argument of the program",
+        "passed",
+    ),
+    reported(
+        Run("python3 - <<'PY'\nfrom pathlib import Path\nprint(Path('/').name == '')\nPY", ("True",)),
+        "warpdotdev/warp#14324",
+        "words that are added to the last line make the end of a heredoc unknown, and the shell waits",
+        "passed",
+    ),
+    reported(
+        Run("cat <<EOF\nhello\nEOF", ("hello",)),
+        "zed-industries/zed#49106",
+        "a redirection added to a command ends in a heredoc: unexpected end of file",
+        "passed",
+    ),
+    reported(
+        Run(
+            "cat <<EOF | tee a.hook\n[Trigger]\nExec = sh -c 'cp a b && cp c d'\nEOF",
+            ("[Trigger]", "Exec = sh -c 'cp a b && cp c d'"),
+        ),
+        "gptme/gptme#108",
+        "a heredoc that is piped to another program stalls",
+        "passed",
+    ),
+    reported(
+        Run("echo one # the rest is a comment", ("one",)),
+        "zerx-lab/zap#326",
+        "a comment at the end of a command hides what the agent adds after it",
+        "passed",
+    ),
+    reported(
+        Run("printf '\\033[1m\\033[46m RUN \\033[49m\\033[22m \\033[36mv4\\033[39m\\n'", (" RUN  v4",)),
+        "cline/cline#13346",
+        "sequences for colours reach the model",
+        "passed",
+    ),
+    reported(
+        Run("printf '21\\r\\n\\033[?2004h\\033]0;root@box: /\\007$ '", ("21", "$ ")),
+        "THUDM/AgentBench#54",
+        "the title and the paste mode of a prompt reach the model",
+        "passed",
+    ),
+    reported(
+        Run("printf '\\033]0;a: ready\\007build (primary)\\n'", ("build (primary)",)),
+        "pingdotgg/t3code#7755",
+        "a program sets the title also where nothing displays it, and the words are read as a name",
+        "passed",
+    ),
+    reported(
+        Run(
+            "printf 'Counting: 1%%\\rCounting: 50%%\\rCounting: 100%%, done.\\n'", ("Counting: 100%, done.",)
+        ),
+        "indexable-inc/index#1348",
+        "each step of a progress line is kept",
+        "passed",
+    ),
+    reported(
+        Run("printf 'first\\rsecond\\nthird\\n'", ("second", "third")),
+        "yvgude/lean-ctx#1140",
+        "texts that overwrite each other arrive as one glued line",
+        "passed",
+    ),
+    reported(
+        Run("printf '\\360'", ("\ufffd",)),
+        "PrimeIntellect-ai/nano-rlm#61",
+        "one byte that is not UTF-8 ends the run",
+        "passed",
+    ),
+    reported(
+        Run("printf 'before\\344after\\n'; echo more", ("before\ufffdafter", "more")),
+        "NorthlandPositronics/Cogtrix#2298",
+        "after a byte that is not UTF-8 the rest of the output is lost, and the call counts as good",
+        "passed",
+    ),
+    reported(
+        Run(
+            "printf '\\360\\237'; sleep 0.1; printf '\\224\\215 \\342\\200\\224 caf\\303\\251\\n'",
+            ("🔍 — café",),
+        ),
+        "grebmann1/workbench#55",
+        "emoji and accents are decoded one byte at a time",
+        "passed",
+    ),
+    reported(
+        Run("env -u LANG -u LC_ALL -u PYTHONUTF8 python3 -c 'print(\"✓ Привет\")'", ("✓ Привет",)),
+        "can1357/oh-my-pi#2701",
+        "a program without a locale cannot print letters that are not ASCII",
+        "passed",
+    ),
+    reported(
+        Run("python3 -c \"print('Hello!')\"", ("Hello!",)),
+        "microsoft/vscode#270810",
+        "an exclamation mark in double quotes is expanded from the history",
+        "passed",
+    ),
+    reported(
+        Run("echo 'j%Th1s!@1978'", ("j%Th1s!@1978",)),
+        "open-mcp-ai/termcp#28",
+        "a password with an exclamation mark is expanded from the history",
+        "passed",
+    ),
+    reported(
+        Run("read -r word </dev/tty || echo refused", ("refused",)),
+        "openinterpreter/openinterpreter#1729",
+        "a program that asks for a password blocks until the time limit",
+        "passed",
+    ),
+    reported(
+        Run("set -e; false; echo not reached", ("(no output)",), 1),
+        "binaricat/Netcatty#1882",
+        "a command that sets -e closes the shell of the session",
+        "passed",
+    ),
+    reported(
+        Run("trap 'echo bye' EXIT; exit 4", ("bye",), 4),
+        "binaricat/Netcatty#1945",
+        "exit and trap in a command end the shell in which later commands run",
+        "passed",
+    ),
+    reported(
+        Run("git init -q .; git -c core.pager=less --paginate status -s", ("(no output)",)),
+        "google-gemini/gemini-cli#13590",
+        "git opens a pager as if a person read, and nothing ends it",
+        "passed",
+    ),
+    reported(
+        Run("f() { local n=1; echo $n; }; alias ll='ls -l'; f", ("1",)),
+        "NousResearch/hermes-agent#36703",
+        "functions with local variables make each command fail with 127",
+        "passed",
+    ),
+]
+
+
+@pytest.mark.parametrize("run", RUNS)
+async def test_the_model_reads_the_lines_and_the_exit_code_of_a_command(tmp_path: Path, run: Run) -> None:
+    (read,) = await read_by_model(tmp_path, shell(run.command))
+    lines = [line for line in read.replace("\r\n", "\n").split("\n") if "/dev/tty" not in line]
+    end = lines.index(f"Exit code: {run.code}")
+    assert tuple(lines[:end]) == run.lines
+
+
+@pytest.mark.report(
+    "gptme/gptme#3810",
+    "an option that one command sets ends the shell in a later command",
+    area="shell",
+    before="passed",
+)
+@pytest.mark.report(
+    "gofixpoint/amika#342",
+    "a command with set -e never answers, because it has ended the shell that would answer",
+    area="shell",
+    before="passed",
+)
+async def test_options_of_one_command_do_not_reach_the_next(tmp_path: Path) -> None:
+    first, second = await read_by_model(
+        tmp_path, shell("set -eu; exec 2>&-; cd /; X=1; false"), shell("false; echo ${X:-unset}")
+    )
+    assert "Exit code: 1" in first
+    assert second.startswith("unset\nExit code: 0")
+
+
+@pytest.mark.parametrize(
+    "folder",
+    [
+        pytest.param(
+            "gone",
+            marks=pytest.mark.report(
+                "get-bb/bb#1529",
+                "after its folder was deleted, a shell answers nothing and has no exit code",
+                area="shell",
+                before="passed",
+            ),
+        ),
+        pytest.param(
+            "wt",
+            marks=pytest.mark.report(
+                "gastownhall/gastown#1062",
+                "a deleted worktree makes each later command fail without a word",
+                area="shell",
+                before="passed",
+            ),
+        ),
+    ],
+)
+async def test_a_deleted_folder_fails_its_own_command_and_no_other(tmp_path: Path, folder: str) -> None:
+    made, lost, later = await read_by_model(
+        tmp_path,
+        shell(f"mkdir {folder} && cd {folder} && rmdir ../{folder} && echo made"),
+        shell("echo lost", working_dir=folder),
+        shell("echo later"),
+    )
+    assert made.startswith("made\n") and later.startswith("later\n")
+    assert folder in lost and "Exit code: 0" not in lost
+
+
+@pytest.mark.report(
+    "tailcallhq/forgecode#1271",
+    "the output is cut by lines only, so one long line fills the context",
+    area="shell",
+    before="passed",
+)
+@pytest.mark.report(
+    "clacky-ai/openclacky#455",
+    "only the beginning of a long output is kept, and the error at its end is lost",
+    area="shell",
+    before="passed",
+)
+async def test_of_one_very_long_line_the_beginning_and_the_end_are_left(tmp_path: Path) -> None:
+    (read,) = await read_by_model(
+        tmp_path, shell("printf start; head -c 400000 /dev/zero | tr '\\0' x; printf 'error: end'; exit 2")
+    )
+    assert read.startswith("startxx") and "xxerror: end\nExit code: 2" in read
+    assert len(read) < 40_000
+
+
+@pytest.mark.report(
+    "earendil-works/pi#7522",
+    "each command of the model can read the keys of all providers",
+    area="shell",
+    before="passed",
+)
+async def test_keys_of_providers_do_not_reach_commands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GH_TOKEN"):
+        monkeypatch.setenv(name, "of-the-user-only")
+    (read,) = await read_by_model(tmp_path, shell("env"))
+    assert "PATH=" in read and "of-the-user-only" not in read
+
+
+@pytest.mark.report(
+    "anthropics/claude-code#79175",
+    "a command in the background waits for input for ever and looks like a slow one",
+    area="shell",
+    before="passed",
+)
+async def test_a_command_in_the_background_that_waits_for_input_can_be_given_its_end(tmp_path: Path) -> None:
+    environment = LocalEnvironment(str(tmp_path))
+    try:
+        process = await environment.start_process("cat; echo end", CommandOptions())
+        await environment.write_process(process.id, "a\n", close=True)
+        with anyio.fail_after(LIMIT_SECONDS):
+            ended = await environment.wait_process(process.id)
+        assert (ended.exit_code, (await environment.read_process(process.id))[0]) == (0, "a\nend\n")
+    finally:
+        await environment.cleanup()
