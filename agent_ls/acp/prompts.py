@@ -5,6 +5,7 @@ Unknown kinds of content are left out, and a note to the model reports them.
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,9 +14,10 @@ from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
 
 from agent_ls.acp.errors import RpcError, invalid
+from agent_ls.llm.image_data import IMAGE_TYPES, image_type
 from agent_ls.llm.messages import ImagePart
 from agent_ls.policy.named_places import IGNORE_FILE
-from agent_ls.services.context.attachments import IMAGE_TYPES, BadImageError, format_code_block, image_part
+from agent_ls.services.context.attachments import BadImageError, format_code_block, image_part
 
 _COMMAND = re.compile(r"/([A-Za-z][\w.:-]*)(?:\s+(.*))?\Z", re.DOTALL)
 _LINE_MARKS = re.compile(r"L?(\d+)(?:(?:-L?|:)(\d+))?\Z")
@@ -108,9 +110,21 @@ def _resource(
         return f"Attached: {path}: blocked by policy, {IGNORE_FILE} names it."
     if isinstance(text, str):
         return clean(f"Attached: {place}\n{format_code_block(text)}")
-    if isinstance(blob, str) and resource.get("mimeType") in IMAGE_TYPES:
-        return _image(resource["mimeType"], blob)
+    media_type = resource.get("mimeType")
+    if isinstance(blob, str) and isinstance(media_type, str) and image_type(media_type) in IMAGE_TYPES:
+        return _image(media_type, blob)
+    if isinstance(blob, str) and (text := _text_in(blob)):
+        return clean(f"Attached: {place}\n{format_code_block(text)}")
     return f"Attached: {place} (its content is not text, and was left out)"
+
+
+def _text_in(blob: str) -> str:
+    """Return the text of a file that a client sends as bytes; "" if it is none."""
+    try:
+        text = base64.b64decode(blob, validate=True).decode("utf-8-sig")
+    except ValueError:
+        return ""
+    return "" if "\0" in text else text
 
 
 def mention(uri: str, name: object = None) -> str:

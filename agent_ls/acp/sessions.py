@@ -104,7 +104,7 @@ class OpenSessions:
 
         The request changes nothing.
         """
-        if type(params.get("protocolVersion")) is not int:
+        if type(params.get("protocolVersion")) not in (int, str):
             raise invalid("The client named no protocol version", "Update the client.")
         return initialize_result(self.client)
 

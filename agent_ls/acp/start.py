@@ -51,9 +51,9 @@ def early_answer(line: bytes) -> bytes | None:
     if not isinstance(message, dict) or message.get("method") != "initialize":
         return None
     params, id_ = message.get("params"), message.get("id")
-    if message.get("jsonrpc") != "2.0" or not isinstance(params, dict) or type(id_) not in (int, str):
+    if message.get("jsonrpc", "2.0") != "2.0" or not isinstance(params, dict) or type(id_) not in (int, str):
         return None
-    if type(params.get("protocolVersion")) is not int:
+    if type(params.get("protocolVersion")) not in (int, str):
         return None
     response = {"jsonrpc": "2.0", "id": id_, "result": initialize_result(client_facts(params))}
     return json.dumps(response, separators=(",", ":")).encode()

@@ -147,7 +147,7 @@ class AcpWire:
         method, id_ = message.get("method"), message.get("id")
         if method is None and ("result" in message or "error" in message):
             self._take_answer(message)
-        elif not isinstance(method, str) or message.get("jsonrpc") != "2.0" or not _is_id(message):
+        elif not isinstance(method, str) or message.get("jsonrpc", "2.0") != "2.0" or not _is_id(message):
             refused = RpcError(INVALID_REQUEST, "The client sent a message that is not JSON-RPC 2.0")
             self._refuse(id_ if type(id_) in (int, str) else None, refused)
         elif not isinstance(id_, int | str):

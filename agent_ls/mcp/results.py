@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from agent_ls.llm.image_data import IMAGE_TYPES, decode_image
 from agent_ls.llm.messages import ImagePart
 from agent_ls.mcp.descriptions import CallResult, ResultBlock
 from agent_ls.mcp.visible import without_hidden
@@ -15,7 +14,6 @@ from agent_ls.tools.base import ToolOutput
 
 MAX_BYTES = 1024 * 1024
 MAX_IMAGE_BYTES = 5 * 1024 * 1024
-IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
 def output_of(result: CallResult) -> ToolOutput:
@@ -97,12 +95,13 @@ def limit_text(text: str) -> str:
 
 def _image(block: ResultBlock) -> ImagePart | None:
     """Return an image for the model; None if the type or the data is unsupported."""
-    if block.mime_type not in IMAGE_TYPES or len(block.data) * 3 // 4 > MAX_IMAGE_BYTES:
+    if len(block.data) * 3 // 4 > MAX_IMAGE_BYTES:
         return None
     try:
-        return ImagePart(base64.b64decode(block.data, validate=True), media_type=block.mime_type)
-    except (binascii.Error, ValueError):
+        image = decode_image(block.mime_type, block.data)
+    except ValueError:
         return None
+    return image if image.media_type in IMAGE_TYPES else None
 
 
 def strings_in(value: Any) -> Iterator[str]:

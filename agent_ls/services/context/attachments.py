@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-
+from agent_ls.llm.image_data import IMAGE_TYPES, decode_image
 from agent_ls.llm.messages import ImagePart
-
-IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
 class BadImageError(ValueError):
@@ -24,15 +20,16 @@ def image_part(media_type: str, data: str) -> ImagePart:
     Raises:
         BadImageError: models cannot read this image type, or the base64 data is damaged.
     """
-    if media_type not in IMAGE_TYPES:
+    try:
+        image = decode_image(media_type, data)
+    except ValueError:
+        raise BadImageError("the data of an attached image is damaged", "attach the image again") from None
+    if image.media_type not in IMAGE_TYPES:
         raise BadImageError(
-            f"models cannot read images of type {media_type!r}",
+            f"models cannot read images of type {image.media_type!r}",
             f"convert the image to one of {', '.join(IMAGE_TYPES)}",
         )
-    try:
-        return ImagePart(data=base64.b64decode(data, validate=True), media_type=media_type)
-    except (binascii.Error, ValueError):
-        raise BadImageError("the data of an attached image is damaged", "attach the image again") from None
+    return image
 
 
 def format_code_block(text: str) -> str:
