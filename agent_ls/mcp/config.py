@@ -19,6 +19,7 @@ from pydantic import ValidationError
 from agent_ls.environments.local.environ import is_declared_secret
 from agent_ls.mcp.entry import ServerEntry
 from agent_ls.mcp.visible import visible
+from agent_ls.mcp.foreign_entry import our_entry, unknown_keys
 
 Source: TypeAlias = Literal["user", "client", "settings", "project"]
 """`user`: the user's own file. `client`: given by the ACP client for one session. `settings`: the editor's settings.
@@ -72,7 +73,7 @@ Target: TypeAlias = StdioTarget | HttpTarget
 @dataclass(frozen=True, slots=True)
 class ServerConfig:
     """The configuration of one server. `file` is the file that contains it, "" for settings and ACP.
-    Variables in `target` are not yet replaced by their values.
+    Variables in `target` are not yet replaced by their values. `left_out` are keys of the entry without a meaning.
     """
 
     name: str
@@ -85,6 +86,7 @@ class ServerConfig:
     timeout_ms: int = 0
     trusts_annotations: bool = False
     oauth_client_id: str = ""
+    left_out: tuple[str, ...] = ()
 
     @property
     def digest(self) -> str:
@@ -156,7 +158,7 @@ def parse_server(name: str, raw: Any, source: Source, file: str = "") -> ServerC
     """
     if not isinstance(raw, Mapping):
         raise ConfigError("is not an object")
-    entry = _entry(raw)
+    entry, left_out = _entry(raw)
     if entry.command and entry.url:
         raise ConfigError("has both a command and a url: give only one of them")
     wants_http = entry.type.startswith(("http", "stream"))
@@ -183,21 +185,22 @@ def parse_server(name: str, raw: Any, source: Source, file: str = "") -> ServerC
         # A project's file cannot reduce the approvals that the project's servers need.
         trusts_annotations=entry.trust == "annotations" and source != "project",
         oauth_client_id=entry.oauth_client_id,
+        left_out=left_out,
     )
-
-
-_FOREIGN = frozenset(
-    ("disabled", "envFile", "oauth", "sandboxEnabled", "dev", "gallery", "version", "description",
-     "autoApprove", "alwaysAllow", "disabledTools", "timeout")
-)  # fmt: skip
-"""Keys in files of other agents that are ignored, or converted by this module."""
 
 
 _OUR_SANDBOX = frozenset(("enabled", "network", "writable"))
 
 
-def _entry(raw: Mapping[str, Any]) -> ServerEntry:
-    if raw.get("type") == "sse":
+_KNOWN = frozenset(
+    name for key, info in ServerEntry.model_fields.items() for name in (key, info.alias) if name
+)
+
+
+def _entry(raw: Mapping[str, Any]) -> tuple[ServerEntry, tuple[str, ...]]:
+    """Return the validated entry, and its keys that are left out because they mean nothing here."""
+    known = our_entry(raw)
+    if known.get("type") == "sse":
         raise ConfigError(
             "uses the obsolete transport HTTP with SSE: use the streamable HTTP url of the server"
         )
@@ -205,24 +208,23 @@ def _entry(raw: Mapping[str, Any]) -> ServerEntry:
         raise ConfigError(
             'has a file of environment variables, which agent-ls does not read: list each in env, as "NAME": "${NAME}"'
         )
-    known = {key: value for key, value in raw.items() if key not in _FOREIGN}
     if isinstance(given := raw.get("sandbox"), Mapping) and not given.keys() <= _OUR_SANDBOX:
         raise ConfigError(
             "has a key `sandbox` in the format of another agent: use the keys enabled, network and writable in it"
         )
     if raw.get("sandboxEnabled") is True and "sandbox" not in raw:
         known["sandbox"] = {"enabled": True}
-    if raw.get("disabled") is True:
-        known["enabled"] = False
     if isinstance(oauth := raw.get("oauth"), Mapping) and isinstance(oauth.get("clientId"), str):
         known["oauthClientId"] = oauth["clientId"]
+    left_out = unknown_keys(known, _KNOWN)
     try:
-        return ServerEntry.model_validate(known)
+        entry = ServerEntry.model_validate({key: it for key, it in known.items() if key not in left_out})
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
         place = ".".join(map(str, problem["loc"]))
         unknown = problem["type"] == "extra_forbidden"
         raise ConfigError(f"{place}: {'is not known' if unknown else problem['msg']}") from None
+    return entry, tuple(key for key in left_out if not key.startswith(("_", "$", "x-")))
 
 
 # --- variables

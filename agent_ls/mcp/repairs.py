@@ -8,7 +8,22 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from agent_ls.mcp.schemas import is_object_schema
+
 _LISTS = ("tools", "prompts", "resources", "resourceTemplates", "messages", "contents")
+_OF_OTHERS = frozenset(
+    (
+        *_LISTS,
+        "protocolVersion",
+        "capabilities",
+        "supportedVersions",
+        "completion",
+        "content",
+        "inputRequests",
+        "task",
+    )
+)
+"""Members that only the results of other requests than a call have."""
 
 
 def repair_result(result: dict[str, Any]) -> None:
@@ -16,8 +31,12 @@ def repair_result(result: dict[str, Any]) -> None:
 
     Members that are null are removed, as if the server had left them out; null for a list is the empty list. Content
     that is no list becomes one. A block of an unknown type, or without a member that its type needs, becomes a text
-    block with its JSON.
+    block with its JSON. A result of a form that no version of the protocol has becomes one too.
     """
+    if isinstance(old := result.pop("toolResult", None), dict) and "content" in old:
+        result |= old
+    elif old is not None:
+        result["content"] = old if isinstance(old, str) else json.dumps(old, ensure_ascii=False)
     for name in [name for name, value in result.items() if value is None]:
         if name in _LISTS:
             result[name] = []
@@ -27,10 +46,28 @@ def repair_result(result: dict[str, Any]) -> None:
         result["content"] = _repair_blocks(result["content"])
     elif "structuredContent" in result or "isError" in result:
         result["content"] = []
+    elif not result.keys() & _OF_OTHERS:
+        said = {name: value for name, value in result.items() if name not in ("_meta", "resultType")}
+        result["content"] = _repair_blocks(json.dumps(said, ensure_ascii=False) if said else None)
     messages = result.get("messages")
     for message in messages if isinstance(messages, list) else ():
         if isinstance(message, dict) and not isinstance(message.get("content"), list):
             message["content"] = _repair_block(message.get("content"))
+
+
+def repair_tool(tool: dict[str, Any]) -> None:
+    """Make the schema of a tool in a list one that the protocol allows, in place.
+
+    No schema, null, or only a dialect means no parameters. A schema without a type, or with several, that allows an
+    object gets the type `object`. Members that are null are removed.
+    """
+    schema = tool.get("inputSchema")
+    if schema is None or schema is True:
+        schema = {}
+    if not is_object_schema(schema):
+        return
+    kept = {name: value for name, value in schema.items() if value is not None}
+    tool["inputSchema"] = {**kept, "type": "object"}
 
 
 def _repair_blocks(content: Any) -> list[Any]:

@@ -57,7 +57,10 @@ def is_object_schema(schema: Any) -> bool:
     if not isinstance(schema, Mapping):
         return False
     kinds = schema.get("type", "object")
-    return "object" in kinds if isinstance(kinds, list) else kinds == "object"
+    if not ("object" in kinds if isinstance(kinds, list) else kinds == "object"):
+        return False
+    choices = [schema[name] for name in ("anyOf", "oneOf") if isinstance(schema.get(name), list)]
+    return all(any(map(is_object_schema, branches)) for branches in choices if branches)
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ from agent_ls.mcp.elicitation import fields_of
 from agent_ls.mcp.limits import HttpLimits, JudgeAddress
 from agent_ls.mcp.oauth import refuse_login
 from agent_ls.mcp.process import MAX_LINE_BYTES, EndedError, ServerProcess
-from agent_ls.mcp.repairs import repair_result
+from agent_ls.mcp.repairs import repair_result, repair_tool
 from agent_ls.mcp.schemas import is_object_schema
 
 # the SDK would log messages of the server, with tracebacks
@@ -97,6 +97,8 @@ class _ListFilter:
 
     def _is_valid(self, kind: str, model: type[Any], item: Any) -> bool:
         name = str(item.get("name", "")) if isinstance(item, dict) else ""
+        if kind == "tools" and isinstance(item, dict):
+            repair_tool(item)
         try:
             model.model_validate(item, by_name=False)
         except ValidationError as error:
@@ -155,15 +157,20 @@ class McpConnection:
         )
 
     async def _fetch_list(self, kind: str, fetch: Callable[..., Awaitable[Any]]) -> list[Any]:
-        items: list[Any] = []
+        """Return the items of all pages. Some servers send a cursor on each page, also the last one: pages end at an
+        empty cursor, or at a page without a new item.
+        """
+        items: dict[str, Any] = {}
         cursor: str | None = None
         for _ in range(MAX_PAGES):
             page = await fetch(cursor=cursor, cache_mode="refresh")
-            items += getattr(page, kind)
+            before = len(items)
+            for item in getattr(page, kind):
+                items.setdefault(str(item.uri) if kind == "resources" else item.name, item)
             cursor = page.next_cursor
-            if cursor is None or len(items) >= MAX_ITEMS:
+            if not cursor or len(items) == before or len(items) >= MAX_ITEMS:
                 break
-        return items[:MAX_ITEMS]
+        return [*items.values()][:MAX_ITEMS]
 
     async def call(
         self, tool: str, arguments: Mapping[str, Any], timeout_s: float, on_progress: Callable[[str], None]

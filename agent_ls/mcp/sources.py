@@ -95,7 +95,7 @@ def read_file(path: Path) -> Any:
         data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise ValueError(f"the file is larger than {MAX_BYTES // 1024} KiB")
-    text = data.decode("utf-8")
+    text = data.decode("utf-8-sig")
     return tomllib.loads(text) if path.suffix == ".toml" else parse_jsonc(text)
 
 
@@ -119,9 +119,15 @@ def _entries(
     found = []
     for name, raw in table.items():
         try:
-            found.append((parse_server(name, raw, source, file), place))
+            found.append((config := parse_server(name, raw, source, file), place))
         except ConfigError as error:
             problems.append(f"{place}: the server {name}: {error}")
+        else:
+            if config.left_out:
+                keys = ", ".join(config.left_out)
+                problems.append(
+                    f"{place}: the server {name}: these keys are not known and have no effect: {keys}"
+                )
     return found
 
 

@@ -5,13 +5,15 @@ Start: python raw_server.py PLAN.json
 
 Members of the plan: `tools` in the protocol's form, `calls` with the answer or action of each tool, `modern` for the
 protocol era without a handshake, `log` (a file for the received messages), and the faults `noise`, `exit`, `hang`,
-`refuse` (a method), `slow_s` (seconds before it starts), `stderr` and `ignore_term`.
+`refuse` (a method), `cursor` (on each page of a list), `line_end`, `slow_s` (seconds before it starts), `stderr` and
+`ignore_term`.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import queue
 import signal
 import subprocess
 import sys
@@ -23,11 +25,13 @@ from typing import Any
 PLAN: dict[str, Any] = json.loads(Path(sys.argv[1]).read_text("utf-8"))
 PROTOCOL = "2026-07-28"
 _turn = threading.Lock()
+_answers: queue.Queue[dict[str, Any]] = queue.Queue()
+"""The client's answers to requests of a call with the action `ask`."""
 
 
 def write(message: dict[str, Any]) -> None:
     with _turn:
-        sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+        sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + PLAN.get("line_end", "\n"))
         sys.stdout.flush()
 
 
@@ -94,7 +98,8 @@ def cached() -> dict[str, Any]:
 
 
 def listed(kind: str) -> dict[str, Any]:
-    return {kind: plan().get(kind, []), **cached()}
+    more = {"nextCursor": PLAN["cursor"]} if "cursor" in PLAN else {}
+    return {kind: plan().get(kind, []), **more, **cached()}
 
 
 def call(params: dict[str, Any]) -> dict[str, Any]:
@@ -111,7 +116,11 @@ def call(params: dict[str, Any]) -> dict[str, Any]:
                 done = {"progressToken": token, "progress": step, "total": 3, "message": f"step {step}"}
                 write({"method": "notifications/progress", "params": done})
         case "change":
-            write({"method": "notifications/tools/list_changed"})
+            for _ in range(wanted.get("times", 1)):
+                write({"method": "notifications/tools/list_changed"})
+        case "ask":
+            write({"id": "asked", "method": wanted["method"], "params": wanted.get("params", {})})
+            return {"content": [{"type": "text", "text": json.dumps(_answers.get())}], **complete()}
         case "elicit" if PLAN.get("modern"):
             if "inputResponses" not in params:
                 asked = {"method": "elicitation/create", "params": wanted["form"]}
@@ -154,6 +163,8 @@ def main() -> None:
         message = json.loads(line)
         log(message)
         if "id" not in message or "method" not in message:
+            if "id" in message:
+                _answers.put(message)
             continue
         if PLAN.get("hang") == message["method"]:
             continue

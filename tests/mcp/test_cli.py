@@ -26,7 +26,7 @@ def test_server_is_added_listed_tried_and_removed(tmp_path: Path) -> None:
 
     tried = run("mcp", "test", "raw", cwd=project, environ=environ)
     assert tried.code == 0, tried
-    assert "echo" in tried.out and "1 tools" in tried.out
+    assert "echo" in tried.out and "2 tools" in tried.out
     assert "the tool odd is left out" in tried.err
 
     assert run("mcp", "remove", "raw", cwd=project, environ=environ).code == 0

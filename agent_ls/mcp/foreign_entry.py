@@ -1,0 +1,83 @@
+"""Pure: convert entries of servers as other agents write them to the form of agent-ls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any
+
+_RENAMED = {
+    "httpUrl": "url", "serverUrl": "url", "endpoint": "url", "transport": "type", "transportType": "type",
+    "environment": "env", "http_headers": "headers", "requestInit": "headers",
+}  # fmt: skip
+_TYPES = {"local": "stdio", "remote": "http", "streamable": "http", "streamable_http": "http"}
+_ALLOWED = ("includeTools", "enabledTools", "enabled_tools")
+_DENIED = ("excludeTools", "disabledTools", "disabled_tools")
+_IGNORED = frozenset(
+    ("disabled", "isActive", "envFile", "oauth", "sandboxEnabled", "dev", "gallery", "version", "description", "name",
+     "autoApprove", "alwaysAllow", "timeout", "startup_timeout_sec", "startup_timeout_ms", "tool_timeout_sec", "icon",
+     "tags", "author", "notes", "comment", "metadata", "bearer_token_env_var", "env_http_headers", *_ALLOWED, *_DENIED)
+)  # fmt: skip
+"""Keys that are left out, or converted here."""
+
+
+def our_entry(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entry with the keys of agent-ls, as far as other agents have them under another name."""
+    entry = {_RENAMED.get(key, key): value for key, value in raw.items() if key not in _IGNORED}
+    kind = entry.get("type")
+    if isinstance(kind, str):
+        entry["type"] = _TYPES.get(kind.lower(), kind)
+    if isinstance(words := entry.get("command"), list) and words:
+        entry["command"], entry["args"] = words[0], [*words[1:], *(entry.get("args") or [])]
+    if isinstance(args := entry.get("args"), list):
+        entry["args"] = [_as_text(it) for it in args]
+    for key in ("env", "headers"):
+        if isinstance(table := entry.get(key), Mapping):
+            table = table["headers"] if isinstance(table.get("headers"), Mapping) else table
+            entry[key] = {name: _as_text(value) for name, value in table.items()}
+    _add_headers(entry, raw)
+    _add_filter(entry, raw)
+    if raw.get("disabled") is True or raw.get("isActive") is False:
+        entry["enabled"] = False
+    if isinstance(entry.get("trust"), bool):  # another agent's permission to call without approval
+        del entry["trust"]
+    if isinstance(seconds := raw.get("tool_timeout_sec"), int | float):
+        entry["timeoutMs"] = int(seconds * 1000)
+    return entry
+
+
+def unknown_keys(entry: Mapping[str, Any], known: frozenset[str]) -> tuple[str, ...]:
+    """Return the keys that mean nothing to agent-ls and may be left out: they resemble no known key, whose effect
+    the user would miss.
+    """
+    return tuple(key for key in entry if key not in known and not get_close_matches(key, known, 1, 0.75))
+
+
+def _as_text(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, int | float) else value
+
+
+def _add_headers(entry: dict[str, Any], raw: Mapping[str, Any]) -> None:
+    more = {}
+    if isinstance(name := raw.get("bearer_token_env_var"), str):
+        more["Authorization"] = f"Bearer ${{{name}}}"
+    if isinstance(table := raw.get("env_http_headers"), Mapping):
+        more |= {header: f"${{{variable}}}" for header, variable in table.items()}
+    if more:
+        entry["headers"] = {**(entry.get("headers") or {}), **more}
+
+
+def _add_filter(entry: dict[str, Any], raw: Mapping[str, Any]) -> None:
+    given = entry.get("tools")
+    if isinstance(given, list):
+        entry["tools"] = given = {"allow": [] if "*" in given else given}
+    allow = [name for key in _ALLOWED for name in raw.get(key) or ()]
+    deny = [name for key in _DENIED for name in raw.get(key) or ()]
+    if (allow or deny) and (given is None or isinstance(given, Mapping)):
+        found = dict(given or {})
+        entry["tools"] = {
+            "allow": [*found.get("allow", ()), *allow],
+            "deny": [*found.get("deny", ()), *deny],
+        }

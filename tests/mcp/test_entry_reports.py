@@ -1,0 +1,155 @@
+"""Entries of servers as users of other agents write them, in files that several agents read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_ls.mcp.config import HttpTarget, StdioTarget, Target, VariableValues, fill_variables, parse_server
+from agent_ls.mcp.sources import find_servers
+from tests.mcp.plans import user_file
+
+pytestmark = pytest.mark.req("T11")
+
+VALUES = VariableValues({"TOKEN": "t-123456789", "EMPTY": ""}.get, lambda server, name: None, "/w")
+
+
+def reported(*values: Any, source: str, what: str, before: str) -> Any:
+    return pytest.param(*values, marks=pytest.mark.report(source, what, area="mcp", before=before), id=source)
+
+
+URL = "https://a.example/mcp"
+ENTRIES: list[Any] = [
+    reported(
+        {"transport": "streamable-http", "url": URL},
+        HttpTarget(URL),
+        source="getnao/nao#389",
+        what="the kind of connection is called transport, and the server counts as a program",
+        before="failed",
+    ),
+    reported(
+        {"transportType": "streamable-http", "url": URL},
+        HttpTarget(URL),
+        source="tbxark/mcp-proxy#6",
+        what="streamable HTTP is not known under the name of another program",
+        before="failed",
+    ),
+    reported(
+        {"type": "streamable-http", "url": URL},
+        HttpTarget(URL),
+        source="stbenjam/skillsaw#304",
+        what="streamable-http counts as an invalid type",
+        before="passed",
+    ),
+    reported(
+        {"url": URL, "headers": {"X": "Bearer ${TOKEN}", "Y": "${env:TOKEN}"}},
+        HttpTarget(URL, (("X", "Bearer t-123456789"), ("Y", "t-123456789"))),
+        source="esengine/DeepSeek-Reasonix#2233",
+        what="variables in headers are sent as they are written",
+        before="passed",
+    ),
+    reported(
+        {"url": "${MISSING:-https://a.example}/mcp", "headers": {"X": "${MISSING:-fallback}"}},
+        HttpTarget(URL, (("X", "fallback"),)),
+        source="netease-lcap/wave-agent#940",
+        what="a variable with a default value is not expanded",
+        before="passed",
+    ),
+    reported(
+        {"command": "${MISSING:-db}", "args": ["--token=${TOKEN}"], "env": {"A": "${TOKEN}"}},
+        StdioTarget("db", ("--token=t-123456789",), (("A", "t-123456789"),)),
+        source="langchain-ai/deepagents#4681",
+        what="variables are expanded in headers, but not in commands and arguments",
+        before="passed",
+    ),
+    reported(
+        {"command": "a", "_onyx_scanner_original": {"command": "b"}},
+        StdioTarget("a"),
+        source="anomalyco/opencode#18058",
+        what="a key that another program adds to the entry makes the file invalid",
+        before="failed",
+    ),
+    reported(
+        {"type": "local", "command": ["npx", "-y", "x"], "environment": {"A": "1"}, "enabled": True},
+        StdioTarget("npx", ("-y", "x"), (("A", "1"),)),
+        source="DeusData/codebase-memory-mcp#1640",
+        what="an entry in the form of OpenCode is not recognised",
+        before="failed",
+    ),
+    reported(
+        {"url": URL, "oauth": {"clientId": "id", "callbackPort": 3118}},
+        HttpTarget(URL),
+        source="intellectronica/ruler#520",
+        what="the login of a server is dropped with the keys that are not known",
+        before="passed",
+    ),
+    reported(
+        {"type": "stdio", "command": "a", "args": ["-p", 8080], "env": {"DEBUG": True, "PORT": 8080}},
+        StdioTarget("a", ("-p", "8080"), (("DEBUG", "true"), ("PORT", "8080"))),
+        source="toolsdk-ai/toolsdk-mcp-registry#113",
+        what="entries of remote and local servers are read by one strict form only",
+        before="failed",
+    ),
+]
+
+
+@pytest.mark.parametrize(("raw", "target"), ENTRIES)
+def test_an_entry_of_another_agent_is_read_as_it_is_meant(raw: dict[str, Any], target: Target) -> None:
+    assert fill_variables(parse_server("x", raw, "user"), VALUES).target == target
+
+
+@pytest.mark.parametrize(
+    ("raw", "target"),
+    [
+        ({"serverUrl": URL}, HttpTarget(URL)),
+        ({"httpUrl": URL, "timeout": 5000, "trust": True}, HttpTarget(URL)),
+        ({"type": "remote", "url": URL}, HttpTarget(URL)),
+        ({"url": URL, "requestInit": {"headers": {"X": "1"}}}, HttpTarget(URL, (("X", "1"),))),
+        (
+            {"url": URL, "bearer_token_env_var": "TOKEN"},
+            HttpTarget(URL, (("Authorization", "Bearer t-123456789"),)),
+        ),
+        ({"url": URL, "env_http_headers": {"X": "TOKEN"}}, HttpTarget(URL, (("X", "t-123456789"),))),
+        ({"type": "local", "command": "a", "args": [], "tools": ["*"]}, StdioTarget("a")),
+    ],
+)
+def test_further_forms_of_entries_are_read(raw: dict[str, Any], target: Target) -> None:
+    assert fill_variables(parse_server("x", raw, "user"), VALUES).target == target
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {"excludeTools": ["drop"]},
+        {"disabledTools": ["drop"]},
+        {"includeTools": ["keep"]},
+        {"tools": ["keep"]},
+    ],
+)
+def test_a_tool_that_another_agent_was_told_to_leave_out_is_not_offered(raw: dict[str, Any]) -> None:
+    config = parse_server("x", {"command": "a", **raw}, "user")
+    assert config.is_offered("keep") and not config.is_offered("drop")
+
+
+@pytest.mark.report(
+    "anomalyco/opencode#39431",
+    "keys of a server that are not known are discarded, and nobody is told",
+    area="mcp",
+    before="flaw",
+)
+def test_a_key_that_is_not_known_is_told_and_the_server_is_used(tmp_path: Path) -> None:
+    user_file(tmp_path, a={"command": "a", "totally_bogus_nested_key_xyz": {"a": 1}})
+    found = find_servers(tmp_path, None)
+    assert [it.name for it in found.servers] == ["a"]
+    assert "totally_bogus_nested_key_xyz" in " ".join(found.problems)
+
+
+@pytest.mark.parametrize("start", ["", "\ufeff", "// servers\n"])
+def test_a_file_with_a_byte_order_mark_or_a_comment_is_read(tmp_path: Path, start: str) -> None:
+    text = json.dumps({"mcpServers": {"a": {"command": "a"}}}).replace("}}}", "},}}")
+    (tmp_path / "mcp.json").write_text(start + text, "utf-8")
+    found = find_servers(tmp_path, None)
+    assert [it.name for it in found.servers] == ["a"] and not found.problems

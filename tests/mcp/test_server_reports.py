@@ -1,0 +1,343 @@
+"""MCP servers that broke other clients, each as its smallest form, with real processes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_ls.loop.events.types import Warning
+from tests.mcp.plans import raw_server, sent, tool, user_file
+from tests.mcp.rig import running, servers_of
+from tests.support.fake_provider import text, tool_call
+
+pytestmark = pytest.mark.req("T11")
+
+
+def reported(*values: Any, source: str, what: str, before: str) -> Any:
+    return pytest.param(*values, marks=pytest.mark.report(source, what, area="mcp", before=before), id=source)
+
+
+NOISE = [
+    reported(
+        {"noise": ["Azure DevOps MCP Server version : 1.0"]},
+        source="microsoft/azure-devops-mcp#147",
+        what="a server prints its version to stdout, and the client gives up",
+        before="passed",
+    ),
+    reported(
+        {"noise": ["[db] Connected to /var/db", "", "{'a': 1}", "\x1b[32mready\x1b[0m"]},
+        source="hurttlocker/o8#1541",
+        what="lines of a log on stdout break the connection",
+        before="passed",
+    ),
+    reported(
+        {"noise": ["-----", "Starting MCP server"]},
+        source="php-mcp/laravel#33",
+        what="a line of hyphens is read as a number and breaks the connection",
+        before="passed",
+    ),
+    reported(
+        {"line_end": "\r\n"},
+        source="bunkerlab-net/mempalace#19",
+        what="lines that end with CR and LF cannot be parsed",
+        before="passed",
+    ),
+    reported(
+        {"noise": ["\ufeff"]},
+        source="kagan-sh/kagan-legacy#148",
+        what="output before the first message, on Windows, is not JSON",
+        before="passed",
+    ),
+]
+
+
+@pytest.mark.parametrize("plan", NOISE)
+async def test_a_server_that_prints_other_lines_works(tmp_path: Path, plan: dict[str, Any]) -> None:
+    user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", **plan))
+    async with running(tmp_path, [tool_call("raw__echo"), text("done")]) as rig:
+        await (await rig.talk("full")).say("go")
+        assert rig.results()[0].content == "echo {}"
+
+
+SCHEMAS = [
+    reported(
+        {"type": "object"},
+        source="xpzouying/xiaohongshu-mcp#677",
+        what="a tool without parameters has no properties, and is refused",
+        before="passed",
+    ),
+    reported(
+        {"type": "object", "properties": None},
+        source="MrNeRF/LichtFeld-Studio#1430",
+        what="properties are null for one tool, and all 136 tools are lost",
+        before="passed",
+    ),
+    reported(
+        {"type": "object", "properties": {}, "required": None},
+        source="anthropics/claude-code#44364",
+        what="required is null for one tool, and all tools are lost",
+        before="passed",
+    ),
+    reported(
+        {"$schema": "http://json-schema.org/draft-07/schema#"},
+        source="kerlenton/mcpsnoop#199",
+        what="a schema with only its dialect loses all tools without a word",
+        before="failed",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        *SCHEMAS,
+        None,
+        True,
+        {"type": ["object", "null"]},
+        {"anyOf": [{"type": "object"}, {"type": "null"}]},
+        {"oneOf": [{"$ref": "#/$defs/A"}], "$defs": {"A": {"type": "object", "properties": {}}}},
+    ],
+)
+async def test_a_tool_with_an_odd_schema_for_no_parameters_can_be_called(tmp_path: Path, schema: Any) -> None:
+    tools = [{**tool("odd"), "inputSchema": schema}, tool("echo")]
+    user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", tools=tools))
+    async with running(tmp_path, [tool_call("raw__odd"), tool_call("raw__echo"), text("done")]) as rig:
+        await (await rig.talk("full")).say("go")
+        assert [it.content for it in rig.results()] == ["odd {}", "echo {}"]
+
+
+ODD = [
+    reported(
+        {"anyOf": [{"type": "string"}]},
+        source="anthropics/claude-code#88049",
+        what="one schema that is no object loses all tools of a server, and nobody is told",
+        before="failed",
+    ),
+    reported(
+        {"type": "string", "description": "the document title"},
+        source="sandialabs/atlas-ui-3#727",
+        what="a schema that is no object breaks each request of the session",
+        before="passed",
+    ),
+]
+
+
+@pytest.mark.parametrize("schema", ODD)
+async def test_a_schema_of_another_type_loses_its_own_tool_only_and_is_told(
+    tmp_path: Path, schema: Any
+) -> None:
+    tools = [{**tool("odd"), "inputSchema": schema}, tool("echo")]
+    user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", tools=tools))
+    async with running(tmp_path, [tool_call("raw__echo"), text("done")]) as rig:
+        talk = await rig.talk("full")
+        await talk.say("go")
+        assert [it.content for it in rig.results()] == ["echo {}"]
+        assert "odd" in " ".join(it.message for it in talk.of(Warning))
+
+
+CURSORS = [
+    reported(
+        "",
+        source="modelcontextprotocol/java-sdk#628",
+        what="an empty cursor counts as another page, for ever",
+        before="failed",
+    ),
+    reported(
+        "same",
+        source="DeusData/codebase-memory-mcp#1247",
+        what="a cursor that never changes gives each tool twenty times",
+        before="failed",
+    ),
+]
+
+
+@pytest.mark.parametrize("cursor", CURSORS)
+async def test_a_list_that_never_ends_is_read_once(tmp_path: Path, cursor: str) -> None:
+    log = tmp_path / "log"
+    user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", cursor=cursor, log=str(log)))
+    async with running(tmp_path, [text("done")]) as rig:
+        talk = await rig.talk("full")
+        await talk.say("go")
+        assert [it.tool.name for it in servers_of(talk).list_offered()] == ["raw__echo"]
+        assert len([it for it in sent(log) if it.get("method") == "tools/list"]) <= 2
+
+
+NAMES = [
+    reported(
+        "raw",
+        "run_selection_stream_endpoint_run_selection_stream_get_with_a_very_long_name",
+        source="hanlulong/stata-mcp#48",
+        what="a name of more than 64 characters makes each request a 400",
+        before="passed",
+    ),
+    reported(
+        "raw",
+        "admin.tools/list",
+        source="github/copilot-cli#1879",
+        what="a name with a dot or a slash makes each request a 400",
+        before="passed",
+    ),
+    reported(
+        "AzureMCP-AllTools",
+        "azmcp_managedlustre_filesystem_subnetsize_validate",
+        source="microsoft/mcp#842",
+        what="server and tool together are longer than 64 characters",
+        before="passed",
+    ),
+    reported(
+        "plugin.cloudflare/workers observability",
+        "query_worker_observability",
+        source="cloudflare/skills#11",
+        what="the prefix of a server makes the names of its tools too long",
+        before="passed",
+    ),
+]
+
+
+@pytest.mark.parametrize(("server", "name"), NAMES)
+async def test_any_name_becomes_one_that_providers_accept_and_calls_the_right_tool(
+    tmp_path: Path, server: str, name: str
+) -> None:
+    user_file(tmp_path / "state", **{server: raw_server(tmp_path / "plans", "raw", tools=[tool(name)])})
+    async with running(tmp_path, [text("first"), text("done")]) as rig:
+        talk = await rig.talk("full")
+        await talk.say("go")
+        (offered,) = [it.tool.name for it in servers_of(talk).list_offered()]
+        assert len(offered) <= 64 and offered.isidentifier() and offered.isascii()
+
+
+RESULTS = [
+    reported(
+        {"content": [{"type": "resource_link", "uri": "https://x.example/a.png", "name": "a"}]},
+        "https://x.example/a.png",
+        source="kirodotdev/Kiro#8960",
+        what="a link to a resource makes the whole result an error",
+        before="passed",
+    ),
+    reported(
+        {"content": [], "isError": True},
+        "(no output)",
+        source="dapr/dapr-agents#83",
+        what="an error without content has no text at all",
+        before="passed",
+    ),
+    reported(
+        {"toolResult": {"content": [{"type": "text", "text": "of the old form"}]}},
+        "of the old form",
+        source="cloudflare/mcp-server-cloudflare#12",
+        what="a result in the form of an old version is refused",
+        before="failed",
+    ),
+    reported(
+        {"content": [{"type": "audio", "data": "UklGRg==", "mimeType": "audio/wav"}]},
+        "audio/wav",
+        source="praxis-proxy/ai#807",
+        what="content that is not text is dropped, and the model reads nothing",
+        before="passed",
+    ),
+    reported(
+        {"content": [{"type": "resource", "resource": {"uri": "file:///a", "text": "inside"}}]},
+        "inside",
+        source="Gitlawb/zero#823",
+        what="an embedded resource becomes an empty result",
+        before="passed",
+    ),
+]
+
+
+@pytest.mark.parametrize(("result", "said"), RESULTS)
+async def test_something_of_each_result_reaches_the_model(
+    tmp_path: Path, result: dict[str, Any], said: str
+) -> None:
+    plan = raw_server(tmp_path / "plans", "raw", calls={"echo": {"result": result}})
+    user_file(tmp_path / "state", raw=plan)
+    async with running(tmp_path, [tool_call("raw__echo"), text("done")]) as rig:
+        await (await rig.talk("full")).say("go")
+        (found,) = rig.results()
+        assert said in str(found.content) and found.is_error is bool(result.get("isError"))
+
+
+@pytest.mark.report(
+    "anthropics/claude-ai-mcp#969",
+    "an image in a result is replaced by a sentence, and the model never sees it",
+    area="mcp",
+    before="passed",
+)
+@pytest.mark.parametrize("media_type", ["image/png", "image/jpg", "image/PNG; a=b"])
+async def test_an_image_in_a_result_reaches_the_model(tmp_path: Path, media_type: str) -> None:
+    data = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
+    result = {"content": [{"type": "image", "data": data, "mimeType": media_type}]}
+    user_file(
+        tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", calls={"echo": {"result": result}})
+    )
+    async with running(tmp_path, [tool_call("raw__echo"), text("done")]) as rig:
+        await (await rig.talk("full")).say("go")
+        assert [it.media_type for it in rig.results()[0].images] == ["image/png"]
+
+
+ASKED = [
+    reported(
+        "ping",
+        '"result": {}',
+        source="vercel/ai#15701",
+        what="a ping of the server is refused, and the server ends the session",
+        before="passed",
+    ),
+    reported(
+        "ping",
+        '"id": "asked"',
+        source="modelcontextprotocol/csharp-sdk#1390",
+        what="a ping with a text as its id is answered as an unknown method",
+        before="passed",
+    ),
+    reported(
+        "roots/list",
+        "file://",
+        source="KlaatAI/klaatcode#59",
+        what="folders are announced, and the server waits for the answer for ever",
+        before="passed",
+    ),
+    reported(
+        "sampling/createMessage",
+        '"error"',
+        source="modelcontextprotocol/python-sdk#1097",
+        what="a request of the server during a call hangs both sides",
+        before="passed",
+    ),
+]
+
+
+@pytest.mark.parametrize(("method", "answer"), ASKED)
+async def test_a_request_of_the_server_during_a_call_is_answered(
+    tmp_path: Path, method: str, answer: str
+) -> None:
+    plan = raw_server(tmp_path / "plans", "raw", calls={"echo": {"do": "ask", "method": method}})
+    user_file(tmp_path / "state", raw=plan)
+    async with running(tmp_path, [tool_call("raw__echo"), text("done")]) as rig:
+        await (await rig.talk("full")).say("go")
+        assert answer in str(rig.results()[0].content)
+
+
+@pytest.mark.report(
+    "NousResearch/hermes-agent#115502",
+    "200 messages that the tools have changed cause 200 requests for the list",
+    area="mcp",
+    before="passed",
+)
+@pytest.mark.report(
+    "microsoft/aspire#14494",
+    "each list causes a message that it has changed, without end",
+    area="mcp",
+    before="passed",
+)
+async def test_a_storm_of_changes_causes_few_requests(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    plan = {"calls": {"echo": {"do": "change", "times": 200}}, "log": str(log)}
+    user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", **plan))
+    async with running(tmp_path, [tool_call("raw__echo"), text("one"), text("two")]) as rig:
+        talk = await rig.talk("full")
+        await talk.say("go")
+        await talk.say("again")
+        assert len([it for it in sent(log) if it.get("method") == "tools/list"]) <= 5
