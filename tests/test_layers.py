@@ -24,6 +24,7 @@ ALLOWED: dict[str, set[str]] = {
     "background": set(),
     "text": {"memo"},
     "memo": set(),
+    "jsonc": set(),
     "lean_imports": set(),
     "system": set(),
     "installation": {"program_lookup"},
@@ -84,7 +85,7 @@ ALLOWED: dict[str, set[str]] = {
     | LLM_TYPES
     | {"store", "environments.remote.place", "loop", "review", "policy", "system", "text"},
     "mcp": {
-        "_version", "background", "environments", "installation", "llm", "mcp", "store", "system", "text",
+        "_version", "background", "environments", "installation", "jsonc", "llm", "mcp", "store", "system", "text",
         "tools",
     },
     "mcp.entry": {"mcp.entry"},
@@ -100,6 +101,8 @@ ALLOWED: dict[str, set[str]] = {
     "features.hooks": {
         "background", "environments", "features.hooks", "loop", "policy", "program_lookup", "services.clock",
         "services.settings", "services.turn_reads", "store", "tools.foreign_names", "features.base",
+        "background", "environments", "features.hooks", "jsonc", "loop", "policy", "program_lookup",
+        "services.clock", "services.settings", "services.turn_reads", "store", "tools.foreign_names",
     },
     "features.skills": {
         "environments", "features.packs", "features.skills", "features.slash_commands", "features.tools",
@@ -284,7 +287,7 @@ ALLOWED: dict[str, set[str]] = {
 }  # fmt: skip
 
 # Engines: values in, values out; no access to files, network, clock or processes.
-NO_IO = ("text", "memo", "patch", "notebook", "review", "llm.providers", "llm.sse", "llm.retry",
+NO_IO = ("text", "memo", "jsonc", "patch", "notebook", "review", "llm.providers", "llm.sse", "llm.retry",
          "loop.step", "loop.calls.truncation",
          "loop.calls.loop_detection", "loop.calls.redaction", "loop.context.history", "loop.events.figures",
          "loop.events.log_lines", "loop.events.types", "loop.events.codec", "loop.events.items",

@@ -1,8 +1,8 @@
 """Find and read files with instructions (skills, commands, kinds of subagents, tool definitions), within
 limits.
 
-Links to files outside of the searched folder are never followed. The agent-ls process on a remote machine uses
-this module too.
+Links to files outside of the searched folder are followed only in the user's own folders. The agent-ls process on a
+remote machine uses this module too.
 """
 
 from __future__ import annotations
@@ -95,7 +95,27 @@ class LocalInstructionFiles:
         return read_text(path, base)
 
 
+class UserInstructionFiles(LocalInstructionFiles):
+    """The files in the user's own folders on this machine. Links in them lead wherever the user made them lead, for
+    example to a repository with all skills. A file is found once, however many links lead to it.
+    """
+
+    def walk(
+        self, base: str, suffix: str, budget: ReadBudget, is_ignored: Callable[[str], bool]
+    ) -> Iterator[str]:
+        seen: set[str] = set()
+        for path in _walk(base, "", suffix, budget, is_ignored, MAX_DEPTH):
+            real = os.path.realpath(path)
+            if real not in seen:
+                seen.add(real)
+                yield path
+
+    def read(self, path: str, base: str) -> tuple[str, Signature]:
+        return read_text(path, "")
+
+
 LOCAL_FILES = LocalInstructionFiles()
+USER_FILES = UserInstructionFiles()
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +223,7 @@ def _walk(
         return
     folders = []
     for entry in entries:
-        if entry.is_symlink() and not _is_below(os.path.realpath(entry.path), base):
+        if base and entry.is_symlink() and not _is_below(os.path.realpath(entry.path), base):
             continue
         if is_ignored(entry.path):
             continue
@@ -233,7 +253,7 @@ def _signature(facts: os.stat_result) -> Signature:
 
 
 def read_text(path: str, base: str) -> tuple[str, Signature]:
-    """Return the text of a file below `base`, and its signature. Blocks.
+    """Return the text of a file below `base` ("": anywhere), and its signature. Blocks.
 
     Raises:
         UnreadableFileError
@@ -243,7 +263,7 @@ def read_text(path: str, base: str) -> tuple[str, Signature]:
             facts = os.fstat(file.fileno())
             if not stat.S_ISREG(facts.st_mode):
                 raise UnreadableFileError("this is not a regular file")
-            if not _is_below(os.path.realpath(path), os.path.realpath(base)):
+            if base and not _is_below(os.path.realpath(path), os.path.realpath(base)):
                 raise UnreadableFileError("this is a symbolic link to a file outside its folder")
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
@@ -262,6 +282,8 @@ def list_other_files(path: str, limit: int, files: InstructionFiles = LOCAL_FILE
     The returned paths are relative to this folder.
     """
     folder = os.path.dirname(path)
+    if files is USER_FILES:
+        files = LOCAL_FILES  # links in the folder of a skill are no files of the skill
     budget = ReadBudget(folders=200, files=limit + 1)
     names = (os.path.relpath(name, folder) for name in files.walk(folder, "", budget, lambda path: False))
     return [name.replace(os.sep, "/") for name in names if name != os.path.basename(path)][:limit]

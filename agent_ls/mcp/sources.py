@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from agent_ls.jsonc import parse_jsonc
 from agent_ls.mcp.config import ConfigError, ServerConfig, Source, parse_server
-from agent_ls.mcp.jsonc import parse_jsonc
 
 USER_FILE = "mcp.json"
 PROJECT_FILES = (".mcp.json", os.path.join(".vscode", "mcp.json"))

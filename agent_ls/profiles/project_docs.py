@@ -71,12 +71,19 @@ async def _walk(
         for name in names:
             path = rules.join(folder, *name.split("/"))
             text = (await _document(environment, path)).strip()
-            if not text:
+            if not text or _is_link_as_text(text, names):
                 continue
             if name in IMPORTING and "@" in text:
                 async for imported in read_imports(environment, path, text):
                     yield document(*imported)
             yield document(path, text)
+
+
+def _is_link_as_text(text: str, names: Sequence[str]) -> bool:
+    """Return whether a file has only the path of another instruction file: git writes that where it cannot make
+    links. The other file is read under its own name.
+    """
+    return "\n" not in text and text.rpartition("/")[2] in names
 
 
 def folders_between(root: str, folder: str, separator: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""What users of other ACP agents and clients reported, each in its smallest form, with this agent as a process."""
+"""Public reports of users of other ACP agents and clients, each in its smallest form, with the agent as a process."""
 
 from __future__ import annotations
 
@@ -9,11 +9,8 @@ from typing import Any
 import anyio
 import pytest
 
-from agent_ls.acp.prompts import file_and_lines, read_prompt
 from tests.acp.client import NO_ANSWER, AcpClient, Refusal, acp_client, write_to_disk
-from tests.mcp.plans import raw_server, sent
-from tests.support.loopback import AnthropicServer, ErrorReply, Reasoning, Text, ToolCall
-from tests.support.processes import new_token, processes_with
+from tests.support.loopback import AnthropicServer, Reasoning, Text, ToolCall
 
 pytestmark = pytest.mark.req("H13")
 
@@ -21,10 +18,6 @@ READ = ToolCall("read_file", {"file_path": "a.py"})
 EDIT = ToolCall("edit_file", {"file_path": "a.py", "old_string": "x = 1", "new_string": "x = 2"})
 TOUCH = ToolCall("shell", {"command": "touch made"})
 FILES = {"fs": {"readTextFile": True, "writeTextFile": True}}
-
-
-def reported(*values: Any, source: str, what: str, before: str) -> Any:
-    return pytest.param(*values, marks=pytest.mark.report(source, what, area="acp", before=before), id=source)
 
 
 async def answered(client: AcpClient, line: str) -> dict[str, Any]:
@@ -36,27 +29,36 @@ async def answered(client: AcpClient, line: str) -> dict[str, Any]:
 
 
 INITIALIZE = [
-    reported(
+    pytest.param(
         '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":{},'
         '"clientInfo":{"name":"test","version":"1.0"},"protocolVersion":"2024-11-05"}}',
         1,
-        source="google-gemini/gemini-cli#22647",
-        what="plain lines on stdout, and a date as the version of the protocol is refused",
-        before="failed",
+        marks=pytest.mark.report(
+            "google-gemini/gemini-cli#22647",
+            "plain lines on stdout, and a date as the version of the protocol is refused",
+            area="acp",
+            before="failed",
+        ),
     ),
-    reported(
+    pytest.param(
         '{"jsonrpc":"2.0","id":"0","method":"initialize","params":{"protocolVersion":1}}',
         "0",
-        source="Hmbown/Codewhale#1696",
-        what="the id of an answer has another type than the id of the request",
-        before="passed",
+        marks=pytest.mark.report(
+            "Hmbown/Codewhale#1696",
+            "the id of an answer has another type than the id of the request",
+            area="acp",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         '{"id":0,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":true}}}}',
         0,
-        source="zed-industries/zed#37128",
-        what="a client leaves out the version of JSON-RPC, and the agent refuses each message",
-        before="failed",
+        marks=pytest.mark.report(
+            "zed-industries/zed#37128",
+            "a client leaves out the version of JSON-RPC, and the agent refuses each message",
+            area="acp",
+            before="failed",
+        ),
     ),
 ]
 
@@ -182,17 +184,23 @@ async def test_the_whole_conversation_is_sent_before_the_answer_to_load(project:
 
 
 CANCELS = [
-    reported(
+    pytest.param(
         True,
-        source="ThinkInAIXYZ/deepchat#1881",
-        what="a permission that nobody answers keeps a cancelled prompt open",
-        before="passed",
+        marks=pytest.mark.report(
+            "ThinkInAIXYZ/deepchat#1881",
+            "a permission that nobody answers keeps a cancelled prompt open",
+            area="acp",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         False,
-        source="QwenLM/qwen-code#7295",
-        what="a prompt that is cancelled while it waits for a permission ends as end_turn",
-        before="passed",
+        marks=pytest.mark.report(
+            "QwenLM/qwen-code#7295",
+            "a prompt that is cancelled while it waits for a permission ends as end_turn",
+            area="acp",
+            before="passed",
+        ),
     ),
 ]
 
@@ -248,33 +256,45 @@ async def test_each_call_ends_with_a_status_and_a_refused_one_ends_no_prompt(pro
 
 
 REFUSED_SETTINGS = [
-    reported(
+    pytest.param(
         "session/set_mode",
         {"modeId": "does-not-exist"},
-        source="langchain-ai/deepagents#6138",
-        what="any mode is accepted, also one that was never offered",
-        before="passed",
+        marks=pytest.mark.report(
+            "langchain-ai/deepagents#6138",
+            "any mode is accepted, also one that was never offered",
+            area="acp",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         "session/set_config_option",
         {"configId": "model", "value": "totally-not-a-real-model-xyz"},
-        source="NousResearch/hermes-agent#72439",
-        what="any model is accepted, and the next prompt ends at once without a word",
-        before="passed",
+        marks=pytest.mark.report(
+            "NousResearch/hermes-agent#72439",
+            "any model is accepted, and the next prompt ends at once without a word",
+            area="acp",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         "session/set_mode",
         {"modeId": "unsupported"},
-        source="MoonshotAI/kimi-cli#1689",
-        what="an unknown mode is answered with an internal error",
-        before="passed",
+        marks=pytest.mark.report(
+            "MoonshotAI/kimi-cli#1689",
+            "an unknown mode is answered with an internal error",
+            area="acp",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         "session/set_config_option",
         {"configId": "mode", "value": "auto"},
-        source="agentclientprotocol/claude-agent-acp#507",
-        what="a mode that a client offers fails with an internal error",
-        before="passed",
+        marks=pytest.mark.report(
+            "agentclientprotocol/claude-agent-acp#507",
+            "a mode that a client offers fails with an internal error",
+            area="acp",
+            before="passed",
+        ),
     ),
 ]
 
@@ -308,23 +328,32 @@ def window_only_with_a_line(params: dict[str, Any]) -> str:
 
 
 CLIENT_READS = [
-    reported(
+    pytest.param(
         whole_file,
-        source="agentrq/acp-gateway#62",
-        what="a client returns the whole file though some lines were asked for",
-        before="passed",
+        marks=pytest.mark.report(
+            "agentrq/acp-gateway#62",
+            "a client returns the whole file though some lines were asked for",
+            area="acp",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         window_only_with_a_line,
-        source="NousResearch/hermes-agent#19967",
-        what="a client keeps to the number of lines only if the first line is not 1",
-        before="passed",
+        marks=pytest.mark.report(
+            "NousResearch/hermes-agent#19967",
+            "a client keeps to the number of lines only if the first line is not 1",
+            area="acp",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         None,
-        source="raphaeltm/simple-agent-manager#68",
-        what="a client announces files and refuses each read",
-        before="passed",
+        marks=pytest.mark.report(
+            "raphaeltm/simple-agent-manager#68",
+            "a client announces files and refuses each read",
+            area="acp",
+            before="passed",
+        ),
     ),
 ]
 
@@ -407,231 +436,3 @@ async def test_a_cancelled_request_ends_its_prompt_and_its_permission(project: P
             )
             assert await client.prompt(session_id) == "end_turn"
     assert not (project / "made").exists()
-
-
-FAILURES = [
-    reported(
-        ErrorReply(401, "invalid x-api-key"),
-        source="svkozak/pi-acp#135",
-        what="a refused key ends the prompt as if it were answered",
-        before="passed",
-    ),
-    reported(
-        ErrorReply(400, "model: no such model"),
-        source="anomalyco/opencode#24494",
-        what="an error of the model ends as end_turn with an empty answer",
-        before="passed",
-    ),
-    reported(
-        ErrorReply(403, "not allowed for this account"),
-        source="agent-of-empires/agent-of-empires#2426",
-        what="an unsupported model is shown as a command without output",
-        before="passed",
-    ),
-]
-
-
-@pytest.mark.parametrize("failure", FAILURES)
-async def test_a_failed_model_call_is_an_error_with_its_reason(project: Path, failure: ErrorReply) -> None:
-    with AnthropicServer([failure]) as server:
-        async with acp_client(project, server) as client:
-            await client.initialize()
-            prompt = [{"type": "text", "text": "hi"}]
-            refused = await client.refused(
-                "session/prompt", sessionId=await client.new_session(), prompt=prompt
-            )
-            assert refused.message != "Internal error" and refused.details
-
-
-@pytest.mark.report(
-    "sudoprivacy/sudocode#417",
-    "a session that waits for a permission keeps all other sessions of the process waiting",
-    area="acp",
-    before="passed",
-)
-@pytest.mark.report(
-    "endorhq/rover#552",
-    "only one session at a time can use a connection",
-    area="acp",
-    before="passed",
-)
-@pytest.mark.report(
-    "zed-industries/codex-acp#130",
-    "a session in another folder edits files of the folder in which the process began",
-    area="acp",
-    before="passed",
-)
-async def test_sessions_of_one_process_run_side_by_side_in_their_own_folders(project: Path) -> None:
-    async def never(params: dict[str, Any]) -> Any:
-        return NO_ANSWER
-
-    other = project.parent / "other"
-    other.mkdir()
-    (other / "a.py").write_text("y = 9\n")
-
-    def script(body: Any) -> Any:
-        said = json.dumps(body["messages"])
-        if "wait here" in said:
-            return [TOUCH]
-        return "Seen." if "y = 9" in said else [READ]
-
-    with AnthropicServer(script) as server:
-        async with acp_client(project, server) as client:
-            client.on["session/request_permission"] = never
-            await client.initialize()
-            waiting = await client.start_prompt(await client.new_session(), "wait here")
-            await client.wait_for(lambda: client.requests)
-            second = await client.new_session(cwd=str(other))
-            assert await client.prompt(second, "look") == "end_turn"
-            assert not client._asked[waiting][2]
-
-
-@pytest.mark.report(
-    "agentclientprotocol/claude-agent-acp#325",
-    "the process goes on when its client has closed the input",
-    area="acp",
-    before="passed",
-)
-@pytest.mark.report(
-    "can1357/oh-my-pi#4788",
-    "calls that run when the client goes are left behind",
-    area="acp",
-    before="passed",
-)
-async def test_a_process_whose_client_goes_ends_with_its_commands(project: Path) -> None:
-    token = new_token()
-    with AnthropicServer([[ToolCall("shell", {"command": f": {token}; sleep 600; true"})]]) as server:
-        async with acp_client(project, server) as client:
-            await client.initialize()
-            await client.start_prompt(await client.new_session())
-            await client.wait_for(lambda: "in_progress" in json.dumps(client.of_kind("tool_call_update")))
-            assert await client.end() == 0
-    assert not processes_with(token)
-
-
-@pytest.mark.report(
-    "yetone/alma-releases#76",
-    "a client sends variables as an object, and the agent refuses the session",
-    area="acp",
-    before="passed",
-)
-@pytest.mark.report(
-    "can1357/oh-my-pi#7722",
-    "an MCP server with a malformed entry is left out, and nobody is told",
-    area="acp",
-    before="passed",
-)
-async def test_variables_as_an_object_are_taken_and_a_malformed_server_is_told(
-    project: Path, tmp_path: Path
-) -> None:
-    entry = raw_server(tmp_path / "plans", "raw", log=str(tmp_path / "log"))
-    given = [{"name": "raw", **entry, "env": {"MODE": "dev"}}, {"name": "broken", "args": 7}]
-    with AnthropicServer([[ToolCall("raw__echo", {"text": "hello"})], "Done."]) as server:
-        async with acp_client(project, server, is_schema_checked=False) as client:
-            client.permission = "allow_always"
-            await client.initialize(
-                _meta={"agent-ls": {"mcp": {"firstWaitMs": 60_000, "startTimeoutMs": 60_000}}}
-            )
-            session_id = await client.new_session(mcpServers=given)
-            assert await client.prompt(session_id) == "end_turn"
-            assert [it for it in sent(tmp_path / "log") if it["method"] == "tools/call"]
-            assert "broken" in json.dumps(client.updates)
-
-
-IMAGE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
-TEXT = "dGhlIGNvbnRlbnQ="
-
-CONTENT = [
-    reported(
-        {
-            "type": "resource",
-            "resource": {"uri": "file:///p/image.png", "mimeType": "image/png", "blob": IMAGE},
-        },
-        "image/png",
-        source="esengine/DeepSeek-Reasonix#8271",
-        what="an image that a client embeds as a resource never reaches the model",
-        before="passed",
-    ),
-    reported(
-        {"type": "image", "mimeType": "image/png", "data": IMAGE, "uri": None, "annotations": None},
-        "image/png",
-        source="PrimeIntellect-ai/prime-agent#613",
-        what="images are announced, and left out without a word",
-        before="passed",
-    ),
-    reported(
-        {"type": "image", "mimeType": "image/jpg", "data": "/9j/4AAQSkZJRg=="},
-        "image/jpeg",
-        source="agentscope-ai/QwenPaw#3313",
-        what="a picture of type image/jpg is refused by each model",
-        before="failed",
-    ),
-    reported(
-        {"type": "resource", "resource": {"uri": "file:///p/a.txt", "mimeType": "text/plain", "blob": TEXT}},
-        "the content",
-        source="evalstate/fast-agent#470",
-        what="the text of an embedded file that arrives as bytes is not read",
-        before="failed",
-    ),
-    reported(
-        {"type": "resource", "resource": {"uri": "file:///p/a.txt", "text": "the\r\ncontent"}},
-        "the",
-        source="NousResearch/hermes-agent#26607",
-        what="a prompt of an embedded resource alone is empty",
-        before="passed",
-    ),
-    reported(
-        {"type": "audio", "mimeType": "audio/wav", "data": "UklGRg=="},
-        "left out",
-        source="OpenHands/software-agent-sdk#2982",
-        what="content that is not text is left out, and nobody is told",
-        before="passed",
-    ),
-]
-
-
-@pytest.mark.parametrize(("block", "found"), CONTENT)
-def test_content_of_a_prompt_reaches_the_model_or_is_named_as_left_out(
-    block: dict[str, Any], found: str
-) -> None:
-    prompt = read_prompt([block])
-    assert found in prompt.text or [it.media_type for it in prompt.images] == [found]
-
-
-URIS = [
-    reported(
-        "file:///p/my%20notes/a%23b.md",
-        "/p/my notes/a#b.md",
-        source="pacifio/atlas#162",
-        what="agents take the rest of a URI for a path as it is, so blanks and # name no file",
-        before="passed",
-    ),
-    reported(
-        "file:///tmp/a.txt?x=1",
-        "/tmp/a.txt",
-        source="anomalyco/opencode#33534",
-        what="the path of a URI is read only on one system",
-        before="passed",
-    ),
-]
-
-
-@pytest.mark.parametrize(("uri", "path"), URIS)
-def test_a_link_to_a_file_names_its_path(uri: str, path: str) -> None:
-    assert file_and_lines(uri)[0] == path
-
-
-@pytest.mark.parametrize(
-    ("media_type", "data"),
-    [
-        ("image/PNG", IMAGE),
-        ("image/png; charset=binary", IMAGE),
-        ("application/octet-stream", f"data:image/png;base64,{IMAGE}"),
-        ("image/png", "\n".join([IMAGE[:40], IMAGE[40:], ""])),
-        ("image/x-png", IMAGE),
-        ("image/jpeg", IMAGE),
-    ],
-)
-def test_an_image_is_read_under_each_usual_name_and_form(media_type: str, data: str) -> None:
-    (image,) = read_prompt([{"type": "image", "mimeType": media_type, "data": data}]).images
-    assert image.media_type == "image/png" and (image.data or b"").startswith(b"\x89PNG")

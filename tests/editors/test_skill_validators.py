@@ -113,7 +113,7 @@ CASES = {
     ),
     "text as metadata": with_rows("metadata: text", row="a `metadata` without fields"),
     "too much text": Case(PLAIN + "word " * (MAX_BYTES // 5), "a file of more than 64 KiB"),
-    "link out of the folder": Case(PLAIN, "a link to a file outside its folder", is_link=True),
+    "link out of the folder": Case(PLAIN, is_link=True),
 }
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from agent_ls.jsonc import parse_jsonc
 from agent_ls.mcp.config import (
     ConfigError,
     HttpTarget,
@@ -19,7 +20,6 @@ from agent_ls.mcp.config import (
     secret_values,
     shown_variables,
 )
-from agent_ls.mcp.jsonc import parse_jsonc
 from agent_ls.mcp.sources import SuppliedServers, find_servers
 from tests.mcp.plans import project_file, user_file
 

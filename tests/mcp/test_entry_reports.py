@@ -17,81 +17,104 @@ pytestmark = pytest.mark.req("T11")
 VALUES = VariableValues({"TOKEN": "t-123456789", "EMPTY": ""}.get, lambda server, name: None, "/w")
 
 
-def reported(*values: Any, source: str, what: str, before: str) -> Any:
-    return pytest.param(*values, marks=pytest.mark.report(source, what, area="mcp", before=before), id=source)
-
-
 URL = "https://a.example/mcp"
 ENTRIES: list[Any] = [
-    reported(
+    pytest.param(
         {"transport": "streamable-http", "url": URL},
         HttpTarget(URL),
-        source="getnao/nao#389",
-        what="the kind of connection is called transport, and the server counts as a program",
-        before="failed",
+        marks=pytest.mark.report(
+            "getnao/nao#389",
+            "the kind of connection is called transport, and the server counts as a program",
+            area="mcp",
+            before="failed",
+        ),
     ),
-    reported(
+    pytest.param(
         {"transportType": "streamable-http", "url": URL},
         HttpTarget(URL),
-        source="tbxark/mcp-proxy#6",
-        what="streamable HTTP is not known under the name of another program",
-        before="failed",
+        marks=pytest.mark.report(
+            "tbxark/mcp-proxy#6",
+            "streamable HTTP is not known under the name of another program",
+            area="mcp",
+            before="failed",
+        ),
     ),
-    reported(
+    pytest.param(
         {"type": "streamable-http", "url": URL},
         HttpTarget(URL),
-        source="stbenjam/skillsaw#304",
-        what="streamable-http counts as an invalid type",
-        before="passed",
+        marks=pytest.mark.report(
+            "stbenjam/skillsaw#304", "streamable-http counts as an invalid type", area="mcp", before="passed"
+        ),
     ),
-    reported(
+    pytest.param(
         {"url": URL, "headers": {"X": "Bearer ${TOKEN}", "Y": "${env:TOKEN}"}},
         HttpTarget(URL, (("X", "Bearer t-123456789"), ("Y", "t-123456789"))),
-        source="esengine/DeepSeek-Reasonix#2233",
-        what="variables in headers are sent as they are written",
-        before="passed",
+        marks=pytest.mark.report(
+            "esengine/DeepSeek-Reasonix#2233",
+            "variables in headers are sent as they are written",
+            area="mcp",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         {"url": "${MISSING:-https://a.example}/mcp", "headers": {"X": "${MISSING:-fallback}"}},
         HttpTarget(URL, (("X", "fallback"),)),
-        source="netease-lcap/wave-agent#940",
-        what="a variable with a default value is not expanded",
-        before="passed",
+        marks=pytest.mark.report(
+            "netease-lcap/wave-agent#940",
+            "a variable with a default value is not expanded",
+            area="mcp",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         {"command": "${MISSING:-db}", "args": ["--token=${TOKEN}"], "env": {"A": "${TOKEN}"}},
         StdioTarget("db", ("--token=t-123456789",), (("A", "t-123456789"),)),
-        source="langchain-ai/deepagents#4681",
-        what="variables are expanded in headers, but not in commands and arguments",
-        before="passed",
+        marks=pytest.mark.report(
+            "langchain-ai/deepagents#4681",
+            "variables are expanded in headers, but not in commands and arguments",
+            area="mcp",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         {"command": "a", "_onyx_scanner_original": {"command": "b"}},
         StdioTarget("a"),
-        source="anomalyco/opencode#18058",
-        what="a key that another program adds to the entry makes the file invalid",
-        before="failed",
+        marks=pytest.mark.report(
+            "anomalyco/opencode#18058",
+            "a key that another program adds to the entry makes the file invalid",
+            area="mcp",
+            before="failed",
+        ),
     ),
-    reported(
+    pytest.param(
         {"type": "local", "command": ["npx", "-y", "x"], "environment": {"A": "1"}, "enabled": True},
         StdioTarget("npx", ("-y", "x"), (("A", "1"),)),
-        source="DeusData/codebase-memory-mcp#1640",
-        what="an entry in the form of OpenCode is not recognised",
-        before="failed",
+        marks=pytest.mark.report(
+            "DeusData/codebase-memory-mcp#1640",
+            "an entry in the form of OpenCode is not recognised",
+            area="mcp",
+            before="failed",
+        ),
     ),
-    reported(
+    pytest.param(
         {"url": URL, "oauth": {"clientId": "id", "callbackPort": 3118}},
         HttpTarget(URL),
-        source="intellectronica/ruler#520",
-        what="the login of a server is dropped with the keys that are not known",
-        before="passed",
+        marks=pytest.mark.report(
+            "intellectronica/ruler#520",
+            "the login of a server is dropped with the keys that are not known",
+            area="mcp",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         {"type": "stdio", "command": "a", "args": ["-p", 8080], "env": {"DEBUG": True, "PORT": 8080}},
         StdioTarget("a", ("-p", "8080"), (("DEBUG", "true"), ("PORT", "8080"))),
-        source="toolsdk-ai/toolsdk-mcp-registry#113",
-        what="entries of remote and local servers are read by one strict form only",
-        before="failed",
+        marks=pytest.mark.report(
+            "toolsdk-ai/toolsdk-mcp-registry#113",
+            "entries of remote and local servers are read by one strict form only",
+            area="mcp",
+            before="failed",
+        ),
     ),
 ]
 

@@ -15,40 +15,51 @@ from tests.support.fake_provider import text, tool_call
 pytestmark = pytest.mark.req("T11")
 
 
-def reported(*values: Any, source: str, what: str, before: str) -> Any:
-    return pytest.param(*values, marks=pytest.mark.report(source, what, area="mcp", before=before), id=source)
-
-
 NOISE = [
-    reported(
+    pytest.param(
         {"noise": ["Azure DevOps MCP Server version : 1.0"]},
-        source="microsoft/azure-devops-mcp#147",
-        what="a server prints its version to stdout, and the client gives up",
-        before="passed",
+        marks=pytest.mark.report(
+            "microsoft/azure-devops-mcp#147",
+            "a server prints its version to stdout, and the client gives up",
+            area="mcp",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         {"noise": ["[db] Connected to /var/db", "", "{'a': 1}", "\x1b[32mready\x1b[0m"]},
-        source="hurttlocker/o8#1541",
-        what="lines of a log on stdout break the connection",
-        before="passed",
+        marks=pytest.mark.report(
+            "hurttlocker/o8#1541",
+            "lines of a log on stdout break the connection",
+            area="mcp",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         {"noise": ["-----", "Starting MCP server"]},
-        source="php-mcp/laravel#33",
-        what="a line of hyphens is read as a number and breaks the connection",
-        before="passed",
+        marks=pytest.mark.report(
+            "php-mcp/laravel#33",
+            "a line of hyphens is read as a number and breaks the connection",
+            area="mcp",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         {"line_end": "\r\n"},
-        source="bunkerlab-net/mempalace#19",
-        what="lines that end with CR and LF cannot be parsed",
-        before="passed",
+        marks=pytest.mark.report(
+            "bunkerlab-net/mempalace#19",
+            "lines that end with CR and LF cannot be parsed",
+            area="mcp",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         {"noise": ["\ufeff"]},
-        source="kagan-sh/kagan-legacy#148",
-        what="output before the first message, on Windows, is not JSON",
-        before="passed",
+        marks=pytest.mark.report(
+            "kagan-sh/kagan-legacy#148",
+            "output before the first message, on Windows, is not JSON",
+            area="mcp",
+            before="passed",
+        ),
     ),
 ]
 
@@ -62,29 +73,41 @@ async def test_a_server_that_prints_other_lines_works(tmp_path: Path, plan: dict
 
 
 SCHEMAS = [
-    reported(
+    pytest.param(
         {"type": "object"},
-        source="xpzouying/xiaohongshu-mcp#677",
-        what="a tool without parameters has no properties, and is refused",
-        before="passed",
+        marks=pytest.mark.report(
+            "xpzouying/xiaohongshu-mcp#677",
+            "a tool without parameters has no properties, and is refused",
+            area="mcp",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         {"type": "object", "properties": None},
-        source="MrNeRF/LichtFeld-Studio#1430",
-        what="properties are null for one tool, and all 136 tools are lost",
-        before="passed",
+        marks=pytest.mark.report(
+            "MrNeRF/LichtFeld-Studio#1430",
+            "properties are null for one tool, and all 136 tools are lost",
+            area="mcp",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         {"type": "object", "properties": {}, "required": None},
-        source="anthropics/claude-code#44364",
-        what="required is null for one tool, and all tools are lost",
-        before="passed",
+        marks=pytest.mark.report(
+            "anthropics/claude-code#44364",
+            "required is null for one tool, and all tools are lost",
+            area="mcp",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         {"$schema": "http://json-schema.org/draft-07/schema#"},
-        source="kerlenton/mcpsnoop#199",
-        what="a schema with only its dialect loses all tools without a word",
-        before="failed",
+        marks=pytest.mark.report(
+            "kerlenton/mcpsnoop#199",
+            "a schema with only its dialect loses all tools without a word",
+            area="mcp",
+            before="failed",
+        ),
     ),
 ]
 
@@ -109,17 +132,23 @@ async def test_a_tool_with_an_odd_schema_for_no_parameters_can_be_called(tmp_pat
 
 
 ODD = [
-    reported(
+    pytest.param(
         {"anyOf": [{"type": "string"}]},
-        source="anthropics/claude-code#88049",
-        what="one schema that is no object loses all tools of a server, and nobody is told",
-        before="failed",
+        marks=pytest.mark.report(
+            "anthropics/claude-code#88049",
+            "one schema that is no object loses all tools of a server, and nobody is told",
+            area="mcp",
+            before="failed",
+        ),
     ),
-    reported(
+    pytest.param(
         {"type": "string", "description": "the document title"},
-        source="sandialabs/atlas-ui-3#727",
-        what="a schema that is no object breaks each request of the session",
-        before="passed",
+        marks=pytest.mark.report(
+            "sandialabs/atlas-ui-3#727",
+            "a schema that is no object breaks each request of the session",
+            area="mcp",
+            before="passed",
+        ),
     ),
 ]
 
@@ -138,17 +167,23 @@ async def test_a_schema_of_another_type_loses_its_own_tool_only_and_is_told(
 
 
 CURSORS = [
-    reported(
+    pytest.param(
         "",
-        source="modelcontextprotocol/java-sdk#628",
-        what="an empty cursor counts as another page, for ever",
-        before="failed",
+        marks=pytest.mark.report(
+            "modelcontextprotocol/java-sdk#628",
+            "an empty cursor counts as another page, for ever",
+            area="mcp",
+            before="failed",
+        ),
     ),
-    reported(
+    pytest.param(
         "same",
-        source="DeusData/codebase-memory-mcp#1247",
-        what="a cursor that never changes gives each tool twenty times",
-        before="failed",
+        marks=pytest.mark.report(
+            "DeusData/codebase-memory-mcp#1247",
+            "a cursor that never changes gives each tool twenty times",
+            area="mcp",
+            before="failed",
+        ),
     ),
 ]
 
@@ -165,33 +200,45 @@ async def test_a_list_that_never_ends_is_read_once(tmp_path: Path, cursor: str) 
 
 
 NAMES = [
-    reported(
+    pytest.param(
         "raw",
         "run_selection_stream_endpoint_run_selection_stream_get_with_a_very_long_name",
-        source="hanlulong/stata-mcp#48",
-        what="a name of more than 64 characters makes each request a 400",
-        before="passed",
+        marks=pytest.mark.report(
+            "hanlulong/stata-mcp#48",
+            "a name of more than 64 characters makes each request a 400",
+            area="mcp",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         "raw",
         "admin.tools/list",
-        source="github/copilot-cli#1879",
-        what="a name with a dot or a slash makes each request a 400",
-        before="passed",
+        marks=pytest.mark.report(
+            "github/copilot-cli#1879",
+            "a name with a dot or a slash makes each request a 400",
+            area="mcp",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         "AzureMCP-AllTools",
         "azmcp_managedlustre_filesystem_subnetsize_validate",
-        source="microsoft/mcp#842",
-        what="server and tool together are longer than 64 characters",
-        before="passed",
+        marks=pytest.mark.report(
+            "microsoft/mcp#842",
+            "server and tool together are longer than 64 characters",
+            area="mcp",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         "plugin.cloudflare/workers observability",
         "query_worker_observability",
-        source="cloudflare/skills#11",
-        what="the prefix of a server makes the names of its tools too long",
-        before="passed",
+        marks=pytest.mark.report(
+            "cloudflare/skills#11",
+            "the prefix of a server makes the names of its tools too long",
+            area="mcp",
+            before="passed",
+        ),
     ),
 ]
 
@@ -209,40 +256,49 @@ async def test_any_name_becomes_one_that_providers_accept_and_calls_the_right_to
 
 
 RESULTS = [
-    reported(
+    pytest.param(
         {"content": [{"type": "resource_link", "uri": "https://x.example/a.png", "name": "a"}]},
         "https://x.example/a.png",
-        source="kirodotdev/Kiro#8960",
-        what="a link to a resource makes the whole result an error",
-        before="passed",
+        marks=pytest.mark.report(
+            "kirodotdev/Kiro#8960",
+            "a link to a resource makes the whole result an error",
+            area="mcp",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         {"content": [], "isError": True},
         "(no output)",
-        source="dapr/dapr-agents#83",
-        what="an error without content has no text at all",
-        before="passed",
+        marks=pytest.mark.report(
+            "dapr/dapr-agents#83", "an error without content has no text at all", area="mcp", before="passed"
+        ),
     ),
-    reported(
+    pytest.param(
         {"toolResult": {"content": [{"type": "text", "text": "of the old form"}]}},
         "of the old form",
-        source="cloudflare/mcp-server-cloudflare#12",
-        what="a result in the form of an old version is refused",
-        before="failed",
+        marks=pytest.mark.report(
+            "cloudflare/mcp-server-cloudflare#12",
+            "a result in the form of an old version is refused",
+            area="mcp",
+            before="failed",
+        ),
     ),
-    reported(
+    pytest.param(
         {"content": [{"type": "audio", "data": "UklGRg==", "mimeType": "audio/wav"}]},
         "audio/wav",
-        source="praxis-proxy/ai#807",
-        what="content that is not text is dropped, and the model reads nothing",
-        before="passed",
+        marks=pytest.mark.report(
+            "praxis-proxy/ai#807",
+            "content that is not text is dropped, and the model reads nothing",
+            area="mcp",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         {"content": [{"type": "resource", "resource": {"uri": "file:///a", "text": "inside"}}]},
         "inside",
-        source="Gitlawb/zero#823",
-        what="an embedded resource becomes an empty result",
-        before="passed",
+        marks=pytest.mark.report(
+            "Gitlawb/zero#823", "an embedded resource becomes an empty result", area="mcp", before="passed"
+        ),
     ),
 ]
 
@@ -278,33 +334,45 @@ async def test_an_image_in_a_result_reaches_the_model(tmp_path: Path, media_type
 
 
 ASKED = [
-    reported(
+    pytest.param(
         "ping",
         '"result": {}',
-        source="vercel/ai#15701",
-        what="a ping of the server is refused, and the server ends the session",
-        before="passed",
+        marks=pytest.mark.report(
+            "vercel/ai#15701",
+            "a ping of the server is refused, and the server ends the session",
+            area="mcp",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         "ping",
         '"id": "asked"',
-        source="modelcontextprotocol/csharp-sdk#1390",
-        what="a ping with a text as its id is answered as an unknown method",
-        before="passed",
+        marks=pytest.mark.report(
+            "modelcontextprotocol/csharp-sdk#1390",
+            "a ping with a text as its id is answered as an unknown method",
+            area="mcp",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         "roots/list",
         "file://",
-        source="KlaatAI/klaatcode#59",
-        what="folders are announced, and the server waits for the answer for ever",
-        before="passed",
+        marks=pytest.mark.report(
+            "KlaatAI/klaatcode#59",
+            "folders are announced, and the server waits for the answer for ever",
+            area="mcp",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         "sampling/createMessage",
         '"error"',
-        source="modelcontextprotocol/python-sdk#1097",
-        what="a request of the server during a call hangs both sides",
-        before="passed",
+        marks=pytest.mark.report(
+            "modelcontextprotocol/python-sdk#1097",
+            "a request of the server during a call hangs both sides",
+            area="mcp",
+            before="passed",
+        ),
     ),
 ]
 

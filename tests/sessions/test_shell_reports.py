@@ -52,177 +52,242 @@ class Run:
     code: int = 0
 
 
-def reported(run: Run, source: str, what: str, before: str) -> Any:
-    return pytest.param(run, marks=pytest.mark.report(source, what, area="shell", before=before), id=source)
-
-
 RUNS = [
-    reported(
+    pytest.param(
         Run("sleep 600 & echo done", ("done",)),
-        "coder/xum#41",
-        "a command that leaves a process in the background never returns",
-        "passed",
+        marks=pytest.mark.report(
+            "coder/xum#41",
+            "a command that leaves a process in the background never returns",
+            area="shell",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         Run("setsid sleep 600 & echo spawned", ("spawned",)),
-        "Kuberwastaken/claurst#189",
-        "a process that detaches into its own session keeps the output open, and the call hangs",
-        "passed",
+        marks=pytest.mark.report(
+            "Kuberwastaken/claurst#189",
+            "a process that detaches into its own session keeps the output open, and the call hangs",
+            area="shell",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         Run(
             "nohup sh -c 'while :; do echo x; sleep 1; done' > log 2>&1 & sleep 0.1; echo fg done",
             ("fg done",),
         ),
-        "anomalyco/opencode#22012",
-        "a server in the background that goes on writing keeps the call open",
-        "passed",
+        marks=pytest.mark.report(
+            "anomalyco/opencode#22012",
+            "a server in the background that goes on writing keeps the call open",
+            area="shell",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         Run("cat", ("(no output)",)),
-        "neuml/txtai#1209",
-        "a program that reads its input waits for ever",
-        "passed",
+        marks=pytest.mark.report(
+            "neuml/txtai#1209", "a program that reads its input waits for ever", area="shell", before="passed"
+        ),
     ),
-    reported(
+    pytest.param(
         Run("grep -c none /dev/null", ("0",), 1),
-        "anthropics/claude-agent-sdk-typescript#64",
-        "a command that fails and prints almost nothing hangs",
-        "passed",
+        marks=pytest.mark.report(
+            "anthropics/claude-agent-sdk-typescript#64",
+            "a command that fails and prints almost nothing hangs",
+            area="shell",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         Run("python3 << 'EOF'\nprint(\"hello\")\nEOF", ("hello",)),
-        "agentscope-ai/QwenPaw#7046",
-        "the first line of a heredoc is taken for an argument of the program",
-        "passed",
+        marks=pytest.mark.report(
+            "agentscope-ai/QwenPaw#7046",
+            "the first line of a heredoc is taken for an argument of the program",
+            area="shell",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         Run("python3 - <<'PY'\nfrom pathlib import Path\nprint(Path('/').name == '')\nPY", ("True",)),
-        "warpdotdev/warp#14324",
-        "words that are added to the last line make the end of a heredoc unknown, and the shell waits",
-        "passed",
+        marks=pytest.mark.report(
+            "warpdotdev/warp#14324",
+            "words that are added to the last line make the end of a heredoc unknown, and the shell waits",
+            area="shell",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         Run("cat <<EOF\nhello\nEOF", ("hello",)),
-        "zed-industries/zed#49106",
-        "a redirection added to a command ends in a heredoc: unexpected end of file",
-        "passed",
+        marks=pytest.mark.report(
+            "zed-industries/zed#49106",
+            "a redirection added to a command ends in a heredoc: unexpected end of file",
+            area="shell",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         Run(
             "cat <<EOF | tee a.hook\n[Trigger]\nExec = sh -c 'cp a b && cp c d'\nEOF",
             ("[Trigger]", "Exec = sh -c 'cp a b && cp c d'"),
         ),
-        "gptme/gptme#108",
-        "a heredoc that is piped to another program stalls",
-        "passed",
+        marks=pytest.mark.report(
+            "gptme/gptme#108",
+            "a heredoc that is piped to another program stalls",
+            area="shell",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         Run("echo one # the rest is a comment", ("one",)),
-        "zerx-lab/zap#326",
-        "a comment at the end of a command hides what the agent adds after it",
-        "passed",
+        marks=pytest.mark.report(
+            "zerx-lab/zap#326",
+            "a comment at the end of a command hides what the agent adds after it",
+            area="shell",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         Run("printf '\\033[1m\\033[46m RUN \\033[49m\\033[22m \\033[36mv4\\033[39m\\n'", (" RUN  v4",)),
-        "cline/cline#13346",
-        "sequences for colours reach the model",
-        "passed",
+        marks=pytest.mark.report(
+            "cline/cline#13346", "sequences for colours reach the model", area="shell", before="passed"
+        ),
     ),
-    reported(
+    pytest.param(
         Run("printf '21\\r\\n\\033[?2004h\\033]0;root@box: /\\007$ '", ("21", "$ ")),
-        "THUDM/AgentBench#54",
-        "the title and the paste mode of a prompt reach the model",
-        "passed",
+        marks=pytest.mark.report(
+            "THUDM/AgentBench#54",
+            "the title and the paste mode of a prompt reach the model",
+            area="shell",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         Run("printf '\\033]0;a: ready\\007build (primary)\\n'", ("build (primary)",)),
-        "pingdotgg/t3code#7755",
-        "a program sets the title also where nothing displays it, and the words are read as a name",
-        "passed",
+        marks=pytest.mark.report(
+            "pingdotgg/t3code#7755",
+            "a program sets the title also where nothing displays it, and the words are read as a name",
+            area="shell",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         Run(
             "printf 'Counting: 1%%\\rCounting: 50%%\\rCounting: 100%%, done.\\n'", ("Counting: 100%, done.",)
         ),
-        "indexable-inc/index#1348",
-        "each step of a progress line is kept",
-        "passed",
+        marks=pytest.mark.report(
+            "indexable-inc/index#1348", "each step of a progress line is kept", area="shell", before="passed"
+        ),
     ),
-    reported(
+    pytest.param(
         Run("printf 'first\\rsecond\\nthird\\n'", ("second", "third")),
-        "yvgude/lean-ctx#1140",
-        "texts that overwrite each other arrive as one glued line",
-        "passed",
+        marks=pytest.mark.report(
+            "yvgude/lean-ctx#1140",
+            "texts that overwrite each other arrive as one glued line",
+            area="shell",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         Run("printf '\\360'", ("\ufffd",)),
-        "PrimeIntellect-ai/nano-rlm#61",
-        "one byte that is not UTF-8 ends the run",
-        "passed",
+        marks=pytest.mark.report(
+            "PrimeIntellect-ai/nano-rlm#61",
+            "one byte that is not UTF-8 ends the run",
+            area="shell",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         Run("printf 'before\\344after\\n'; echo more", ("before\ufffdafter", "more")),
-        "NorthlandPositronics/Cogtrix#2298",
-        "after a byte that is not UTF-8 the rest of the output is lost, and the call counts as good",
-        "passed",
+        marks=pytest.mark.report(
+            "NorthlandPositronics/Cogtrix#2298",
+            "after a byte that is not UTF-8 the rest of the output is lost, and the call counts as good",
+            area="shell",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         Run(
             "printf '\\360\\237'; sleep 0.1; printf '\\224\\215 \\342\\200\\224 caf\\303\\251\\n'",
             ("🔍 — café",),
         ),
-        "grebmann1/workbench#55",
-        "emoji and accents are decoded one byte at a time",
-        "passed",
+        marks=pytest.mark.report(
+            "grebmann1/workbench#55",
+            "emoji and accents are decoded one byte at a time",
+            area="shell",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         Run("env -u LANG -u LC_ALL -u PYTHONUTF8 python3 -c 'print(\"✓ Привет\")'", ("✓ Привет",)),
-        "can1357/oh-my-pi#2701",
-        "a program without a locale cannot print letters that are not ASCII",
-        "passed",
+        marks=pytest.mark.report(
+            "can1357/oh-my-pi#2701",
+            "a program without a locale cannot print letters that are not ASCII",
+            area="shell",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         Run("python3 -c \"print('Hello!')\"", ("Hello!",)),
-        "microsoft/vscode#270810",
-        "an exclamation mark in double quotes is expanded from the history",
-        "passed",
+        marks=pytest.mark.report(
+            "microsoft/vscode#270810",
+            "an exclamation mark in double quotes is expanded from the history",
+            area="shell",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         Run("echo 'j%Th1s!@1978'", ("j%Th1s!@1978",)),
-        "open-mcp-ai/termcp#28",
-        "a password with an exclamation mark is expanded from the history",
-        "passed",
+        marks=pytest.mark.report(
+            "open-mcp-ai/termcp#28",
+            "a password with an exclamation mark is expanded from the history",
+            area="shell",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         Run("read -r word </dev/tty || echo refused", ("refused",)),
-        "openinterpreter/openinterpreter#1729",
-        "a program that asks for a password blocks until the time limit",
-        "passed",
+        marks=pytest.mark.report(
+            "openinterpreter/openinterpreter#1729",
+            "a program that asks for a password blocks until the time limit",
+            area="shell",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         Run("set -e; false; echo not reached", ("(no output)",), 1),
-        "binaricat/Netcatty#1882",
-        "a command that sets -e closes the shell of the session",
-        "passed",
+        marks=pytest.mark.report(
+            "binaricat/Netcatty#1882",
+            "a command that sets -e closes the shell of the session",
+            area="shell",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         Run("trap 'echo bye' EXIT; exit 4", ("bye",), 4),
-        "binaricat/Netcatty#1945",
-        "exit and trap in a command end the shell in which later commands run",
-        "passed",
+        marks=pytest.mark.report(
+            "binaricat/Netcatty#1945",
+            "exit and trap in a command end the shell in which later commands run",
+            area="shell",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         Run("git init -q .; git -c core.pager=less --paginate status -s", ("(no output)",)),
-        "google-gemini/gemini-cli#13590",
-        "git opens a pager as if a person read, and nothing ends it",
-        "passed",
+        marks=pytest.mark.report(
+            "google-gemini/gemini-cli#13590",
+            "git opens a pager as if a person read, and nothing ends it",
+            area="shell",
+            before="passed",
+        ),
     ),
-    reported(
+    pytest.param(
         Run("f() { local n=1; echo $n; }; alias ll='ls -l'; f", ("1",)),
-        "NousResearch/hermes-agent#36703",
-        "functions with local variables make each command fail with 127",
-        "passed",
+        marks=pytest.mark.report(
+            "NousResearch/hermes-agent#36703",
+            "functions with local variables make each command fail with 127",
+            area="shell",
+            before="passed",
+        ),
     ),
 ]
 

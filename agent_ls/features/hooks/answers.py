@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -31,23 +32,36 @@ class HookAnswer:
     problem: str = ""
 
 
-def parse_answer(exit_code: int, stdout: str, stderr: str) -> HookAnswer:
+CONTEXT_EVENTS = ("SessionStart", "UserPromptSubmit")
+"""Events at which plain text that a hook prints is context for the model. At others it has no effect, except:"""
+
+DECIDING_EVENTS = ("PreToolUse", "PermissionRequest")
+"""Events at which a hook decides about a call, so an answer that cannot be read is a failure."""
+
+MAX_CONTEXT = 10_000
+
+_OBJECT = re.compile(r"^\s*\{", re.MULTILINE)
+
+
+def parse_answer(exit_code: int, stdout: str, stderr: str, event: str) -> HookAnswer:
     """Return the result of a hook process that has exited without a timeout.
 
     Exit code 2 blocks the event, with standard error as the reason. Any other code except 0 is a failure of the hook.
+    Lines before a JSON object do not count: start-up files of shells print them.
     """
     if exit_code == STOP_EXIT_CODE:
         return HookAnswer("deny", blocks=True, reason=stderr.strip() or "no reason was given")
     if exit_code != 0:
         return HookAnswer(problem=f"the hook ended with exit code {exit_code}: {stderr.strip()[-300:]}")
-    if not stdout.strip():
-        return HookAnswer()
+    begin = _OBJECT.search(stdout)
+    if begin is None:
+        if event in DECIDING_EVENTS and stdout.strip():
+            return HookAnswer(problem="the hook printed text and no JSON object")
+        return HookAnswer(context=stdout.strip()[:MAX_CONTEXT] if event in CONTEXT_EVENTS else "")
     try:
-        read = json.loads(stdout)
+        read = json.loads(stdout[begin.start() :])
     except (ValueError, RecursionError):
-        return HookAnswer(problem="the hook printed text that is not JSON")
-    if not isinstance(read, dict):
-        return HookAnswer(problem="the hook printed JSON that is not an object")
+        return HookAnswer(problem="the hook printed a JSON object that cannot be read, or several")
     return _answer(read)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import stat
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from agent_ls.features.hooks.coverage import Coverage, cover
+from agent_ls.jsonc import parse_jsonc
 from agent_ls.services.settings.model import HookSettings
 
 MAX_BYTES = 256 * 1024
@@ -127,7 +127,7 @@ def _read(path: str, origin: Origin, folder: str) -> Iterator[Hook | str]:
         yield f"this is not a regular file of at most {MAX_BYTES // 1024} KiB."
         return
     try:
-        read = json.loads(data.decode("utf-8-sig"))
+        read = parse_jsonc(data.decode("utf-8-sig"))
     except (UnicodeDecodeError, ValueError, RecursionError) as error:
         yield f"the file is not valid JSON: {error}."
         return
@@ -152,7 +152,7 @@ def _group(event: str, group: Any, path: str, origin: Origin, folder: str) -> It
     if not isinstance(group, Mapping) or not isinstance(group.get("hooks"), list):
         yield "the entry needs a list named `hooks`."
         return
-    matcher = group.get("matcher", "")
+    matcher = group.get("matcher") or ""
     try:
         compiled = re.compile(matcher) if matcher not in ("", "*") else None
     except (re.error, TypeError) as error:

@@ -274,7 +274,8 @@ class SessionHooks(SessionFeature):
         if done.timed_out:
             return HookAnswer(problem=f"the hook took longer than {hook.timeout_s} seconds")
         known = self._secrets()
-        return parse_answer(done.exit_code, redacted(done.stdout, known), redacted(cut(done.stderr), known))
+        stdout, stderr = redacted(done.stdout, known), redacted(cut(done.stderr), known)
+        return parse_answer(done.exit_code, stdout, stderr, hook.event)
 
     async def _refresh(self) -> None:
         """Update the hooks from the hook files. Warn about invalid hooks, and about hooks that are not confirmed."""

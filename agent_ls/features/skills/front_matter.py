@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from agent_ls.features.tools.yaml_depth import is_too_deep
 
 _BLOCK = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
-_UNQUOTED = re.compile(r"^(name|description):[ \t]+(?![\"'|>])(.+)$", re.MULTILINE)
+_ROW = re.compile(r"^([A-Za-z][\w-]*):[ \t]*(.*(?:\n(?:[ \t]+.*|))*)", re.MULTILINE)
+_PROSE = ("name", "description", "argument-hint")
+_NAME = re.compile(r"[^\s,(]+(?:\([^)]*\))?")
 
 
 class FrontMatterError(Exception):
@@ -23,17 +25,22 @@ class FrontMatterError(Exception):
 class MarkdownPage:
     """A Markdown file: the fields of its front matter, and the text after it.
 
-    `is_repaired`: values had to be quoted to make the front matter valid YAML.
+    `repaired` are the fields whose values are not valid YAML, and were read as plain text.
     """
 
     rows: Mapping[str, object] = field(default_factory=dict)
     text: str = ""
-    is_repaired: bool = False
+    repaired: tuple[str, ...] = ()
 
     def string(self, key: str) -> str:
         """Return the value of a field as one line; "" if the field is absent, a list or a table."""
         value = self.rows.get(key)
         return " ".join(str(value).split()) if isinstance(value, str | int | float) else ""
+
+    def hint(self, key: str) -> str:
+        """Return the value of a field as one line, also of a list: `[file]`, which people write without quotes."""
+        value = self.rows.get(key)
+        return f"[{', '.join(map(str, value))}]" if isinstance(value, list) else self.string(key)
 
     def flag(self, key: str, *, default: bool) -> bool:
         """Return the value of a field as a Boolean; `default` if it is absent or not a Boolean."""
@@ -41,18 +48,20 @@ class MarkdownPage:
         return value if isinstance(value, bool) else default
 
     def names(self, key: str) -> tuple[str, ...]:
-        """Return the value of a field as a list of names, which may be one string with spaces or commas."""
+        """Return the value of a field as a list of names, which may be one string with spaces or commas outside of
+        round brackets.
+        """
         value = self.rows.get(key)
         if isinstance(value, str):
-            return tuple(value.replace(",", " ").split())
+            return tuple(_NAME.findall(value))
         return tuple(map(str, value)) if isinstance(value, list) else ()
 
 
 def parse_page(data: str) -> MarkdownPage:
     """Return the fields and the text of a Markdown file. A file without front matter has no fields.
 
-    If the front matter is invalid, it is parsed again with the values of `name` and `description`
-    quoted, because an unquoted colon in them is the usual mistake.
+    If the front matter is invalid, each of its fields is parsed alone, and a value that is no YAML is read as text:
+    an unquoted colon, an asterisk or a second pair of square brackets is the usual mistake.
 
     Raises:
         FrontMatterError
@@ -61,14 +70,30 @@ def parse_page(data: str) -> MarkdownPage:
     block = _BLOCK.match(data)
     if block is None:
         return MarkdownPage(text=data.strip())
-    rows, is_repaired = _rows(block[1]), False
+    rows, repaired = _rows(block[1]), list[str]()
     if rows is None:
-        rows, is_repaired = _rows(_UNQUOTED.sub(_quote_value, block[1])), True
+        rows, repaired = _rows_alone(block[1])
     if rows is None:
         raise FrontMatterError(
             "the block between the lines `---` is not valid YAML: put quotes around values that contain a colon"
         )
-    return MarkdownPage(rows, data[block.end() :].strip(), is_repaired)
+    return MarkdownPage(rows, data[block.end() :].strip(), tuple(repaired))
+
+
+def _rows_alone(block: str) -> tuple[Mapping[str, object] | None, list[str]]:
+    """Parse each field alone. Returns the fields, None if there are none, and the names of those read as text."""
+    rows: dict[str, object] = {}
+    repaired = []
+    for found in _ROW.finditer(block):
+        name, text = found[1], found[2].replace("\t", "    ")
+        read = _rows(f"{name}: {text}")
+        if read is None:
+            if name not in _PROSE and text.count("[") != text.count("]"):
+                return None, []  # a list without an end: what a subagent may do is never guessed
+            repaired.append(name)
+            read = {name: " ".join(text.split()).strip("\"'")}
+        rows |= read
+    return rows or None, repaired
 
 
 def _rows(block: str) -> Mapping[str, object] | None:
@@ -83,8 +108,3 @@ def _rows(block: str) -> Mapping[str, object] | None:
     if read is None:
         return {}
     return {str(key): value for key, value in read.items()} if isinstance(read, dict) else None
-
-
-def _quote_value(row: re.Match[str]) -> str:
-    value = row[2].strip().replace("'", "''")
-    return f"{row[1]}: '{value}'"

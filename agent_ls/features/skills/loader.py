@@ -86,9 +86,13 @@ class _Reading:
     problems: list[str] = field(default_factory=list)
 
     def read_place(self, place: SkillFolder) -> None:
+        skills: list[str] = []
         for path in place.files.walk(place.folder, place.suffix, self.budget, self.is_ignored):
-            if place.kind == "skill" and os.path.basename(path) != "SKILL.md":
-                continue
+            if place.kind == "skill":
+                if os.path.basename(path) != "SKILL.md" or path.startswith(tuple(skills)):
+                    continue  # a file of a skill, not a skill of its own
+                if os.path.dirname(path) != place.folder:
+                    skills.append(path.removesuffix("SKILL.md"))
             command, problems = _read_again(path, place, place.files.signature(path))
             self.problems += problems
             if command:
@@ -143,7 +147,7 @@ def _read(path: str, place: SkillFolder) -> tuple[UserCommand, tuple[str, ...]]:
         base=place.folder,
         folder=place.files.real_folder(path),
         signature=signature,
-        argument_hint=_CONTROL.sub(" ", page.string("argument-hint"))[:MAX_DESCRIPTION],
+        argument_hint=_CONTROL.sub(" ", page.hint("argument-hint"))[:MAX_DESCRIPTION],
         for_model=place.kind == "skill" and not page.flag("disable-model-invocation", default=False),
         for_user=page.flag("user-invocable", default=True),
         tools=page.names("allowed-tools") or page.names("tools"),
@@ -174,8 +178,9 @@ def _problems_of_skill(skill: UserCommand, page: MarkdownPage) -> Iterator[str]:
         yield "it has no row `name`, so the name of its folder is used"
     if len(page.string("description")) > MAX_DESCRIPTION:
         yield f"its description is longer than {MAX_DESCRIPTION} characters, and is shortened"
-    if page.is_repaired:
-        yield "other agents cannot read it until you put quotes around its name and description"
+    if page.repaired:
+        rows = " and ".join(f"`{row}`" for row in page.repaired)
+        yield f"other agents cannot read it until you put quotes around the value of {rows}"
     for row in ("disable-model-invocation", "user-invocable"):
         if not isinstance(page.rows.get(row, False), bool):
             yield f"its row `{row}` is ignored, because its value is neither true nor false"

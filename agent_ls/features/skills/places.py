@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from agent_ls.environments.instruction_files import LOCAL_FILES, InstructionFiles, ReadBudget
+from agent_ls.environments.instruction_files import LOCAL_FILES, USER_FILES, InstructionFiles, ReadBudget
 from agent_ls.features.skills.values import Origin
 from agent_ls.services.settings.model import SkillSettings
 
@@ -74,9 +74,9 @@ def find_agent_places(
     """
     for folder, suffix, is_foreign in _USER_AGENTS if state else ():
         if settings.foreign or not is_foreign:
-            yield SkillFolder(os.path.expanduser(folder), "agent", "user", suffix, is_foreign)
+            yield SkillFolder(os.path.expanduser(folder), "agent", "user", suffix, is_foreign, USER_FILES)
     if state:
-        yield SkillFolder(os.path.join(state, "agents"), "agent", "user", ".md")
+        yield SkillFolder(os.path.join(state, "agents"), "agent", "user", ".md", files=USER_FILES)
     for level in files.levels(workspace) if workspace else ():
         for folder, suffix, is_foreign in _PROJECT_AGENTS:
             if files.has_own_folder(level, folder) and (settings.foreign or not is_foreign):
@@ -106,12 +106,12 @@ def find_places(
     accesses the machine that has the workspace; the user's own folders are on this machine.
     """
     for folder, kind, suffix, is_foreign in _USER if state else ():
-        yield _place(os.path.expanduser(folder), kind, "user", suffix, is_foreign)
+        yield _place(os.path.expanduser(folder), kind, "user", suffix, is_foreign, USER_FILES)
     for folder, kind, suffix, is_foreign in _STATE if state else ():
-        yield _place(os.path.join(state, folder), kind, "user", suffix, is_foreign)
+        yield _place(os.path.join(state, folder), kind, "user", suffix, is_foreign, USER_FILES)
     for folder in settings.folders:
         if os.path.isabs(expanded := os.path.expanduser(folder)):
-            yield _place(expanded, "skill", "user", "SKILL.md", False)
+            yield _place(expanded, "skill", "user", "SKILL.md", False, USER_FILES)
     for level in files.levels(workspace) if workspace else ():
         for folder, kind, suffix, is_foreign in _PROJECT:
             # Leave out folders that are links, because a link in the project could lead to a folder of the user.

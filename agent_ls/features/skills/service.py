@@ -16,6 +16,7 @@ import anyio.to_thread
 from agent_ls.environments.instruction_files import (
     LOCAL_FILES,
     InstructionFiles,
+    LocalInstructionFiles,
     Signature,
     UnreadableFileError,
     list_other_files,
@@ -272,4 +273,7 @@ class SessionSkills(SessionFeature):
 
     def _is_at_place(self, command: UserCommand) -> bool:
         """Return whether the folder of a skill is on the machine where the session's tools run."""
-        return command.files is self._folder.files
+        here = isinstance(self._folder.files, LocalInstructionFiles)
+        return command.files is self._folder.files or (
+            here and isinstance(command.files, LocalInstructionFiles)
+        )

@@ -80,7 +80,7 @@ def test_description_with_a_colon_crlf_and_bom_are_read(home: Path) -> None:
     (found,) = loaded.found
     assert (found.name, found.description) == ("notes", "Use when: the user asks for notes")
     assert loaded.problems == [
-        f"{path}: other agents cannot read it until you put quotes around its name and description."
+        f"{path}: other agents cannot read it until you put quotes around the value of `description`."
     ]
 
 
@@ -108,15 +108,16 @@ def test_a_wrong_name_is_a_warning_and_a_missing_description_excludes_the_skill(
     assert any("differs from the name of its folder" in it for it in found.problems)
 
 
-def test_link_that_leaves_the_folder_is_not_followed(home: Path, tmp_path: Path) -> None:
+def test_link_that_leaves_the_folder_of_a_project_is_not_followed(home: Path, tmp_path: Path) -> None:
     target = skill(tmp_path / "elsewhere", "stolen")
-    skills = home / ".agents/skills"
+    project = tmp_path / "project"
+    skills = project / ".agents/skills"
     skill(skills, "kept")
     os.symlink(target.parent, skills / "linked")
     (skills / "file").mkdir()
     os.symlink(target, skills / "file/SKILL.md")
     os.symlink(skills / "kept", skills / "again")
-    assert {it.name for it in load(home).found} == {"kept"}
+    assert {it.name for it in load(home, project).found} == {"kept"}
 
 
 @pytest.mark.req("T12", "X6")

@@ -1,0 +1,182 @@
+"""Hooks as users of other agents write them, each as the smallest file or output of a public report."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agent_ls.features.hooks.answers import HookAnswer, parse_answer
+from agent_ls.features.hooks.config import load_hooks
+from agent_ls.services.settings.model import HookSettings
+
+pytestmark = pytest.mark.req("T15")
+
+
+CONTEXT = json.dumps({"hookSpecificOutput": {"additionalContext": "known"}})
+ANSWERS = [
+    pytest.param(
+        ("Stop", 0, "✅ Shell ready on arm64\n{}\n", ""),
+        HookAnswer(),
+        marks=pytest.mark.report(
+            "anthropics/claude-code#21992",
+            "a line of the shell's start-up file before the JSON makes the hook fail",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        ("PreToolUse", 0, f"loading...\n{CONTEXT}\n\n", ""),
+        HookAnswer(context="known"),
+        marks=pytest.mark.report(
+            "cline/cline#7314",
+            "characters around the JSON make the answer unreadable",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        ("SessionStart", 0, "<session-context>\nBe brief.\n", ""),
+        HookAnswer(context="<session-context>\nBe brief."),
+        marks=pytest.mark.report(
+            "mindfold-ai/Trellis#18",
+            "plain text at the start of a session is an error and not context",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        ("SessionEnd", 0, "=== Session summary ===\n", ""),
+        HookAnswer(),
+        marks=pytest.mark.report(
+            "arpitnath/claude-capsule-kit#27",
+            "a banner that a hook prints is an error",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        ("PostToolUse", 0, "", ""),
+        HookAnswer(),
+        marks=pytest.mark.report(
+            "mksglu/context-mode#235",
+            "a hook that prints nothing is shown as an error at each call",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        ("PreToolUse", 2, "", ""),
+        HookAnswer("deny", blocks=True, reason="no reason was given"),
+        marks=pytest.mark.report(
+            "vybestack/llxprt-code#2942",
+            "a hook that ends with 2 without a reason does not block",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        ("PreToolUse", 2, '{"hookSpecificOutput": {"additionalContext": "x"}}', "no issues here"),
+        HookAnswer("deny", blocks=True, reason="no issues here"),
+        marks=pytest.mark.report(
+            "anthropics/claude-code#26923",
+            "a hook that ends with 2 and prints JSON does not block",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        ("PreToolUse", 0, json.dumps(json.loads(CONTEXT), indent=2), ""),
+        HookAnswer(context="known"),
+        marks=pytest.mark.report(
+            "anthropics/claude-code#24794",
+            "JSON of several lines is read line by line and lost",
+            area="rules",
+            before="passed",
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("run", "answer"), ANSWERS)
+def test_the_answer_of_a_hook_is_what_its_author_meant(
+    run: tuple[str, int, str, str], answer: HookAnswer
+) -> None:
+    event, code, stdout, stderr = run
+    assert parse_answer(code, stdout, stderr, event) == answer
+
+
+UNREADABLE = [
+    pytest.param(
+        '{"continue":true,"status":"ready"}\n{"continue":true}\n',
+        marks=pytest.mark.report(
+            "thedotmack/claude-mem#3910",
+            "two objects, one after the other, cannot be read",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        '{"decision": "block", "reason": "cut',
+        marks=pytest.mark.report(
+            "baekenough/oh-my-customcode#1632",
+            "an object that is cut off counts as plain text, and the call runs",
+            area="rules",
+            before="passed",
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize("stdout", UNREADABLE)
+def test_an_object_that_cannot_be_read_is_a_problem_and_never_silence(stdout: str) -> None:
+    assert parse_answer(0, stdout, "", "PreToolUse").problem
+
+
+@pytest.mark.report(
+    "anthropics/claude-code#44707",
+    "a hook that fails with 1 does not block, and nobody notices",
+    area="rules",
+    before="passed",
+)
+def test_another_exit_code_is_a_problem() -> None:
+    assert "no rules" in parse_answer(1, "", "no rules", "PreToolUse").problem
+
+
+HOOK = {"type": "command", "command": "true"}
+FILES = [
+    pytest.param(
+        '{"hooks": {"PreToolUse": [{"hooks": [' + json.dumps(HOOK) + "]}, // ours\n],}}",
+        marks=pytest.mark.report(
+            "raymondchins/agentmap#19",
+            "a comment or a comma at the end makes all settings unreadable",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        "\ufeff" + json.dumps({"hooks": {"PreToolUse": [{"matcher": "Bash|Edit", "hooks": [HOOK]}]}}),
+        marks=pytest.mark.report(
+            "vshulcz/deja-vu#3230",
+            "settings as editors write them are refused as broken",
+            area="rules",
+            before="passed",
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize("text", FILES)
+def test_a_file_as_editors_write_it_is_read(tmp_path: Path, text: str) -> None:
+    (tmp_path / "hooks.json").write_text(text, "utf-8")
+    found = load_hooks(HookSettings(), str(tmp_path), None)
+    assert not found.problems and [it.event for it in found.hooks] == ["PreToolUse"]
+
+
+@pytest.mark.parametrize("matcher", [None, "", "*", ".*", "Bash", "Edit|Bash"])
+def test_a_matcher_that_covers_a_tool_matches_it(tmp_path: Path, matcher: str | None) -> None:
+    group = {"matcher": matcher, "hooks": [HOOK]}
+    (tmp_path / "hooks.json").write_text(json.dumps({"hooks": {"PreToolUse": [group]}}))
+    (found,) = load_hooks(HookSettings(), str(tmp_path), None).hooks
+    assert found.matches(["Bash"])
