@@ -60,6 +60,9 @@ class ChatCodec:
         self._toolless: set[str] = set()
         self._probed: set[str] = set()  # the models whose server was asked what they can
         self._untold: set[str] = set()  # the models without tools of which the user has no warning yet
+        self._unopened: set[str] = (
+            set()
+        )  # the models whose answers begin with reasoning that has no opening tag
         self._adaptations: dict[str, frozenset[Adaptation]] = {}
         self._refused = RefusedFields(_DROPPABLE)
         self._native = HistoryCache(lambda model: ChatHistory(provider, self._server, model, textual=False))
@@ -163,7 +166,14 @@ class ChatCodec:
         offered = tuple(tool.name for tool in request.tools) if request.tool_choice != "none" else ()
         notice = NO_TOOLS if request.model in self._untold else ""
         self._untold.discard(request.model)
-        return AnswerSyntax(self._provider, offered, textual=self._is_textual(request), notice=notice)
+        return AnswerSyntax(
+            self._provider,
+            offered,
+            textual=self._is_textual(request),
+            notice=notice,
+            thinks_first=request.model in self._unopened,
+            on_unopened=partial(self._unopened.add, request.model),
+        )
 
     def _is_textual(self, request: Request) -> bool:
         """Return whether to use the text protocol (text_tools.py) instead of the API's tool calls.

@@ -1,13 +1,6 @@
 """Detect tool calls in the text of an answer. Some servers do not parse the calls that a model writes.
 
-Accepted formats, which models were trained on:
-
-    <tool_call>{"name": "glob", "arguments": {"pattern": "*.py"}}</tool_call>
-    <tool_call><function=glob><parameter=pattern>*.py</parameter></function></tool_call>
-    <function=glob>{"pattern": "*.py"}</function>
-    [TOOL_CALLS][{"name": "glob", "arguments": {"pattern": "*.py"}}]
-    <|python_tag|>{"name": "glob", "parameters": {"pattern": "*.py"}}
-    {"name": "glob", "arguments": {"pattern": "*.py"}}          (as the whole answer, in a ```json fence or not)
+call_dialects.py parses the calls; a call can also be the whole answer, in a code fence or not.
 
 The model may also quote these formats in a text. So text counts as calls only under three conditions: the
 first tag begins a line outside a code fence, the request offers the named tools, and only calls follow until
@@ -16,28 +9,16 @@ the end of the answer. Otherwise everything stays text.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
-from typing import Any
 
-_MARKS = ("<tool_call>", "<function=", "[TOOL_CALLS]", "<|python_tag|>")
-_LONGEST_MARK = max(map(len, _MARKS))
+from agent_ls.llm.providers.openai_chat.call_dialects import MARKS, PrintedCall, parse_calls
+
 _FENCE = "```"
+_FENCES = (_FENCE, "```json", "```tool_call", "```tool_code", "```xml")
+_FENCED = re.compile(r"```(?:json|tool_call|tool_code|xml)?\s*(.*?)\s*```", re.DOTALL)
 
-_TAGGED = re.compile(r"<tool_call>\s*(.*?)\s*(?:</tool_call>|\Z)", re.DOTALL)
-_FUNCTION = re.compile(r"<function=([^>\s]+)>\s*(.*?)\s*(?:</function>|\Z)", re.DOTALL)
-_PARAMETER = re.compile(r"<parameter=([^>\s]+)>\n?(.*?)\n?</parameter>", re.DOTALL)
-_FENCED = re.compile(r"```(?:json|tool_call)?\s*(.*?)\s*```", re.DOTALL)
-
-
-@dataclass(frozen=True, slots=True)
-class PrintedCall:
-    """A call found in text. `arguments` is a JSON object as text."""
-
-    name: str
-    arguments: str
+_MARKED_LINE = re.compile(rf"^[ \t]*(?={'|'.join(map(re.escape, MARKS))})", re.MULTILINE)
 
 
 class PrintedCalls:
@@ -50,6 +31,8 @@ class PrintedCalls:
 
     def __init__(self, tools: Collection[str], *, lenient: bool = False) -> None:
         self._tools = frozenset(tools)
+        self._marks = (*MARKS, *(f"[{tool}(" for tool in self._tools))
+        self._longest_mark = max(map(len, self._marks))
         self._lenient = lenient
         self._held: list[str] = []
         self._is_holding = False  # whether all further text is held back
@@ -76,7 +59,7 @@ class PrintedCalls:
         calls, rest = _calls(text, self._tools)
         if calls and (self._lenient or not rest.strip()):
             return "", calls, bool(rest.strip())
-        if self._lenient and _begins_with_mark(text):
+        if self._lenient and text.lstrip().startswith(self._marks):
             return (
                 "",
                 [],
@@ -104,8 +87,8 @@ class PrintedCalls:
             return self._fence(line, said, ends=ends)
         if not self._is_fenced and self._hold_start(line, said):
             return ""
-        may_become = any(mark.startswith(said) for mark in (*_MARKS, _FENCE)) and not ends
-        if may_become and len(said) < _LONGEST_MARK:
+        may_become = any(mark.startswith(said) for mark in (*self._marks, _FENCE)) and not ends
+        if may_become and len(said) < self._longest_mark:
             self._line = line
             return ""
         self._has_begun = True
@@ -117,7 +100,7 @@ class PrintedCalls:
             if not ends:
                 self._line = line  # only the complete line says whether the fence may contain a call
                 return ""
-            if said.strip() in (_FENCE, "```json", "```tool_call"):
+            if said.strip() in _FENCES:
                 return self._hold(line)
         self._has_begun = True
         self._is_fenced = not self._is_fenced
@@ -125,7 +108,7 @@ class PrintedCalls:
         return line
 
     def _hold_start(self, line: str, said: str) -> bool:
-        if said.startswith(_MARKS) or (not self._has_begun and said.startswith("{")):
+        if said.startswith(self._marks) or (not self._has_begun and said.startswith(("{", "[{"))):
             self._hold(line)
             return True
         return False
@@ -136,100 +119,24 @@ class PrintedCalls:
         return ""
 
 
-def _begins_with_mark(text: str) -> bool:
-    return text.lstrip().startswith(_MARKS)
-
-
 def _calls(text: str, tools: frozenset[str]) -> tuple[list[PrintedCall], str]:
     """Return the calls at the start of `text` (possibly none), and the text after these calls."""
     said = text.strip()
-    if said.startswith("[TOOL_CALLS]"):
-        return _json_calls(said.removeprefix("[TOOL_CALLS]"), tools)
-    if said.startswith("<|python_tag|>"):
-        return _json_calls(said.removeprefix("<|python_tag|>").removesuffix("<|eom_id|>"), tools)
-    if said.startswith(_FENCE):
-        found = _FENCED.match(said)
-        if found is None:
-            return [], said
-        calls, rest = _json_calls(found[1], tools)
-        return calls, rest + said[found.end() :]
-    if said.startswith("{"):
-        return _json_calls(said, tools)
-    return _tagged_calls(said, tools)
+    if not said.startswith(_FENCE):
+        return parse_calls(said, tools)
+    found = _FENCED.match(said)
+    if found is None:
+        return [], said
+    calls, rest = parse_calls(found[1], tools)
+    return calls, rest + said[found.end() :]
 
 
-def _tagged_calls(said: str, tools: frozenset[str]) -> tuple[list[PrintedCall], str]:
-    calls: list[PrintedCall] = []
-    while found := _TAGGED.match(said) or _FUNCTION.match(said):
-        whole = found[0] if found.re is _FUNCTION else found[1]
-        made = _function_call(whole, tools) if whole.startswith("<function=") else _tagged_json(whole, tools)
-        if not made:
-            break
-        calls += made
-        said = said[found.end() :].lstrip()
-    return calls, said
-
-
-def _tagged_json(text: str, tools: frozenset[str]) -> list[PrintedCall]:
-    calls, rest = _json_calls(text, tools)
-    return [] if rest.strip() else calls
-
-
-def _function_call(text: str, tools: frozenset[str]) -> list[PrintedCall]:
-    found = _FUNCTION.match(text)
-    if found is None or found[1] not in tools:
+def calls_at_end(text: str, tools: Collection[str]) -> list[PrintedCall]:
+    """Return the calls with which a text ends, after a line that begins with a mark; empty if there are none."""
+    if not tools:
         return []
-    if found[2].startswith("{") or not found[2]:
-        value = _parse_json(found[2] or "{}")
-        return [PrintedCall(found[1], _to_json(value))] if isinstance(value, dict) else []
-    parameters = {name: _value(text) for name, text in _PARAMETER.findall(found[2])}
-    return [PrintedCall(found[1], _to_json(parameters))] if parameters else []
-
-
-def _value(text: str) -> Any:
-    """Parse the value of a parameter: JSON numbers, literals and structures. Other text is returned unchanged."""
-    value = _parse_json(text)
-    return text if value is None or isinstance(value, str) else value
-
-
-def _json_calls(text: str, tools: frozenset[str]) -> tuple[list[PrintedCall], str]:
-    """Parse consecutive objects, or a list of them."""
-    calls: list[PrintedCall] = []
-    rest = text.strip()
-    while rest.startswith(("{", "[")):
-        try:
-            value, end = json.JSONDecoder().raw_decode(rest)
-        except (ValueError, RecursionError):
-            break
-        made = [_json_call(item, tools) for item in (value if isinstance(value, list) else [value])]
-        whole = [call for call in made if call is not None]
-        if len(whole) < len(made) or not made:
-            break
-        calls += whole
-        rest = rest[end:].lstrip(" \t\r\n;,")
-    return calls, rest
-
-
-def _json_call(value: Any, tools: frozenset[str]) -> PrintedCall | None:
-    if not isinstance(value, dict):
-        return None
-    function = value.get("function")
-    inner: dict[str, Any] = function if isinstance(function, dict) else value
-    name = inner.get("name")
-    arguments = next((inner[key] for key in ("arguments", "parameters") if key in inner), None)
-    if not isinstance(name, str) or name not in tools:
-        return None
-    if isinstance(arguments, str):
-        arguments = _parse_json(arguments)
-    return PrintedCall(name, _to_json(arguments)) if isinstance(arguments, dict) else None
-
-
-def _parse_json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _to_json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    for found in _MARKED_LINE.finditer(text):
+        calls, rest = parse_calls(text[found.end() :], tools)
+        if calls and not rest:
+            return calls
+    return []

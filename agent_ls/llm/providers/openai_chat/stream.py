@@ -6,7 +6,7 @@ stream.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from agent_ls.llm.errors import StreamError
@@ -15,9 +15,10 @@ from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.providers.citations import url_citations
 from agent_ls.llm.providers.error_bodies import find_failure, is_keep_alive
 from agent_ls.llm.providers.error_mapping import ProviderFailure
+from agent_ls.llm.providers.openai_chat.call_dialects import PrintedCall
 from agent_ls.llm.providers.openai_chat.calls import OpenCall, OpenCalls, add_piece
 from agent_ls.llm.providers.openai_chat.errors import body_error, http_error
-from agent_ls.llm.providers.openai_chat.printed_calls import PrintedCalls
+from agent_ls.llm.providers.openai_chat.printed_calls import PrintedCalls, calls_at_end
 from agent_ls.llm.providers.openai_chat.reasoning import ReasoningDetails, reasoning_piece
 from agent_ls.llm.providers.openai_chat.response import CUT, finish_kind, finish_reason, usage
 from agent_ls.llm.providers.openai_chat.think_tags import ThinkTags
@@ -51,12 +52,15 @@ class AnswerSyntax:
     """Options for parsing the text of an answer. `offered` are the tool names that calls in the text may have.
 
     `textual`: the model was asked to write calls as text (text_tools.py). `notice` is a warning for the user.
+    `thinks_first`: the answer begins with reasoning, without a tag. `on_unopened` is called when this is noticed.
     """
 
     provider: str
     offered: tuple[str, ...]
     textual: bool = False
     notice: str = ""
+    thinks_first: bool = False
+    on_unopened: Callable[[], None] = lambda: None
 
 
 class ChatStream:
@@ -68,7 +72,7 @@ class ChatStream:
         self._reading = reading
         self._provider = reading.provider
         self._parts = PartWriter()
-        self._tags = ThinkTags()
+        self._tags = ThinkTags(is_opened=reading.thinks_first)
         self._printed = PrintedCalls(reading.offered, lenient=reading.textual)
         self._details = ReasoningDetails()
         self._has_content_key = False  # whether reasoning arrived in the field `reasoning_content`
@@ -277,7 +281,9 @@ class ChatStream:
                 self._reason(text)
             else:
                 self._write(self._printed.feed(text))
-        has_printed = self._end_printed()
+        if self._tags.was_unopened:
+            self._reading.on_unopened()
+        has_printed = self._end_printed() or self._end_thought_calls()
         self._end_calls()
         self._write("".join(self._late))
         self._end_part()
@@ -302,6 +308,18 @@ class ChatStream:
             self._warnings.append(
                 "text after a tool call, or a tool call that the model did not finish, was dropped"
             )
+        self._add_printed(printed)
+        return bool(printed)
+
+    def _end_thought_calls(self) -> bool:
+        """Use the calls with which an answer that is only reasoning ends, because the server did not find them."""
+        if self._calls.calls or self._parts.open_kind != "reasoning" or self._parts.count > 1:
+            return False
+        found = calls_at_end("".join(self._thoughts), self._reading.offered)
+        self._add_printed(found)
+        return bool(found)
+
+    def _add_printed(self, printed: Sequence[PrintedCall]) -> None:
         if printed:
             self._end_part()
         for number, call in enumerate(printed):
@@ -311,7 +329,6 @@ class ChatStream:
                 "function": {"name": call.name, "arguments": call.arguments},
             }
             self._call_piece(raw)
-        return bool(printed)
 
     def _keep_unsaid(self) -> None:
         """Add parts for reasoning items, annotations and other fields that no part of the answer contains yet."""

@@ -1,4 +1,9 @@
-"""Separate reasoning in `<think>` tags from the text while it streams."""
+"""Separate reasoning in `<think>` tags from the text while it streams.
+
+Some chat templates put the opening tag into the prompt, so that the answer has only the closing tag. When this is
+noticed, the reasoning is already shown as text. `was_unopened` tells it, so that the next answers of the model are
+read as if the tag were there.
+"""
 
 from __future__ import annotations
 
@@ -12,19 +17,29 @@ _TAGS = {
     "<seed:think>": "</seed:think>",
 }
 
+_UNOPENED = "</think>"
+_FENCE = "```"
+
 Piece: TypeAlias = tuple[Literal["text", "reasoning"], str]
 
 
 class ThinkTags:
     """Splits an answer into text and reasoning while it streams.
 
-    Only an answer that begins with `<think>`, or another mark in `_TAGS`, has reasoning.
+    An answer has reasoning if it begins with `<think>`, or another mark in `_TAGS`. `is_opened`: the answer begins
+    with reasoning although it has no opening tag.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_opened: bool = False) -> None:
+        self.was_unopened = False
+        """Whether the answer has a closing tag without an opening one."""
         self._state: Literal["start", "opened", "thinking", "closed", "text"] = "start"
+        self._is_opened = is_opened
         self._held = ""
         self._close = ""
+        self._before = ""  # the text so far, from the last line end on
+        self._fences = 0
+        self._assumed: list[str] = []  # reasoning that is the answer itself if no closing tag follows
 
     def feed(self, piece: str) -> list[Piece]:
         text, self._held = self._held + piece, ""
@@ -39,13 +54,18 @@ class ThinkTags:
         if self._state == "closed":
             text = text.lstrip("\r\n")
             self._state = "text" if text else "closed"
-        if self._state == "text" and text:
-            out.append(("text", text))
+        if self._state == "text" and text and (said := self._say(text)):
+            out.append(("text", said))
         return out
 
     def close(self) -> list[Piece]:
         """Return the text that is still held back. Call this at the end of the answer."""
         held, self._held = self._held, ""
+        if self._state == "thinking" and self._assumed:  # there was no reasoning
+            said: list[Piece] = [("reasoning", held)] if held else []
+            return [*said, ("text", "".join(self._assumed) + held)]
+        if self._state == "text" and _find_unopened(held, self._before, self._fences) >= 0:
+            self.was_unopened, held = True, ""
         if not held:
             return []
         return [("reasoning" if self._state == "thinking" else "text", held)]
@@ -61,8 +81,32 @@ class ThinkTags:
         ):  # the text so far is empty, or the beginning of the tag
             self._held = text
             return ""
+        if self._is_opened:
+            self._state, self._close = "thinking", _UNOPENED
+            return text
+        if _find_unopened(text, "", 0) >= 0:  # a whole answer
+            self.was_unopened, self._state, self._close = True, "thinking", _UNOPENED
+            return text
         self._state = "text"
         return text
+
+    def _say(self, text: str) -> str:
+        """Return the text to show now. The first closing tag without an opening one is left out."""
+        if self.was_unopened:
+            return text
+        at = _find_unopened(text, self._before, self._fences)
+        if at >= 0:
+            self.was_unopened, self._state = True, "closed"
+            rest = text[at + len(_UNOPENED) :].lstrip("\r\n")
+            self._state = "text" if rest else "closed"
+            return text[:at] + rest
+        keep = partial_mark_length(text, _UNOPENED)
+        if text.endswith(_UNOPENED):  # the next character decides
+            keep = len(_UNOPENED)
+        said, self._held = text[: len(text) - keep], text[len(text) - keep :]
+        *lines, self._before = (self._before + said).split("\n")
+        self._fences += sum(line.count(_FENCE) for line in lines)
+        return said
 
     def _think(self, text: str, out: list[Piece]) -> str:
         thought, closed, rest = text.partition(self._close)
@@ -71,9 +115,29 @@ class ThinkTags:
         else:
             keep = partial_mark_length(thought, self._close)
             thought, self._held = thought[: len(thought) - keep], thought[len(thought) - keep :]
+        if self._is_opened:
+            self._assumed.append(thought)
+            if closed:
+                self._assumed, self._is_opened = [], False
         if thought:
             out.append(("reasoning", thought))
         return rest
+
+
+def _find_unopened(text: str, before: str, fences: int) -> int:
+    """Return the place of a closing tag that ends reasoning, -1 if there is none. Pure.
+
+    It begins or ends its line outside of a code block: a sentence may quote the tag. `before` is the text of the line
+    before `text`, and `fences` the number of code fences before.
+    """
+    at = text.find(_UNOPENED)
+    while at >= 0:
+        line = (before + text[:at]).rpartition("\n")[2]
+        is_alone = not line.strip() or text[at + len(_UNOPENED) :].startswith(("\n", "\r"))
+        if is_alone and not (fences + (before + text[:at]).count(_FENCE)) % 2:
+            return at
+        at = text.find(_UNOPENED, at + 1)
+    return -1
 
 
 def partial_mark_length(text: str, mark: str) -> int:

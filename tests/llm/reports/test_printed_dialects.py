@@ -1,0 +1,253 @@
+"""Calls that a server left in the text or in the reasoning, in the forms that users reported."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.llm.providers.test_chat_stream import chunk, wire
+from tests.llm.reports.chat import ASK, answer, codec
+from tests.support.codec_runs import response_of
+
+ARGS = '{"path": "a.py"}'
+JSON = f'{{"name": "read", "arguments": {ARGS}}}'
+PARAMETER = '<parameter name="path">a.py</parameter>'
+READ = ("read", {"path": "a.py"})
+
+
+DIALECTS: list[Any] = [
+    pytest.param(
+        '<|tool_call_start|>[read(path="a.py")]<|tool_call_end|>',
+        marks=pytest.mark.report(
+            "lmstudio-ai/lmstudio-bug-tracker#1979",
+            "calls of LFM2 in the syntax of Python stay in the text",
+            area="chat-servers",
+            before="failed",
+        ),
+        id="LFM",
+    ),
+    pytest.param(
+        f'[TOOL_CALL] {{ "tool": "read", "args": {ARGS} }} [/TOOL_CALL]',
+        marks=pytest.mark.report(
+            "lmstudio-ai/lmstudio-bug-tracker#1177",
+            "calls of MiniMax between [TOOL_CALL] marks are not run",
+            area="chat-servers",
+            before="failed",
+        ),
+        id="MiniMax, old",
+    ),
+    pytest.param(
+        "<tool_call>\n<function=read>\n<parameter=path>\na.py\n</parameter>\n</function>\n</tool_call>",
+        marks=pytest.mark.report(
+            "lmstudio-ai/lmstudio-bug-tracker#2115",
+            "a call in the form of Qwen Coder stays in the text, although a call was required",
+            area="chat-servers",
+            before="passed",
+        ),
+        id="Qwen Coder",
+    ),
+    pytest.param(
+        "<tool_call>read<arg_key>path</arg_key><arg_value>a.py</arg_value></tool_call>\n"
+        "<tool_call>read\n<arg_key>path</arg_key>\n<arg_value>a.py</arg_value>\n</tool_call>",
+        marks=pytest.mark.report(
+            "lmstudio-ai/lmstudio-bug-tracker#1528",
+            "parallel calls of GLM are taken for extra content after the first one",
+            area="chat-servers",
+            before="failed",
+        ),
+        id="GLM",
+    ),
+    pytest.param(
+        "<|tool_calls_section_begin|><|tool_call_begin|>functions.read:0<|tool_call_argument_begin|>"
+        f"{ARGS}<|tool_call_end|><|tool_calls_section_end|>",
+        marks=pytest.mark.report(
+            "NousResearch/hermes-agent#24534",
+            "calls of Kimi stay in the text as special tokens, and nothing runs",
+            area="chat-servers",
+            before="failed",
+        ),
+        id="Kimi",
+    ),
+    pytest.param(
+        f"<|channel|>commentary to=functions.read <|constrain|>json<|message|>{ARGS}<|call|>",
+        marks=pytest.mark.report(
+            "lablup/mlxcel#654",
+            "calls of gpt-oss stay in the text as marks of its channels",
+            area="chat-servers",
+            before="failed",
+        ),
+        id="gpt-oss",
+    ),
+    pytest.param(
+        f"<|start|>assistant<|channel|>analysis to=functions.read code<|message|>\n{ARGS}<|call|>",
+        marks=pytest.mark.report(
+            "waybarrios/vllm-mlx#562",
+            "a call of gpt-oss in its analysis channel is shown as text",
+            area="chat-servers",
+            before="failed",
+        ),
+        id="gpt-oss, analysis",
+    ),
+    pytest.param(
+        f'<minimax:tool_call>\n  <invoke name="read">\n    {PARAMETER}\n  </invoke>\n</minimax:tool_call>',
+        marks=pytest.mark.report(
+            "MiniMax-AI/MiniMax-M2.5#10",
+            "calls of MiniMax in its own tags are removed and not run",
+            area="chat-servers",
+            before="failed",
+        ),
+        id="MiniMax",
+    ),
+    pytest.param(
+        f"<tools>\n{JSON}\n</tools>",
+        marks=pytest.mark.report(
+            "vllm-project/vllm#32926",
+            "Qwen2.5-Coder puts its calls into <tools>, for which no parser exists",
+            area="chat-servers",
+            before="failed",
+        ),
+        id="Qwen2.5-Coder",
+    ),
+    pytest.param(
+        f"{JSON}\n{JSON}",
+        marks=pytest.mark.report(
+            "selfagency/opilot#149",
+            "several calls of a local model are printed as JSON and do not run",
+            area="chat-servers",
+            before="passed",
+        ),
+        id="JSON objects",
+    ),
+    pytest.param(
+        f'{{\n  "tool_calls": [\n    {{"name": "read", "arguments": {ARGS}, "id": "162875335"}}\n  ]\n}}',
+        marks=pytest.mark.report(
+            "ggml-org/llama.cpp#14697",
+            "the field tool_calls itself arrives as JSON in the text",
+            area="chat-servers",
+            before="failed",
+        ),
+        id="field as text",
+    ),
+    pytest.param(
+        '<|tool_call>call:read{path:<|"|>a.py<|"|>}<tool_call|>',
+        marks=pytest.mark.report(
+            "ggml-org/llama.cpp#22786",
+            "a correct call of Gemma 4 arrives as text",
+            area="chat-servers",
+            before="failed",
+        ),
+        id="Gemma",
+    ),
+    pytest.param(f"[TOOL_REQUEST]\n{JSON}\n[END_TOOL_REQUEST]", id="LM Studio"),
+    pytest.param(f"[TOOL_CALLS]read[ARGS]{ARGS}", id="Mistral"),
+    pytest.param(f"<TOOLCALL>[{JSON}]</TOOLCALL>", id="Nemotron"),
+    pytest.param(f"<|tool_call|>[{JSON}]", id="Granite"),
+    pytest.param(f"functools[{JSON}]", id="Phi"),
+    pytest.param(f"<function_calls><invoke name=\"read\">{PARAMETER}</invoke></function_calls>", id="invoke"),
+    pytest.param(
+        '<｜DSML｜function_calls>\n<｜DSML｜invoke name="read">\n<｜DSML｜parameter name="path" string="true">a.py'
+        "</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>",
+        id="DeepSeek 3.2",
+    ),
+    pytest.param(
+        f"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>read\n```json\n{ARGS}\n```"
+        "<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+        id="DeepSeek R1",
+    ),
+    pytest.param(
+        f"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>read<｜tool▁sep｜>{ARGS}<｜tool▁call▁end｜>",
+        id="DeepSeek 3.1",
+    ),
+    pytest.param(
+        f'<|START_ACTION|>[{{"tool_call_id": "0", "tool_name": "read", "parameters": {ARGS}}}]<|END_ACTION|>',
+        id="Command R",
+    ),
+    pytest.param(
+        "<seed:tool_call><function=read><parameter=path>a.py</parameter></function></seed:tool_call>", id="Seed"
+    ),
+    pytest.param(f"<function=read={ARGS}</function>", id="Llama at Groq"),
+    pytest.param(f"<function=read{ARGS}</function>", id="Llama at Groq, no mark"),
+    pytest.param(f'<|action_start|><|plugin|>\n{{"name": "read", "parameters": {ARGS}}}<|action_end|>', id="InternLM"),
+    pytest.param('[read(path="a.py")]', id="Python"),
+    pytest.param(f"<tool_call>\n{JSON[:-1]}\n</tool_call>", id="last bracket missing"),
+    pytest.param(f"<tool_call>\n{JSON}\n</tool_call><|im_end|>", id="end of turn"),
+]  # fmt: skip
+
+
+@pytest.mark.req("P5")
+@pytest.mark.parametrize("place", ["content", "after a sentence", "reasoning_content"])
+@pytest.mark.parametrize("text", DIALECTS)
+def test_calls_in_the_form_of_any_model_run(text: str, place: str) -> None:
+    if place == "after a sentence" and text.startswith(("{", "[read")):
+        pytest.skip("JSON after a sentence is an example")
+    if place == "reasoning_content" and text.startswith(("{", "[read")):
+        pytest.skip("reasoning may contain JSON")
+    key = "content" if place == "after a sentence" else place
+    said = f"I look.\n\n{text}" if place == "after a sentence" else text
+    response = answer(
+        *(chunk({key: said[at : at + 7]}) for at in range(0, len(said), 7)), chunk(finish="stop")
+    )
+    calls = [(call.name, json.loads(call.arguments)) for call in response.tool_calls]
+    assert calls and set(map(str, calls)) == {str(READ)}
+    assert response.finish_reason.kind == "tool_calls"
+    assert response.text.strip() == ("I look." if place == "after a sentence" else "")
+
+
+@pytest.mark.report(
+    "vybestack/llxprt-code#749",
+    "calls of Kimi inside of its reasoning do not run",
+    area="chat-servers",
+    before="failed",
+)
+def test_a_call_at_the_end_of_reasoning_runs_if_nothing_else_was_said() -> None:
+    call = f"<|tool_call_begin|>functions.read:0<|tool_call_argument_begin|>{ARGS}<|tool_call_end|>"
+    thought = f"I need the file.\n{call}"
+    assert answer(chunk({"reasoning_content": thought}, "stop")).tool_calls
+    answered = answer(chunk({"reasoning_content": thought}), chunk({"content": "Done."}, "stop"))
+    assert not answered.tool_calls and answered.text == "Done."
+
+
+UNOPENED: list[Any] = [
+    pytest.param(
+        "It is 2.\n</think>\n\nTwo.",
+        marks=pytest.mark.report(
+            "vllm-project/vllm#31045",
+            "the template opens the reasoning, so the answer has only the closing tag",
+            area="chat-servers",
+            before="failed",
+        ),
+        id="own line",
+    ),
+    pytest.param(
+        "It is 2.</think>\n\nTwo.",
+        marks=pytest.mark.report(
+            "perplexityai/api-discussion#177",
+            "R1 sends a closing tag of reasoning without the opening one",
+            area="chat-servers",
+            before="failed",
+        ),
+        id="end of a line",
+    ),
+]
+
+
+@pytest.mark.req("U4")
+@pytest.mark.parametrize("text", UNOPENED)
+def test_reasoning_without_an_opening_tag_is_known_from_the_second_answer_on(text: str) -> None:
+    server = codec()
+    pieces = [*(chunk({"content": text[at : at + 3]}) for at in range(0, len(text), 3)), chunk(finish="stop")]
+    first = response_of(server, wire(*pieces), ASK)
+    assert "</think>" not in first.text and first.text.endswith("Two.")
+    second = response_of(server, wire(*pieces), ASK)
+    assert (second.text, second.reasoning.strip()) == ("Two.", "It is 2.")
+    plain = response_of(server, wire(chunk({"content": "Only an answer."}, "stop")), ASK)
+    assert plain.text == "Only an answer."
+
+
+@pytest.mark.parametrize(
+    "text", ["The tag `</think>` ends it.", "```\n</think>\n```", "Write </think> here.", "a </thin"]
+)
+def test_a_quoted_closing_tag_stays_in_the_text(text: str) -> None:
+    assert answer(*(chunk({"content": char}) for char in text), chunk(finish="stop")).text == text
