@@ -21,6 +21,7 @@ from agent_ls.llm.providers.base import (
     Probe,
     ProbingCodec,
     ReplyHead,
+    RescuingCodec,
 )
 from agent_ls.llm.providers.refused_tools import name_refused_tools
 from agent_ls.llm.providers.wire_json import encode_json, parse_object
@@ -123,7 +124,7 @@ class HttpAdapter:
         with self._limit_time(self._deadline()):
             head, body = await transport.post(wire.path, headers, wire.content)
         if not _is_good(head):
-            raise self._failure(request, head, body)
+            return self._rescue(request, head, body)
         return self._codec.decode(request, head, body)
 
     async def _stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
@@ -147,10 +148,9 @@ class HttpAdapter:
                 async for event in events:
                     yield event
                 return
-            if not _is_good(reply.head):
-                raise self._failure(request, reply.head, whole)
             # The server does not stream, or sent an error with status 200.
-            for event in replay_as_stream(self._codec.decode(request, reply.head, whole)):
+            decode = self._codec.decode if _is_good(reply.head) else self._rescue
+            for event in replay_as_stream(decode(request, reply.head, whole)):
                 yield event
 
     async def _ask_abilities(self, request: Request) -> None:
@@ -169,6 +169,17 @@ class HttpAdapter:
                             return
         finally:
             await transport.close()
+
+    def _rescue(self, request: Request, head: ReplyHead, body: bytes) -> Response:
+        """Return the answer of the model that a refused reply contains.
+
+        Raises:
+            LlmError: there is none.
+        """
+        found = self._codec.rescue(request, head, body) if isinstance(self._codec, RescuingCodec) else None
+        if found is None:
+            raise self._failure(request, head, body)
+        return found
 
     def _failure(self, request: Request, head: ReplyHead, body: bytes) -> LlmError:
         error = self._codec.decode_error(request, head, body)

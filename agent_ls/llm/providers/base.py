@@ -187,3 +187,12 @@ class LearningCodec(Protocol):
         forever.
         """
         ...
+
+
+@runtime_checkable
+class RescuingCodec(Protocol):
+    """A codec that finds an answer of the model within an error: some servers refuse what their model wrote."""
+
+    def rescue(self, request: Request, head: ReplyHead, body: bytes) -> Response | None:
+        """Return the answer in the body of an error; None if there is none."""
+        ...

@@ -150,7 +150,8 @@ class ProviderFailure:
 @dataclass(frozen=True, slots=True)
 class FailureTable:
     """One provider's error names and patterns. `words` are matched before the common patterns, with the message in
-    lower case. `timeouts` are names of a time limit of the server.
+    lower case. `passing` is a pattern of failures that another try may not meet, whatever their status. `timeouts` are
+    names of a time limit of the server.
 
     `more_context` says how the user starts this server with a larger context; "" for a service.
     """
@@ -160,6 +161,7 @@ class FailureTable:
     words: Sequence[tuple[str, type[ProviderError]]] = field(default=())
     more_context: str = ""
     timeouts: Sequence[str] = ()
+    passing: str = ""
 
     def error(self, failure: ProviderFailure, model: str, head: ReplyHead | None = None) -> LlmError:
         """Return the error for `failure`. `head` None: the failure occurred inside a stream that began with
@@ -210,6 +212,8 @@ class FailureTable:
         text = failure.message.lower()
         if status in (None, 500, 503) and LOADING.search(text):
             return ModelLoadingError
+        if self.passing and re.search(self.passing, text):
+            return ServerError
         named = next((kind for name in failure.names if (kind := self._named(name))), None)
         if named is not None and named not in (InvalidRequestError, RateLimitError, ServerError):
             return named

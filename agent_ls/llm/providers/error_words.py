@@ -32,6 +32,7 @@ _OVERFLOW = (
     r"max_(completion_|new_)?tokens must be (at least 1|positive|greater than 0), got -",  # vLLM without room
     r"(tokens|length|prompt|input|context).{0,80}(please )?reduce the (length|size|number)",
     r"reduce the length of the (messages|prompt|input)",
+    r"n_keep \(\d+\) >= n_ctx",  # LM Studio: Cannot truncate prompt with n_keep (15028) >= n_ctx (7424)
     r"too large for model with \d+",  # Mistral
     r"request (body )?too large for .{0,200}(token|max size)",  # Groq, GitHub Models
     r"larger than the (maximum )?(context|input)|longer than the (context|model)",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 
-from agent_ls.llm.errors import ContextLengthError, InvalidRequestError, LlmError
+from agent_ls.llm.errors import ContextLengthError, InvalidRequestError, LlmError, NotFoundError
 from agent_ls.llm.messages import JsonObject, JsonValue
 
 _REFUSED = re.compile(
@@ -13,7 +13,7 @@ _REFUSED = re.compile(
     r"|allowed|available|enabled|accepted)|(does|do)(n't| not) (support|accept|allow)|no longer support|deprecated"
     r"|extra (inputs|fields)|cannot find field|additional propert|invalid (parameter|field|argument|param)"
     r"|must be verified|is not valid under|only supported|not recogni[sz]ed|use 'max_completion_tokens'"
-    r"|incompatible|cannot be (used|set|specified)",
+    r"|no endpoints found that support|is mandatory|incompatible|cannot be (used|set|specified)",
     re.IGNORECASE,
 )
 
@@ -34,7 +34,9 @@ class RefusedFields:
 
         `chosen` are fields that the user's own options set: their refusal is reported.
         """
-        if not isinstance(error, InvalidRequestError) or isinstance(error, ContextLengthError):
+        if not isinstance(error, InvalidRequestError | NotFoundError) or isinstance(
+            error, ContextLengthError
+        ):
             return False
         text, known = str(error), self._refused.get(model, ())
         if not _REFUSED.search(text):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -19,16 +20,22 @@ from agent_ls.llm.providers.base import (
 from agent_ls.llm.providers.history_cache import HistoryCache
 from agent_ls.llm.providers.model_lists import MODELS_PATH, listed_models
 from agent_ls.llm.providers.openai_chat.abilities import NO_TOOLS, calls_tools, probes_of
-from agent_ls.llm.providers.openai_chat.adaptations import Adaptation, adapt_messages, find_adaptation
+from agent_ls.llm.providers.openai_chat.adaptations import (
+    Adaptation,
+    adapt_body,
+    adapt_messages,
+    find_adaptation,
+)
 from agent_ls.llm.providers.openai_chat.errors import http_error, refuses_tools
 from agent_ls.llm.providers.openai_chat.history import ChatHistory
+from agent_ls.llm.providers.openai_chat.rejected_output import answer_in_error
 from agent_ls.llm.providers.openai_chat.request import Changes, encode_request
 from agent_ls.llm.providers.openai_chat.response import as_chunk
 from agent_ls.llm.providers.openai_chat.servers import SERVERS
 from agent_ls.llm.providers.openai_chat.stream import AnswerSyntax, ChatStream
 from agent_ls.llm.providers.part_writer import collect_parts
 from agent_ls.llm.providers.refused_fields import RefusedFields
-from agent_ls.llm.providers.wire_json import parse_object
+from agent_ls.llm.providers.wire_json import encode_json, parse_object
 from agent_ls.llm.requests import Request, Response
 from agent_ls.llm.stream import StreamFinish, StreamStart
 
@@ -42,7 +49,10 @@ _DROPPABLE = {
     "max_completion_tokens": "",
     "stop": "",
     "stream": "",
+    "tool_choice": "",
 }
+# Bedrock: The toolConfig field must be defined when using toolUse and toolResult content blocks.
+_NEEDS_TOOLS = re.compile(r"toolConfig field must be defined|without `tools=` param", re.IGNORECASE)
 
 
 class ChatCodec:
@@ -63,6 +73,7 @@ class ChatCodec:
         self._unopened: set[str] = (
             set()
         )  # the models whose answers begin with reasoning that has no opening tag
+        self._needs_tools: set[str] = set()  # the models that refuse old calls in a request without tools
         self._adaptations: dict[str, frozenset[Adaptation]] = {}
         self._refused = RefusedFields(_DROPPABLE)
         self._native = HistoryCache(lambda model: ChatHistory(provider, self._server, model, textual=False))
@@ -95,7 +106,8 @@ class ChatCodec:
             textual=textual,
             stream=stream,
             changes=Changes(
-                partial(self._refused.without, request.model), partial(adapt_messages, chosen=chosen)
+                lambda body: adapt_body(self._refused.without(request.model, body), chosen),
+                partial(adapt_messages, chosen=chosen),
             ),
         )
 
@@ -125,9 +137,19 @@ class ChatCodec:
     def decode_error(self, request: Request, head: ReplyHead, body: bytes) -> LlmError:
         return http_error(self._provider, request.model, head, body)
 
+    def rescue(self, request: Request, head: ReplyHead, body: bytes) -> Response | None:
+        message = answer_in_error(body, [tool.name for tool in request.tools])
+        if message is None:
+            return None
+        reply = encode_json({"id": "rescued", "choices": [{"message": message, "finish_reason": "stop"}]})
+        return self.decode(request, head, reply)
+
     def adapt_encoding(self, request: Request, error: LlmError) -> bool:
         if request.tools and not self._is_textual(request) and refuses_tools(error):
             self._toolless.add(request.model)
+            return True
+        if not request.tools and not self._is_textual(request) and _NEEDS_TOOLS.search(str(error)):
+            self._needs_tools.add(request.model)
             return True
         known = self._adaptations.get(request.model, frozenset())
         if (adaptation := find_adaptation(error, known)) is not None:
@@ -183,5 +205,7 @@ class ChatCodec:
         asked = request.provider_options.get(self._provider, {}).get("text_tools")
         if isinstance(asked, bool):
             return asked
+        if not request.tools and request.model in self._needs_tools:
+            return True
         is_known = request.model in self._toolless or not self._facts(request.model).calls_tools
         return self._text_tools or is_known

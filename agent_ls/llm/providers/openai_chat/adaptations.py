@@ -9,13 +9,15 @@ from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 from agent_ls.llm.errors import ContextLengthError, InvalidRequestError, LlmError, ServerError
+from agent_ls.llm.messages import JsonObject, JsonValue
 from agent_ls.llm.providers.call_names import valid_call_id
-from agent_ls.llm.providers.wire_json import encode_json
+from agent_ls.llm.providers.wire_json import encode_json, object_at
 
-Adaptation: TypeAlias = Literal["reasoning", "system", "empty", "ids"]
+Adaptation: TypeAlias = Literal["reasoning", "system", "empty", "ids", "single", "strings", "schemas"]
 """`ids`: the ids of calls have only letters, digits, `_` and `-`. `reasoning`: every answer carries
 `reasoning_content`. `system`: the system text is a part of the user's first message, and roles alternate. `empty`: no
-text is empty.
+text is empty. `single`: each answer has at most one call. `strings`: each content is a text. `schemas`: the schemas of
+tools state only names and types.
 """
 
 _REFUSALS: Mapping[Adaptation, re.Pattern[str]] = {
@@ -32,6 +34,20 @@ _REFUSALS: Mapping[Adaptation, re.Pattern[str]] = {
     ),
     # Anthropic through a broker: tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'
     "ids": re.compile(r"(tool_use|tool_call|call)s?[._ \[\]\d]*_?id\b.{0,80}(pattern|invalid|must|length)"),
+    # templates of Llama: This model only supports single tool-calls at once!
+    "single": re.compile(
+        r"(single|one|1) tool[ -]?calls? at (once|a time)|(multiple|parallel) tool[ _-]?calls? (are|is) not"
+    ),
+    # MiniMax: Input should be a valid string / Workers AI: '/messages/0/content', 'array' not in 'string'
+    "strings": re.compile(
+        r"content.{0,80}((valid|be a|expected.{0,10}) string|'array' not in 'string')|chatcompletiontoolmessage"
+        r"|invalid type: (sequence|map), expected a string"
+    ),
+    # llama.cpp: Failed to initialize samplers: failed to parse grammar
+    "schemas": re.compile(
+        r"grammar|json schema conversion|unsupported json ?schema|schema.{0,60}(not supported|unsupported|invalid)"
+        r"|(unsupported|invalid) (json )?schema|invalid schema for function"
+    ),
     # Bedrock: The text field in the ContentBlock object at messages.2.content.0 is blank
     "empty": re.compile(
         r"(content|text|message).{0,80}(is blank|is empty|not be (empty|blank|null)|non-?empty"
@@ -39,6 +55,8 @@ _REFUSALS: Mapping[Adaptation, re.Pattern[str]] = {
     ),
 }
 _NO_TEXT = "(no text)"
+_NO_IMAGE = "(an image, which this server does not accept)"
+_PLAIN = ("type", "description", "enum", "required")
 
 
 def find_adaptation(error: LlmError, known: frozenset[Adaptation]) -> Adaptation | None:
@@ -52,7 +70,8 @@ def find_adaptation(error: LlmError, known: frozenset[Adaptation]) -> Adaptation
 
 def adapt_messages(messages: Sequence[bytes], chosen: frozenset[Adaptation]) -> list[bytes]:
     """Return the encoded messages in the form that the server accepts."""
-    out = [_adapt(message, chosen) for message in messages] if chosen - {"system"} else [*messages]
+    out = [_adapt(message, chosen) for message in messages] if chosen - {"system", "schemas"} else [*messages]
+    out = _one_call_each(out) if "single" in chosen else out
     return _alternate(out) if "system" in chosen else out
 
 
@@ -68,7 +87,53 @@ def _adapt(encoded: bytes, chosen: frozenset[Adaptation]) -> bytes:
         message["reasoning_content"] = " "  # servers check that the field is there; the reasoning is unknown
     if "empty" in chosen and isinstance(message.get("content"), str) and not message["content"].strip():
         message["content"] = None if message.get("tool_calls") else _NO_TEXT
+    if "strings" in chosen and isinstance(parts := message.get("content"), list):
+        message["content"] = "\n".join(part.get("text", _NO_IMAGE) for part in parts)
     return encode_json(message)
+
+
+def adapt_body(body: dict[str, JsonValue], chosen: frozenset[Adaptation]) -> dict[str, JsonValue]:
+    """Return the other fields of a request in the form that the server accepts."""
+    tools = body.get("tools")
+    if "schemas" not in chosen or not isinstance(tools, list):
+        return body
+    return {**body, "tools": [_plain_tool(tool) for tool in tools if isinstance(tool, Mapping)]}
+
+
+def _plain_tool(tool: JsonObject) -> JsonObject:
+    function = object_at(tool, "function")
+    return {**tool, "function": {**function, "parameters": _plain(function.get("parameters"))}}
+
+
+def _plain(schema: JsonValue) -> JsonValue:
+    if not isinstance(schema, Mapping):
+        return {}
+    out: dict[str, JsonValue] = {key: value for key, value in schema.items() if key in _PLAIN}
+    if isinstance(properties := schema.get("properties"), Mapping):
+        out["properties"] = {name: _plain(inner) for name, inner in properties.items()}
+    if "items" in schema:
+        out["items"] = _plain(schema["items"])
+    if isinstance(choices := schema.get("anyOf"), list):
+        out["anyOf"] = [_plain(choice) for choice in choices]
+    return out
+
+
+def _one_call_each(messages: Sequence[bytes]) -> list[bytes]:
+    """Give each call an answer of its own, which its result follows."""
+    out: list[bytes] = []
+    waiting: dict[str, bytes] = {}
+    for encoded in messages:
+        message: dict[str, Any] = json.loads(encoded)
+        calls = message.get("tool_calls") or ()
+        if len(calls) > 1:
+            first = {**message, "tool_calls": calls[:1]}
+            alone = [{"role": "assistant", "content": None, "tool_calls": [call]} for call in calls[1:]]
+            waiting = {made["tool_calls"][0]["id"]: encode_json(made) for made in (first, *alone)}
+            continue
+        if (call_id := message.get("tool_call_id")) in waiting:
+            out.append(waiting.pop(call_id))
+        out.append(encoded)
+    return out
 
 
 def _alternate(messages: Sequence[bytes]) -> list[bytes]:

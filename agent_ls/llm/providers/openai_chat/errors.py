@@ -20,6 +20,7 @@ from agent_ls.llm.errors import (
 from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.providers.error_bodies import read_failure, unreadable_answer
 from agent_ls.llm.providers.error_mapping import FailureTable, ProviderFailure
+from agent_ls.llm.providers.openai_chat.rejected_output import mark_malformed_call
 
 NO_TOOLS_WORDS = (
     "does not support tools",  # Ollama: registry.ollama.ai/library/gemma:2b does not support tools
@@ -78,6 +79,8 @@ def _table(provider: str) -> FailureTable:
             ("does not exist", NotFoundError),
             ("try pulling it first", NotFoundError),  # Ollama
         ),
+        # OpenRouter without a reason: another try may be sent to another provider / LM Studio
+        passing=r"^provider returned error$|model has crashed",
     )
 
 
@@ -103,4 +106,4 @@ def refuses_tools(error: LlmError) -> bool:
 def _add_hint(error: LlmError) -> LlmError:
     if refuses_tools(error):
         error.hint = "Choose a model that can call tools, or set the provider's toolCalls to text."
-    return error
+    return mark_malformed_call(error)

@@ -56,7 +56,7 @@ class PrintedCalls:
         self._line, self._held = "", []
         if not self._is_holding:
             return text, [], False
-        calls, rest = _calls(text, self._tools)
+        calls, rest = leading_calls(text, self._tools)
         if calls and (self._lenient or not rest.strip()):
             return "", calls, bool(rest.strip())
         if self._lenient and text.lstrip().startswith(self._marks):
@@ -119,7 +119,7 @@ class PrintedCalls:
         return ""
 
 
-def _calls(text: str, tools: frozenset[str]) -> tuple[list[PrintedCall], str]:
+def leading_calls(text: str, tools: Collection[str]) -> tuple[list[PrintedCall], str]:
     """Return the calls at the start of `text` (possibly none), and the text after these calls."""
     said = text.strip()
     if not said.startswith(_FENCE):

@@ -45,12 +45,12 @@ def finish_kind(raw: str) -> FinishKind:
 
 
 def finish_reason(raw: str, *, has_calls: bool, has_refusal: bool) -> FinishReason:
-    """Return the finish reason. If there are calls, ignore "stop" or a missing reason, which some servers send."""
+    """Return the finish reason. If there are calls, ignore "stop", an unknown or a missing reason."""
     kind = finish_kind(raw)
     if has_refusal and kind == "stop":
         return FinishReason("content_filter", "refusal")
-    if kind in ("stop", "tool_calls"):
-        kind = "tool_calls" if has_calls else "stop"
+    if kind in ("stop", "tool_calls", "other"):
+        kind = "tool_calls" if has_calls else ("other" if kind == "other" else "stop")
     return FinishReason(kind, raw)
 
 

@@ -1,0 +1,562 @@
+"""What users reported of Chat Completions servers: errors that contain the answer, histories, lone pieces."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from typing import Any
+
+import pytest
+
+from agent_ls.llm import errors as e
+from agent_ls.llm.messages import ImagePart, Message, Role, ToolCallPart, ToolResultPart, tool_results, user
+from agent_ls.llm.providers.base import ReplyHead
+from agent_ls.llm.requests import Request, ToolDefinition
+from tests.llm.providers.test_chat_stream import call, chunk, wire
+from tests.llm.reports.chat import ASK, TOOLS, answer, calls_of, codec, refusal, say
+from tests.llm.reports.test_chat_refusals import replayed
+from tests.llm.test_end_to_end import ask, connected, failure, streamed
+from tests.support.codec_runs import body_of, response_of
+from tests.support.loopback import ChatServer, ErrorReply
+
+# the text of an error of a server that could not read what its model wrote, and the calls or the text in it
+RESCUED: list[Any] = [
+    pytest.param(
+        400,
+        {"failed_generation": 'read_file{"path": "a.py"}</function>', "code": "tool_use_failed"},
+        [("read_file", {"path": "a.py"})],
+        "",
+        marks=pytest.mark.report(
+            "huggingface/smolagents#1119",
+            "Groq refuses what its model wrote, so the call is lost",
+            area="chat-servers",
+            before="failed",
+        ),
+        id="name and arguments",
+    ),
+    pytest.param(
+        400,
+        {"failed_generation": '<function=read_file={"path": "a.py"}</function>', "code": "tool_use_failed"},
+        [("read_file", {"path": "a.py"})],
+        "",
+        marks=pytest.mark.report(
+            "tashfeenahmed/freellmapi#264",
+            "each call of a Llama model at Groq becomes a 400 with the call in it",
+            area="chat-servers",
+            before="failed",
+        ),
+        id="function tag",
+    ),
+    pytest.param(
+        400,
+        {
+            "failed_generation": '```\n{"tool_calls": [{"name": "read_file", "parameters": {"path": "a.py"}}]}\n```',
+            "code": "tool_use_failed",
+        },
+        [("read_file", {"path": "a.py"})],
+        "",
+        marks=pytest.mark.report(
+            "groq/groq-typescript#28",
+            "a call in a code block is refused as tool_use_failed",
+            area="chat-servers",
+            before="failed",
+        ),
+        id="fence",
+    ),
+    pytest.param(
+        400,
+        {"failed_generation": "### Top stories\nOne.", "code": "tool_use_failed"},
+        [],
+        "### Top stories\nOne.",
+        marks=pytest.mark.report(
+            "agno-agi/agno#4090",
+            "an answer in words is refused as a failed call",
+            area="chat-servers",
+            before="failed",
+        ),
+        id="text",
+    ),
+    pytest.param(
+        500,
+        {
+            "message": "Failed to parse input at pos 1360: <tool_call>\n<function=read_file>\n<parameter=path>\na.py\n"
+            "</parameter>\n</function>\n</tool_call>"
+        },
+        [("read_file", {"path": "a.py"})],
+        "",
+        marks=pytest.mark.report(
+            "ggml-org/llama.cpp#24644",
+            "llama.cpp answers 500 with the complete call in the error",
+            area="chat-servers",
+            before="failed",
+        ),
+        id="llama.cpp",
+    ),
+    pytest.param(
+        500,
+        {
+            "message": "Failed to parse input at pos 8: I look at it.\n"
+            '<tool_call>\n{"name": "read_file", "arguments": {"path": "a.py"}}\n</tool_call>'
+        },
+        [("read_file", {"path": "a.py"})],
+        "",
+        marks=pytest.mark.report(
+            "ggml-org/llama.cpp#20260",
+            "text before a call makes llama.cpp answer 500",
+            area="chat-servers",
+            before="failed",
+        ),
+        id="llama.cpp, text before",
+    ),
+]
+
+
+@pytest.mark.req("P5")
+@pytest.mark.parametrize(("status", "error", "calls", "text"), RESCUED)
+async def test_an_answer_within_an_error_is_used(
+    status: int, error: Any, calls: list[Any], text: str
+) -> None:
+    body = json.dumps({"error": {"message": "Failed to call a function.", **error}})
+    async with connected(ChatServer, "openrouter", [ErrorReply(status, body)]) as (client, _):
+        response = await streamed(client, ask("openrouter"))
+    assert [(one.name, json.loads(one.arguments)) for one in response.tool_calls] == calls
+    assert response.text == text
+
+
+MALFORMED: list[Any] = [
+    pytest.param(
+        400,
+        {
+            "message": "tool call validation failed: parameters for tool ls did not match schema: errors: "
+            "[`/domain`: expected array, but got string]",
+            "type": "invalid_request_error",
+            "code": "tool_use_failed",
+        },
+        marks=pytest.mark.report(
+            "HunorLaczko/ha-groq-cloud-api#20",
+            "Groq refuses the arguments of a call with 400, and the conversation is over",
+            area="chat-servers",
+            before="failed",
+        ),
+        id="Groq, schema",
+    ),
+    pytest.param(
+        500,
+        {"message": "Failed to parse input at pos 491: <tool_call> <function=glob_search", "code": 500},
+        marks=pytest.mark.report(
+            "pwilkin/llama.cpp#5",
+            "an unreadable call of GLM ends the request with 500",
+            area="chat-servers",
+            before="flaw",
+        ),
+        id="llama.cpp",
+    ),
+    pytest.param(
+        500,
+        {"message": "error parsing tool call: raw='{\"a\"', err=unexpected end of JSON input"},
+        marks=pytest.mark.report(
+            "ollama/ollama#11781",
+            "Ollama cannot parse a call of gpt-oss and sends an error object",
+            area="chat-servers",
+            before="flaw",
+        ),
+        id="Ollama",
+    ),
+]
+
+
+@pytest.mark.parametrize(("status", "error"), MALFORMED)
+async def test_a_call_that_the_server_could_not_read_is_tried_again(status: int, error: Any) -> None:
+    body = json.dumps({"error": error})
+    async with connected(ChatServer, "openrouter", [ErrorReply(status, body)]) as (client, _):
+        failed = await failure(client, ask("openrouter"))
+    assert failed.retryable and "toolCalls" in failed.hint
+
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "path": {"type": "string", "maxLength": 100_000, "pattern": "^[^/]"},
+        "lines": {"type": "array", "items": {"type": "integer", "minimum": 1}, "maxItems": 5000},
+    },
+    "required": ["path"],
+}
+LIMITED = (ToolDefinition("read", "", SCHEMA),)
+
+
+@pytest.mark.report(
+    "flagdizero/jenny-android-ai-agent#2",
+    "llama.cpp refuses each message, because a schema makes its grammar too large",
+    area="chat-servers",
+    before="failed",
+)
+@pytest.mark.report(
+    "agentscope-ai/QwenPaw#2732",
+    "a search tool's schema makes the grammar of llama.cpp fail",
+    area="chat-servers",
+    before="failed",
+)
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Failed to initialize samplers: failed to parse grammar",
+        "JSON schema conversion failed: Pattern must start with '^' and end with '$'",
+        "Unsupported JSON schema feature: maxLength",
+    ],
+)
+def test_schemas_are_plain_for_a_server_whose_grammar_fails(message: str) -> None:
+    sent = replayed(codec("llamacpp"), Request("m", (user("hi"),), tools=LIMITED), 400, say(message))
+    assert sent["tools"][0]["function"]["parameters"] == {
+        "type": "object",
+        "properties": {"path": {"type": "string"}, "lines": {"type": "array", "items": {"type": "integer"}}},
+        "required": ["path"],
+    }
+
+
+PARALLEL = (
+    user("hi"),
+    Message(Role.ASSISTANT, tuple(ToolCallPart(f"c{at}", "read", "{}") for at in range(3))),
+    tool_results([ToolResultPart(f"c{at}", "read", f"r{at}") for at in range(3)]),
+)
+
+
+@pytest.mark.report(
+    "vllm-project/vllm#25108",
+    "the template of Llama refuses a history with parallel calls",
+    area="chat-servers",
+    before="failed",
+)
+def test_parallel_calls_become_single_ones_for_a_template_that_demands_it() -> None:
+    error = say("This model only supports single tool-calls at once!")
+    sent = replayed(codec("vllm"), Request("m", PARALLEL, tools=TOOLS), 400, error)["messages"]
+    assert [len(item.get("tool_calls") or ()) for item in sent] == [0, 1, 0, 1, 0, 1, 0]
+    for asked, given in zip(sent[1::2], sent[2::2], strict=True):
+        assert asked["tool_calls"][0]["id"] == given["tool_call_id"]
+
+
+@pytest.mark.report(
+    "OpenHands/software-agent-sdk#1314",
+    "MiniMax behind a broker accepts only texts as content",
+    area="chat-servers",
+    before="failed",
+)
+@pytest.mark.report(
+    "devoxx/DevoxxGenieIDEAPlugin#1256",
+    "Workers AI refuses lists as content",
+    area="chat-servers",
+    before="failed",
+)
+@pytest.mark.parametrize(
+    "message",
+    [
+        "messages.1.content: Input should be a valid string",
+        "Type mismatch of '/messages/0/content', 'array' not in 'string'",
+        "messages[1]: invalid type: sequence, expected a string",
+    ],
+)
+def test_contents_are_texts_for_a_server_that_demands_it(message: str) -> None:
+    said = Message(Role.USER, (ImagePart(data=b"x", media_type="image/png"),))
+    sent = replayed(codec(), Request("m", (user("hi"), said)), 400, say(message))["messages"]
+    assert all(isinstance(item["content"], str) for item in sent)
+
+
+@pytest.mark.report(
+    "xorbitsai/xagent#1576",
+    "no endpoint of the broker supports tool_choice",
+    area="chat-servers",
+    before="failed",
+)
+@pytest.mark.report(
+    "BerriAI/litellm#26257",
+    "a proxy refuses tool_choice for a model",
+    area="chat-servers",
+    before="failed",
+)
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (404, "No endpoints found that support the provided 'tool_choice' value."),
+        (
+            400,
+            "litellm.UnsupportedParamsError: fireworks_ai does not support parameters: ['tool_choice'].",
+        ),
+        (400, "Thinking may not be enabled when tool_choice forces tool use."),
+    ],
+)
+def test_a_refused_tool_choice_is_left_out(status: int, message: str) -> None:
+    request = Request("m", (user("hi"),), tools=TOOLS, tool_choice="required")
+    assert "tool_choice" not in replayed(codec("openrouter"), request, status, say(message))
+
+
+@pytest.mark.report(
+    "danny-avila/LibreChat#14375",
+    "Bedrock refuses old calls in a request without tools",
+    area="chat-servers",
+    before="failed",
+)
+@pytest.mark.parametrize(
+    "message",
+    [
+        "The toolConfig field must be defined when using toolUse and toolResult content blocks.",
+        "litellm.UnsupportedParamsError: Bedrock doesn't support tool calling without `tools=` param specified.",
+    ],
+)
+def test_old_calls_are_told_as_text_where_a_request_has_no_tools(message: str) -> None:
+    sent = replayed(codec(), Request("m", PARALLEL), 400, say(message))["messages"]
+    assert all("tool_calls" not in item and item["role"] != "tool" for item in sent)
+    assert "r1" in json.dumps(sent)
+
+
+@pytest.mark.report(
+    "OpenHands/software-agent-sdk#2887",
+    "arguments that are no JSON make each later request a 400",
+    area="chat-servers",
+    before="passed",
+)
+@pytest.mark.report(
+    "strands-agents/harness-sdk#1696",
+    "a result as list of parts is not read by several servers",
+    area="chat-servers",
+    before="passed",
+)
+@pytest.mark.report(
+    "pydantic/pydantic-ai#393",
+    "TGI refuses an answer of the history without the field content",
+    area="chat-servers",
+    before="passed",
+)
+def test_the_history_has_valid_arguments_texts_and_all_fields() -> None:
+    broken = ToolCallPart("c", "read", '{"a": "He said "x""}')
+    said = (user("hi"), Message(Role.ASSISTANT, (broken,)), tool_results([ToolResultPart("c", "read", "x")]))
+    _, asked, given = body_of(codec().encode(Request("m", said, tools=TOOLS), stream=True))["messages"]
+    assert isinstance(json.loads(asked["tool_calls"][0]["function"]["arguments"]), dict)
+    assert "content" in asked and given["content"] == "x"
+
+
+KINDS: list[Any] = [
+    pytest.param(
+        "openrouter", 400, {"error": {"message": "Provider returned error", "code": 400}}, e.ServerError, True,
+        marks=pytest.mark.report(
+            "earendil-works/pi#2204",
+            "the broker's error without a reason ends the session, though another try works",
+            area="chat-servers",
+            before="failed",
+        ),
+        id="no reason",
+    ),
+    pytest.param(
+        "openrouter", 404, {"error": {"message": "Provider returned error", "code": 404}}, e.ServerError, True,
+        marks=pytest.mark.report(
+            "NousResearch/hermes-agent#97311",
+            "the broker's 404 without a reason is taken for an unknown model",
+            area="chat-servers",
+            before="failed",
+        ),
+        id="404 without reason",
+    ),
+    pytest.param(
+        "lmstudio", 400, {"error": "Cannot truncate prompt with n_keep (15028) >= n_ctx (7424)"},
+        e.ContextLengthError, False,
+        marks=pytest.mark.report(
+            "anomalyco/opencode#11141",
+            "LM Studio names n_keep and n_ctx for a prompt that is too long",
+            area="chat-servers",
+            before="failed",
+        ),
+        id="LM Studio",
+    ),
+    pytest.param(
+        "lmstudio", 400, {"error": "The model has crashed without additional information. (Exit code: 1844)"},
+        e.ServerError, True,
+        marks=pytest.mark.report(
+            "lmstudio-ai/lmstudio-bug-tracker#1620",
+            "the model of LM Studio crashes, which is reported as a bad request",
+            area="chat-servers",
+            before="failed",
+        ),
+        id="crash",
+    ),
+    pytest.param(
+        "zai", 429, {"error": {"code": "1113", "message": "余额不足或无可用资源包,请充值。"}},
+        e.QuotaExceededError, False,
+        marks=pytest.mark.report(
+            "agentscope-ai/QwenPaw#202",
+            "an empty balance at Zhipu looks like a rate limit",
+            area="chat-servers",
+            before="passed",
+        ),
+        id="balance",
+    ),
+    pytest.param(
+        "zai", 429, {"error": {"code": "1302", "message": "High concurrency usage of this API"}},
+        e.RateLimitError, True,
+        marks=pytest.mark.report(
+            "kaitranntt/ccs#402",
+            "too many requests at once at Z.ai",
+            area="chat-servers",
+            before="passed",
+        ),
+        id="concurrency",
+    ),
+    pytest.param(
+        "compatible", 500,
+        {"success": False, "error": {"code": "INTERNAL_SERVER_ERROR", "status": 500, "message": "An unexpected error"}},
+        e.ServerError, True,
+        marks=pytest.mark.report(
+            "CommandCodeAI/command-code#785",
+            "an API ends its stream silently, or sends a 500 with an object of its own",
+            area="chat-servers",
+            before="passed",
+        ),
+        id="own object",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.req("U8")
+@pytest.mark.parametrize(("provider", "status", "body", "kind", "again"), KINDS)
+def test_refusals_of_servers_have_their_kind(
+    provider: str, status: int, body: Any, kind: type[e.LlmError], again: bool
+) -> None:
+    error = refusal(status, body, provider)
+    assert (type(error), error.retryable) == (kind, again)
+
+
+@pytest.mark.report(
+    "charmbracelet/crush#279",
+    "Mistral refuses a user's message after results",
+    area="chat-servers",
+    before="passed",
+)
+@pytest.mark.report(
+    "NousResearch/hermes-agent#20154",
+    "Mistral models at NIM refuse the role user after the role tool",
+    area="chat-servers",
+    before="passed",
+)
+def test_an_answer_stands_between_results_and_the_next_message() -> None:
+    raw = json.dumps(
+        {"object": "error", "message": "Unexpected role 'user' after role 'tool'", "code": "3230"}
+    )
+    error = {"error": {"message": "Provider returned error", "code": 400, "metadata": {"raw": raw}}}
+    sent = replayed(codec("openrouter"), Request("m", (*PARALLEL, user("more")), tools=TOOLS), 400, error)
+    roles = [item["role"] for item in sent["messages"]]
+    assert ("tool", "user") not in itertools.pairwise(roles)
+
+
+NONE: Any = None
+STREAMS: list[Any] = [
+    pytest.param(
+        [chunk(call(0, "a", "read", '{"a": 1}')), chunk(call(0, "b", "list", "{}")), chunk(finish="stop")],
+        [("read", '{"a": 1}'), ("list", "{}")],
+        marks=pytest.mark.report(
+            "ollama/ollama#16212",
+            "several calls with index 0 and finish_reason stop",
+            area="chat-servers",
+            before="passed",
+        ),
+        id="index 0 and stop",
+    ),
+    pytest.param(
+        [chunk(call(0, None, "read", "")), chunk(call(0, None, NONE, '{"a": 1}')), chunk(finish="tool_calls")],
+        [("read", '{"a": 1}')],
+        marks=pytest.mark.report(
+            "langbot-app/LangBot#2261",
+            "calls of Ollama without an id are dropped",
+            area="chat-servers",
+            before="passed",
+        ),
+        id="no id",
+    ),
+    pytest.param(
+        [
+            chunk({"role": None, "content": None, "reasoning_content": None, "tool_calls": None}),
+            chunk(call(0, "a", "read", None)),
+            chunk(call(None, None, NONE, '{"a": 1}')),
+            chunk({"tool_calls": None}, "tool_calls"),
+        ],
+        [("read", '{"a": 1}')],
+        marks=pytest.mark.report(
+            "SeraphimSerapis/tool-eval-bench#12",
+            "null in fields of a delta makes the client fail",
+            area="chat-servers",
+            before="passed",
+        ),
+        id="null everywhere",
+    ),
+    pytest.param(
+        [
+            chunk(call(0, "a", "read", "")),
+            chunk(call(0, "", NONE, '{"a": 1}')),
+            chunk(call(0, "b", "list", "")),
+            chunk(call(0, "", NONE, "{}")),
+            chunk(finish="tool_calls"),
+        ],
+        [("read", '{"a": 1}'), ("list", "{}")],
+        marks=pytest.mark.report(
+            "InternLM/lmdeploy#3412",
+            "an empty id in later pieces, and the same index for each call",
+            area="chat-servers",
+            before="passed",
+        ),
+        id="empty id later",
+    ),
+    pytest.param(
+        [chunk(call(0, "a", "read", "{}"), "tool_calls"), chunk(finish="stop")],
+        [("read", "{}")],
+        marks=pytest.mark.report(
+            "RayBytes/ChatMock#114",
+            "two finish reasons: clients that read the last one drop the calls",
+            area="chat-servers",
+            before="passed",
+        ),
+        id="two finish reasons",
+    ),
+    pytest.param(
+        [chunk(call(0, "a", "read", "{}"), "unknown")],
+        [("read", "{}")],
+        marks=pytest.mark.report(
+            "vercel/workflow#1387",
+            "calls with an unknown finish reason never run",
+            area="chat-servers",
+            before="failed",
+        ),
+        id="unknown finish reason",
+    ),
+    pytest.param(
+        [{"choices": [], "usage": None, "prompt_annotations": []}, chunk(call(0, "a", "read", {"a": 1}), "stop")],
+        [("read", '{"a":1}')],
+        marks=pytest.mark.report(
+            "huggingface/text-generation-inference#2461",
+            "TGI sends arguments as an object",
+            area="chat-servers",
+            before="passed",
+        ),
+        id="object",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.req("U3")
+@pytest.mark.parametrize(("chunks", "calls"), STREAMS)
+def test_calls_of_odd_streams_run(chunks: list[Any], calls: list[tuple[str, str]]) -> None:
+    response = answer(*chunks)
+    assert calls_of(response) == calls
+    assert response.finish_reason.kind == "tool_calls"
+
+
+@pytest.mark.report(
+    "NousResearch/hermes-agent#95404",
+    "a call runs although the stream broke off before its end",
+    area="chat-servers",
+    before="passed",
+)
+def test_a_call_of_a_stream_that_breaks_off_does_not_run() -> None:
+    data = wire(chunk(call(0, "a", "read", "{}"))).replace(b"data: [DONE]\n\n", b"")
+    with pytest.raises(e.StreamError):
+        response_of(codec(), data, ASK)
+
+
+def test_a_rescued_answer_needs_an_error_that_has_one() -> None:
+    assert codec().rescue(ASK, ReplyHead(400), b'{"error": {"message": "no"}}') is None
+    assert codec().rescue(ASK, ReplyHead(502), b"<html>Bad Gateway</html>") is None
