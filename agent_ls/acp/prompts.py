@@ -7,19 +7,21 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 from urllib.request import url2pathname
 
 from agent_ls.acp.errors import RpcError, invalid
 from agent_ls.llm.image_data import IMAGE_TYPES, image_type
+from agent_ls.acp.errors import invalid
 from agent_ls.llm.messages import ImagePart
 from agent_ls.policy.named_places import IGNORE_FILE
 from agent_ls.services.context.attachments import BadImageError, format_code_block, image_part
 
 _COMMAND = re.compile(r"/([A-Za-z][\w.:-]*)(?:\s+(.*))?\Z", re.DOTALL)
+_ZED = "/agent/"
 _LINE_MARKS = re.compile(r"L?(\d+)(?:(?:-L?|:)(\d+))?\Z")
 _LINE_TAIL = re.compile(r"(?P<path>.+?):(?P<first>\d+)(?::(?P<last>\d+))?\Z")
 
@@ -27,13 +29,14 @@ _LINE_TAIL = re.compile(r"(?P<path>.+?):(?P<first>\d+)(?::(?P<last>\d+))?\Z")
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """A prompt. `command` is the name after the slash with which the first text begins, "" for none;
-    `arguments` is the text after it.
+    `arguments` is the text after it. `unread` are sentences for the user about links that cannot be read.
     """
 
     text: str
     images: tuple[ImagePart, ...] = ()
     command: str = ""
     arguments: str = ""
+    unread: tuple[str, ...] = ()
 
 
 def read_prompt(
@@ -65,7 +68,15 @@ def read_prompt(
         _COMMAND.match(first.strip()) if isinstance(first, str) and blocks[0].get("type") == "text" else None
     )
     command, arguments = (match[1], (match[2] or "").strip()) if match else ("", "")
-    return Prompt("\n\n".join(texts), tuple(images), command, arguments)
+    return Prompt("\n\n".join(texts), tuple(images), command, arguments, tuple(_unread(blocks)))
+
+
+def _unread(blocks: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield a sentence for each link to something inside of the editor, which came without its content."""
+    for block in blocks:
+        uri = block.get("uri") if block.get("type") == "resource_link" else None
+        if isinstance(uri, str) and (thing := thing_in_editor(uri)):
+            yield f"The editor sent only a link to {thing}, so the model cannot read it. Paste its text instead."
 
 
 def _read_block(
@@ -92,7 +103,7 @@ def _image(media_type: object, data: object) -> ImagePart:
     try:
         return image_part(media_type, data)
     except BadImageError as error:
-        raise RpcError(-32602, _sentence(str(error)), f"{_sentence(str(error))}: {error.hint}") from None
+        raise invalid(_sentence(str(error)), error.hint) from None
 
 
 def _sentence(words: str) -> str:
@@ -130,6 +141,8 @@ def _text_in(blob: str) -> str:
 def mention(uri: str, name: object = None) -> str:
     """Describe a link for the model: as a file, as a folder, or as another address."""
     path, lines = file_and_lines(uri)
+    if thing := thing_in_editor(uri):
+        return f"[The user attached {thing}, but only its link arrived. Ask for the text if you need it.]"
     if not path:
         label = f"{name}: " if isinstance(name, str) and name else ""
         return f"Link: {label}{uri}"
@@ -139,8 +152,13 @@ def mention(uri: str, name: object = None) -> str:
 
 
 def file_and_lines(uri: str) -> tuple[str, tuple[int, int] | None]:
-    """Return the path of a file uri ("" for another scheme), and the line range in its fragment, from 1."""
+    """Return the path of a file uri ("" for another scheme), and the line range in its fragment, from 1.
+
+    Zed's links to symbols and selections name the file in their query.
+    """
     parts = urlsplit(uri)
+    if _is_of_zed(parts):
+        return next(iter(parse_qs(parts.query).get("path", ())), ""), _parse_line_fragment(parts.fragment)
     if parts.scheme.lower() != "file" or parts.netloc not in ("", "localhost"):
         return "", None
     path, lines = unquote(parts.path), _parse_line_fragment(parts.fragment)
@@ -148,6 +166,20 @@ def file_and_lines(uri: str) -> tuple[str, tuple[int, int] | None]:
         path, first = match["path"], int(match["first"])
         lines = (first, int(match["last"] or first))
     return (url2pathname(path) if path[2:3] == ":" else path), lines
+
+
+def thing_in_editor(uri: str) -> str:
+    """Return what a link of Zed names that is no file, for example "the terminal selection"; "" for other links."""
+    parts = urlsplit(uri)
+    if not _is_of_zed(parts) or file_and_lines(uri)[0]:
+        return ""
+    kind, _, rest = parts.path.removeprefix(_ZED).partition("/")
+    name = next(iter(parse_qs(parts.query).get("name", ())), "") or unquote(rest)
+    return f"the {kind.replace('-', ' ')} {name}".strip()
+
+
+def _is_of_zed(parts: SplitResult) -> bool:
+    return parts.scheme.lower() == "zed" and parts.path.startswith(_ZED)
 
 
 def _parse_line_fragment(fragment: str) -> tuple[int, int] | None:

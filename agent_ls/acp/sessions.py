@@ -218,6 +218,8 @@ class OpenSessions:
         if prompt.command in OWN:
             reason = await self._commands.run(conversation, prompt.command, prompt.arguments)
         else:
+            for words in prompt.unread:
+                conversation.send_text(f"{words}\n", "agent_thought_chunk")
             text = await _with_command(conversation.live, prompt)
             try:
                 reason = await conversation.prompt(text, prompt.images)

@@ -43,6 +43,7 @@ from agent_ls.loop.events.types import (
     Warning,
 )
 from agent_ls.services.context.attachments import format_code_block
+from agent_ls.text import join_sentences
 
 Update: TypeAlias = dict[str, Any]
 
@@ -175,7 +176,7 @@ class UpdateMapper:
             case QuestionAnswered(answers=answers) if self.is_replay and answers:
                 return self._user(envelope, "\n".join(answers))
             case Error(message=message, hint=hint) if self.is_replay:
-                return [self._make_thought(envelope, f"{message} {hint}".strip())]
+                return [self._make_thought(envelope, join_sentences(message, hint))]
             case _:
                 words = _words(event)
                 return [self._make_thought(envelope, words)] if words and not agent else []
@@ -431,7 +432,7 @@ def _words(event: object) -> str:
         case TurnFacts(text=text):
             return text
         case Retry(attempt=attempt, delay_ms=delay, message=message):
-            return f"{message} Attempt {attempt + 1} begins in {delay / 1000:g} s."
+            return join_sentences(message, f"Attempt {attempt + 1} begins in {delay / 1000:g} s.")
         case Compaction(status="started", message=message):
             return message or "The conversation is being summarised to make room in the context window."
         case Compaction(message=message):

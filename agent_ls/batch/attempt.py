@@ -43,6 +43,7 @@ from agent_ls.environments.local.environment import LocalEnvironment
 from agent_ls.environments.local.processes.ending import kill_and_wait, terminate
 from agent_ls.environments.local.trees.process_tree import end_marked
 from agent_ls.services.errors import AppError
+from agent_ls.text import join_sentences
 
 GRACE_SECONDS = 10.0
 """Time for a child process to end after SIGTERM before it is killed."""
@@ -157,7 +158,9 @@ async def run_attempt(
             tags=task.tags,
         )
     except AppError as error:
-        result = replace(failed, error=f"{error}: {error.hint}", seconds=round(time.monotonic() - began, 3))
+        result = replace(
+            failed, error=join_sentences(str(error), error.hint), seconds=round(time.monotonic() - began, 3)
+        )
     except EnvironmentLostError as error:
         seconds = round(time.monotonic() - began, 3)
         result = replace(failed, status="crashed", error=error.sentence, is_transient=True, seconds=seconds)

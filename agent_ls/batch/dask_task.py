@@ -22,6 +22,7 @@ from typing import Any
 
 from agent_ls._version import __version__
 from agent_ls.batch.manifest import Task
+from agent_ls.text import join_sentences
 
 POLL_SECONDS = 0.5
 EXIT_REFUSED = 2
@@ -109,7 +110,7 @@ def main() -> int:
     try:
         _run(request)
     except AppError as error:
-        sys.stderr.write(f"{error}: {error.hint}\n" if error.hint else f"{error}\n")
+        sys.stderr.write(f"{join_sentences(str(error), error.hint)}\n")
         return EXIT_REFUSED
     return 0
 

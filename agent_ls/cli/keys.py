@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from agent_ls.cli.output import add_json_option, print_json
+from agent_ls.text import join_sentences
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +26,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         return {"set": _set, "list": _list, "remove": _remove}[options.action](options)
     except AppError as error:
-        print(f"agent-ls: {error}; {error.hint}" if error.hint else f"agent-ls: {error}", file=sys.stderr)
+        print(f"agent-ls: {join_sentences(str(error), error.hint)}", file=sys.stderr)
         return 1
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent_ls.cli.output import add_json_option, print_json, to_single_row
+from agent_ls.text import join_sentences
 
 if TYPE_CHECKING:
     from agent_ls.mcp.config import ServerConfig
@@ -53,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         return verbs[options.verb](options)
     except AppError as error:
-        print(f"agent-ls: {error}; {error.hint}" if error.hint else f"agent-ls: {error}", file=sys.stderr)
+        print(f"agent-ls: {join_sentences(str(error), error.hint)}", file=sys.stderr)
         return 1
 
 

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from agent_ls.cli.output import add_json_option, print_json, to_single_row
+from agent_ls.text import join_sentences
 
 if TYPE_CHECKING:
     from agent_ls.services.models.probe import ReachedProvider
@@ -33,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
             anyio.run(_use, options.use) if options.use else anyio.run(_show, options.provider, options.json)
         )
     except AppError as error:
-        print(f"agent-ls: {error}; {error.hint}" if error.hint else f"agent-ls: {error}", file=sys.stderr)
+        print(f"agent-ls: {join_sentences(str(error), error.hint)}", file=sys.stderr)
         return 1
 
 
@@ -59,7 +60,7 @@ async def _show(provider: str, as_json: bool) -> int:
     for one in reached:
         title = f"{one.provider} · {provider_title(one.provider)}"
         if one.problem:
-            print(to_single_row(f"✗ {title} · {one.problem}" + (f". {one.hint}" if one.hint else "")))
+            print(to_single_row(f"✗ {title} · {join_sentences(one.problem, one.hint)}"))
             continue
         print(to_single_row(f"✓ {one.provider} · {server_title(one)} · {one.address}"))
         shown = one.models if provider else one.models[:SHOWN]

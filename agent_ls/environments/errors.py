@@ -26,6 +26,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from agent_ls.text import join_sentences
+
 SHORT_CHARS = 60
 
 
@@ -174,7 +176,7 @@ class EnvironmentLostError(EnvError):
     kind = "lost"
 
     def __init__(self, sentence: str, hint: str = "") -> None:
-        super().__init__(f"{sentence} {hint}".rstrip())
+        super().__init__(join_sentences(sentence, hint))
         self.sentence = sentence
         self.hint = hint
 

@@ -52,7 +52,7 @@ from agent_ls.loop.events.types import (
     UserInput,
     Warning,
 )
-from agent_ls.text import reveal_controls
+from agent_ls.text import join_sentences, reveal_controls
 
 OUTPUT_LINES = (
     24  # maximum number of printed lines of a command's output; the session has the complete output
@@ -188,7 +188,7 @@ class Transcript:
                 self._fresh_line()
                 self._dim(f"{agent.agent_id} {_of_agent(agent)}")
             case Retry(attempt=attempt, delay_ms=delay_ms, message=message):
-                self._warn(f"{message} Trying again in {seconds(delay_ms)} ({attempt}).")
+                self._warn(join_sentences(message, f"Trying again in {seconds(delay_ms)} ({attempt})."))
             case Compaction(status="started" | "done", message=message):
                 self._fresh_line()
                 self._dim(message)

@@ -39,6 +39,7 @@ from agent_ls.sessions.build.tool_limits import check_limits
 from agent_ls.sessions.live import LiveSession
 from agent_ls.sessions.rollback import RollbackRequest, RollbackResult
 from agent_ls.sessions.workspaces.worktree import WorktreeFile
+from agent_ls.text import join_sentences
 
 
 class AgentSession:
@@ -126,7 +127,7 @@ class AgentSession:
                 case AssistantTextEnd(agent_id="", text=words):
                     said = words
                 case Error(agent_id="", message=message, hint=hint):
-                    problem = f"{message} {hint}".strip()
+                    problem = join_sentences(message, hint)
                 case TurnLimit(agent_id="", message=message):
                     limit = message
                 case ProcessingEnd(reason="limit"):

@@ -34,6 +34,9 @@ LINKS = [
     ("file://elsewhere/p/a.py", ("", None)),
     ("https://example.org/a.py#L3", ("", None)),
     ("zed:///agent/symbol", ("", None)),
+    ("zed:///agent/symbol/f?path=/p/a%20b.py#L3:9", ("/p/a b.py", (3, 9))),
+    ("zed:///agent/selection?path=/p/a.py#L7", ("/p/a.py", (7, 7))),
+    ("zed:///agent/rule/1?name=style", ("", None)),
 ]
 
 
@@ -61,6 +64,38 @@ def test_content_blocks_become_one_text_and_images() -> None:
     assert "Link: Example: https://example.org" in prompt.text
     assert "hologram" in prompt.text
     assert len(prompt.images) == 1
+
+
+@pytest.mark.parametrize(
+    ("uri", "thing"),
+    [
+        ("zed:///agent/terminal-selection?lines=3", "the terminal selection"),
+        ("zed:///agent/diagnostics", "the diagnostics"),
+        ("zed:///agent/rule/5f?name=style", "the rule style"),
+    ],
+)
+def test_a_link_to_a_thing_inside_of_the_editor_is_told_to_user_and_model(uri: str, thing: str) -> None:
+    prompt = read_prompt(
+        [{"type": "text", "text": "Look"}, {"type": "resource_link", "uri": uri, "name": "x"}]
+    )
+    assert uri not in prompt.text and thing in prompt.text
+    (words,) = prompt.unread
+    assert thing in words
+
+
+def test_a_link_to_a_symbol_is_a_file_with_lines() -> None:
+    uri = "zed:///agent/symbol/f?path=/p/a.py#L3:9"
+    prompt = read_prompt([{"type": "resource_link", "uri": uri, "name": "f"}])
+    assert "File: /p/a.py, lines 3 to 9" in prompt.text and not prompt.unread
+
+
+async def test_the_user_reads_that_an_attached_thing_did_not_arrive(project: Path) -> None:
+    blocks = [{"type": "resource_link", "uri": "zed:///agent/terminal-selection", "name": "t"}]
+    with AnthropicServer(["ok"]) as provider:
+        async with acp_client(project, provider) as client:
+            await client.initialize()
+            assert await client.prompt(await client.new_session(), blocks) == "end_turn"
+            assert "terminal selection" in client.text("agent_thought_chunk")
 
 
 def test_an_attached_ignored_file_is_not_sent_to_the_model() -> None:

@@ -83,3 +83,10 @@ def test_every_entry_of_the_table_says_which_manual_its_options_were_checked_aga
 
     assert len(rows) > 100
     assert [name for name, row in rows.items() if not re.search(r"\d", row.get("manual", ""))] == []
+
+
+@pytest.mark.parametrize("command", ["git grep -Oless P9", "git grep --open-files-in-pager=vi x"])
+def test_the_reason_for_asking_about_a_pager_does_not_speak_of_lost_work(command: str) -> None:
+    found = judged(command, "full")
+    assert isinstance(found, Ask)
+    assert "program" in found.reason and "work" not in found.reason

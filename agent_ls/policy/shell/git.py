@@ -49,6 +49,13 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
     "apply": ("--unsafe-paths",),
     "grep": ("-O", "--open-files-in-pager"),
 }
+_EFFECTS = {
+    "grep": "starts a program that shows the files",
+    "archive": "asks another machine",
+    "init": "copies hooks, which git runs later, or writes to another folder",
+    "apply": "can write outside of this folder",
+}
+"""What the options of `_OPTIONS` do, where that is not the loss of work."""
 _RUNNING_OPTIONS = ("--upload-pack", "--receive-pack", "--ext-diff", "--textconv", "--exec", "--tool")
 _QUIET = ("submodule", "submodule status", "bisect log", "lfs ls-files", "lfs status")
 """Calls that only list something, although other calls of the same subcommand are dangerous."""
@@ -128,7 +135,7 @@ def _by_options(verb: str, options: Sequence[str]) -> str:
         return "Connects to other machines (git clone)."
     for option in options:
         if any(_matches(option, known) for known in _OPTIONS.get(verb, ()) if known):
-            return f"git {verb} {option} can drop work that others depend on."
+            return f"git {verb} {option} {_EFFECTS.get(verb, 'can drop work that others depend on')}."
         if any(_matches(option, known) for known in _RUNNING_OPTIONS):
             return f"git {verb} {option} can run code that this line does not show."
     return ""

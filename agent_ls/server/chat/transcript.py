@@ -27,6 +27,7 @@ from agent_ls.loop.events.types import (
 )
 from agent_ls.server.chat.chat_text import escape_headings, may_be_heading
 from agent_ls.server.chat.words import action, diffs, format_code_block, one_line, strip_controls
+from agent_ls.text import join_sentences
 
 _ENDS = {
     "interrupted": "Stopped.",
@@ -108,7 +109,7 @@ class ChatTranscript:
             case SteeringInjected(text=text):
                 return self._note(f"sent to the model: {one_line(text)}")
             case Error(message=message, hint=hint):
-                return self._note(f"**Error.** {one_line(_sentences(message, hint), 500)}")
+                return self._note(f"**Error.** {one_line(join_sentences(message, hint), 500)}")
             case Retry(message=message):
                 return self._note(f"{one_line(message, 300)} (trying again)")
             case Warning(message=message) | TurnLimit(message=message) | LoopDetection(message=message):
@@ -190,8 +191,3 @@ class ChatTranscript:
             ended = len(text) - len(text.rstrip("\n"))
             self._newlines = ended if text.strip("\n") else self._newlines + ended
         return text
-
-
-def _sentences(message: str, hint: str) -> str:
-    ended = message if message.rstrip().endswith((".", "!", "?")) else f"{message}."
-    return f"{ended} {hint}".strip()

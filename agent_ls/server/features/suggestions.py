@@ -24,6 +24,7 @@ from agent_ls.server.lsp.from_lsp import convert_position, maybe_path
 from agent_ls.server.rpc.context import Context
 from agent_ls.server.transport.errors import InvalidParamsError
 from agent_ls.server.transport.jsonrpc import AgentProtocol
+from agent_ls.text import join_sentences
 
 log = logging.getLogger(__name__)
 
@@ -156,8 +157,7 @@ class SuggestionRequests:
             except NoSuggestionError as error:
                 if error.cause not in self._reported:
                     self._reported.add(error.cause)
-                    hint = f" {error.hint.rstrip('.')}." if error.hint else ""
-                    self._tell(f"No suggestion: {str(error).rstrip('.')}.{hint}")
+                    self._tell(join_sentences(f"No suggestion: {error}", error.hint))
             finally:
                 if self._running is running:
                     self._running = None
