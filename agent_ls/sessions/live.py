@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
@@ -137,8 +137,8 @@ class LiveSession:
         self._features = features
         self.on_servers: Callable[[], object] = lambda: None
         """Called after a change of an MCP server's state, tools, prompts or resources. Must not block."""
-        self.follows_settings = False
-        """Whether nobody chose the provider or model of this session, so that both come from the settings."""
+        self.follows_settings: set[str] = set()
+        """The options that nobody chose for this session: `model`, `effort`, `mode` and `review`."""
         self.title = stored.title
         self.session = session
         self._profiles = profiles
@@ -340,7 +340,7 @@ class LiveSession:
         """
         profile = None
         if provider is not None or model is not None:
-            self.follows_settings = False
+            self.follows_settings.discard("model")
             # A model name does not apply to another provider; "" selects the new provider's default.
             same = provider is None or provider == self.session.profile.id
             chosen = model or (self.session.profile.model if same else "")
@@ -349,10 +349,13 @@ class LiveSession:
         if effort is not None:
             used = profile or self.session.profile
             check_effort(used.id, used.model, effort)
+            self.follows_settings.discard("effort")
             config = replace(self.session.config, reasoning_effort=effort or None)
         if mode is not None:
+            self.follows_settings.discard("mode")
             self.approver.mode = mode
         if review is not None:
+            self.follows_settings.discard("review")
             self.approver.review = review
         applies: AppliesFrom = "now"
         if limits:
@@ -377,16 +380,23 @@ class LiveSession:
         )
         self.approver.approvals.limit_ms = approval_timeout_ms
 
-    def follow(self, provider: str, model: str) -> bool:
-        """Use this model if nobody chose one for this session. Returns whether the model changed.
+    def follow(self, provider: str, model: str, settings: Settings) -> bool:
+        """Use this model and the options of `settings` that nobody chose for this session. Returns whether one changed.
 
-        It is also used in a running turn that has not called a model yet.
+        The model is also used in a running turn that has not called a model yet.
         """
-        now = self.session.profile
-        profile = self._profiles(provider, model) if self.follows_settings else now
-        if (now.id, now.model) == (profile.id, profile.model):
+        free, now, before = self.follows_settings, self.session.profile, self._options()
+        profile = self._profiles(provider, model) if "model" in free else now
+        if (now.id, now.model) != (profile.id, profile.model):
+            self.session.replace_profile(profile)
+        if "effort" in free and settings.effort != self.session.config.reasoning_effort:
+            self.session.configure(
+                config=replace(self.session.config, reasoning_effort=settings.effort or None)
+            )
+        self.approver.mode = settings.mode if "mode" in free else self.approver.mode
+        self.approver.review = settings.review if "review" in free else self.approver.review
+        if self._options() == before:
             return False
-        self.session.replace_profile(profile)
         self.remember()
         return True
 
@@ -407,16 +417,16 @@ class LiveSession:
 
     def remember(self) -> None:
         """Record the chosen options in the log, so that a resumed session has the same options."""
-        self.stored.remember(
-            {
-                "provider": self.session.profile.id,
-                "model": self.session.profile.model,
-                "effort": self.session.config.reasoning_effort,
-                "mode": self.approver.mode,
-                "review": self.approver.review,
-                "limits": self._limits,
-            }
-        )
+        self.stored.remember({**self._options(), "limits": self._limits})
+
+    def _options(self) -> dict[str, Any]:
+        return {
+            "provider": self.session.profile.id,
+            "model": self.session.profile.model,
+            "effort": self.session.config.reasoning_effort,
+            "mode": self.approver.mode,
+            "review": self.approver.review,
+        }
 
 
 def _count(value: object) -> int:

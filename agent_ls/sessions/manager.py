@@ -210,10 +210,10 @@ class SessionManager:
         return problems
 
     async def follow_settings(self) -> Sequence[str]:
-        """Use the settings' model in open sessions for which nobody chose one. Returns the ids of changed ones."""
+        """Use the settings in open sessions for what nobody chose there. Returns the ids of changed sessions."""
         chosen = self.models.choose(None, None)
         await self.models.learn_size(*chosen)
-        return [live.id for live in self._live.values() if live.follow(*chosen)]
+        return [live.id for live in self._live.values() if live.follow(*chosen, self.settings)]
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         """Run the sessions until this task is cancelled; then end all of them in an orderly way."""
@@ -283,7 +283,7 @@ class SessionManager:
         live = await in_own_task(
             self._run_in_background, partial(self._begin, header, choice, settings, new.worktree)
         )
-        live.follows_settings = new.provider is None and new.model is None
+        live.follows_settings = new.unchosen
         return live
 
     async def _begin(

@@ -31,6 +31,17 @@ class SessionSpec:
     title: str | None = None
     worktree: Start | None = None
 
+    @property
+    def unchosen(self) -> set[str]:
+        """The options for which the settings apply."""
+        told = {
+            "model": self.provider or self.model,
+            "effort": self.effort,
+            "mode": self.mode,
+            "review": self.review,
+        }
+        return {name for name, value in told.items() if value is None}
+
 
 @dataclass(frozen=True, slots=True)
 class SessionChoice:

@@ -244,6 +244,34 @@ async def test_the_clients_model_applies_to_the_session_in_which_the_user_trusts
         assert used == ({settings["model"]} if "model" in settings else set())
 
 
+async def test_mode_review_and_effort_of_the_client_apply_to_the_session_of_the_trusted_folder(
+    project: Path,
+) -> None:
+    wanted = {"mode": "full", "review": "before", "effort": "low", "model": "claude-sonnet-5-5"}
+    with AnthropicServer([[ToolCall("shell", {"command": "touch made"})], "Done."]) as server:
+        async with acp_client(project, server, AGENT_LS_TRUSTED_FOLDERS="") as client:
+            client.on["session/request_permission"] = _trusting(client)
+            await client.initialize(_meta={"agent-ls": wanted})
+            session_id = await client.new_session()
+            assert await client.prompt(session_id) == "end_turn"
+            shown = client.of_kind("config_option_update")[-1]["configOptions"]
+            now = {option["id"]: option["currentValue"] for option in shown}
+        assert len(client.asked("session/request_permission")) == 1  # the trust; the mode allows the command
+        assert (now["mode"], now["review"], now["effort"]) == ("full", "before", "low")
+
+
+async def test_a_mode_chosen_for_the_session_stays_when_the_user_trusts_the_folder(project: Path) -> None:
+    with AnthropicServer(["Hello."]) as server:
+        async with acp_client(project, server, AGENT_LS_TRUSTED_FOLDERS="") as client:
+            client.on["session/request_permission"] = _trusting(client)
+            await client.initialize(_meta={"agent-ls": {"mode": "full", "model": "claude-haiku-4-5"}})
+            session_id = await client.new_session()
+            await client.request("session/set_mode", sessionId=session_id, modeId="plan")
+            await client.prompt(session_id)
+            shown = client.of_kind("config_option_update")[-1]["configOptions"]
+        assert {option["id"]: option["currentValue"] for option in shown}["mode"] == "plan"
+
+
 async def test_a_model_chosen_for_the_session_stays_when_the_user_trusts_the_folder(project: Path) -> None:
     with AnthropicServer(["Hello."]) as server:
         async with acp_client(project, server, AGENT_LS_TRUSTED_FOLDERS="") as client:

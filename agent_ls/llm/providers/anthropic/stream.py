@@ -101,6 +101,9 @@ class AnthropicStream:
         self._model = request.model
         self._head = head
         self._open: dict[int, _Block] = {}
+        self._moved: dict[
+            int, int
+        ] = {}  # blocks whose deltas are of another kind, with the blocks made for them
         self._usage: dict[str, JsonValue] = {}
         self._stop: JsonObject = {}
         self._has_calls = False
@@ -187,13 +190,24 @@ class AnthropicStream:
     def _delta(self, index: int | None, delta: JsonObject) -> Sequence[StreamEvent]:
         begun: Sequence[StreamEvent] = ()
         kind = {"text_delta": "text", "thinking_delta": "thinking"}.get(text_at(delta, "type"))
-        if kind and index not in self._open:  # some proxies send no start of a block
+        index = self._moved.get(index, index) if index is not None else None
+        if (
+            kind and index is not None and self._is_other(index, kind)
+        ):  # a proxy sends reasoning in a block of text
+            made, self._moved[index] = self._next, self._next
+            begun = (*self._end_block(index), *self._block_start(made, {"type": kind}))
+            index = made
+        elif kind and index not in self._open:  # some proxies send no start of a block
             index = self._next if index is None or index < self._next else index
             begun = self._block_start(index, {"type": kind})
         block = self._open.get(index) if index is not None else None
         if block is None or index is None:
             return ()
         return (*begun, *self._piece(index, block, delta))
+
+    def _is_other(self, index: int, kind: str) -> bool:
+        block = self._open.get(index)
+        return block is not None and block.type in ("text", "thinking") and block.type != kind
 
     def _piece(self, index: int, block: _Block, delta: JsonObject) -> Sequence[StreamEvent]:
         match text_at(delta, "type"):
@@ -217,8 +231,10 @@ class AnthropicStream:
         return ()
 
     def _block_stop(self, index: int | None) -> Sequence[StreamEvent]:
-        block = self._open.pop(index, None) if index is not None else None
-        if block is None or index is None:
+        return () if index is None else self._end_block(self._moved.get(index, index))
+
+    def _end_block(self, index: int) -> Sequence[StreamEvent]:
+        if (block := self._open.pop(index, None)) is None:
             return ()
         match block_part(block.to_complete(), self._model, block.arguments):
             case TextPart() as text:

@@ -43,6 +43,7 @@ from agent_ls.llm.stream import (
 
 _GOOD = ReplyHead(200)
 MIN_REPEATED = 20  # characters; a shorter text may repeat by chance
+_CAMEL = {"function_call": "functionCall", "thought_signature": "thoughtSignature"}
 _KNOWN = ("candidates", "usageMetadata", "promptFeedback")
 
 
@@ -149,6 +150,7 @@ class GeminiStream:
     # --- parts
 
     def _part(self, part: JsonObject) -> None:
+        part = {_CAMEL.get(key, key): value for key, value in part.items()}  # some proxies write snake case
         if "functionCall" in part:
             self._call(part)
         elif isinstance(part.get("text"), str):

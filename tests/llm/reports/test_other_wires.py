@@ -1,0 +1,271 @@
+"""What users reported of Anthropic, Responses and Gemini, and of their proxies: histories and odd streams."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from agent_ls.llm.messages import (
+    ImagePart,
+    Message,
+    ReasoningPart,
+    Role,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+    tool_results,
+    user,
+)
+from agent_ls.llm.requests import Request, Response, ToolDefinition
+from tests.llm.providers.test_anthropic_stream import block, end, sse, start, text_block
+from tests.llm.providers.test_gemini_stream import chunk, wire
+from tests.support.codec_runs import ANTHROPIC, GEMINI, OPENAI, body_of, response_of
+
+TOOLS = (ToolDefinition("f", "", {"type": "object"}),)
+ASK = Request("m", (user("hi"),), tools=TOOLS)
+
+
+def called(*ids: str) -> Message:
+    return Message(Role.ASSISTANT, tuple(ToolCallPart(one, "f", "{}") for one in ids))
+
+
+def given(*ids: str) -> Message:
+    return tool_results([ToolResultPart(one, "f", "x") for one in ids])
+
+
+HISTORIES: list[Any] = [
+    pytest.param(
+        (user("a"), called("c1", "c2"), given("c1"), user("go on")),
+        marks=pytest.mark.report(
+            "anthropics/claude-code#3639",
+            "a call without a result makes each later request of the session a 400",
+            area="anthropic",
+            before="passed",
+        ),
+        id="a result is missing",
+    ),
+    pytest.param(
+        (user("a"), called("c1"), user("stop, do this instead")),
+        marks=pytest.mark.report(
+            "MayDay-wpf/snow-cli#68",
+            "after an interrupted call no message is accepted",
+            area="anthropic",
+            before="passed",
+        ),
+        id="interrupted",
+    ),
+    pytest.param(
+        (user("a"), Message(Role.ASSISTANT, (ReasoningPart(""), *called("c1").parts)), user("b")),
+        marks=pytest.mark.report(
+            "lidge-jun/opencodex#620",
+            "calls of an answer whose text is empty lose their results",
+            area="anthropic",
+            before="passed",
+        ),
+        id="only calls",
+    ),
+    pytest.param(
+        (user("a"), given("c9"), user("b")),
+        marks=pytest.mark.report(
+            "anthropics/claude-code#14936",
+            "a result without its call breaks the session",
+            area="anthropic",
+            before="passed",
+        ),
+        id="result without call",
+    ),
+    pytest.param(
+        (user("a"), Message(Role.ASSISTANT, (*called("c1").parts, TextPart("I look."))), given("c1"), user("b")),
+        marks=pytest.mark.report(
+            "leookun/cursor-byok#307",
+            "text after a call separates the call from its result",
+            area="responses",
+            before="passed",
+        ),
+        id="text after a call",
+    ),
+    pytest.param(
+        (user("a"), called("c1"), Message(Role.ASSISTANT, (TextPart("Done."),)), user("b")),
+        marks=pytest.mark.report(
+            "openai/openai-agents-python#673",
+            "no tool output found for a call of an earlier run",
+            area="responses",
+            before="passed",
+        ),
+        id="never answered",
+    ),
+    pytest.param(
+        (user("a"), called("c1", "c2", "c3"), given("c3", "c1"), user("b")),
+        marks=pytest.mark.report(
+            "google-gemini/gemini-cli#3814",
+            "the number of responses must equal the number of calls",
+            area="gemini",
+            before="passed",
+        ),
+        id="fewer responses than calls",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("messages", HISTORIES)
+def test_each_call_of_a_history_has_its_result_on_every_wire(messages: tuple[Message, ...]) -> None:
+    request = Request("m", messages, tools=TOOLS)
+    sent = body_of(ANTHROPIC.encode(request, stream=True))["messages"]
+    for at, message in enumerate(sent):
+        made = [it["id"] for it in message["content"] if it["type"] == "tool_use"]
+        if made:
+            following = [it for it in sent[at + 1]["content"] if it["type"] == "tool_result"]
+            assert sorted(it["tool_use_id"] for it in following) == sorted(made)
+    results = [it for message in sent for it in message["content"] if it["type"] == "tool_result"]
+    calls = [it for message in sent for it in message["content"] if it["type"] == "tool_use"]
+    assert len(results) == len(calls)
+    items = body_of(OPENAI.encode(request, stream=True))["input"]
+    for kind in ("function_call", "function_call_output"):
+        assert len([it for it in items if it.get("type") == kind]) == len(calls)
+    contents = body_of(GEMINI.encode(request, stream=True))["contents"]
+    for at, content in enumerate(contents):
+        count = sum("functionCall" in part for part in content["parts"])
+        if count:
+            assert sum("functionResponse" in part for part in contents[at + 1]["parts"]) == count
+
+
+@pytest.mark.report(
+    "1jehuang/jcode#276",
+    "parallel results with images are split into several messages",
+    area="anthropic",
+    before="passed",
+)
+def test_parallel_results_with_images_stay_in_one_message() -> None:
+    image = ImagePart(data=b"x", media_type="image/png")
+    results = tool_results([ToolResultPart(one, "f", "x", images=(image,)) for one in ("c1", "c2")])
+    sent = body_of(ANTHROPIC.encode(Request("m", (user("a"), called("c1", "c2"), results)), stream=True))
+    assert [message["role"] for message in sent["messages"]] == ["user", "assistant", "user"]
+
+
+@pytest.mark.report(
+    "can1357/oh-my-pi#5614",
+    "a beta header that Vertex refuses is sent by default",
+    area="anthropic",
+    before="passed",
+)
+def test_no_beta_header_is_sent_by_default() -> None:
+    assert "anthropic-beta" not in ANTHROPIC.encode(ASK, stream=True).headers
+
+
+def answer(*events: Any) -> Response:
+    return response_of(ANTHROPIC, sse(*events), ASK)
+
+
+def delta(index: int, **fields: Any) -> Any:
+    return {"type": "content_block_delta", "index": index, "delta": fields}
+
+
+def opened(index: int, kind: str, **fields: Any) -> Any:
+    return {"type": "content_block_start", "index": index, "content_block": {"type": kind, **fields}}
+
+
+def stopped(index: int) -> Any:
+    return {"type": "content_block_stop", "index": index}
+
+
+STREAMS: list[Any] = [
+    pytest.param(
+        [
+            start(),
+            start(),
+            opened(0, "text", text=""),
+            delta(0, type="thinking_delta", thinking="hm"),
+            delta(0, type="text_delta", text="Hi"),
+            stopped(0),
+            *end(),
+        ],
+        ("Hi", "hm"),
+        marks=pytest.mark.report(
+            "BerriAI/litellm#32357",
+            "reasoning is sent inside of a block of text, and the message starts twice",
+            area="anthropic",
+            before="failed",
+        ),
+        id="thinking in a text block",
+    ),
+    pytest.param(
+        [
+            {"type": "message_start", "message": {"id": "m1", "model": "x"}},
+            *text_block(0, "Hi"),
+            {"type": "message_delta", "delta": {"stop_reason": "end_turn"}},
+            {"type": "message_stop"},
+        ],
+        ("Hi", ""),
+        marks=pytest.mark.report(
+            "Alishahryar1/free-claude-code#209",
+            "a proxy sends no usage, and the client fails",
+            area="anthropic",
+            before="passed",
+        ),
+        id="no usage",
+    ),
+    pytest.param(
+        [start(), *text_block(2, "Hi"), *end()],
+        ("Hi", ""),
+        marks=pytest.mark.report(
+            "enricoros/big-AGI#917",
+            "a block begins at an unexpected index",
+            area="anthropic",
+            before="passed",
+        ),
+        id="first index 2",
+    ),
+    pytest.param(
+        [start(), *text_block(0, "H"), delta(0, type="text_delta", text="i"), *end()],
+        ("Hi", ""),
+        marks=pytest.mark.report(
+            "router-for-me/CLIProxyAPI#3720",
+            "a piece arrives for a block that has ended",
+            area="anthropic",
+            before="passed",
+        ),
+        id="piece after the end",
+    ),
+]
+
+
+@pytest.mark.parametrize(("events", "said"), STREAMS)
+def test_odd_streams_of_proxies_are_read(events: list[Any], said: tuple[str, str]) -> None:
+    flat = [one for event in events for one in (event if isinstance(event, list | tuple) else [event])]
+    response = answer(*flat)
+    assert (response.text, response.reasoning) == said
+
+
+@pytest.mark.report(
+    "orangeboyChen/codebuddy2api#11",
+    "a call begins before the text in front of it has ended",
+    area="anthropic",
+    before="passed",
+)
+def test_a_call_may_begin_before_the_text_ends() -> None:
+    call = opened(1, "tool_use", id="t", name="f", input={})
+    response = answer(
+        start(), opened(0, "text", text=""), delta(0, type="text_delta", text="I look."), call,
+        delta(1, type="input_json_delta", partial_json='{"a": 1}'), stopped(0), stopped(1), *end("tool_use"),
+    )  # fmt: skip
+    assert response.text == "I look." and json.loads(response.tool_calls[0].arguments) == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"function_call": {"name": "f", "args": {"a": 1}}, "thought_signature": "s"},
+        {"functionCall": {"name": "f", "args": {"a": 1}}},
+    ],
+)
+def test_calls_of_gemini_in_snake_case_run(part: Any) -> None:
+    response = response_of(GEMINI, wire(chunk(part, finish="STOP")), ASK)
+    assert [(one.name, json.loads(one.arguments)) for one in response.tool_calls] == [("f", {"a": 1})]
+    assert response.finish_reason.kind == "tool_calls"
+
+
+def test_blocks_are_numbered_once() -> None:
+    events = [start(), *block(0, {"type": "text", "text": ""}), *end()]
+    assert answer(*events).text == ""
