@@ -10,11 +10,13 @@ import pytest
 
 from agent_ls.llm.errors import (
     AuthenticationError,
+    ContextLengthError,
     LlmError,
     NetworkError,
     NotFoundError,
     OverloadedError,
     QuotaExceededError,
+    RequestTooLargeError,
 )
 from agent_ls.llm.messages import Role
 from agent_ls.llm.requests import Usage
@@ -89,6 +91,19 @@ async def test_a_fallback_continues_the_turn_with_its_own_tools_and_price(tmp_pa
         QuotaExceededError("No credit is left.", provider="anthropic"),
         NotFoundError("There is no such model.", provider="anthropic"),
         NetworkError("The address cannot be reached.", provider="anthropic"),
+        pytest.param(
+            ContextLengthError(
+                "The request has more tokens than a minute allows.", provider="anthropic", status=429
+            ),
+            marks=pytest.mark.report(
+                "openclaw/openclaw#147644",
+                "a request above the tokens of a minute is refused, and no fallback model is tried",
+                area="chat-servers",
+                before="failed",
+            ),
+            id="tokens per minute",
+        ),
+        RequestTooLargeError("The request is too large.", provider="anthropic", status=413),
     ],
 )
 async def test_a_fallback_answers_for_each_kind_of_unavailability(tmp_path: Path, failure: LlmError) -> None:
@@ -101,6 +116,18 @@ async def test_a_fallback_answers_for_each_kind_of_unavailability(tmp_path: Path
         await talk.say("go")
         assert len(warnings(talk)) == 1 and talk.of(Error) == []
         assert talk.live.session.state == "IDLE"
+
+
+async def test_a_request_that_is_too_large_is_not_sent_without_end(tmp_path: Path) -> None:
+    """Without a fallback, the turn ends with the provider's hint after at most one more try."""
+    refused = ContextLengthError(
+        "Too many tokens for one minute.", provider="anthropic", hint="Raise the limit."
+    )
+    async with running(tmp_path, [error(refused)] * 9, settings=settings()) as rig:
+        talk = await rig.talk()
+        await talk.say("go")
+        assert talk.of(Error)[-1].hint == "Raise the limit."
+        assert len(rig.model.requests) <= 2
 
 
 async def test_a_fallback_without_a_key_or_with_an_unknown_provider_is_skipped_with_a_reason(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
 from agent_ls.llm.errors import (
+    ContextLengthError,
     LlmError,
     NetworkError,
     NotFoundError,
@@ -99,13 +100,13 @@ class Fallbacks:
             LlmError: `error` itself, if this kind of error allows no fallback, part of the answer had arrived,
             or no model is left.
         """
-        if error.is_cut or not isinstance(error, UNAVAILABLE):
+        if error.is_cut or not (isinstance(error, UNAVAILABLE) or _is_too_large(error)):
             raise error
         self._failed.add((failed.id, failed.model))
         for other in self._models.fallbacks():
             if isinstance(other, UnusableModel):
                 self._skip(other)
-            elif (other.id, other.model) not in self._failed:
+            elif (other.id, other.model) not in self._failed and _may_fit(other, failed, error):
                 now = f"{title(other)} answers for the rest of this turn."
                 self._warn(f"{title(failed)} failed: {reason(error)}. {now}")
                 return other
@@ -118,6 +119,18 @@ class Fallbacks:
 
     def _warn(self, message: str) -> None:
         self._emitter.emit(Warning(message, CODE))
+
+
+def _is_too_large(error: LlmError) -> bool:
+    """Return whether another model may take a request that was refused for its size, after all compaction."""
+    return isinstance(error, ContextLengthError)
+
+
+def _may_fit(other: ProviderProfile, failed: ProviderProfile, error: LlmError) -> bool:
+    """Return whether `other` may accept what was too long for `failed`: another provider, or a larger window."""
+    if not isinstance(error, ContextLengthError):
+        return True
+    return other.id != failed.id or other.context_window_tokens > failed.context_window_tokens
 
 
 def model_for(
