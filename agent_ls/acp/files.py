@@ -43,6 +43,9 @@ from agent_ls.text import (
     split_lines,
 )
 
+INSTRUCTIONS = frozenset(
+    {"AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "GEMINI.md", "instructions.md", "memory.md"}
+)
 MAX_BYTES = 2 * 1024 * 1024
 """A larger file is not read from or written through the client."""
 
@@ -145,23 +148,39 @@ class ClientFilesEnvironment(ForwardingEnvironment):
             except EnvError as error:
                 failed = error
 
-        async with anyio.create_task_group() as group:
-            group.start_soon(read_disk)
-            if self._is_text_path(path):
+        if self._is_optional(path):  # a client shows an error for each file that it is asked for in vain
+            await read_disk()
+            if disk is not None and self._is_text_path(path):
                 client_text = await self._client.read(self._absolute(path))
+        else:
+            async with anyio.create_task_group() as group:
+                group.start_soon(read_disk)
+                if self._is_text_path(path):
+                    client_text = await self._client.read(self._absolute(path))
         if failed:
             raise failed
         return _combine_views(disk, client_text)
 
     async def _in_client(self, path: str) -> bool:
         """Return whether the client has a text for this path; the file need not exist on the disk."""
-        return self._is_text_path(path) and bool(await self._client.read(self._absolute(path)))
+        is_asked = self._is_text_path(path) and not self._is_optional(path)
+        return is_asked and bool(await self._client.read(self._absolute(path)))
 
     def _is_text_path(self, path: str) -> bool:
         """Return whether the client may be asked for a file. False for notebooks, and for files in `.git`."""
         return (
             bool(path) and "\0" not in path and not path.endswith(".ipynb") and ".git" not in path.split("/")
         )
+
+    def _is_optional(self, path: str) -> bool:
+        """Return whether the client is asked for a file only if it is on the disk.
+
+        These are files of instructions, which agent-ls looks for in many folders, and files outside of the working
+        directory.
+        """
+        whole, root = self._absolute(path), self.working_directory()
+        is_outside = whole != root and not whole.startswith(root.rstrip(os.sep) + os.sep)
+        return is_outside or os.path.basename(whole) in INSTRUCTIONS
 
     def _absolute(self, path: str) -> str:
         return os.path.normpath(os.path.join(self.working_directory(), path))

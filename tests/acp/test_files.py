@@ -53,6 +53,41 @@ class HonestTexts:
         return True
 
 
+class CountingTexts(HonestTexts):
+    """A client that remembers for which files it was asked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[str] = []
+
+    async def read(self, path: str) -> str | None:
+        self.asked.append(path)
+        return await super().read(path)
+
+
+@pytest.mark.parametrize("name", ["AGENTS.md", ".agent-ls/memory.md", "sub/CLAUDE.md", "../state/notes.txt"])
+async def test_the_client_is_not_asked_for_files_that_are_missing_and_optional_or_outside(
+    tmp_path: Path, name: str
+) -> None:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    client = CountingTexts()
+    environment = place(folder, client)
+    with pytest.raises(PathNotFoundError):
+        await environment.read_bytes(name)
+    assert not await environment.file_exists(name)
+    assert client.asked == []
+    file = folder / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("kept")
+    assert await environment.read_bytes(name) == b"kept" and len(client.asked) == 1
+
+
+async def test_unsaved_text_of_a_file_of_instructions_is_read(tmp_path: Path) -> None:
+    (tmp_path / "AGENTS.md").write_text("old")
+    assert await place(tmp_path, HonestTexts(**{"AGENTS.md": "new"})).read_bytes("AGENTS.md") == b"new"
+
+
 def place(tmp_path: Path, client: object) -> ClientFilesEnvironment:
     return ClientFilesEnvironment(LocalEnvironment(str(tmp_path), environ={}), client)  # type: ignore[arg-type]
 
