@@ -115,7 +115,7 @@ test-vscode: $(VSCODE)/node_modules/.ready ## lint, types and unit tests of the 
 test-mcp: .venv-test/.ready .tools/mcp-peers/.ready ## the MCP client with servers that are not ours, and the conformance kit
 	@AGENT_LS_SWEEPS=whole $(T)/python -m pytest -q tests/mcp $(PYTEST_ARGS)
 
-test-interop: .venv-test/.ready $(VSCODE)/node_modules/.ready ## with llama.cpp, LiteLLM, aimock and an LSP client that are not ours (900 MB)
+test-interop: .venv-test/.ready $(VSCODE)/node_modules/.ready ## with llama.cpp, small models, LiteLLM, aimock and an LSP client that are not ours (1.3 GB)
 	@.ci/interop-rig
 	@$(T)/python -m pytest -q tests/interop $(PYTEST_ARGS)
 

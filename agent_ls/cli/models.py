@@ -66,6 +66,7 @@ async def _show(provider: str, as_json: bool) -> int:
         shown = one.models if provider else one.models[:SHOWN]
         for model in shown:
             size = f"  {model.context_window_tokens:,} tokens" if model.context_window_tokens else ""
+            size += "  no native tools: text protocol" if model.calls_tools is False else ""
             print(to_single_row(f"    {one.provider}/{model.id}{size}"))
         if len(one.models) > len(shown):
             print(f"    … {len(one.models) - len(shown)} more: agent-ls models {one.provider}")
@@ -81,7 +82,10 @@ async def _show(provider: str, as_json: bool) -> int:
 
 
 def _as_json(one: ReachedProvider) -> dict[str, object]:
-    models = [{"id": model.id, "contextWindowTokens": model.context_window_tokens} for model in one.models]
+    models = [
+        {"id": it.id, "contextWindowTokens": it.context_window_tokens, "callsTools": it.calls_tools}
+        for it in one.models
+    ]
     return {
         "provider": one.provider,
         "address": one.address,

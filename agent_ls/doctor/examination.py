@@ -26,14 +26,14 @@ from agent_ls.doctor.user_files import user_file_findings
 from agent_ls.environments.local.processes.ending import run_program
 from agent_ls.environments.local.ripgrep import candidates, find_working
 from agent_ls.environments.local.trees.session_trees import default_shell
-from agent_ls.llm.credentials import VARIABLES, Credentials, find_misnamed_keys, key_variable
+from agent_ls.llm.credentials import KEYLESS, VARIABLES, Credentials, find_misnamed_keys, key_variable
 from agent_ls.program_lookup import find_program
 from agent_ls.services.clock import SystemClock
 from agent_ls.services.logs import log_path
 from agent_ls.services.models.certificates import check_authorities
 from agent_ls.services.models.key_store import load_credentials
 from agent_ls.services.models.probe import LOCAL, reach_all
-from agent_ls.services.models.service import server_title
+from agent_ls.services.models.service import model_words, server_title
 from agent_ls.services.permissions.paths import places_of
 from agent_ls.services.permissions.read_only_sandbox import ReadOnlySandbox
 from agent_ls.services.permissions.session_sandbox import SessionSandbox
@@ -42,6 +42,7 @@ from agent_ls.services.settings.model import SandboxSettings, Settings, ToolPack
 from agent_ls.services.settings.state_folder import state_folder
 from agent_ls.store.trust import TrustStore
 
+SHOWN_MODELS = 5
 PROGRAM_S = 10.0
 RIPGREP_FROM = (13, 0, 0)
 GIT_FROM = (2, 20, 0)
@@ -337,7 +338,11 @@ async def _check_providers(credentials: Credentials, settings: Settings) -> list
     for one in await reach_all(credentials, endpoints):
         if not one.problem:
             text = f"{server_title(one)} at {one.address} answers, {len(one.models)} models"
-            found.append(DoctorFinding(one.provider, "good", text))
+            told = [f"{it.id} ({words})" for it in one.models[:SHOWN_MODELS] if (words := model_words(it))]
+            is_local = one.provider in KEYLESS and told
+            found.append(
+                DoctorFinding(one.provider, "good", f"{text}: {'; '.join(told)}" if is_local else text)
+            )
         elif credentials.secret(one.provider) or (one.address and one.provider not in LOCAL):
             hint = one.hint or "check that it is running and that its address is correct"
             found.append(DoctorFinding(one.provider, "bad", f"{one.address}: {one.problem}", hint))

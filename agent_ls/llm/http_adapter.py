@@ -15,6 +15,7 @@ from agent_ls.llm.endpoint import Endpoint
 from agent_ls.llm.errors import InvalidRequestError, LlmError, ProviderError, RequestTimeoutError, StreamError
 from agent_ls.llm.providers.base import (
     Codec,
+    DescribingCodec,
     LearningCodec,
     ListedModel,
     ListingCodec,
@@ -103,6 +104,29 @@ class HttpAdapter:
             self._attribute(error, nothing)
             raise
 
+    async def describe(self, models: Sequence[ListedModel]) -> Sequence[ListedModel]:
+        """Return the models with what a server on this machine says of them. Never raises."""
+        codec = self._codec
+        if not isinstance(codec, DescribingCodec) or not (
+            probes := codec.describing_probes(models, self.base_url)
+        ):
+            return models
+        transport = await self._open_root()
+        try:
+            with anyio.move_on_after(PROBE_S):
+                for probe in probes:
+                    with suppress(LlmError):
+                        head, body = await _send(transport, probe, self._headers())
+                        models = codec.describe(models, probe, body) if _is_good(head) else models
+        finally:
+            await transport.close()
+        return models
+
+    async def _open_root(self) -> Transport:
+        """Open connections to the root of the server, without the `/v1` of the API."""
+        root = replace(self._endpoint, base_url=self.base_url.rstrip("/").removesuffix("/v1"))
+        return await anyio.to_thread.run_sync(_open_transport, root)
+
     async def prepare(self) -> None:
         """Load the HTTP library and certificates, so that the first call need not wait for them. Sends nothing."""
         with suppress(LlmError):  # the first model call fails in the same way and reports the error
@@ -158,8 +182,7 @@ class HttpAdapter:
         codec = self._codec
         if not isinstance(codec, ProbingCodec) or not (probes := codec.probes(request, self.base_url)):
             return
-        root = replace(self._endpoint, base_url=self.base_url.rstrip("/").removesuffix("/v1"))
-        transport = await anyio.to_thread.run_sync(_open_transport, root)
+        transport = await self._open_root()
         try:
             with anyio.move_on_after(PROBE_S):
                 for probe in probes:

@@ -36,7 +36,7 @@ def test_models_lists_each_provider_or_the_reason_why_it_is_unavailable(tmp_path
         assert "✗ anthropic · Anthropic · no key. `agent-ls keys set anthropic`" in done.out
         assert SECRET not in done.out + done.err
         assert "authorization" not in local.requests[0].headers
-        assert [request.method for request in local.requests] == ["GET"]
+        assert {request.method for request in local.requests} == {"GET"}
 
 
 @pytest.mark.req("P5", "H13")

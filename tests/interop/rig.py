@@ -90,8 +90,10 @@ class Run:
         return "".join(data["text"] for data in self.of_kind("assistant_text_end"))
 
 
-def run_agent(folder: Path, *arguments: str, prompt: str, variables: Mapping[str, str]) -> Run:
-    """Run `agent-ls exec --json` in `folder` with keys and addresses from `variables`."""
+def run_agent(
+    folder: Path, *arguments: str, prompt: str, variables: Mapping[str, str], seconds: float = 120
+) -> Run:
+    """Run `agent-ls exec --json` in `folder` with keys and addresses from `variables`. Fails after `seconds`."""
     done = subprocess.run(
         [sys.executable, "-m", "agent_ls", "exec", "--json", *arguments, prompt],
         cwd=folder,
@@ -99,7 +101,7 @@ def run_agent(folder: Path, *arguments: str, prompt: str, variables: Mapping[str
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=seconds,
     )
     lines = [line for line in done.stdout.splitlines() if re.match(r"\{", line)]
     return Run(done.returncode, tuple(json.loads(line) for line in lines), done.stderr)

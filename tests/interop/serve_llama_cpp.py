@@ -1,4 +1,5 @@
-"""Serve a GGUF file by llama.cpp on a free port: serve_llama_cpp.py FILE CONTEXT. Prints the address, ends with stdin.
+"""Serve a GGUF file by llama.cpp on a free port: serve_llama_cpp.py FILE CONTEXT TOKENS. TOKENS is the most that
+an answer may have. Prints the address, ends with stdin.
 
 Runs in the environment of the rig. It is llama.cpp's own server, loaded as a library.
 """
@@ -11,12 +12,12 @@ import xllamacpp
 
 
 def main() -> None:
-    file, context = sys.argv[1:]
+    file, context, tokens = sys.argv[1:]
     parameters = xllamacpp.CommonParams()
     parameters.model.path = file
     parameters.n_ctx = int(context)
     parameters.n_parallel = 1
-    parameters.n_predict = 48  # a random model rarely ends by itself
+    parameters.n_predict = int(tokens)  # small models rarely end by themselves
     parameters.cpuparams.n_threads = 1
     parameters.use_jinja = True
     parameters.warmup = False

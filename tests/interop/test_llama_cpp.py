@@ -27,7 +27,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @contextmanager
 def served(model: Path, context: int) -> Iterator[str]:
     """Serve `model`; yields the address of the API."""
-    command = (PYTHON, HERE / "serve_llama_cpp.py", model, str(context))
+    command = (PYTHON, HERE / "serve_llama_cpp.py", model, str(context), "48")
     with running(command, model.with_suffix(f".{context}.log")) as process:
         assert process.stdout
         address = process.stdout.readline().strip()

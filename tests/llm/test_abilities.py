@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -14,6 +15,8 @@ from agent_ls.llm.messages import system, user
 from agent_ls.llm.providers.openai_chat import ChatCodec
 from agent_ls.llm.requests import Request, ToolDefinition
 from agent_ls.llm.stream import StreamFinish
+from agent_ls.services.models.probe import ReachedProvider, find_servers
+from agent_ls.services.models.service import model_words
 from tests.llm.test_end_to_end import events_of
 from tests.support.codec_runs import body_of
 from tests.support.loopback import ChatServer
@@ -69,6 +72,57 @@ def test_ollama_says_whether_a_model_calls_tools(abilities: list[str], textual: 
     spoken.learn_abilities(ASK, f'{{"capabilities": {abilities}}}'.replace("'", '"').encode())
     assert ("tools" not in body_of(spoken.encode(ASK, stream=True))) is textual
     assert not spoken.probes(ASK, "http://localhost:11434/v1")
+
+
+LISTED = {"data": [{"id": "m", "object": "model"}]}
+# provider, the path that is asked, what the server says, and the words for the user
+SHOWN: dict[str, tuple[str, str, dict[str, Any], str]] = {
+    "llama.cpp": (
+        "llamacpp",
+        "/props",
+        {"chat_template_caps": {"supports_tools": False}, "default_generation_settings": {"n_ctx": 8192}},
+        "no native tools: text protocol, 8k",
+    ),
+    "Ollama": ("ollama", "/api/show", {"capabilities": ["completion", "tools"]}, "tools"),
+    "LM Studio": (
+        "lmstudio",
+        "/api/v0/models",
+        {"data": [{"id": "m", "capabilities": ["tool_use"], "loaded_context_length": 4096}]},
+        "tools, 4k",
+    ),
+    "SGLang": (
+        "vllm",
+        "/get_server_info",
+        {"model_path": "m", "tool_call_parser": None},
+        "no native tools: text protocol",
+    ),
+    "vLLM": ("vllm", "/get_server_info", {"detail": "Not Found"}, ""),
+}
+
+
+@pytest.mark.parametrize(("provider", "path", "told", "words"), SHOWN.values(), ids=SHOWN)
+def test_what_local_servers_say_of_their_models_is_put_into_words(
+    provider: str, path: str, told: dict[str, Any], words: str
+) -> None:
+    spoken = ChatCodec(provider, capabilities_lookup(provider))
+    models = spoken.decode_models(json.dumps(LISTED).encode())
+    probes = spoken.describing_probes(models, "http://localhost:1234/v1")
+    (probe,) = [probe for probe in probes if probe.path == path]
+    (model,) = spoken.describe(models, probe, json.dumps(told).encode())
+    assert model_words(model) == words
+
+
+async def test_the_list_of_models_says_what_the_server_says() -> None:
+    with ChatServer([]) as server:
+        server.listed = {**LISTED, "chat_template_caps": {"supports_tools": False}}
+        settings = {"llamacpp": ConnectionSettings(server.base_url)}
+        (reached,) = await find_servers_at(settings, "llamacpp")
+    assert [model.calls_tools for model in reached.models] == [False]
+
+
+async def find_servers_at(settings: dict[str, ConnectionSettings], provider: str) -> list[ReachedProvider]:
+    found = await find_servers(Credentials({}), settings)
+    return [one for one in found if one.provider == provider]
 
 
 @pytest.mark.parametrize("provider", ["openrouter", "vllm", "lmstudio", "deepseek"])

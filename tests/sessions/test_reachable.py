@@ -68,7 +68,7 @@ async def test_a_local_server_at_its_usual_port_is_listed_with_its_url_and_queri
         assert (found.address, [model.id for model in found.models]) == ("http://localhost:1234/v1", ["qwen"])
         assert came
         for request in came:
-            assert request.startswith(b"GET /v1/models HTTP/1.1\r\n")
+            assert request.startswith((b"GET /v1/models HTTP/1.1\r\n", b"GET /api/v0/models HTTP/1.1\r\n"))
             assert b"authorization" not in request.lower()
 
 

@@ -129,7 +129,7 @@ class Codec(Protocol):
 class ListedModel:
     """A model in a provider's list. Fields that the provider does not report are None or "".
 
-    `owner` is the field `owned_by`.
+    `owner` is the field `owned_by`. `calls_tools`: whether the server passes tool definitions to the model.
     """
 
     id: str
@@ -137,6 +137,7 @@ class ListedModel:
     context_window_tokens: int | None = None
     max_output_tokens: int | None = None
     owner: str = ""
+    calls_tools: bool | None = None
 
 
 @runtime_checkable
@@ -173,6 +174,19 @@ class ProbingCodec(Protocol):
 
     def learn_abilities(self, request: Request, body: bytes) -> bool:
         """Encode `request` and later ones according to an answer. Return whether the answer was understood."""
+        ...
+
+
+@runtime_checkable
+class DescribingCodec(Protocol):
+    """A codec that asks a server on this machine what its listed models can do."""
+
+    def describing_probes(self, models: Sequence[ListedModel], base_url: str) -> Sequence[Probe]:
+        """Return what to ask the server; nothing for a service."""
+        ...
+
+    def describe(self, models: Sequence[ListedModel], probe: Probe, body: bytes) -> Sequence[ListedModel]:
+        """Return the models with what an answer says of them. Never raises."""
         ...
 
 

@@ -96,18 +96,22 @@ async def ask_server(
     """
     found = ReachedProvider(name)
     with anyio.move_on_after(SIZE_S):
-        found = await _reach(name, credentials, settings)
+        found = await _reach(name, credentials, settings, is_described=False)
     return found.models
 
 
 async def _reach(
-    name: str, credentials: Credentials, settings: Mapping[str, ConnectionSettings]
+    name: str,
+    credentials: Credentials,
+    settings: Mapping[str, ConnectionSettings],
+    *,
+    is_described: bool = True,
 ) -> ReachedProvider:
     is_set_up = name in settings or bool(credentials.base_url(name) or credentials.secret(name))
     if credentials.secret(name) or (name in KEYLESS and is_set_up):
-        return await _ask(provider_adapter(name, credentials, settings))
+        return await _ask(provider_adapter(name, credentials, settings), is_described=is_described)
     if name in LOCAL:
-        return replace(await _ask(probe_adapter(name)), is_guessed=True)
+        return replace(await _ask(probe_adapter(name), is_described=is_described), is_guessed=True)
     if name in KEYLESS:
         return ReachedProvider(name, problem="no address", hint="set COMPATIBLE_BASE_URL")
     return ReachedProvider(
@@ -115,10 +119,12 @@ async def _reach(
     )
 
 
-async def _ask(adapter: HttpAdapter) -> ReachedProvider:
+async def _ask(adapter: HttpAdapter, *, is_described: bool) -> ReachedProvider:
     try:
         with anyio.fail_after(ASK_S):
             models = await adapter.list_models()
+            if is_described:
+                models = await adapter.describe(models)
     except LlmError as error:
         return ReachedProvider(adapter.name, adapter.base_url, problem=str(error), hint=error.hint)
     except TimeoutError:

@@ -310,7 +310,7 @@ class ModelService:
         return tuple(
             replace(
                 _choice(reached.provider, model.id, self._default(reached.provider)),
-                name=f"{model.display_name or model.id}{_other_server(reached)}",
+                name=f"{model.display_name or model.id}{_other_server(reached)}{_in_brackets(model)}",
                 context_tokens=model.context_window_tokens,
                 max_output_tokens=model.max_output_tokens,
                 address=reached.address,
@@ -346,6 +346,18 @@ class ModelService:
 
     def _default(self, provider: str) -> str:
         return self.choose(provider, None)[1] or default_model(provider)
+
+
+def _in_brackets(model: ListedModel) -> str:
+    return f" ({model_words(model)})" if model.calls_tools is False else ""
+
+
+def model_words(model: ListedModel) -> str:
+    """Return what a local server says of its model, such as "no native tools: text protocol, 8k"; "" for nothing."""
+    tools = {True: "tools", False: "no native tools: text protocol", None: ""}[model.calls_tools]
+    size = model.context_window_tokens or 0
+    window = f"{size // 1024}k" if size >= 1024 else ""
+    return ", ".join(filter(None, (tools, window)))
 
 
 def server_title(reached: ReachedProvider) -> str:

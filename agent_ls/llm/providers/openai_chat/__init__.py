@@ -19,7 +19,13 @@ from agent_ls.llm.providers.base import (
 )
 from agent_ls.llm.providers.history_cache import HistoryCache
 from agent_ls.llm.providers.model_lists import MODELS_PATH, listed_models
-from agent_ls.llm.providers.openai_chat.abilities import NO_TOOLS, calls_tools, probes_of
+from agent_ls.llm.providers.openai_chat.abilities import (
+    NO_TOOLS,
+    calls_tools,
+    describe,
+    describing_probes,
+    probes_of,
+)
 from agent_ls.llm.providers.openai_chat.adaptations import (
     Adaptation,
     adapt_body,
@@ -173,6 +179,12 @@ class ChatCodec:
             self._toolless.add(request.model)
             self._untold.add(request.model)
         return able is not None
+
+    def describing_probes(self, models: Sequence[ListedModel], base_url: str) -> Sequence[Probe]:
+        return describing_probes(self._provider, models, base_url)
+
+    def describe(self, models: Sequence[ListedModel], probe: Probe, body: bytes) -> Sequence[ListedModel]:
+        return describe(models, probe, body)
 
     @property
     def models_path(self) -> str:
