@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -36,7 +37,7 @@ def compile_glob(pattern: str) -> re.Pattern[str]:
         InvalidPatternError
     """
     try:
-        return re.compile(_translate(pattern), re.DOTALL)
+        return re.compile(_translate(unicodedata.normalize("NFC", pattern)), re.DOTALL)
     except re.error as error:
         raise InvalidPatternError(pattern, str(error)) from error
 
@@ -84,10 +85,16 @@ def _translate(pattern: str) -> str:
         else:
             if char == "\\" and i < len(pattern):
                 char, i = pattern[i], i + 1
-            out.append(re.escape(char))
+            out.append(_either_form(char))
     if braces:
         raise InvalidPatternError(pattern, "a { has no }")
     return "".join(out)
+
+
+def _either_form(char: str) -> str:
+    """Return a regular expression for a character that file names may have composed or decomposed."""
+    parts = unicodedata.normalize("NFD", char) if not char.isascii() else char
+    return re.escape(char) if parts == char else f"(?:{re.escape(char)}|{re.escape(parts)})"
 
 
 def _is_followed(pattern: str, start: int, *, folders: bool) -> bool:

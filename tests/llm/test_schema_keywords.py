@@ -9,7 +9,8 @@ import pytest
 
 from agent_ls.llm.messages import user
 from agent_ls.llm.providers.base import Codec
-from agent_ls.llm.requests import Request
+from agent_ls.llm.requests import Request, ToolDefinition
+from agent_ls.mcp.schemas import provider_schema
 from agent_ls.profiles.create import create_profile
 from agent_ls.profiles.options import ProfileOptions
 from tests.support.codec_runs import ANTHROPIC, CHAT, GEMINI, OPENAI, body_of
@@ -66,6 +67,41 @@ def test_request_bodies_hold_only_keywords_of_json_schema(provider: str, native:
     assert len(found) >= 8
     allowed = GEMINI_ONLY if provider == "gemini" else frozenset[str]()
     assert {key for schema in found for key in unknown_keywords(schema)} <= allowed
+
+
+# what generators of schemas write into the tools of MCP servers
+ODD: dict[str, Any] = {
+    "$schema": "http://json-schema.org/draft-07/schema#",
+    "$id": "https://x.example/tool.json",
+    "definitions": {
+        "Unit": {"enum": ["m", "ft"], "x-order": 1},
+        "Tree": {"items": {"$ref": "#/definitions/Tree"}},
+    },
+    "type": "object",
+    "properties": {
+        "unit": {"$ref": "#/definitions/Unit"},
+        "tree": {"$ref": "#/definitions/Tree"},
+        "limit": {"type": "integer", "exclusiveMinimum": True, "minimum": 0, "errorMessage": "no", "ge": 1},
+        "when": {"type": "string", "format": "date-time", "nullable": True, "markdownDescription": "x"},
+        "pair": {
+            "type": "array",
+            "items": [{"type": "string"}, {"type": "number"}],
+            "discriminator": {"a": 1},
+        },
+    },
+    "dependencies": {"unit": ["limit"]},
+    "examples": [{}],
+}
+
+
+@pytest.mark.parametrize("provider", CODECS)
+def test_schemas_of_mcp_tools_hold_only_keywords_of_json_schema(provider: str) -> None:
+    tool = ToolDefinition("odd", "", provider_schema(ODD))
+    body = body_of(CODECS[provider].encode(Request("m", (user("hi"),), tools=(tool,)), stream=True))
+    (schema,) = schemas(body)
+    allowed = GEMINI_ONLY if provider == "gemini" else frozenset[str]()
+    assert set(unknown_keywords(schema)) <= allowed
+    assert set(schema["properties"]) == set(ODD["properties"])
 
 
 def test_a_keyword_of_another_vocabulary_is_noticed() -> None:

@@ -30,6 +30,7 @@ from agent_ls.environments.local.files import list_folder, read_file
 from agent_ls.environments.local.processes.background import MAX_RUNNING
 from agent_ls.environments.local.processes.foreground import TERMINATE_GRACE_MS, LocalProcesses
 from agent_ls.environments.local.search import LocalSearch
+from agent_ls.environments.local.spelling import existing_spelling
 from agent_ls.environments.local.terminals.relays import Relays
 from agent_ls.environments.local.terminals.terminal_commands import INPUT_WAIT_MS
 from agent_ls.environments.terminal_host import TerminalHost
@@ -129,15 +130,13 @@ class LocalEnvironment:
     async def read_bytes(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> bytes:
         if max_bytes == READ_LIMIT_BYTES:
             max_bytes = self._read_limit_bytes()
-        return await to_thread.run_sync(
-            read_file, self._resolve(path), path, max_bytes, abandon_on_cancel=True
-        )
+        return await to_thread.run_sync(_read, self._resolve(path), path, max_bytes, abandon_on_cancel=True)
 
     async def file_exists(self, path: str) -> bool:
-        return await to_thread.run_sync(os.path.exists, self._resolve(path), abandon_on_cancel=True)
+        return await to_thread.run_sync(_exists, self._resolve(path), abandon_on_cancel=True)
 
     async def list_directory(self, path: str, depth: int = 1) -> Sequence[DirEntry]:
-        return await to_thread.run_sync(list_folder, self._resolve(path), path, depth, abandon_on_cancel=True)
+        return await to_thread.run_sync(_list, self._resolve(path), path, depth, abandon_on_cancel=True)
 
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
         # The thread is not abandoned on cancellation: a commit is completed or not begun, never half done. The
@@ -146,7 +145,7 @@ class LocalEnvironment:
         return await to_thread.run_sync(
             commit,
             writes,
-            self._resolve,
+            lambda path: existing_spelling(self._resolve(path)),
             self._deleted_modes,
             self._check_right,
             limiter=anyio.CapacityLimiter(1),
@@ -196,3 +195,15 @@ class LocalEnvironment:
         As in the policy check, `a/..` is removed from the path even if `a` is a symbolic link.
         """
         return os.path.normpath(os.path.join(self._root, path))
+
+
+def _read(path: str, asked: str, max_bytes: int) -> bytes:
+    return read_file(existing_spelling(path), asked, max_bytes)
+
+
+def _exists(path: str) -> bool:
+    return os.path.exists(existing_spelling(path))
+
+
+def _list(path: str, asked: str, depth: int) -> Sequence[DirEntry]:
+    return list_folder(existing_spelling(path), asked, depth)

@@ -40,7 +40,8 @@ _VERSION_S = 10
 """Seconds after which a program that does not print its version counts as broken."""
 # Matches file name globs that ripgrep and `globs.compile_glob` interpret in the same way.
 _WORD = r"[\w.*?-]"
-_PLAIN_NAME_GLOB = re.compile(rf"(?:{_WORD}|\{{{_WORD}+(?:,{_WORD}+)*\}})+")
+# Names with accents have two forms, of which ripgrep would find one.
+_PLAIN_NAME_GLOB = re.compile(rf"(?:{_WORD}|\{{{_WORD}+(?:,{_WORD}+)*\}})+", re.ASCII)
 
 
 def candidates() -> list[str]:

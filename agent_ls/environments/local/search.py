@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TypeVar, TypeVarTuple
 
@@ -21,6 +21,8 @@ from agent_ls.environments.errors import EnvError, NotAFolderError, PathNotFound
 from agent_ls.environments.local import ripgrep
 from agent_ls.environments.local.files import check_regular_file, read_file
 from agent_ls.environments.local.processes.ending import run_process
+from agent_ls.environments.local.spelling import existing_spelling
+from agent_ls.environments.timed_search import run_timed
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -43,7 +45,7 @@ class LocalSearch:
 
     async def grep(self, pattern: str, path: str, asked: str, options: GrepOptions) -> GrepResult:
         search.check_pattern_text(pattern)
-        path = slashed(path)
+        path = slashed(await _in_thread(existing_spelling, path))
         passes = globs.file_filter(options)
         await _in_thread(_check_path, path, asked)
         program = await self._ripgrep()
@@ -89,9 +91,10 @@ class LocalSearch:
         return findings
 
     async def glob(self, pattern: str, path: str, asked: str) -> Sequence[str]:
-        path = slashed(path)
+        path = slashed(await _in_thread(existing_spelling, path))
         plan = globs.plan_glob(_without_drive(slashed(pattern), path), path)
         await _in_thread(_check_folder, path, asked)
+        plan = replace(plan, folder=slashed(await _in_thread(existing_spelling, plan.folder)))
         if not await _in_thread(os.path.isdir, plan.folder):
             return []
         program = await self._ripgrep()
