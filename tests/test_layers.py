@@ -99,10 +99,9 @@ ALLOWED: dict[str, set[str]] = {
     "features.slash_commands": {"features.slash_commands"},
     "features.base": {"environments", "features.base", "loop", "profiles", "tools"},
     "features.hooks": {
-        "background", "environments", "features.hooks", "loop", "policy", "program_lookup", "services.clock",
-        "services.settings", "services.turn_reads", "store", "tools.foreign_names", "features.base",
-        "background", "environments", "features.hooks", "jsonc", "loop", "policy", "program_lookup",
-        "services.clock", "services.settings", "services.turn_reads", "store", "tools.foreign_names",
+        "background", "environments", "features.base", "features.hooks", "jsonc", "loop", "policy",
+        "program_lookup", "services.clock", "services.settings", "services.turn_reads", "store",
+        "tools.foreign_names",
     },
     "features.skills": {
         "environments", "features.packs", "features.skills", "features.slash_commands", "features.tools",

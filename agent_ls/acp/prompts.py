@@ -13,9 +13,8 @@ from typing import Any
 from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 from urllib.request import url2pathname
 
-from agent_ls.acp.errors import RpcError, invalid
-from agent_ls.llm.image_data import IMAGE_TYPES, image_type
 from agent_ls.acp.errors import invalid
+from agent_ls.llm.image_data import IMAGE_TYPES, image_type
 from agent_ls.llm.messages import ImagePart
 from agent_ls.policy.named_places import IGNORE_FILE
 from agent_ls.services.context.attachments import BadImageError, format_code_block, image_part

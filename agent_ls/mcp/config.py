@@ -18,8 +18,8 @@ from pydantic import ValidationError
 
 from agent_ls.environments.local.environ import is_declared_secret
 from agent_ls.mcp.entry import ServerEntry
-from agent_ls.mcp.visible import visible
 from agent_ls.mcp.foreign_entry import our_entry, unknown_keys
+from agent_ls.mcp.visible import visible
 
 Source: TypeAlias = Literal["user", "client", "settings", "project"]
 """`user`: the user's own file. `client`: given by the ACP client for one session. `settings`: the editor's settings.

@@ -22,7 +22,6 @@ from agent_ls.environments.local import ripgrep
 from agent_ls.environments.local.files import check_regular_file, read_file
 from agent_ls.environments.local.processes.ending import run_process
 from agent_ls.environments.local.spelling import existing_spelling
-from agent_ls.environments.timed_search import run_timed
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
