@@ -11,6 +11,8 @@ from agent_ls.environments.base import Attribution, FileWrite, GrepOptions
 from agent_ls.environments.errors import PathNotFoundError
 from agent_ls.environments.local import LocalEnvironment
 from agent_ls.environments.local.spelling import existing_spelling
+from agent_ls.policy.named_places import IGNORE_FILE
+from agent_ls.services.permissions.ignore_file import IgnoreFile
 
 FORMS = [("NFD", "NFC"), ("NFC", "NFD")]
 FOLDER, NAME = "Entwürfe", "café.txt"
@@ -63,6 +65,19 @@ def test_another_name_is_not_taken_for_the_file(tmp_path: Path) -> None:
     missing = str(tmp_path / NAME)
     assert existing_spelling(missing) == missing
     assert existing_spelling(str(tmp_path / "ü" / NAME)) == str(tmp_path / "ü" / NAME)
+
+
+def test_a_link_in_the_other_form_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / form("NFD", NAME)).symlink_to("/etc/passwd")
+    asked = str(tmp_path / form("NFC", NAME))
+    assert existing_spelling(asked) == asked
+
+
+def test_an_ignored_file_is_ignored_in_either_form(forms: tuple[LocalEnvironment, Path, str]) -> None:
+    environment, file, asked = forms
+    root = Path(environment.working_directory())
+    (root / IGNORE_FILE).write_text(f"{file.name}\n")
+    assert IgnoreFile((str(root),))(str(root / asked))
 
 
 async def test_a_missing_file_is_still_missing(forms: tuple[LocalEnvironment, Path, str]) -> None:
