@@ -186,6 +186,8 @@ def _adapt_lines(
         result += [line + ending for line in added]
         kept = hunk.base_end
     result += matched[kept:]
+    # The last line of a file may have no ending; it needs one if lines follow it now.
+    result[:-1] = [line if line_ending(line) else line + ending for line in result[:-1]]
     if result and not ends_line:
         result[-1] = strip_ending(result[-1])
     return "".join(result)
