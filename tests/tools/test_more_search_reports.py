@@ -1,0 +1,72 @@
+"""More reports about search: names and lines that break the parser of the search program's output."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent_ls.environments.base import GrepOptions
+from agent_ls.environments.local import LocalEnvironment
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(params=[None, ""], ids=["ripgrep", "without"])
+def environment(request: pytest.FixtureRequest, tmp_path: Path) -> LocalEnvironment:
+    return LocalEnvironment(str(tmp_path), environ={}, ripgrep=request.param)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(
+            "dir:name/file.txt",
+            marks=pytest.mark.report(
+                "QwenLM/qwen-code#5370",
+                "matches in files whose path has a colon are dropped",
+                area="search",
+                before="passed",
+            ),
+            id="colon",
+        ),
+        pytest.param(
+            "C:12:x.txt",
+            marks=pytest.mark.report(
+                "andrewyng/openworker#17",
+                "the colon after a drive letter ends the path of each match",
+                area="search",
+                before="passed",
+            ),
+            id="drive letter",
+        ),
+        pytest.param("-n.txt", id="dash"),
+        pytest.param("line\nend.txt", id="line end"),
+        pytest.param("a-3-b.txt", id="looks like context"),
+    ],
+)
+async def test_a_match_has_the_path_and_line_of_its_file(
+    environment: LocalEnvironment, tmp_path: Path, name: str
+) -> None:
+    file = tmp_path / name
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("no\n12:needle: here:34\nno\n")
+    for path in ("", name):
+        found = await environment.grep("needle", path, GrepOptions())
+        assert [(line.path, line.line, line.text) for line in found.lines] == [
+            (name, 2, "12:needle: here:34")
+        ]
+
+
+@pytest.mark.report(
+    "code-yeongyu/oh-my-openagent#2962",
+    "Windows line ends make each line of a match unreadable to the parser",
+    area="search",
+    before="passed",
+)
+async def test_lines_of_a_windows_file_end_without_a_carriage_return(
+    environment: LocalEnvironment, tmp_path: Path
+) -> None:
+    (tmp_path / "a.txt").write_bytes(b"x\r\nneedle\r\ny\r\n")
+    found = await environment.grep("needle$", "", GrepOptions())
+    assert [(line.line, line.text) for line in found.lines] == [(2, "needle")]
