@@ -413,6 +413,32 @@ KINDS: list[Any] = [
 ]  # fmt: skip
 
 
+RATE_OF_AZURE = {
+    "error": {
+        "type": "invalid_request_error",
+        "message": json.dumps(
+            {
+                "error": {
+                    "code": "RateLimitReached",
+                    "message": "Rate limit of 50000 per 60s exceeded for UserByModelByMinute. Please wait 12 seconds.",
+                }
+            }
+        ),
+    }
+}
+
+
+@pytest.mark.report(
+    "everruns/everruns#3740",
+    "a limit of tokens a minute is taken for a conversation that is too long",
+    area="chat-servers",
+    before="passed",
+)
+def test_a_rate_of_tokens_is_no_overflow() -> None:
+    error = refusal(429, RATE_OF_AZURE)
+    assert (type(error), error.retryable) == (e.RateLimitError, True)
+
+
 @pytest.mark.req("U8")
 @pytest.mark.parametrize(("provider", "status", "body", "kind", "again"), KINDS)
 def test_refusals_of_servers_have_their_kind(

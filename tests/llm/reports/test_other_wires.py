@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from agent_ls.llm.catalog import capabilities_lookup
+from agent_ls.llm.errors import StreamError
 from agent_ls.llm.messages import (
     ImagePart,
     Message,
@@ -18,9 +20,13 @@ from agent_ls.llm.messages import (
     tool_results,
     user,
 )
+from agent_ls.llm.providers.anthropic import AnthropicCodec
+from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.requests import Request, Response, ToolDefinition
 from tests.llm.providers.test_anthropic_stream import block, end, sse, start, text_block
 from tests.llm.providers.test_gemini_stream import chunk, wire
+from tests.llm.providers.test_openai_stream import CALL, CREATED, added, done, final, sse as responses_sse
+from tests.llm.reports.chat import codec, say
 from tests.support.codec_runs import ANTHROPIC, GEMINI, OPENAI, body_of, response_of
 
 TOOLS = (ToolDefinition("f", "", {"type": "object"}),)
@@ -269,3 +275,73 @@ def test_calls_of_gemini_in_snake_case_run(part: Any) -> None:
 def test_blocks_are_numbered_once() -> None:
     events = [start(), *block(0, {"type": "text", "text": ""}), *end()]
     assert answer(*events).text == ""
+
+
+ENDED = (user("a"), Message(Role.ASSISTANT, (TextPart("I began"),)))
+
+
+@pytest.mark.report(
+    "anomalyco/opencode#27920",
+    "a conversation that ends with an answer is refused by local servers with thinking on",
+    area="chat-servers",
+    before="failed",
+)
+@pytest.mark.report(
+    "llm-exe/llm-exe#503",
+    "newer Claude models refuse a conversation that ends with an answer",
+    area="anthropic",
+    before="failed",
+)
+@pytest.mark.parametrize(
+    ("provider", "message"),
+    [
+        ("llamacpp", "Assistant response prefill is incompatible with enable_thinking."),
+        (
+            "mistral",
+            "Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant",
+        ),
+        (
+            "anthropic",
+            "This model does not support assistant message prefill. The conversation must end with a user message.",
+        ),
+    ],
+)
+def test_a_message_of_the_user_follows_a_last_answer_that_is_refused(provider: str, message: str) -> None:
+    spoken: Any = (
+        AnthropicCodec(capabilities_lookup("anthropic")) if provider == "anthropic" else codec(provider)
+    )
+    request = Request("m", ENDED, tools=TOOLS)
+    assert body_of(spoken.encode(request, stream=True))["messages"][-1]["role"] == "assistant"
+    error = spoken.decode_error(request, ReplyHead(400), json.dumps(say(message)).encode())
+    assert spoken.adapt_encoding(request, error)
+    assert body_of(spoken.encode(request, stream=True))["messages"][-1]["role"] == "user"
+    assert [spoken.adapt_encoding(request, error) for _ in range(3)][-1] is False
+
+
+DONE = b"data: [DONE]\n\n"
+
+
+@pytest.mark.report(
+    "Oaklight/argo-proxy#83",
+    "a converter sends no response.completed after a call, so the client sees a broken stream",
+    area="responses",
+    before="failed",
+)
+def test_a_stream_of_whole_items_that_says_done_is_an_answer() -> None:
+    data = responses_sse(CREATED, added(0, CALL), done(0, CALL)) + DONE
+    assert len(response_of(OPENAI, data, ASK).tool_calls) == 1
+    for broken in (responses_sse(CREATED, added(0, CALL)) + DONE, responses_sse(CREATED, done(0, CALL))):
+        with pytest.raises(StreamError):
+            response_of(OPENAI, broken, ASK)
+
+
+@pytest.mark.report(
+    "BenedictKing/ccx#97",
+    "usage without reasoning tokens makes the client fail",
+    area="responses",
+    before="passed",
+)
+def test_usage_may_lack_its_details() -> None:
+    usage = {"input_tokens": 3, "output_tokens": 2, "total_tokens": 5, "output_tokens_details": {}}
+    response = response_of(OPENAI, responses_sse(CREATED, done(0, CALL), final(usage=usage)), ASK)
+    assert (response.usage.input_tokens, response.usage.reasoning_tokens) == (3, None)

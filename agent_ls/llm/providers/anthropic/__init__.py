@@ -14,6 +14,7 @@ from agent_ls.llm.providers.anthropic.response import decode_response
 from agent_ls.llm.providers.anthropic.stream import AnthropicStream
 from agent_ls.llm.providers.base import CapabilitiesLookup, ListedModel, ReplyHead, StreamDecoder, WireRequest
 from agent_ls.llm.providers.history_cache import HistoryCache
+from agent_ls.llm.providers.prefill import Prefills
 from agent_ls.llm.providers.refused_fields import RefusedFields
 from agent_ls.llm.providers.wire_json import int_at, objects_at, parse_object, text_at
 from agent_ls.llm.requests import Request, Response
@@ -47,6 +48,7 @@ class AnthropicCodec:
         self._betas = tuple(betas)
         self._histories = HistoryCache(AnthropicHistory)
         self._refused = RefusedFields(_DROPPABLE)
+        self._prefills = Prefills()
 
     @property
     def name(self) -> str:
@@ -62,6 +64,7 @@ class AnthropicCodec:
         }  # compatible servers accept this header; some do not accept the newer Bearer form
 
     def encode(self, request: Request, *, stream: bool) -> WireRequest:
+        request = self._prefills.fit(request)
         history, facts = self._histories.encode(request), self._facts(request.model)
         model, betas = request.model, self._betas
         if self._refused.has(
@@ -80,6 +83,8 @@ class AnthropicCodec:
 
     def adapt_encoding(self, request: Request, error: LlmError) -> bool:
         """Encode later requests without an optional field that the server or a proxy refuses."""
+        if self._prefills.learn(request, error):
+            return True
         body = parse_object(self.encode(request, stream=True).content) or {}
         return self._refused.learn(request.model, error, body, request.provider_options.get(NAME, {}))
 

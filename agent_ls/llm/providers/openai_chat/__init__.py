@@ -40,6 +40,7 @@ from agent_ls.llm.providers.openai_chat.response import as_chunk
 from agent_ls.llm.providers.openai_chat.servers import SERVERS
 from agent_ls.llm.providers.openai_chat.stream import AnswerSyntax, ChatStream
 from agent_ls.llm.providers.part_writer import collect_parts
+from agent_ls.llm.providers.prefill import Prefills
 from agent_ls.llm.providers.refused_fields import RefusedFields
 from agent_ls.llm.providers.wire_json import encode_json, parse_object
 from agent_ls.llm.requests import Request, Response
@@ -82,6 +83,7 @@ class ChatCodec:
         self._needs_tools: set[str] = set()  # the models that refuse old calls in a request without tools
         self._adaptations: dict[str, frozenset[Adaptation]] = {}
         self._refused = RefusedFields(_DROPPABLE)
+        self._prefills = Prefills()
         self._native = HistoryCache(lambda model: ChatHistory(provider, self._server, model, textual=False))
         self._textual = HistoryCache(lambda model: ChatHistory(provider, self._server, model, textual=True))
 
@@ -97,6 +99,7 @@ class ChatCodec:
         return {"authorization": f"Bearer {secret}"} if secret else {}
 
     def encode(self, request: Request, *, stream: bool) -> WireRequest:
+        request = self._prefills.fit(request)
         textual = self._is_textual(request)
         history = (self._textual if textual else self._native).encode(request)
         chosen = self._adaptations.get(request.model, frozenset())
@@ -156,6 +159,8 @@ class ChatCodec:
             return True
         if not request.tools and not self._is_textual(request) and _NEEDS_TOOLS.search(str(error)):
             self._needs_tools.add(request.model)
+            return True
+        if self._prefills.learn(request, error):
             return True
         known = self._adaptations.get(request.model, frozenset())
         if (adaptation := find_adaptation(error, known)) is not None:

@@ -118,10 +118,13 @@ class ResponsesStream:
         self._has_started = False
         self._has_calls = False
         self._has_refusal = False
-        self._is_finished = False
+        self._is_finished = self._is_done = False
 
     def feed(self, frame: Frame) -> Sequence[StreamEvent]:
-        if self._is_finished or frame.data.strip() == "[DONE]":  # OpenRouter sends [DONE], OpenAI does not
+        if frame.data.strip() == "[DONE]":  # OpenRouter sends [DONE], OpenAI does not
+            self._is_done = True
+            return ()
+        if self._is_finished:
             return ()
         if is_keep_alive(frame.data):
             return ()
@@ -133,6 +136,11 @@ class ResponsesStream:
         return out
 
     def close(self) -> Sequence[StreamEvent]:
+        has_all = bool(self._items) and all(item.has_ended for item in self._items.values())
+        if not self._is_finished and self._is_done and has_all:  # a converter sends no last event
+            self._event("response.completed", {"response": {"output": []}})
+            out, self._out = self._out, []
+            return out
         if not self._is_finished:
             raise StreamError(
                 "the connection to openai ended in the middle of the answer",
