@@ -36,7 +36,7 @@ ALLOWED: dict[str, set[str]] = {
     "llm.providers": LLM_TYPES | {"llm.providers", "llm.sse", "memo", "text"},
     "environments": set(),
     "environments.base": {"confinement", "memo"},
-    "environments.errors": set(),
+    "environments.errors": {"text"},
     "environments.effects": set(),
     "environments.language_host": set(),
     "environments.search": ENV_TYPES | {"text"},
@@ -268,12 +268,14 @@ ALLOWED: dict[str, set[str]] = {
         "text",
     },
     "cli": {
+        "text",
         "_version", "acp", "batch", "cli", "doctor", "environments.local.environ",
         "environments.remote.place", "features", "headless", "installation", "lean_imports",
         "llm.credentials", "mcp", "panel", "patch", "policy.modes", "policy.situation", "program_lookup",
         "replay", "server", "services", "sessions", "store", "system",
     },
     "library": {
+        "text",
         "_version", "environments", "features", "library", "llm", "loop", "policy", "profiles", "services",
         "sessions", "tools",
     },

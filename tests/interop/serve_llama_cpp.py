@@ -18,7 +18,7 @@ def main() -> None:
     parameters.n_ctx = int(context)
     parameters.n_parallel = 1
     parameters.n_predict = int(tokens)  # small models rarely end by themselves
-    parameters.cpuparams.n_threads = 1
+    parameters.cpuparams.n_threads = 2
     parameters.use_jinja = True
     parameters.warmup = False
     parameters.hostnames = ["127.0.0.1"]

@@ -1,4 +1,4 @@
-"""What users reported of Anthropic, Responses and Gemini, and of their proxies: histories and odd streams."""
+"""Reports of users about Anthropic, Responses, Gemini and their proxies: histories and odd streams."""
 
 from __future__ import annotations
 
@@ -345,3 +345,65 @@ def test_usage_may_lack_its_details() -> None:
     usage = {"input_tokens": 3, "output_tokens": 2, "total_tokens": 5, "output_tokens_details": {}}
     response = response_of(OPENAI, responses_sse(CREATED, done(0, CALL), final(usage=usage)), ASK)
     assert (response.usage.input_tokens, response.usage.reasoning_tokens) == (3, None)
+
+
+MINIMAX = '<minimax:tool_call>\n<invoke name="f">\n<parameter name="a">1</parameter>\n</invoke>\n</minimax:tool_call>'
+KIMI = '<|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{"a": 1}<|tool_call_end|>'
+
+
+def pieces_of(text: str) -> list[str]:
+    return [text[at : at + 5] for at in range(0, len(text), 5)]
+
+
+def on_anthropic(text: str) -> Response:
+    return answer(start(), *text_block(0, *pieces_of(text)), *end())
+
+
+def on_responses(text: str) -> Response:
+    message = {
+        "id": "m", "type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]
+    }  # fmt: skip
+    deltas = [
+        {"type": "response.output_text.delta", "output_index": 0, "content_index": 0, "delta": piece}
+        for piece in pieces_of(text)
+    ]
+    return response_of(OPENAI, responses_sse(CREATED, *deltas, done(0, message), final()), ASK)
+
+
+def complete_anthropic(text: str) -> Response:
+    body = {
+        "id": "m", "type": "message", "role": "assistant", "model": "x", "stop_reason": "end_turn",
+        "content": [{"type": "text", "text": text}],
+    }  # fmt: skip
+    return ANTHROPIC.decode(ASK, ReplyHead(200), json.dumps(body).encode())
+
+
+@pytest.mark.report(
+    "MiniMax-AI/MiniMax-M2.5#10",
+    "calls of MiniMax in its own tags, in a text block of Anthropic's API, are removed and not run",
+    area="anthropic",
+    before="failed",
+)
+@pytest.mark.parametrize("said", ["", "I look.\n\n"])
+@pytest.mark.parametrize("call", [MINIMAX, KIMI], ids=["MiniMax", "Kimi"])
+@pytest.mark.parametrize("read", [on_anthropic, on_responses, complete_anthropic])
+def test_calls_in_the_text_run_on_every_wire(read: Any, call: str, said: str) -> None:
+    response: Response = read(said + call)
+    assert [(one.name, json.loads(one.arguments)) for one in response.tool_calls] == [("f", {"a": 1})]
+    assert response.text == said and response.finish_reason.kind == "tool_calls"
+    assert all(one.id for one in response.tool_calls)
+
+
+@pytest.mark.parametrize("read", [on_anthropic, on_responses, complete_anthropic])
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{MINIMAX}\nThat is an example.",
+        'Write <invoke name="f"> in a line.',
+        '{"name": "f", "arguments": {}}',
+        "a <invo",
+    ],
+)
+def test_other_text_stays_as_it_is_on_every_wire(read: Any, text: str) -> None:
+    response: Response = read(text)
+    assert response.text == text and not response.tool_calls

@@ -16,6 +16,7 @@ from agent_ls.llm.providers.base import CapabilitiesLookup, ListedModel, ReplyHe
 from agent_ls.llm.providers.history_cache import HistoryCache
 from agent_ls.llm.providers.prefill import Prefills
 from agent_ls.llm.providers.refused_fields import RefusedFields
+from agent_ls.llm.providers.text_calls import TextCallsDecoder, offered_names, with_text_calls
 from agent_ls.llm.providers.wire_json import int_at, objects_at, parse_object, text_at
 from agent_ls.llm.requests import Request, Response
 
@@ -89,10 +90,10 @@ class AnthropicCodec:
         return self._refused.learn(request.model, error, body, request.provider_options.get(NAME, {}))
 
     def decode(self, request: Request, head: ReplyHead, body: bytes) -> Response:
-        return decode_response(request, head, body)
+        return with_text_calls(decode_response(request, head, body), offered_names(request))
 
     def stream_decoder(self, request: Request, head: ReplyHead) -> StreamDecoder:
-        return AnthropicStream(request, head)
+        return TextCallsDecoder(AnthropicStream(request, head), offered_names(request))
 
     def decode_error(self, request: Request, head: ReplyHead, body: bytes) -> LlmError:
         return http_error(request.model, head, body)

@@ -7,9 +7,9 @@ from collections.abc import Collection
 
 from agent_ls.llm.errors import LlmError, ProviderError
 from agent_ls.llm.messages import JsonObject, JsonValue
+from agent_ls.llm.providers.call_dialects import MARKS
 from agent_ls.llm.providers.error_bodies import first_object
-from agent_ls.llm.providers.openai_chat.call_dialects import MARKS
-from agent_ls.llm.providers.openai_chat.printed_calls import calls_at_end, leading_calls
+from agent_ls.llm.providers.printed_calls import calls_at_end, leading_calls
 from agent_ls.llm.providers.wire_json import object_at, text_at
 
 # llama.cpp: Failed to parse input at pos 12: <tool_call>…

@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from agent_ls.llm.errors import StreamError
 from agent_ls.llm.messages import JsonObject, JsonValue, OpaquePart, Origin, SearchPart
 from agent_ls.llm.providers.base import ReplyHead
+from agent_ls.llm.providers.call_dialects import PrintedCall
 from agent_ls.llm.providers.citations import url_citations
 from agent_ls.llm.providers.error_bodies import find_failure, is_keep_alive
 from agent_ls.llm.providers.error_mapping import ProviderFailure
-from agent_ls.llm.providers.openai_chat.call_dialects import PrintedCall
 from agent_ls.llm.providers.openai_chat.calls import OpenCall, OpenCalls, add_piece
 from agent_ls.llm.providers.openai_chat.errors import body_error, http_error
-from agent_ls.llm.providers.openai_chat.printed_calls import PrintedCalls, calls_at_end
 from agent_ls.llm.providers.openai_chat.reasoning import ReasoningDetails, reasoning_piece
 from agent_ls.llm.providers.openai_chat.response import CUT, finish_kind, finish_reason, usage
 from agent_ls.llm.providers.openai_chat.think_tags import ThinkTags
 from agent_ls.llm.providers.part_writer import PartWriter
+from agent_ls.llm.providers.printed_calls import PrintedCalls, calls_at_end
 from agent_ls.llm.providers.rate_limits import openai_rate_limit
 from agent_ls.llm.providers.wire_json import (
     object_at,

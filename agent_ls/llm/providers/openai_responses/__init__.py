@@ -27,6 +27,7 @@ from agent_ls.llm.providers.openai_responses.request import encode_request, is_c
 from agent_ls.llm.providers.openai_responses.response import decode_response
 from agent_ls.llm.providers.openai_responses.stream import ResponsesStream
 from agent_ls.llm.providers.refused_fields import RefusedFields
+from agent_ls.llm.providers.text_calls import TextCallsDecoder, offered_names, with_text_calls
 from agent_ls.llm.providers.wire_json import parse_object
 from agent_ls.llm.requests import Request, Response
 
@@ -75,10 +76,10 @@ class OpenAIResponsesCodec:
         )
 
     def decode(self, request: Request, head: ReplyHead, body: bytes) -> Response:
-        return decode_response(request, head, body)
+        return with_text_calls(decode_response(request, head, body), offered_names(request))
 
     def stream_decoder(self, request: Request, head: ReplyHead) -> StreamDecoder:
-        return ResponsesStream(request, head)
+        return TextCallsDecoder(ResponsesStream(request, head), offered_names(request))
 
     def decode_error(self, request: Request, head: ReplyHead, body: bytes) -> LlmError:
         return http_error(request.model, head, body)

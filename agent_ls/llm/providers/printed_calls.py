@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from agent_ls.llm.providers.openai_chat.call_dialects import MARKS, PrintedCall, parse_calls
+from agent_ls.llm.providers.call_dialects import MARKS, PrintedCall, parse_calls
 
 _FENCE = "```"
 _FENCES = (_FENCE, "```json", "```tool_call", "```tool_code", "```xml")
@@ -26,14 +26,15 @@ class PrintedCalls:
 
     `tools` are the names of the offered tools. `lenient`: calls count even if text follows them. The text
     protocol (text_tools.py) sets `lenient`, because some models continue with invented results after the
-    calls that it asks for.
+    calls that it asks for. `bare`: JSON without a mark can be a call, if it is the whole answer.
     """
 
-    def __init__(self, tools: Collection[str], *, lenient: bool = False) -> None:
+    def __init__(self, tools: Collection[str], *, lenient: bool = False, bare: bool = True) -> None:
         self._tools = frozenset(tools)
         self._marks = (*MARKS, *(f"[{tool}(" for tool in self._tools))
         self._longest_mark = max(map(len, self._marks))
         self._lenient = lenient
+        self._bare = bare
         self._held: list[str] = []
         self._is_holding = False  # whether all further text is held back
         self._line = ""  # the start of the current line, while it may still become a tag of a call
@@ -46,6 +47,11 @@ class PrintedCalls:
         if not self._tools:
             return piece
         return "".join(map(self._feed_part, piece.splitlines(keepends=True)))
+
+    @property
+    def held(self) -> str:
+        """The text that `feed` has not returned yet."""
+        return self._line + "".join(self._held)
 
     def close(self) -> tuple[str, list[PrintedCall], bool]:
         """Return the rest of the text, the calls, and whether text was dropped.
@@ -100,7 +106,7 @@ class PrintedCalls:
             if not ends:
                 self._line = line  # only the complete line says whether the fence may contain a call
                 return ""
-            if said.strip() in _FENCES:
+            if self._bare and said.strip() in _FENCES:
                 return self._hold(line)
         self._has_begun = True
         self._is_fenced = not self._is_fenced
@@ -108,7 +114,9 @@ class PrintedCalls:
         return line
 
     def _hold_start(self, line: str, said: str) -> bool:
-        if said.startswith(self._marks) or (not self._has_begun and said.startswith(("{", "[{"))):
+        if said.startswith(self._marks) or (
+            self._bare and not self._has_begun and said.startswith(("{", "[{"))
+        ):
             self._hold(line)
             return True
         return False

@@ -12,6 +12,7 @@ A call is a name with arguments, inside of tags that differ by model:
     glob[ARGS]{"pattern": "*.py"}                                                        Mistral
     [glob(pattern="*.py")]                                                               Llama, LFM
     call:glob{pattern:<|"|>*.py<|"|>}                                                    Gemma
+    {tool => "glob", args => {--pattern "*.py"}}                                         MiniMax
 """
 
 from __future__ import annotations
@@ -67,6 +68,8 @@ _BEFORE_JSON = (
     re.compile(r"([\w.:/-]+)(?:\[CALL_ID\]\w+)?\[ARGS\]\s*"),
     re.compile(r"([\w.:/-]+)(?=\{)"),
 )
+_ARROWS = re.compile(r'\{\s*tool\s*=>\s*"([^"]+)"\s*,\s*args\s*=>\s*\{(.*?)\}\s*\}', re.DOTALL)
+_DASHED = re.compile(r'--([\w-]+)\s+("(?:[^"\\]|\\.)*"|[^\n]*)')
 _GEMMA = re.compile(r"call:([\w.:/-]+)\s*(\{.*?\})(?=\s*(?:<tool_call\|>|<\|tool_call>|\Z))", re.DOTALL)
 _GEMMA_KEY = re.compile(r"(?<=[{,])\s*([A-Za-z_]\w*)\s*:")
 _GEMMA_TEXT = re.compile(r'<\|"\|>(.*?)<\|"\|>', re.DOTALL)
@@ -206,6 +209,13 @@ def _python_call(node: ast.expr, tools: Collection[str]) -> PrintedCall | None:
     return _call(ast.unparse(node.func), arguments, tools)
 
 
+def _arrow_form(text: str, tools: Collection[str]) -> _Found:
+    if not (found := _ARROWS.match(text)):
+        return None
+    told = {name: parse_json(value) or value.strip() for name, value in _DASHED.findall(found[2])}
+    return _one(_call(found[1], told, tools), text[found.end() :])
+
+
 def _gemma_form(text: str, tools: Collection[str]) -> _Found:
     if not (found := _GEMMA.match(text)):
         return None
@@ -256,4 +266,5 @@ def _json_at(text: str) -> tuple[Any, str]:
 
 _FORMS: tuple[Callable[[str, Collection[str]], _Found], ...] = (
     _json_form, _function_form, _invoke_form, _pairs_form, _named_json_form, _python_form, _gemma_form,
+    _arrow_form,
 )  # fmt: skip
