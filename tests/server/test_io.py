@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -71,6 +72,34 @@ async def test_a_small_write_reaches_a_reading_peer_before_write_returns(kind: K
         assert writer.waiting_bytes == 0
         assert os.read(reader, 100) == b"event"
         writer.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux opens a pipe again by its descriptor")
+@pytest.mark.req("E4")
+@pytest.mark.parametrize("count", [4096, 4097, 60_000])
+async def test_what_fits_into_a_pipe_is_written_without_a_thread(count: int) -> None:
+    with pipe() as (reader, fd):
+        writer = ThreadWriter(fd, lambda: None)
+        data = bytes(range(256)) * (count // 256 + 1)
+        writer._queue.put(None)
+        writer._thread.join(DEADLINE_S)  # nothing is left that could write later
+        writer.write(data[:count])
+        assert writer.waiting_bytes == 0
+        assert read_exactly(reader, count) == data[:count]
+        writer.close()
+        assert os.get_blocking(fd)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux opens a pipe again by its descriptor")
+async def test_a_closed_writer_holds_no_end_of_the_pipe_open() -> None:
+    reader, fd = os.pipe()
+    writer = ThreadWriter(fd, lambda: None)
+    writer.write(b"event")
+    os.close(fd)
+    writer.close()
+    assert os.read(reader, 100) == b"event"
+    assert os.read(reader, 100) == b""
+    os.close(reader)
 
 
 @KINDS

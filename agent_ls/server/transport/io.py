@@ -13,8 +13,10 @@ import queue
 import select
 import socket
 import stat
+import sys
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 from agent_ls.server.transport.framing import FrameError, FrameParser
@@ -94,7 +96,10 @@ class ThreadWriter:
         full_bytes: int = FULL_BYTES,
     ) -> None:
         self._fd = fd
-        self._write_at_once = _without_waiting(fd)
+        self._own_fd = _open_again(fd)
+        self._write_at_once = (
+            _without_waiting(fd) if self._own_fd is None else partial(_write_what_fits, self._own_fd)
+        )
         self._on_broken = on_broken
         self._loop = asyncio.get_running_loop()
         self._context = (
@@ -147,6 +152,14 @@ class ThreadWriter:
         """
         self._queue.put(None)
         self._thread.join(FLUSH_S)
+        self._close_own()
+
+    def _close_own(self) -> None:
+        with self._lock:
+            own, self._own_fd = self._own_fd, None
+            self._write_at_once = _write_nothing
+        if own is not None:
+            os.close(own)
 
     def _run(self) -> None:
         while (parts := self._next_parts()) is not None:
@@ -183,6 +196,7 @@ class ThreadWriter:
             self._call(self._room.set)
 
     def _break(self) -> None:
+        self._close_own()
         with self._lock:
             self._broken = True
             self._size = 0
@@ -220,6 +234,19 @@ class ByteCount:
             self._changed.wait_for(lambda: self._size <= self._limit)
 
 
+def _open_again(fd: int) -> int | None:
+    """Open the pipe `fd` once more, without blocking. Returns None if this is not possible.
+
+    The new descriptor has flags of its own, so a write takes what fits; other processes may share those of `fd`.
+    """
+    if sys.platform != "linux" or not stat.S_ISFIFO(os.fstat(fd).st_mode):
+        return None
+    try:
+        return os.open(f"/proc/self/fd/{fd}", os.O_WRONLY | os.O_NONBLOCK)
+    except OSError:  # nobody reads, another user has made the pipe, or there is no /proc
+        return None
+
+
 def _without_waiting(fd: int) -> Callable[[bytes], int]:
     """Return a function that writes as much as possible without blocking and returns the number of bytes written.
 
@@ -233,7 +260,18 @@ def _without_waiting(fd: int) -> Callable[[bytes], int]:
         ready = select.poll()
         ready.register(fd, select.POLLOUT)
         return lambda data: _write_if_ready(ready, fd, data)
-    return lambda data: 0
+    return _write_nothing
+
+
+def _write_nothing(data: bytes) -> int:
+    return 0
+
+
+def _write_what_fits(fd: int, data: bytes) -> int:
+    try:
+        return os.write(fd, data)
+    except OSError:
+        return 0
 
 
 def _send(fd: int, data: bytes) -> int:
@@ -249,7 +287,4 @@ def _send(fd: int, data: bytes) -> int:
 def _write_if_ready(ready: select.poll, fd: int, data: bytes) -> int:
     if len(data) > select.PIPE_BUF or ready.poll(0) != [(fd, select.POLLOUT)]:
         return 0  # a ready pipe accepts PIPE_BUF bytes without blocking, but maybe not more
-    try:
-        return os.write(fd, data)
-    except OSError:
-        return 0
+    return _write_what_fits(fd, data)
