@@ -46,6 +46,7 @@ class HttpAdapter:
 
     def __init__(self, codec: Codec, endpoint: Endpoint) -> None:
         self._codec = codec
+        self._probing = codec if isinstance(codec, ProbingCodec) else None  # checked once, because it is slow
         self._endpoint = endpoint
         self._transport: Transport | None = None
         self._opening = anyio.Lock()
@@ -179,8 +180,8 @@ class HttpAdapter:
 
     async def _ask_abilities(self, request: Request) -> None:
         """Ask a server on this machine what the model can do, before its first request. Never raises."""
-        codec = self._codec
-        if not isinstance(codec, ProbingCodec) or not (probes := codec.probes(request, self.base_url)):
+        codec = self._probing
+        if not codec or not (probes := codec.probes(request, self.base_url)):
             return
         transport = await self._open_root()
         try:
@@ -289,6 +290,8 @@ class HttpAdapter:
             error.args = tuple(str(text).replace(secret, "***") for text in error.args)
 
     async def _connect(self) -> Transport:
+        if self._transport is not None:
+            return self._transport
         async with self._opening:
             if self._transport is None:
                 # Importing the library and reading certificates take 0.1 s each, so they run in a thread.

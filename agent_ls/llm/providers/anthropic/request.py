@@ -10,6 +10,7 @@ False` disables all of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import is_
 
 from agent_ls.llm.errors import ConfigurationError
 from agent_ls.llm.messages import JsonObject, JsonValue
@@ -17,8 +18,9 @@ from agent_ls.llm.providers.anthropic.errors import NAME
 from agent_ls.llm.providers.anthropic.history import CACHE_MARK, AnthropicHistory
 from agent_ls.llm.providers.base import ModelCapabilities, WireRequest
 from agent_ls.llm.providers.options import merge_options, string_list
-from agent_ls.llm.providers.wire_json import encode_body
-from agent_ls.llm.requests import NamedToolChoice, Request
+from agent_ls.llm.providers.wire_json import MAX_MEMBERS, encode_body
+from agent_ls.llm.requests import NamedToolChoice, Request, ToolDefinition
+from agent_ls.memo import Memo
 
 PATH = "/v1/messages"
 
@@ -85,13 +87,30 @@ def _system(history: AnthropicHistory, *, auto_cache: bool) -> JsonObject:
 def _tools(request: Request, facts: ModelCapabilities, *, auto_cache: bool) -> JsonObject:
     if not request.tools:
         return {}
-    tools: list[JsonObject] = [
-        {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
-        for tool in request.tools
-    ]
-    if auto_cache:
-        tools[-1] = {**tools[-1], "cache_control": CACHE_MARK}
+    tools = _marked_tools(request.tools) if auto_cache else _plain_tools(request.tools)
     return {"tools": tools, **_tool_choice(request, facts)}
+
+
+def _encode_tools(tools: Sequence[ToolDefinition]) -> list[JsonValue]:
+    return [
+        {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
+        for tool in tools
+    ]
+
+
+def _mark_last(tools: Sequence[ToolDefinition]) -> list[JsonValue]:
+    *others, last = _encode_tools(tools)
+    assert isinstance(last, Mapping)
+    return [*others, {**last, "cache_control": CACHE_MARK}]
+
+
+# A session sends the same tools with each request. The same list again need not be compared with the encoded one.
+_plain_tools: Memo[Sequence[ToolDefinition], list[JsonValue]] = Memo(
+    _encode_tools, least=1, most=MAX_MEMBERS, alike=is_
+)
+_marked_tools: Memo[Sequence[ToolDefinition], list[JsonValue]] = Memo(
+    _mark_last, least=1, most=MAX_MEMBERS, alike=is_
+)
 
 
 def _tool_choice(request: Request, facts: ModelCapabilities) -> JsonObject:
