@@ -77,6 +77,21 @@ class Model(AbstractContextManager["Model"]):
         self._process.communicate()
 
 
+def environment(model: Model, state: Path) -> dict[str, str]:
+    """Return the environment variables of a program that uses the scripted model."""
+    return {
+        **{name: value for name, value in os.environ.items() if not name.upper().endswith("_PROXY")},
+        "ANTHROPIC_API_KEY": "no-real-key",
+        "ANTHROPIC_BASE_URL": model.base_url,
+        "AGENT_LS_STATE_DIR": str(state),
+        "AGENT_LS_TRUSTED_FOLDERS": os.sep,
+        "PYTHONPATH": str(REPOSITORY),
+        # Use compiled modules, as an installed program does, whatever the user's shell has set.
+        "PYTHONDONTWRITEBYTECODE": "",
+        "PYTHONPYCACHEPREFIX": str(Path(tempfile.gettempdir()) / "agent-ls-bench-pyc"),
+    }
+
+
 class Server(AbstractContextManager["Server"]):
     """A server process, and a client for it. `spawned_ns` is the time at which the process was started.
 
@@ -84,17 +99,7 @@ class Server(AbstractContextManager["Server"]):
     """
 
     def __init__(self, arguments: Sequence[str], model: Model, state: Path) -> None:
-        environ = {
-            **{name: value for name, value in os.environ.items() if not name.upper().endswith("_PROXY")},
-            "ANTHROPIC_API_KEY": "no-real-key",
-            "ANTHROPIC_BASE_URL": model.base_url,
-            "AGENT_LS_STATE_DIR": str(state),
-            "AGENT_LS_TRUSTED_FOLDERS": os.sep,
-            "PYTHONPATH": str(REPOSITORY),
-            # Use compiled modules, as an installed program does, whatever the user's shell has set.
-            "PYTHONDONTWRITEBYTECODE": "",
-            "PYTHONPYCACHEPREFIX": str(Path(tempfile.gettempdir()) / "agent-ls-bench-pyc"),
-        }
+        environ = environment(model, state)
         self.spawned_ns = time.monotonic_ns()
         self._process = subprocess.Popen(
             [sys.executable, *arguments],

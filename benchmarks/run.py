@@ -19,10 +19,12 @@ from pathlib import Path
 
 from benchmarks.machine import MAX_OTHER_CORES, OtherLoad, precedence
 from benchmarks.processes import AGENT_LS, BARE, PYGLS, Model, Server
-from benchmarks.scenarios import Figures, Scale, conversing, editing, starting
+from benchmarks.scenarios import Figures, Scale, beginning, conversing, editing, starting
+from benchmarks.single import body_of_a_late_round, one_prompt
 
 RUNS, QUICK_RUNS = 7, 3
 QUICK = Scale(turns=40, rounds=100, deltas=2_000, paced_deltas=100, edits=3, keystrokes=10)
+STORIES = {"beginning": beginning, "conversing": conversing, "editing": editing}
 SERVERS = {"floor": BARE, "agent-ls": AGENT_LS, "pygls": PYGLS}
 RECORD = Path(__file__).with_name("recorded.json")
 NOISE = 1.2
@@ -36,10 +38,12 @@ def told(story: str, server: str, model: Model, scale: Scale) -> Figures:
         folder, state = Path(base) / "work", Path(base) / "state"
         for made in (folder, state):
             made.mkdir()
+        if story == "single":
+            return {**one_prompt(model, server, folder, state), **body_of_a_late_round(server, scale.rounds)}
         with Server(SERVERS[server], model, state) as process:
             if story == "starting":
                 return starting(process, model, folder)
-            return (conversing if story == "conversing" else editing)(process, model, folder, scale)
+            return STORIES[story](process, model, folder, scale)
 
 
 def measure(runs: int, scale: Scale) -> dict[str, dict[str, list[float]]]:
@@ -50,7 +54,7 @@ def measure(runs: int, scale: Scale) -> dict[str, dict[str, list[float]]]:
     found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     with Model() as model:
         for _ in range(runs):
-            for story in ("starting", "conversing", "editing"):
+            for story in ("starting", "single", *STORIES):
                 for server in SERVERS if story == "starting" else ("floor", "agent-ls"):
                     for figure, value in told(story, server, model, scale).items():
                         found[figure][server].append(value)

@@ -1,4 +1,4 @@
-"""The three scenarios. agent-ls and the floor get the same messages; each scenario returns figures by name.
+"""The scenarios. agent-ls and the floor get the same messages; each scenario returns figures by name.
 
 Times are in milliseconds. They are comparable between processes, because client and model use the same monotonic clock.
 """
@@ -32,6 +32,7 @@ class Scale:
     """The numbers of turns, rounds, deltas and edits. At a smaller scale the figures have more noise."""
 
     turns: int = 200
+    first_turns: int = 50
     rounds: int = 1000
     deltas: int = 10_000
     paced_deltas: int = 400
@@ -98,6 +99,15 @@ def starting(server: Server, model: Model, folder: Path) -> Figures:
     }
 
 
+def beginning(server: Server, model: Model, folder: Path, scale: Scale) -> Figures:
+    """Run the first turns of a process, with no pause between its start and the turns."""
+    greet(server)
+    session = Session(server, folder)
+    model.play({"text": "Hello."})
+    session.work_off()
+    return {"first_turns_p99": _p99(list(_empty_turns(session, model, scale.first_turns)))}
+
+
 def conversing(server: Server, model: Model, folder: Path, scale: Scale) -> Figures:
     greet(server)
     time.sleep(SETTLE_S)
@@ -151,8 +161,10 @@ def _rounds(session: Session, model: Model, folder: Path, count: int) -> Figures
 
 def _streaming(session: Session, model: Model, scale: Scale) -> Figures:
     model.play({"deltas": scale.deltas})
-    _, done_ns = session.work_off()
+    received: list[Received] = []
+    _, done_ns = session.work_off(received)
     (flood,) = model.take()
+    shown = next(it for it in received if is_event(it.body, "assistant_text_delta"))
     model.play({"deltas": scale.paced_deltas, "pause_ms": 5})
     passed: list[Received] = []
     session.work_off(passed)
@@ -160,6 +172,7 @@ def _streaming(session: Session, model: Model, scale: Scale) -> Figures:
     late = list(_lateness(passed, paced))
     assert len(late) == scale.paced_deltas
     return {
+        "first_delta": _ms(flood["first_ns"], shown.at_ns),
         "deltas": _ms(flood["first_ns"], done_ns),
         "burst_request": _request_in_a_burst(session, model, scale.deltas),
         "late": statistics.median(late),

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from benchmarks.processes import Model
 from benchmarks.run import ratios, table, worse
 from benchmarks.scale import PARTS, allowed_growth
+from benchmarks.single import EXEC, body_of_a_late_round, one_prompt
 
 FOUND = {
     "edit": {"floor": [2.0, 4.0, 3.0], "agent-ls": [12.0, 9.0, 30.0]},
@@ -39,3 +43,15 @@ def test_only_benchmark_figures_declared_as_linear_may_grow_with_the_input_size(
     linear = next(iter(part.linear))
     assert allowed_growth(part, linear, 10) > 10
     assert allowed_growth(part, "another figure", 10) < 2
+
+
+@pytest.mark.group("processes")
+@pytest.mark.parametrize("server", EXEC)
+def test_the_benchmark_runs_one_prompt_with_agent_ls_and_with_the_floor(tmp_path: Path, server: str) -> None:
+    with Model() as model:
+        assert set(one_prompt(model, server, tmp_path, tmp_path)) == {"exec", "exec_cpu"}
+
+
+@pytest.mark.parametrize("server", EXEC)
+def test_the_benchmark_encodes_the_body_of_a_late_round(server: str) -> None:
+    assert set(body_of_a_late_round(server, 20)) == {"body"}
