@@ -330,3 +330,36 @@ def test_a_merge_that_changes_a_hidden_file_is_not_shown(history: Path) -> None:
     git(history, "commit", "-qam", "merge")
     for text in ("git show", "git log -p -m -1", "git log -c -p -1", "git show -m"):
         assert not isinstance(judged(text, history), Allow), text
+
+
+LISTING = [
+    "find . -name '*.py' | xargs grep TOKEN",
+    "find . -name '*.py' | grep -v test | sort | xargs head -3",
+    "find . -name '*.py' -print0 | xargs -0 cat",
+]
+
+
+@pytest.mark.parametrize("text", LISTING)
+def test_listed_files_are_read_unasked_if_no_name_is_split_and_no_link_leads_away(
+    text: str, work: Path
+) -> None:
+    (work / ".env").write_text("TOKEN=1\n")
+    (work / "src" / "b.py").symlink_to("a.py")
+    assert isinstance(judged(text, work), Allow)
+
+    (work.parent / "outside.py").write_text("TOKEN = 2\n")
+    (work / "src" / "c.py").symlink_to("../../outside.py")
+    asked_for(text, work, "c.py")
+
+
+@pytest.mark.parametrize("text", [LISTING[0], "find . | xargs cat", "git ls-files | xargs head"])
+@pytest.mark.parametrize("name", ["c.py", "a b.py", "../.env"])
+def test_a_secret_or_an_unusual_name_below_a_listed_folder_is_asked_about(
+    text: str, name: str, repository: Path
+) -> None:
+    if name == "c.py":
+        (repository / "src" / name).symlink_to("../.env")
+    else:
+        (repository / "src" / name).write_text("TOKEN=1\n")
+    is_filtered = name == "../.env" and "*.py" in text
+    assert isinstance(judged(text, repository), Allow) == is_filtered

@@ -16,8 +16,8 @@ class LineFindings:
     """The analysis results of one line; most fields are described in CommandAnalysis.
 
     `needs_plain_names`: the line is read-only only if no file name that it lists has blanks or begins with
-    `-`. `changes`: the line is not read-only. `is_plain`: the words of its commands determine all effects of
-    the line.
+    `-`. `reads_listed`: no link in the folders that it lists may lead outside. `changes`: the line is not
+    read-only. `is_plain`: the words of its commands determine all effects of the line.
     """
 
     home: str
@@ -35,6 +35,7 @@ class LineFindings:
     doubts: list[str] = field(default_factory=list)
     changes: bool = False
     needs_plain_names: bool = False
+    reads_listed: bool = False
     is_plain: bool = True
 
     def doubt(self, why: str) -> None:

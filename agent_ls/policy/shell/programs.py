@@ -8,7 +8,7 @@ from dataclasses import replace
 from os import path as ospath
 from typing import Literal, TypeAlias
 
-from agent_ls.policy.shell import dangers, read_only, runners
+from agent_ls.policy.shell import dangers, listing, read_only, runners
 from agent_ls.policy.shell.arguments import absolute
 from agent_ls.policy.shell.findings import LineFindings
 from agent_ls.policy.shell.names import ASSIGNING, SHELL_WORDS, changes_commands, is_harmless, is_own
@@ -50,7 +50,6 @@ _GNU = frozenset(
 _POSIX_SHELLS = frozenset(("sh", "bash", "dash"))
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[.*\])?\+?=", re.DOTALL)
 
-_COUNTING = frozenset(("wc", "ls", "du", "stat"))
 _CHANGES_FOLDER = re.compile("-[CD]|--chd?i?r?")
 _FOUND = Word("glob", "{}", "{}")
 """The word for the file names that find inserts for `{}`: one or more names that cannot be options."""
@@ -262,7 +261,7 @@ class Programs:
                 self._found.add_command(argv, is_read_only=False)
             return
         if argv[0] == "xargs":
-            is_listed = stdin == "pipe" and bool(self._piped) and read_only.lists_names_only(self._piped[0])
+            is_listed = stdin == "pipe" and bool(self._piped) and listing.lists_names_only(self._piped[0])
             if not is_listed and inner[0].text not in ANY_WORDS:
                 self._found.doubt(f"{inner[0].source} works on files that its input names.")
             if not is_null_separated(found.options) and inner[0].text not in ANY_WORDS:
@@ -314,16 +313,21 @@ class Programs:
     def _may_read_listed(self, argv: Sequence[str]) -> bool:
         """Return whether the command needs no approval to read the files that an earlier command lists.
 
-        This is so if no listed name can be an option, and none can be a link to a file outside the workspace.
+        This is so if no listed name can be an option, and none can be a link to a file outside the workspace. Where
+        only the disk shows that, `needs_plain_names` and `reads_listed` are set.
         """
         if argv[0] in ANY_WORDS:
             return True
-        if len(self._piped) != 1:
+        if not self._piped or not all(map(listing.keeps_lines, self._piped[1:])):
             return False
-        is_safe = read_only.prints_names_only(argv) or read_only.lists_files_only(self._piped[0])
-        if self._found.needs_plain_names or not read_only.lists_null_separated(self._piped[0]):
-            return is_safe and self._found.needs_plain_names and argv[0] in _COUNTING
-        return is_safe
+        if self._found.needs_plain_names:
+            if listing.may_separate_by_null(self._piped[0]):
+                return False
+        elif len(self._piped) > 1 or not listing.lists_null_separated(self._piped[0]):
+            return False
+        if not (listing.prints_names_only(argv) or listing.lists_files_only(self._piped[0])):
+            self._found.reads_listed = True
+        return argv[0] != "git" or not self._found.reads_listed  # a name may have the form of a revision
 
     def _find(self, words: Sequence[Word], state: State, depth: int) -> None:
         """Analyse the commands that find runs by `-exec` and similar actions."""
@@ -335,8 +339,8 @@ class Programs:
             if not inner:
                 self._found.doubt("The action of find is not understood.")
                 continue
-            is_quiet = read_only.prints_names_only(inner) or read_only.lists_matches(inner)
-            if not (is_quiet or read_only.lists_files_only(argv)):
+            is_quiet = listing.prints_names_only(inner) or listing.lists_matches(inner)
+            if not (is_quiet or listing.lists_files_only(argv)):
                 self._found.changes = True
             if "-execdir" in argv or "-okdir" in argv:  # its words name files of the folders that find visits
                 self._found.changes |= any(word != "{}" and word[:1] not in "-+" for word in inner[1:])

@@ -1,4 +1,4 @@
-"""Pure: recognize calls of python that only print formatted JSON."""
+"""Pure: recognize calls of python that only print: formatted JSON, or a fact about python."""
 
 from __future__ import annotations
 
@@ -20,9 +20,16 @@ MODULES_OF_JSON_TOOL = tuple(
 )
 """Names with which a file of the working directory would run in place of a module that `json.tool` imports."""
 
+_PRINTS_A_FACT = re.compile(
+    r"import sys; ?print\(sys\.(?:version|version_info|executable|path|prefix|base_prefix|platform|maxsize|byteorder)\)"
+)
+"""No file can take the place of `sys`, which is a part of python."""
+
 
 def only_prints(arguments: list[str], patterns: Sequence[int]) -> bool:
-    """Return whether python only prints formatted JSON. A second file of `json.tool` would be written."""
+    """Return whether python only prints formatted JSON or a fact. A second file of `json.tool` would be written."""
+    if len(arguments) == 2 and arguments[0] == "-c" and not patterns:
+        return bool(_PRINTS_A_FACT.fullmatch(arguments[1]))
     if arguments[:2] != ["-m", "json.tool"] or patterns:
         return False
     operands = [word for word in arguments[2:] if word == "-" or not word.startswith("-")]

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from itertools import pairwise
 from typing import Any
 
 from agent_ls.policy.shell import awk, python, sed
@@ -88,9 +87,6 @@ _FIND_TESTS = frozenset(
     "-mount -readable -writable -executable -links -inum -samefile -true -false -quit -P -daystart -nouser -nogroup "
     "-newermt -cmin -amin ! ( ) ,".split()
 )
-_FIND_PRINTS = frozenset("-print -print0 -printf -ls".split())
-_PRINTS_MORE = frozenset("-printf -ls --json --stats --type-list --list-details".split())
-"""Options that make programs that list names also print other text."""
 _OPTIONAL = frozenset(
     "color colour stat decorate porcelain ignored untracked-files short column abbrev abbrev-ref word-diff pretty "
     "find-renames ignore-submodules dirty relative hyperlink branches tags remotes hash follow iso-8601 dirstat "
@@ -100,8 +96,8 @@ _OPTIONAL = frozenset(
 _GIT_GLOBAL = frozenset(("--no-pager", "-P", "--no-optional-locks", "-C"))
 _SHORT_LIST = frozenset("cat cd cut echo grep head ls pwd rg tail test true wc :".split())
 _SHORT_LIST_OF_GIT = frozenset("branch diff log show status".split())
-_GREPS = frozenset(("grep", "egrep", "fgrep", "rg", "zgrep"))
-_SCRIPT_FIRST = frozenset((*_GREPS, "jq", "sed", "awk", "gawk", "mawk"))
+GREPS = frozenset(("grep", "egrep", "fgrep", "rg", "zgrep"))
+_SCRIPT_FIRST = frozenset((*GREPS, "jq", "sed", "awk", "gawk", "mawk"))
 _SCRIPTED = {
     "sed": AllowedOptions(
         flags="nErsuz",
@@ -156,85 +152,9 @@ def config_names(argv: Sequence[str]) -> tuple[str, ...]:
     return allowed.config if allowed else ()
 
 
-def shows_no_content(argv: Sequence[str]) -> bool:
-    """Return whether the command prints only names, sizes, counts or checksums, and no line of a file."""
-    name = argv[0]
-    if name in _GREPS:
-        words = before_operands(argv)[1:]
-        flags = "lcq" if name == "rg" else "lLcq"
-        return "--json" not in words and any(_has_flag(name, word, flags) for word in words)
-    return name in ("md5sum", "sha256sum", "sha1sum") or name in _NAMES_ONLY
-
-
-def lists_matches(argv: Sequence[str]) -> bool:
-    """Return whether the command only prints the names of those of its files that match a pattern (`grep -l`)."""
-    return argv[0] in _GREPS and any(_has_flag(argv[0], word, "l") for word in before_operands(argv)[1:])
-
-
-def _has_flag(name: str, word: str, flags: str) -> bool:
-    """Return whether the option word contains one of the letters `flags`.
-
-    Letters after an option with a value are not options, but the value.
-    """
-    before = re.split(f"[{COMMANDS[name].valued}]", word[1:], maxsplit=1)[0]
-    return bool(re.match("-[^-]", word)) and any(flag in before for flag in flags)
-
-
-_NAMES_ONLY = frozenset("wc ls stat du basename dirname realpath readlink echo test".split())
-
-
-def prints_names_only(argv: Sequence[str]) -> bool:
-    """Return whether the command prints only names, sizes and times, and does not list the target of a link."""
-    # for a link to a folder, ls lists the folder, unless an option makes it describe the link
-    if argv[0] == "ls":
-        return any(_has_flag("ls", word, "ld") for word in argv[1:])
-    return argv[0] in _NAMES_ONLY
-
-
 def before_operands(argv: Sequence[str]) -> Sequence[str]:
     """Return the words before `--`. The words after it are operands, even if they look like options."""
     return argv[: argv.index("--")] if "--" in argv else argv
-
-
-def lists_names(argv: Sequence[str]) -> bool:
-    """Return whether the output may consist of names of files below the given folders."""
-    name, arguments = argv[0], argv[1:]
-    if name == "git":
-        return list(arguments[:1]) == ["ls-files"]
-    if name in _GREPS:
-        return any(a in ("--files", "-l", "--files-with-matches", "-rl") for a in arguments)
-    return name in ("find", "fd") and not split_actions(arguments)[1]
-
-
-def lists_names_only(argv: Sequence[str]) -> bool:
-    """Return whether the output consists only of names of files below the given folders.
-
-    It must not contain lines of a file, other text of the command, or targets of links.
-    """
-    words = (argv[0], *before_operands(argv[1:]))
-    return (
-        lists_names(words)
-        and not _PRINTS_MORE & set(words)
-        and not (words[0] == "fd" and any(_has_flag("fd", word, "l") for word in words))
-    )
-
-
-def lists_null_separated(argv: Sequence[str]) -> bool:
-    """Return whether the command prints only names that end with a null character and do not begin with `-`."""
-    return argv[0] == "find" and [*argv][_first_action(argv) :] == ["-print0"]
-
-
-def lists_files_only(argv: Sequence[str]) -> bool:
-    """Return whether the first action of a find command is applied only to regular files, not to links."""
-    return (
-        argv[0] == "find"
-        and ("-type", "f") in pairwise(argv[: _first_action(argv)])
-        and not {"-L", "-o", "-or", "-follow", "!", "-not", ","} & set(argv)
-    )
-
-
-def _first_action(argv: Sequence[str]) -> int:
-    return next((at for at, word in enumerate(argv) if word in _FIND_PRINTS | FIND_ACTIONS), len(argv))
 
 
 @dataclass(frozen=True, slots=True)
@@ -514,6 +434,18 @@ _JQ_READS = re.compile(
 )
 
 
+def _yq(arguments: list[str], patterns: Sequence[int]) -> bool:
+    """Return whether this yq command only prints what a plain path leads to (`.services.web[0]`, `. | keys`)."""
+    program = next((at for at, word in enumerate(arguments) if not word.startswith("-")), -1)
+    is_plain = bool(_YQ_PATH.fullmatch(arguments[program])) if program >= 0 else False
+    return is_plain and program not in patterns and _fits(COMMANDS["yq"], arguments, patterns)
+
+
+_YQ_PATH = re.compile(
+    r"""\.(?:[\w*.?-]|\[(?:\d*|"[\w./-]+")\]|"[\w./-]+")*(?:\s*\|\s*(?:keys|length|type))?"""
+)
+
+
 def _tar(arguments: list[str], patterns: Sequence[int]) -> bool:
     """Return whether tar only lists names.
 
@@ -569,7 +501,8 @@ def _set(arguments: list[str], patterns: Sequence[int]) -> bool:
 
 _SPECIAL: dict[str, Callable[[list[str], Sequence[int]], bool]] = {
     "git": _git, "find": _find, "sed": sed.only_prints, "awk": awk.only_prints, "gawk": awk.only_prints,
-    "mawk": awk.only_prints, "command": _command, "printf": _printf, "set": _set, "ps": _ps, "jq": _jq, "tar": _tar,
+    "mawk": awk.only_prints, "command": _command, "printf": _printf, "set": _set, "ps": _ps, "jq": _jq, "yq": _yq,
+    "tar": _tar,
     "unzip": _unzip, "gzip": _gzip, "gunzip": _gzip,
     "test": _test, "[": _test, "python": python.only_prints, "python3": python.only_prints,
 }  # fmt: skip

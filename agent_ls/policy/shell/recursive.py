@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import takewhile
 
-from agent_ls.policy.shell import read_only
+from agent_ls.policy.shell import listing, read_only
 
 _GREPS = frozenset(("grep", "egrep", "fgrep", "zgrep", "ugrep"))
 _ALWAYS = frozenset("rg ag ack ack-grep tar zip 7z rsync bsdtar cpio".split())
@@ -21,10 +21,10 @@ def reads_folders(command: str, commands: Sequence[tuple[str, ...]]) -> bool:
     """
     if any(_reads_folders(argv) for argv in commands):
         return True
-    if "xargs" not in command or not any(read_only.lists_names(argv) for argv in commands):
+    if "xargs" not in command or not any(listing.lists_names(argv) for argv in commands):
         return False
     # In `find … | xargs head`, the second command reads the files that the first one lists.
-    return any(not (_lists_names(argv) or read_only.shows_no_content(argv)) for argv in commands)
+    return any(not (_lists_names(argv) or listing.shows_no_content(argv)) for argv in commands)
 
 
 _FOLLOWING = {
@@ -40,7 +40,7 @@ _FOLLOWING = {
 
 def follows_links(argv: Sequence[str]) -> bool:
     """Return whether the command may read the targets of links in the folders that it reads."""
-    if argv[0] == "find" and read_only.split_actions(argv[1:])[1] and not read_only.lists_files_only(argv):
+    if argv[0] == "find" and read_only.split_actions(argv[1:])[1] and not listing.lists_files_only(argv):
         return True
     pattern = _FOLLOWING.get(argv[0])
     words = argv[1:]
@@ -50,12 +50,12 @@ def follows_links(argv: Sequence[str]) -> bool:
 
 
 def _lists_names(argv: Sequence[str]) -> bool:
-    return read_only.lists_names((argv[0], *read_only.before_operands(argv[1:])))
+    return listing.lists_names((argv[0], *read_only.before_operands(argv[1:])))
 
 
 def _reads_folders(argv: tuple[str, ...]) -> bool:
     name, arguments = argv[0], argv[1:]
-    if name in (*_GREPS, "rg") and read_only.shows_no_content(argv):
+    if name in (*_GREPS, "rg") and listing.shows_no_content(argv):
         return False
     if name in _GREPS:
         return _has_letter(arguments, "rR") or _is_recursive(arguments)
@@ -66,7 +66,7 @@ def _reads_folders(argv: tuple[str, ...]) -> bool:
         return bool(_OF_GIT & set(words[:2]))
     if name == "find":
         actions = read_only.split_actions(arguments)[1]
-        return any(not action or not read_only.shows_no_content(action) for action in actions)
+        return any(not action or not listing.shows_no_content(action) for action in actions)
     return name in _ALWAYS and "--files" not in read_only.before_operands(arguments)
 
 

@@ -47,6 +47,7 @@ class CommandAnalysis:
     configs: tuple[tuple[str, str], ...] = ()
     entered: tuple[str, ...] = ()
     needs_plain_names: bool = False
+    reads_listed: bool = False
     refusal: str = ""
     danger: str = ""
     doubt: str = ""
@@ -101,6 +102,7 @@ def _result(command: str, found: LineFindings) -> CommandAnalysis:
         configs=tuple(dict.fromkeys(found.configs)),
         entered=tuple(dict.fromkeys(found.entered)),
         needs_plain_names=found.needs_plain_names,
+        reads_listed=found.reads_listed,
         refusal=next(iter(found.refusals), ""),
         danger=next(iter(found.dangers), ""),
         doubt=next(iter(found.doubts), ""),

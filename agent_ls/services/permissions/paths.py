@@ -407,7 +407,7 @@ def _read_facts_of(effect: CommandEffect, found: CommandAnalysis, places: Places
         doubt
         or followed_link(found, places)
         or compared_folder(found)
-        or unusual_name(effect.command, found, effect.working_dir)
+        or unusual_name(effect.command, found, effect.working_dir, places)
     )
     config = next(filter(None, (_deciding_file(*it, places) for it in found.configs)), "")
     return EffectFacts(resolved, tuple(dict.fromkeys(leads)), doubt, config)
@@ -433,7 +433,7 @@ def _read_remote_command_facts(effect: CommandEffect, places: Places, disk: Remo
         doubt = "the patterns of the command match files on another machine, which were not checked"
     elif found.git_folders:
         doubt = _REMOTE_FILES
-    elif found.needs_plain_names or reads_folders(effect.command, found.commands):
+    elif found.needs_plain_names or found.reads_listed or reads_folders(effect.command, found.commands):
         doubt = "the command reads folders on another machine, where files were not checked for secrets"
     return EffectFacts(resolved, doubt=doubt, config=_REMOTE_FILES if found.configs else "")
 

@@ -13,7 +13,7 @@ import stat
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
-from itertools import islice
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
 from agent_ls.environments.local.git_index import tracked_files
@@ -85,7 +85,7 @@ def _find_secrets(
 
 def read_folders(command: str, found: CommandAnalysis, working_dir: str) -> Sequence[str]:
     """Return the existing folders that a command line may read recursively, for example by a search or a copy."""
-    from agent_ls.policy.shell.read_only import lists_names
+    from agent_ls.policy.shell.listing import lists_names
     from agent_ls.policy.shell.recursive import find_read_paths, reads_folders
 
     folders: list[str] = []
@@ -108,28 +108,46 @@ def _expand_word(word: str, folder: str) -> Iterator[str]:
     yield from glob.iglob(path, include_hidden=True)
 
 
-def unusual_name(command: str, found: CommandAnalysis, working_dir: str) -> str:
-    """Return why xargs may split a file name or take it for an option; "" if all names are safe.
+def unusual_name(command: str, found: CommandAnalysis, working_dir: str, places: Places) -> str:
+    """Return why xargs may split a file name, take it for an option, or pass a link that leads outside.
 
-    The names are those of the files that the command passes to xargs.
+    Return "" if all names are safe. The names are those of the files that the command passes to xargs.
     """
-    if not found.needs_plain_names:
+    if not (found.needs_plain_names or found.reads_listed):
         return ""
-    for argv, places in found.runs:
-        for folder in places if argv[:2] == ("git", "ls-files") else ():
+    for argv, folders in found.runs:
+        for folder in folders if argv[:2] == ("git", "ls-files") else ():
             # The index may list files that are not on the disk.
             tracked = (os.path.relpath(it.path, os.path.realpath(folder)) for it in tracked_files(folder))
             if name := next((it for it in tracked if any(map(_UNUSUAL.search, it.split(os.sep)))), ""):
                 return f"xargs would split or change the name {name!r}."
     seen = 0
     for folder in read_folders(command, found, working_dir):
-        for place, folders, names in os.walk(folder):
-            seen += len(folders) + len(names)
+        for place, subfolders, names in os.walk(folder):
+            seen += len(subfolders) + len(names)
             if seen > MAX_ENTRIES:
                 return f"{folder} has too many files to check their names."
-            if name := next(filter(_UNUSUAL.search, (*folders, *names)), ""):
+            found_names = (*subfolders, *names)
+            if found.needs_plain_names and (name := next(filter(_UNUSUAL.search, found_names), "")):
                 return f"xargs would split or change the name {os.path.join(place, name)!r}."
+            paths = (os.path.join(place, name) for name in found_names if found.reads_listed)
+            if link := next((it for it in paths if _leads_away(it, places)), ""):
+                return f"{link} is a link to a file that the command would read."
     return ""
+
+
+def _leads_away(path: str, places: Places) -> bool:
+    """Return whether the path is a link to something outside of the workspace, or to a file with secrets."""
+    if not os.path.islink(path):
+        return False
+    target = os.path.realpath(path)
+    return (
+        not places.is_inside(target)
+        or is_secret_name(os.path.basename(target))
+        or places.is_ignored(target)
+        or places.is_denied(target)
+        or os.path.isdir(target)
+    )
 
 
 _UNUSUAL = re.compile(r"^-|[^\w.,@%+=:~#!()\[\]{}$&;-]", re.ASCII)
@@ -176,6 +194,9 @@ class _Wanted:
     def of(cls, commands: Sequence[tuple[str, ...]], inodes: Collection[int]) -> _Wanted:
         searches = [argv for argv in commands if argv[0] in _SEARCHES_LIKE_RG]
         others = [argv for argv in commands if argv[0] not in (*_SEARCHES_LIKE_RG, "git")]
+        finds = [argv for argv in others if argv[0] == "find"]
+        if len(finds) == 1 and not any(_is_recursive_reader(argv) for argv in (*others, *searches)):
+            return cls(True, True, _names_of_find(finds[0]), inodes)
         is_grep = all(argv[0].endswith("grep") for argv in others)
         if searches and not any(_is_recursive_reader(argv) for argv in others):
             words = [word for argv in searches for word in argv[1:]]
@@ -257,6 +278,14 @@ def _globs_of(commands: Sequence[tuple[str, ...]], short: str, long: str) -> tup
 
     found = [_globs(before_operands(argv[1:]), short, long) for argv in commands]
     return tuple(it for globs in found for it in globs) if all(found) else ()
+
+
+def _names_of_find(argv: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the pattern of `-name`, if find lists only files with such names; () for all names."""
+    if {"-o", "-or", "!", "-not", ",", "(", "-L", "-follow"} & set(argv):
+        return ()
+    names = [after for word, after in pairwise(argv) if word == "-name"]
+    return tuple(names[:1]) if names and re.fullmatch(r"[\w.*?-]+", names[0]) else ()
 
 
 def _globs(words: Sequence[str], short: str, long: str) -> Sequence[str]:

@@ -1,0 +1,108 @@
+"""Pure: tell what the output of a read-only command consists of: names of files, or also lines of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+from agent_ls.policy.shell.read_only import COMMANDS, GREPS, before_operands, split_actions
+from agent_ls.policy.shell.wrappers import FIND_ACTIONS
+
+_FIND_PRINTS = frozenset("-print -print0 -printf -ls".split())
+_PRINTS_MORE = frozenset("-printf -ls --json --stats --type-list --list-details".split())
+"""Options that make programs that list names also print other text."""
+
+
+def shows_no_content(argv: Sequence[str]) -> bool:
+    """Return whether the command prints only names, sizes, counts or checksums, and no line of a file."""
+    name = argv[0]
+    if name in GREPS:
+        words = before_operands(argv)[1:]
+        flags = "lcq" if name == "rg" else "lLcq"
+        return "--json" not in words and any(_has_flag(name, word, flags) for word in words)
+    return name in ("md5sum", "sha256sum", "sha1sum") or name in _NAMES_ONLY
+
+
+def lists_matches(argv: Sequence[str]) -> bool:
+    """Return whether the command only prints the names of those of its files that match a pattern (`grep -l`)."""
+    return argv[0] in GREPS and any(_has_flag(argv[0], word, "l") for word in before_operands(argv)[1:])
+
+
+def _has_flag(name: str, word: str, flags: str) -> bool:
+    """Return whether the option word contains one of the letters `flags`.
+
+    Letters after an option with a value are not options, but the value.
+    """
+    before = re.split(f"[{COMMANDS[name].valued}]", word[1:], maxsplit=1)[0]
+    return bool(re.match("-[^-]", word)) and any(flag in before for flag in flags)
+
+
+_NAMES_ONLY = frozenset("wc ls stat du basename dirname realpath readlink echo test".split())
+
+
+def prints_names_only(argv: Sequence[str]) -> bool:
+    """Return whether the command prints only names, sizes and times, and does not list the target of a link."""
+    # for a link to a folder, ls lists the folder, unless an option makes it describe the link
+    if argv[0] == "ls":
+        return any(_has_flag("ls", word, "ld") for word in argv[1:])
+    return argv[0] in _NAMES_ONLY
+
+
+def lists_names(argv: Sequence[str]) -> bool:
+    """Return whether the output may consist of names of files below the given folders."""
+    name, arguments = argv[0], argv[1:]
+    if name == "git":
+        return list(arguments[:1]) == ["ls-files"]
+    if name in GREPS:
+        return any(a in ("--files", "-l", "--files-with-matches", "-rl") for a in arguments)
+    return name in ("find", "fd") and not split_actions(arguments)[1]
+
+
+def lists_names_only(argv: Sequence[str]) -> bool:
+    """Return whether the output consists only of names of files below the given folders.
+
+    It must not contain lines of a file, other text of the command, or targets of links.
+    """
+    words = (argv[0], *before_operands(argv[1:]))
+    return (
+        lists_names(words)
+        and not _PRINTS_MORE & set(words)
+        and not (words[0] == "fd" and any(_has_flag("fd", word, "l") for word in words))
+    )
+
+
+def lists_null_separated(argv: Sequence[str]) -> bool:
+    """Return whether the command prints only names that end with a null character and do not begin with `-`."""
+    return argv[0] == "find" and [*argv][_first_action(argv) :] == ["-print0"]
+
+
+def may_separate_by_null(argv: Sequence[str]) -> bool:
+    """Return whether an option may make the command print a null character after each name."""
+    return any(re.match(r"--?print0|--null|-[a-zA-Z]*[zZ0]", word) for word in argv[1:])
+
+
+def keeps_lines(argv: Sequence[str]) -> bool:
+    """Return whether the command prints only whole lines of its input: it selects or sorts them."""
+    pattern = _KEEPS_LINES.get(argv[0])
+    return pattern is not None and bool(re.fullmatch(pattern, "\n".join(argv[1:])))
+
+
+_KEEPS_LINES = {
+    "grep": r"(?:-[viEFwx]+\n)*[^-\n][^\n]*",
+    "head": r"(?:-n\n?)?-?\d*", "tail": r"(?:-n\n?)?[-+]?\d*", "sort": "(?:-[rnuV]+)?", "uniq": "",
+}  # fmt: skip
+"""For each program: a pattern for its arguments, one a line."""
+
+
+def lists_files_only(argv: Sequence[str]) -> bool:
+    """Return whether the first action of a find command is applied only to regular files, not to links."""
+    return (
+        argv[0] == "find"
+        and ("-type", "f") in pairwise(argv[: _first_action(argv)])
+        and not {"-L", "-o", "-or", "-follow", "!", "-not", ","} & set(argv)
+    )
+
+
+def _first_action(argv: Sequence[str]) -> int:
+    return next((at for at, word in enumerate(argv) if word in _FIND_PRINTS | FIND_ACTIONS), len(argv))
