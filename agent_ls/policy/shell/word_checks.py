@@ -22,7 +22,7 @@ _DECLARED = re.compile(r"-[xrpgu]+\Z|[A-Za-z_]\w*(=|\Z)")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CheckedWord:
     """A word after the name of a command, and its index in the command's words `argv`."""
 
     argv: Sequence[str]
@@ -34,15 +34,15 @@ class Place:
         return self.argv[0]
 
 
-def places_of(words: Sequence[Word]) -> Iterator[Place]:
+def places_of(words: Sequence[Word]) -> Iterator[CheckedWord]:
     """Yield the words that are checked. A command that only prints words may print all that xargs reads."""
     argv = tuple(word.text for word in words)
     for at, word in enumerate(words[1:], 1):
         if not (word is FROM_INPUT and argv[0] in ANY_WORDS):
-            yield Place(argv, at, word)
+            yield CheckedWord(argv, at, word)
 
 
-def unknown_files(place: Place) -> str:
+def unknown_files(place: CheckedWord) -> str:
     """The word may be the name of any file."""
     word = place.word
     is_harmless = word is FROM_INPUT or place.name in read_only.TEXT_ONLY
@@ -51,28 +51,28 @@ def unknown_files(place: Place) -> str:
     )
 
 
-def unknown_format(place: Place) -> str:
+def unknown_format(place: CheckedWord) -> str:
     """The word may be `-v`, with which printf sets a variable, or a format with `%n`."""
     if place.word.kind == "unknown" and place.name == "printf" and place.at == 1:
         return f"Asked because of `{place.word.source}`: it may be an option of printf."
     return ""
 
 
-def pattern_for_options(place: Place) -> str:
+def pattern_for_options(place: CheckedWord) -> str:
     """A file with a name such as `-o` may turn the pattern into an option."""
     if place.word.kind == "glob" and re.match(r"-(?![\w-]+=)", place.word.text):
         return f"`{place.word.source}` may match the name of an option."
     return ""
 
 
-def pattern_for_parents(place: Place) -> str:
+def pattern_for_parents(place: CheckedWord) -> str:
     """Older shells expand a pattern such as `.*` to `..` too."""
     if place.word.kind == "glob" and may_climb(place.word.text):
         return f"`{place.word.source}` may match `..`."
     return ""
 
 
-def declared_variable(place: Place) -> str:
+def declared_variable(place: CheckedWord) -> str:
     """A variable such as PATH decides what later commands do, and an unknown word may name it."""
     word = place.word
     if place.name not in ASSIGNING or not (
@@ -82,7 +82,7 @@ def declared_variable(place: Place) -> str:
     return f"It sets {word.source}, which changes what other commands do."
 
 
-def declared_expression(place: Place) -> str:
+def declared_expression(place: CheckedWord) -> str:
     """For a word such as `a[$(x)]=1`, the shell runs the code in the brackets."""
     word = place.word
     if place.name not in ASSIGNING or declared_variable(place) or _DECLARED.match(word.text):
@@ -90,7 +90,7 @@ def declared_expression(place: Place) -> str:
     return f"Asked because of `{word.source}`: the shell may run code to set the variable."
 
 
-def named_variable(place: Place) -> str:
+def named_variable(place: CheckedWord) -> str:
     """`read`, `getopts`, `printf -v` and `test -v` take the name of a variable, which may contain code too."""
     variable = _variable_of(place)
     if changes_commands(variable) or "[" in variable:
@@ -98,7 +98,7 @@ def named_variable(place: Place) -> str:
     return ""
 
 
-CHECKS: tuple[tuple[Callable[[Place], str], ...], ...] = (
+CHECKS: tuple[tuple[Callable[[CheckedWord], str], ...], ...] = (
     (unknown_files, unknown_format, pattern_for_options, pattern_for_parents),
     (declared_variable, declared_expression),
     (named_variable,),
@@ -114,7 +114,7 @@ def doubts_of(words: Sequence[Word]) -> Iterator[str]:
             yield from filter(None, (check(place) for check in group))
 
 
-def _variable_of(place: Place) -> str:
+def _variable_of(place: CheckedWord) -> str:
     """Return the name of a variable or of an array's element that the word may be for a command of the shell."""
     argv, at = place.argv, place.at
     match argv[0]:
