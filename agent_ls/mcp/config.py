@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
-from agent_ls.environments.local.environ import is_declared_secret
+from agent_ls.environments.local.environ import is_declared_secret, is_secret_name, secret_words
 from agent_ls.mcp.entry import ServerEntry
 from agent_ls.mcp.foreign_entry import our_entry, unknown_keys
 from agent_ls.mcp.visible import visible
@@ -34,8 +34,6 @@ INPUT = re.compile(r"\$\{input:([\w.-]+)\}")
 FOLDER = "${workspaceFolder}"
 FETCHERS = frozenset(("npx", "npm", "pnpm", "bunx", "yarn", "uvx", "uv", "pipx", "docker", "podman", "deno"))
 """Programs that download code and run it."""
-
-SECRET_NAMES = ("*KEY*", "*SECRET*", "*TOKEN*", "*PASSWORD*", "*CREDENTIAL*", "*AUTH*", "COOKIE*")
 
 
 class ConfigError(Exception):
@@ -298,7 +296,7 @@ def _input(name: str, server: str, values: VariableValues) -> str:
 
 def secret_values(template: ServerConfig, ready: ServerConfig, values: VariableValues) -> Iterator[str]:
     """Yield the secret values in `ready`: values of headers, of inputs, of variables of the user that the configuration
-    names, and of variables with secret names.
+    names, and of variables and options with secret names.
     """
     for text in _texts(template):
         for found in INPUT.finditer(text):
@@ -312,7 +310,8 @@ def secret_values(template: ServerConfig, ready: ServerConfig, values: VariableV
             for _, value in headers:
                 yield value
                 yield from value.split(" ")[1:]  # the token behind `Bearer`
-        case (StdioTarget(env=before), StdioTarget(env=after)):
+        case (StdioTarget(env=before), StdioTarget(args=args, env=after)):
+            yield from secret_words(args)
             for (name, text), (_, value) in zip(before, after, strict=True):
                 if is_secret_name(name) or INPUT.search(text):
                     yield value
@@ -326,10 +325,6 @@ def _texts(config: ServerConfig) -> Iterator[str]:
     else:
         yield from (target.command, *target.args, target.cwd)
         yield from (value for _, value in target.env)
-
-
-def is_secret_name(name: str) -> bool:
-    return any(fnmatchcase(name.upper(), pattern) for pattern in SECRET_NAMES)
 
 
 def shown_variables(config: ServerConfig) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal, TypeAlias
@@ -26,6 +26,8 @@ network.
 _ADDRESS_WITH_PASSWORD = re.compile(r"[A-Za-z][\w+.-]*://[^\s/:@]*:[^\s/@]+@")
 
 DENIED_PATTERNS = ("*_API_KEY", "*_SECRET", "*_TOKEN", "*_PASSWORD", "*_CREDENTIAL")
+
+SECRET_NAMES = ("*KEY*", "*SECRET*", "*TOKEN*", "*PASSWORD*", "*CREDENTIAL*", "*AUTH*", "COOKIE*")
 
 KEPT_NAMES = frozenset(
     """
@@ -106,6 +108,28 @@ def is_declared_secret(name: str, value: str) -> bool:
     """
     is_usual = name in KEPT_NAMES | WINDOWS_NAMES | MINIMAL_NAMES or name.startswith("LC_")
     return bool(value) and not is_usual and not os.path.exists(value)
+
+
+def is_secret_name(name: str) -> bool:
+    """Return whether the name of a variable, a header or an option says that its value is secret."""
+    return any(fnmatchcase(name.upper(), pattern) for pattern in SECRET_NAMES)
+
+
+def secret_words(words: Sequence[str]) -> Iterator[str]:
+    """Yield the secret values in the words of a command: `--token VALUE`, `--token=VALUE`, `-e API_KEY=VALUE`."""
+    before = ""
+    for word in words:
+        name, has_value, value = word.partition("=")
+        if has_value and is_secret_name(name) and value:
+            yield value
+        elif (
+            before.startswith("--")
+            and "=" not in before
+            and is_secret_name(before)
+            and not word.startswith("-")
+        ):
+            yield word
+        before = word
 
 
 def without_secrets(environ: Mapping[str, str], secrets: Collection[str]) -> dict[str, str]:

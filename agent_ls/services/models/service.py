@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from agent_ls.environments.local.environ import without_secrets
+from agent_ls.environments.local.environ import is_secret_name, without_secrets
 from agent_ls.llm.adapter import ProviderAdapter
 from agent_ls.llm.catalog import default_model, find_entry, known_models
 from agent_ls.llm.client import build_client, reconnect, supported_providers
@@ -160,6 +160,9 @@ class ModelService:
         # need no key.
         self._endpoints.clear()
         self._endpoints |= {name: entry.endpoint() for name, entry in providers.items()}
+        for entry in providers.values():
+            headers = [value for name, value in entry.headers.items() if is_secret_name(name)]
+            self._credentials.hide(word for value in headers for word in (value, *value.split(" ")[1:]))
         self._provider_options = {name: entry.options for name, entry in providers.items()}
         self._sizes = {name: entry.context_tokens for name, entry in providers.items()}
 
