@@ -35,7 +35,7 @@ class SandboxLimits:
       then `writable` is empty, and `temporary` is read-only.
     - `guarded`: paths in writable folders that must not be written. `pinned`: folders between a writable
       folder and a guarded path, which must not be renamed. `absent`: paths that would be guarded if they
-      existed.
+      existed. `links`: links on the way to a guarded path, each with its target. bubblewrap cannot protect a link.
     - `hidden` folders and `hidden_files` appear empty.
     - `readable`: the only files and folders that a read-only command may read; () means all.
     - `temporary`: a folder of the session that replaces the temporary folders in `replaced`.
@@ -54,6 +54,7 @@ class SandboxLimits:
     absent: tuple[str, ...] = ()
     readable: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
+    links: tuple[tuple[str, str], ...] = ()
 
     def can_read(self, path: str) -> bool:
         """Return whether `path` is below a readable folder, or all paths are readable."""
@@ -290,6 +291,7 @@ def seatbelt_profile(limits: SandboxLimits) -> str:
     ]
     guarded = (*limits.guarded, *limits.absent)  # a profile may name paths that do not exist
     lines += [f"(deny file-write* (subpath {_quote(place)}))" for place in guarded]
+    lines += [f"(deny file-write* (literal {_quote(link)}))" for link, _ in limits.links]
     lines += [
         f"(deny file-read* file-write* (subpath {_quote(place)}))"
         for place in (*limits.hidden, *limits.hidden_files)

@@ -31,7 +31,7 @@ class SandboxedCommand:
     """A command in the form that runs in the sandbox. `is_read_only`: it has the limits of a read-only command.
 
     `absent` are paths that the command must not create. `placeholders` are empty folders that agent-ls keeps at
-    some of these paths while the command runs.
+    some of these paths while the command runs. `links` are links that must keep their targets.
     """
 
     command: str
@@ -40,6 +40,7 @@ class SandboxedCommand:
     is_read_only: bool
     absent: tuple[str, ...] = ()
     placeholders: tuple[str, ...] = ()
+    links: tuple[tuple[str, str], ...] = ()
 
 
 Leave = Callable[[str, CommandOptions, str, bool], Awaitable[bool]]
@@ -95,7 +96,7 @@ class CommandSandbox(Protocol):
         ...
 
     def rename_forbidden_files(self, inside: SandboxedCommand) -> str:
-        """Rename files that the command has created at the forbidden paths `inside.absent`.
+        """Rename files that the command has created at the forbidden paths `inside.absent`, or in place of a link.
 
         Return a sentence about the renamed files, "" for none. Call after the command has ended. Blocks.
         """

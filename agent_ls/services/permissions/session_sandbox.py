@@ -11,6 +11,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TypedDict
 
@@ -95,7 +96,7 @@ class SessionSandbox:
             pinned = (*limits.pinned, *_list_between(limits.writable, made))
             limits = replace(limits, guarded=guarded, pinned=tuple(dict.fromkeys(pinned)))
         command, options = wrap_command(command, options, sandbox, limits, os.path.realpath(folder))
-        return SandboxedCommand(command, options, sandbox, is_read_only, limits.absent, made)
+        return SandboxedCommand(command, options, sandbox, is_read_only, limits.absent, made, limits.links)
 
     def is_denied_anyway(self, output: str, folder: str) -> bool:
         return is_denied_anyway(output, folder)
@@ -106,6 +107,7 @@ class SessionSandbox:
         covered = {*inside.placeholders, *self._placeholders.in_use}
         others = [place for place in inside.absent if place not in covered]
         made = [name for place in others if (name := _set_aside(place))]
+        made += [name for link, target in inside.links if (name := _restore_link(link, target))]
         return SET_ASIDE.format(names=", ".join(made)) if made else ""
 
     def take_down(self) -> None:
@@ -147,6 +149,23 @@ SET_ASIDE = (
 )
 
 
+def _restore_link(link: str, target: str) -> str:
+    """Put a link back that a command has replaced. Return the new path of what it made there, "" if nothing."""
+    if _target_of(link) == target:
+        return ""
+    aside = _set_aside(link)
+    with suppress(OSError):
+        os.symlink(target, link)
+    return aside
+
+
+def _target_of(link: str) -> str:
+    try:
+        return os.readlink(link)
+    except OSError:
+        return ""
+
+
 def _set_aside(place: str) -> str:
     """Rename a path that a command created, so that no tool reads it as configuration.
 
@@ -176,7 +195,11 @@ def limits_of(settings: SandboxSettings, places: Places, state: str, temporary: 
     # otherwise a command could change the agent-ls that runs outside of the sandbox
     guarded += [place for place in installation if place not in writable]
     absent = tuple(place for place in guarded if not os.path.lexists(place) or is_placeholder(place))
-    found = _existing_places([place for place in guarded if place not in absent])
+    dangling = [
+        os.path.realpath(place) for place in guarded if os.path.lexists(place) and not os.path.exists(place)
+    ]
+    absent += tuple(place for place in dangling if any(_is_below(place, root) for root in writable))
+    found = _existing_places([place for place in guarded if place not in absent and os.path.exists(place)])
     there = tuple(place for place in found if any(_is_below(place, root) for root in writable))
     return SandboxLimits(
         writable=writable,
@@ -184,6 +207,7 @@ def limits_of(settings: SandboxSettings, places: Places, state: str, temporary: 
         guarded=there,
         pinned=tuple(dict.fromkeys(_list_between(writable, there))),
         absent=absent,
+        links=tuple(dict.fromkeys(_list_links(writable, guarded))),
         **_list_hidden(places, state, writable),
         network=settings.network,
         kept=tuple(place for place in installation if not any(_is_below(place, root) for root in writable)),
@@ -193,6 +217,15 @@ def limits_of(settings: SandboxSettings, places: Places, state: str, temporary: 
 _FOLDERS = tuple(f"{os.sep}{name}" for name in GUARDED_FOLDERS)
 _GIT_REDIRECTS = (".git/commondir", ".git/config.worktree")
 """Files that make git read hooks and settings from another folder."""
+
+
+def _list_links(roots: Sequence[str], places: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield the links in `places`, and on the way to them from a root, with their targets."""
+    for place in places:
+        while place not in roots and any(_is_below(place, root) for root in roots):
+            if target := _target_of(place):
+                yield place, target
+            place = os.path.dirname(place)
 
 
 def _list_between(roots: Sequence[str], places: Sequence[str]) -> Iterator[str]:
