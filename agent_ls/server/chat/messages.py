@@ -6,8 +6,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
+
+from agent_ls.server.lsp.from_lsp import mended_action
 
 
 class _Sent(BaseModel):
@@ -55,6 +57,11 @@ class CodeAction(_Sent):
     text_document: Document
     range: Range
     context: ActionContext = ActionContext()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _mend(cls, raw: Any) -> Any:
+        return mended_action(raw)
 
 
 class CodeLens(_Sent):

@@ -17,7 +17,7 @@ from agent_ls.background import TaskStarter
 from agent_ls.server.features.findings import FindingDiagnostics
 from agent_ls.server.lsp import to_lsp
 from agent_ls.server.lsp.capabilities import COMMAND, FINDING_COMMANDS
-from agent_ls.server.lsp.from_lsp import maybe_path
+from agent_ls.server.lsp.from_lsp import maybe_path, mended_action
 from agent_ls.server.rpc.context import Context
 from agent_ls.server.transport.errors import BadInputError, InvalidParamsError
 from agent_ls.server.transport.jsonrpc import AgentProtocol
@@ -116,7 +116,7 @@ class RichFindings:
 
     async def _code_actions(self, raw: Any) -> list[dict[str, Any]]:
         try:
-            params = _CodeAction.model_validate(raw)
+            params = _CodeAction.model_validate(mended_action(raw))
         except ValidationError as error:
             raise InvalidParamsError(lsp.TEXT_DOCUMENT_CODE_ACTION, str(error)) from None
         only = params.context.only

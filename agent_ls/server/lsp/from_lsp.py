@@ -107,6 +107,42 @@ def _clamp(position: Any) -> Any:
     }
 
 
+def mended_action(params: Any) -> Any:
+    """Repair the parameters of a request for code actions.
+
+    Editors pass on the diagnostics of all servers, also those without a place, or with null for a number. Such a
+    number is the beginning or the end of its line; a diagnostic without a place is left out.
+    """
+    if not isinstance(params, dict):
+        return params
+    context = params.get("context")
+    told = context if isinstance(context, dict) else {}
+    found = told.get("diagnostics")
+    diagnostics = [
+        {**{name: value for name, value in it.items() if value is not None}, "range": where}
+        for it in (found if isinstance(found, list) else ())
+        if isinstance(it, dict)
+        and isinstance(it.get("message"), str)
+        and (where := _mend_range(it.get("range")))
+    ]
+    kept = {name: value for name, value in told.items() if value is not None}
+    where = _mend_range(params.get("range")) or _mend_range({"start": {}, "end": {}})
+    return {**params, "range": where, "context": {**kept, "diagnostics": diagnostics}}
+
+
+def _mend_range(where: Any) -> dict[str, dict[str, int]] | None:
+    if not isinstance(where, dict) or not all(isinstance(where.get(end), dict) for end in ("start", "end")):
+        return None
+
+    def number(end: str, name: str, missing: int) -> int:
+        value = where[end].get(name)
+        return min(max(value, 0), MAX_UINTEGER) if type(value) is int else missing
+
+    start = {"line": number("start", "line", 0), "character": number("start", "character", 0)}
+    line = number("end", "line", start["line"])
+    return {"start": start, "end": {"line": line, "character": number("end", "character", MAX_UINTEGER)}}
+
+
 def maybe_path(uri: str) -> str | None:
     """Return the absolute path of a `file:` URI; None for other documents and for names that no file can have."""
     try:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 import logging
-import uuid
 from collections.abc import Awaitable, Callable, Generator
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
+from itertools import count
 from pathlib import PurePosixPath
 from typing import Any, Protocol, TypeAlias
 from urllib.parse import unquote, urlsplit
@@ -77,6 +77,12 @@ MessageId: TypeAlias = str | int
 AgentCall: TypeAlias = Callable[[str, Any], Awaitable[Any]]
 
 
+FIRST_OWN_ID = 1 << 30
+"""Ids of requests to the client are numbers, because Vim can answer no other ones, and large, because pygls keeps
+requests of both sides in one table.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class RawJson:
     """An encoded result. `sent` is called after the answer is queued; if queueing failed, it is not called.
@@ -125,6 +131,7 @@ class AgentProtocol(LanguageServerProtocol):
         super().__init__(server, converter)
         self.documents = Documents(self.client, None, ())
         self._answered_id: MessageId | None = None
+        self._own_ids = count(FIRST_OWN_ID)
         self.clean: Callable[[bytes], bytes] = lambda message: message
         """Removes API keys from a message before it is sent. Texts of documents are not changed."""
 
@@ -329,7 +336,7 @@ class AgentProtocol(LanguageServerProtocol):
         callback: Callable[[Any], None] | None = None,
         msg_id: MessageId | None = None,
     ) -> Future[Any]:
-        message_id = msg_id or str(uuid.uuid4())
+        message_id = msg_id or next(it for it in self._own_ids if it not in self._request_futures)
 
         def forget(future: Future[Any]) -> None:
             self._result_types.pop(message_id, None)

@@ -1,0 +1,408 @@
+"""Public reports of users of Helix, Kakoune, Emacs, Sublime, Zed, JetBrains and Vim: messages that broke servers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.framed_client import ResponseError, ServerProcess, server_process
+
+pytestmark = pytest.mark.req("H8", "R5")
+
+
+@asynccontextmanager
+async def serving(tmp_path: Path) -> AsyncIterator[ServerProcess]:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "a.py").write_text("é = 1\n")
+    env = {"HOME": str(tmp_path / "home"), "AGENT_LS_STATE_DIR": str(tmp_path / "state")}
+    async with server_process(env=env, cwd=project) as server:
+        yield server
+
+
+def hello(**more: Any) -> dict[str, Any]:
+    return {"processId": os.getpid(), "rootUri": None, "capabilities": {}, **more}
+
+
+async def lives(server: ServerProcess) -> None:
+    with pytest.raises(ResponseError) as refused:
+        await server.client.request("no/such/method", {})
+    assert refused.value.code == -32601
+
+
+INITIALIZE = [
+    pytest.param(
+        {"rootPath": None, "rootUri": None, "workspaceFolders": None},
+        marks=pytest.mark.report(
+            "REditorSupport/languageserver#219",
+            "a file without a folder is opened, and the server crashes",
+            area="lsp",
+            before="passed",
+        ),
+        id="no folder",
+    ),
+    pytest.param(
+        {"workspaceFolders": None, "rootUri": "file:///nowhere/at/all"},
+        marks=pytest.mark.report(
+            "fwcd/kotlin-language-server#277",
+            "folders are null for a client that knows no folders",
+            area="lsp",
+            before="passed",
+        ),
+        id="null folders",
+    ),
+    pytest.param(
+        {"workspaceFolders": [], "rootUri": None},
+        marks=pytest.mark.report(
+            "microsoft/language-server-protocol#2154",
+            "the list of folders is empty",
+            area="lsp",
+            before="passed",
+        ),
+        id="empty folders",
+    ),
+    pytest.param(
+        {"rootUri": ""},
+        marks=pytest.mark.report(
+            "nim-lang/langserver#35",
+            "a root without a scheme ends the server",
+            area="lsp",
+            before="passed",
+        ),
+        id="empty root",
+    ),
+    pytest.param(
+        {
+            "capabilities": {
+                "textDocument": {"moniker": None, "synchronization": None},
+                "workspace": None,
+                "general": None,
+            }
+        },
+        marks=pytest.mark.report(
+            "AdaCore/ada_language_server#804",
+            "a capability that is null crashes the server",
+            area="lsp",
+            before="passed",
+        ),
+        id="null capabilities",
+    ),
+    pytest.param(
+        {"capabilities": {}, "initializationOptions": None, "trace": "off", "processId": None},
+        marks=pytest.mark.report(
+            "OmniSharp/csharp-language-server-protocol#141",
+            "empty capabilities crash the server",
+            area="lsp",
+            before="passed",
+        ),
+        id="empty capabilities",
+    ),
+    pytest.param(
+        {"rootPath": "/nowhere", "rootUri": None},
+        marks=pytest.mark.report(
+            "eclipse-xtext/xtext#3391",
+            "no root, or only the old form of one, is an internal error",
+            area="lsp",
+            before="passed",
+        ),
+        id="root path",
+    ),
+]
+
+
+@pytest.mark.parametrize("params", INITIALIZE)
+async def test_a_client_with_little_to_say_is_served(tmp_path: Path, params: dict[str, Any]) -> None:
+    async with serving(tmp_path) as server:
+        told = await server.client.request("initialize", hello(**params))
+        assert "textDocumentSync" in told["capabilities"]
+        await server.client.notify("initialized", {})
+        item = {"uri": "file:///nowhere/x.py", "languageId": "python", "version": 0, "text": "x\n"}
+        await server.client.notify("textDocument/didOpen", {"textDocument": item})
+        await lives(server)
+        await server.client.shut_down()
+        assert await server.exit_code() == 0
+
+
+@pytest.mark.report(
+    "nim-lang/langserver#407",
+    "an id that is a text is left out of the answer, so the client waits for ever",
+    area="lsp",
+    before="passed",
+)
+@pytest.mark.report("zenc-lang/zenc#56", "each answer has the same id", area="lsp", before="passed")
+async def test_answers_have_the_ids_of_their_requests_also_if_they_are_texts(tmp_path: Path) -> None:
+    async with serving(tmp_path) as server:
+        for number in ("1", "8799aaa9-7ba9-4ffe", 0):
+            method = "initialize" if number == "1" else "textDocument/codeAction"
+            await server.client.send({"jsonrpc": "2.0", "id": number, "method": method, "params": hello()})
+            answer = await server.client.wait_for(lambda it, number=number: it.get("id") == number)  # type: ignore[misc]
+            assert type(answer["id"]) is type(number)
+            if number == "1":
+                await server.client.notify("initialized", {})
+
+
+REFUSALS = [
+    pytest.param(
+        "vscode",
+        marks=pytest.mark.report(
+            "MathWorks/MATLAB-language-server#72",
+            "a client refuses a registration, and the server ends",
+            area="lsp",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        "neovim",
+        marks=pytest.mark.report(
+            "julia-vscode/LanguageServer.jl#616",
+            "an error as the answer to a registration crashes the server",
+            area="lsp",
+            before="passed",
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize("editor", REFUSALS)
+async def test_refused_requests_of_the_server_end_nothing(tmp_path: Path, editor: str) -> None:
+    """The client of this test answers each request of the server with an error."""
+    async with serving(tmp_path) as server:
+        await server.client.initialize(editor, folder=tmp_path / "project")
+        await lives(server)
+        await server.client.notify("workspace/didChangeConfiguration", {"settings": {}})
+        await lives(server)
+        asked = [it["id"] for it in server.client.received if "method" in it and "id" in it]
+        assert all(type(number) is int for number in asked)
+
+
+@pytest.mark.report(
+    "redhat-developer/yaml-language-server#377",
+    "a capability is registered at a client that does not register any",
+    area="lsp",
+    before="passed",
+)
+@pytest.mark.report(
+    "microsoft/vscode-languageserver-node#1281",
+    "clients ignore registrations that servers send without asking whether they may",
+    area="lsp",
+    before="passed",
+)
+@pytest.mark.report(
+    "vim/vim#21114",
+    "Vim cannot answer a request of a server whose id is a text",
+    area="lsp",
+    before="failed",
+)
+@pytest.mark.report(
+    "yegappan/lsp#635",
+    "a request of a server with a text as its id is answered with another id",
+    area="lsp",
+    before="failed",
+)
+async def test_a_client_without_capabilities_is_asked_for_nothing(tmp_path: Path) -> None:
+    async with serving(tmp_path) as server:
+        await server.client.request("initialize", hello(rootUri=(tmp_path / "project").as_uri()))
+        await server.client.notify("initialized", {})
+        await lives(server)
+        assert not [it for it in server.client.received if "method" in it and "id" in it]
+
+
+URI = "file:///nowhere/a.py"
+ODD_NOTICES = [
+    pytest.param(
+        "textDocument/didSave",
+        {"textDocument": {"uri": URI}},
+        marks=pytest.mark.report(
+            "hudson-trading/slang-server#237",
+            "an editor tells that a file was saved which it has never opened",
+            area="lsp",
+            before="passed",
+        ),
+        id="save without open",
+    ),
+    pytest.param(
+        "textDocument/didChange",
+        {"textDocument": {"uri": URI, "version": 2}, "contentChanges": [{"text": "x"}]},
+        marks=pytest.mark.report(
+            "microsoft/language-server-protocol#1220",
+            "a change of a document that was not opened",
+            area="lsp",
+            before="passed",
+        ),
+        id="change without open",
+    ),
+    pytest.param(
+        "textDocument/didClose",
+        {"textDocument": {"uri": URI}},
+        marks=pytest.mark.report(
+            "tintoy/msbuild-project-tools-vscode#12",
+            "a document is closed before anything else",
+            area="lsp",
+            before="passed",
+        ),
+        id="close without open",
+    ),
+    pytest.param(
+        "workspace/didChangeWorkspaceFolders",
+        {"event": {"added": [{"uri": "untitled:x", "name": "x"}], "removed": []}},
+        marks=pytest.mark.report(
+            "astral-sh/ruff#15392",
+            "a folder without a file URI makes the server panic",
+            area="lsp",
+            before="passed",
+        ),
+        id="folder that is no file",
+    ),
+    pytest.param(
+        "textDocument/didOpen",
+        {"textDocument": {"uri": "buffer:115", "languageId": "typst", "version": 0, "text": "x"}},
+        marks=pytest.mark.report(
+            "Myriad-Dreamin/tinymist#2167",
+            "a buffer of Sublime Text without a file crashes the server",
+            area="lsp",
+            before="passed",
+        ),
+        id="buffer",
+    ),
+    pytest.param(
+        "textDocument/didOpen",
+        {"textDocument": {"uri": "untitled:Untitled-1", "languageId": "", "version": 1, "text": "x"}},
+        marks=pytest.mark.report(
+            "elixir-lsp/elixir-ls#734",
+            "the scheme untitled is an error",
+            area="lsp",
+            before="passed",
+        ),
+        id="untitled",
+    ),
+    pytest.param(
+        "textDocument/didOpen",
+        {
+            "textDocument": {
+                "uri": "fugitive:///r/.git//0/a",
+                "languageId": "python",
+                "version": 0,
+                "text": "x",
+            }
+        },
+        marks=pytest.mark.report(
+            "neovim/neovim#16523",
+            "a buffer of fugitive is no file, and requests about it fail",
+            area="lsp",
+            before="passed",
+        ),
+        id="fugitive",
+    ),
+    pytest.param(
+        "textDocument/didOpen",
+        {
+            "textDocument": {
+                "uri": "file:///nowhere/new file.py",
+                "languageId": "python",
+                "version": 0,
+                "text": "x",
+            }
+        },
+        marks=pytest.mark.report(
+            "microsoft/vscode-eslint#1560",
+            "a buffer whose file does not exist yet crashes the server",
+            area="lsp",
+            before="passed",
+        ),
+        id="unwritten",
+    ),
+]
+
+
+@pytest.mark.parametrize(("method", "params"), ODD_NOTICES)
+async def test_a_notice_about_an_unknown_document_harms_nothing(
+    tmp_path: Path, method: str, params: dict[str, Any]
+) -> None:
+    async with serving(tmp_path) as server:
+        await server.client.initialize("minimal", folder=tmp_path / "project")
+        await server.client.notify(method, params)
+        await lives(server)
+        for uri in (URI, params.get("textDocument", {}).get("uri", URI)):
+            where = {"textDocument": {"uri": uri}, "range": RANGE, "context": {"diagnostics": []}}
+            await server.client.request("textDocument/codeAction", where)
+
+
+RANGE = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}}
+NO_PLACE = {"start": {"line": None, "character": None}, "end": {"line": None, "character": None}}
+NONE: dict[str, Any] = {"diagnostics": []}
+ACTIONS = [
+    pytest.param(
+        {"range": RANGE, "context": {"diagnostics": [{"range": NO_PLACE, "message": "Parsing error"}]}},
+        marks=pytest.mark.report(
+            "microsoft/vscode-eslint#987",
+            "a diagnostic of another server has null for its lines",
+            area="lsp",
+            before="failed",
+        ),
+        id="null lines",
+    ),
+    pytest.param(
+        {"range": RANGE, "context": {"diagnostics": [{"message": "no range"}]}},
+        marks=pytest.mark.report(
+            "ionide/FsAutoComplete#1186",
+            "a diagnostic without a range makes the request fail",
+            area="lsp",
+            before="failed",
+        ),
+        id="no range",
+    ),
+    pytest.param(
+        {
+            "range": {"start": {"line": 0, "character": 3}, "end": {"line": 0, "character": 1}},
+            "context": {"diagnostics": []},
+        },
+        marks=pytest.mark.report(
+            "typescript-language-server/typescript-language-server#844",
+            "a range or diagnostics that do not fit crash the server",
+            area="lsp",
+            before="passed",
+        ),
+        id="reversed",
+    ),
+    pytest.param(
+        {
+            "range": {"start": {"line": 0, "character": 0}, "end": {"line": 60, "character": None}},
+            "context": {"diagnostics": []},
+        },
+        marks=pytest.mark.report(
+            "sublimelsp/LSP#969",
+            "the character of the end is null",
+            area="lsp",
+            before="failed",
+        ),
+        id="null end",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        *ACTIONS,
+        {"range": None, "context": None},
+        {"range": RANGE, "context": {"diagnostics": None, "only": None}},
+    ],
+)
+async def test_code_actions_are_offered_whatever_other_servers_report(
+    tmp_path: Path, params: dict[str, Any]
+) -> None:
+    async with serving(tmp_path) as server:
+        await server.client.initialize("minimal", folder=tmp_path / "project")
+        uri = (tmp_path / "project" / "a.py").as_uri()
+        item = {"uri": uri, "languageId": "python", "version": 1, "text": "é = 1\n"}
+        await server.client.notify("textDocument/didOpen", {"textDocument": item})
+        found = await server.client.request(
+            "textDocument/codeAction", {"textDocument": {"uri": uri}, **params}
+        )
+        assert isinstance(found, list)
+        await lives(server)

@@ -1,0 +1,140 @@
+"""Public reports of commands, settings and the end of the connection that broke other servers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_ls.server.transport.framing import frame
+from tests.server.test_client_reports import hello, lives, serving
+from tests.support.framed_client import ResponseError
+
+pytestmark = pytest.mark.req("H8", "R5")
+
+
+URI = "file:///nowhere/a.py"
+
+COMMANDS = [
+    pytest.param(
+        {"command": "agentLs.noSuchCommand"},
+        marks=pytest.mark.report(
+            "rubocop/rubocop#15569",
+            "a command without arguments crashes the server",
+            area="lsp",
+            before="passed",
+        ),
+        id="no arguments",
+    ),
+    pytest.param(
+        {"command": "agentLs.ask", "arguments": None},
+        marks=pytest.mark.report(
+            "EffortlessMetrics/perl-lsp#9855",
+            "an error about arguments does not say what is missing",
+            area="lsp",
+            before="passed",
+        ),
+        id="null arguments",
+    ),
+    pytest.param(
+        {"command": "agentLs.ask", "arguments": {"file:///a": ["b"]}},
+        marks=pytest.mark.report(
+            "emacs-lsp/lsp-mode#395",
+            "a client sends an object in place of the list of arguments",
+            area="lsp",
+            before="passed",
+        ),
+        id="object",
+    ),
+]
+
+
+@pytest.mark.parametrize("params", COMMANDS)
+async def test_a_command_with_odd_arguments_is_answered_with_a_sentence(
+    tmp_path: Path, params: dict[str, Any]
+) -> None:
+    async with serving(tmp_path) as server:
+        await server.client.initialize("minimal", folder=tmp_path / "project")
+        try:
+            await server.client.request("workspace/executeCommand", params)
+        except ResponseError as error:
+            assert error.message and "Traceback" not in error.message
+        await lives(server)
+
+
+@pytest.mark.report(
+    "bash-lsp/bash-language-server#644",
+    "null as the answer to a question about settings is a warning",
+    area="lsp",
+    before="passed",
+)
+async def test_no_settings_for_the_section_are_no_error(tmp_path: Path) -> None:
+    async def nothing(params: Any) -> Any:
+        return [None for _ in params["items"]]
+
+    async with serving(tmp_path) as server:
+        server.client.handlers["workspace/configuration"] = nothing
+        await server.client.initialize("vscode", folder=tmp_path / "project")
+        await lives(server)
+        shown = [it for it in server.client.received if it.get("method") == "window/showMessage"]
+        assert not [it for it in shown if it["params"]["type"] < 3]
+
+
+@pytest.mark.report(
+    "openlawlibrary/pygls#605",
+    "answers after shutdown are dropped, and requests of the server never end",
+    area="lsp",
+    before="passed",
+)
+@pytest.mark.report(
+    "wgsl-analyzer/wgsl-analyzer#96",
+    "the process ends at shutdown, and clients report a crash",
+    area="lsp",
+    before="passed",
+)
+@pytest.mark.report(
+    "natebosch/vim-lsc#127",
+    "the server is gone before the client has sent exit",
+    area="lsp",
+    before="passed",
+)
+@pytest.mark.report(
+    "erlang-ls/erlang_ls#19",
+    "requests after shutdown are not refused",
+    area="lsp",
+    before="passed",
+)
+async def test_after_shutdown_requests_are_refused_until_exit(tmp_path: Path) -> None:
+    async with serving(tmp_path) as server:
+        await server.client.initialize("vscode", folder=tmp_path / "project")
+        assert await server.client.request("shutdown") is None
+        with pytest.raises(ResponseError) as refused:
+            await server.client.request("textDocument/codeAction", {"textDocument": {"uri": URI}})
+        assert refused.value.code == -32600
+        await server.client.send({"jsonrpc": "2.0", "id": 99, "result": None})
+        assert server.process.returncode is None
+        await server.client.notify("exit")
+        assert await server.exit_code() == 0
+
+
+@pytest.mark.report(
+    "microsoft/language-server-protocol#1786",
+    "headers, ids and texts of a message in other letters than ASCII",
+    area="lsp",
+    before="passed",
+)
+async def test_lengths_count_bytes_also_with_letters_that_are_not_ascii(tmp_path: Path) -> None:
+    async with serving(tmp_path) as server:
+        body = json.dumps(
+            {
+                "jsonrpc": "2.0",
+                "id": 1,
+                "method": "initialize",
+                "params": hello(clientInfo={"name": "Éditeur 😋"}),
+            },
+            ensure_ascii=False,
+        ).encode()
+        await server.client.send_raw(frame(body))
+        assert "capabilities" in await server.client.result(1)
