@@ -87,7 +87,7 @@ class SearchableText:
 def find_by_strategies(
     haystack: SearchableText, old: str, new: str
 ) -> Iterator[tuple[MatchedWith, list[Substitution]]]:
-    """Try the strategies in order. Yield each strategy with its matches, from left to right, without overlaps."""
+    """Try the strategies in order. Yield each strategy with its matches, from left to right. Matches may overlap."""
     yield "exact", _match_exactly(haystack, old, new)
     yield "line endings", _by_endings(haystack, old, new)
     yield "trailing blanks", _whole_lines(haystack, old, new, 2, _as_sent)
@@ -132,7 +132,7 @@ def _occurrences(text: str, wanted: str) -> Iterator[int]:
     at = text.find(wanted) if wanted else -1
     while at >= 0:
         yield at
-        at = text.find(wanted, at + len(wanted))
+        at = text.find(wanted, at + 1)
 
 
 Pair: TypeAlias = tuple[str, str]
@@ -155,8 +155,6 @@ def _whole_lines(
     for at in haystack.file.occurrences(wanted, level):
         start, end = haystack.starts[at], haystack.starts[at + len(wanted)]
         matched = haystack.lines[at : at + len(wanted)]
-        if spans and start < spans[-1].end:
-            continue
         replacement = _adapt_lines(matched, wanted, new, haystack.ending_at(start), adapt)
         if replacement is None:
             continue

@@ -129,9 +129,17 @@ def _spans(form: DecodedText, edit: StringEdit) -> tuple[list[Substitution], Mat
             return spans, strategy
         if edit.occurrence == "only" or strategy not in _CHOOSABLE:
             raise _ambiguous(haystack, spans)
-        chosen = {"first": spans[:1], "last": spans[-1:], "all": spans}
+        chosen = {"first": spans[:1], "last": spans[-1:], "all": _without_overlaps(spans)}
         return chosen[edit.occurrence], strategy
     raise _not_found(haystack, edit)
+
+
+def _without_overlaps(spans: Sequence[Substitution]) -> list[Substitution]:
+    kept: list[Substitution] = []
+    for span in spans:
+        if not kept or span.start >= kept[-1].end:
+            kept.append(span)
+    return kept
 
 
 def _splice(text: str, spans: Sequence[Substitution]) -> str:

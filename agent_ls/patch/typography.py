@@ -101,6 +101,7 @@ def keep_spelling(patch_line: str, file_line: str, added: str) -> str:
         return added
     kept = list(added)
     for block in matcher.get_matching_blocks():
-        if block.size >= CARRY_MIN_BLOCK_CHARS:
+        ends_both = block.a + block.size == len(theirs) and block.b + block.size == len(added)
+        if block.size >= CARRY_MIN_BLOCK_CHARS or ends_both:
             kept[block.b : block.b + block.size] = ours[block.a : block.a + block.size]
     return "".join(kept)

@@ -33,7 +33,7 @@ _MARKER = re.compile(
     r"\*{2,}\s*(?:"
     r"(?P<alone>begin\s+patch|end\s+patch|end\s+of\s+file)"
     r"|(?P<word>add\s+file|delete\s+file|update\s+file|move\s+to|environment\s+id)\s*:\s*(?P<value>\S.*?)"
-    r")\s*",
+    r")(?:\s+\*{2,})?\s*",
     re.IGNORECASE,
 )
 _STRICT_WORD = {

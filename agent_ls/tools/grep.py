@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -27,6 +28,8 @@ MAX_CONTEXT_LINES = 50
 COUNTED_MATCHES = 100_000
 SEARCH_LIMIT_S = 60.0
 PATTERN_CHARS = 10_000
+_BETWEEN_GLOBS = re.compile(r"\s*[,;|]\s*|\s+")
+_SEVERAL_GLOBS = re.compile(rf"\s*\*[^\s,;|{{}}]*(?:(?:{_BETWEEN_GLOBS.pattern})\*[^\s,;|{{}}]*)+\s*")
 
 
 class GrepArguments(Arguments):
@@ -62,6 +65,17 @@ class GrepArguments(Arguments):
     )
     line_numbers: bool = Field(default=True, description="Show line numbers.")
     offset: int = Field(default=0, ge=0, description="The number of results to skip at the start.")
+
+    @field_validator("glob_filter")
+    @classmethod
+    def _join_globs(cls, glob_filter: str) -> str:
+        """Join `*.a, *.b`, which models write as well, to `{*.a,*.b}`."""
+        if not _SEVERAL_GLOBS.fullmatch(glob_filter):
+            return glob_filter
+        globs = _BETWEEN_GLOBS.split(glob_filter.strip())
+        if "/" in glob_filter:
+            globs = [glob if "/" in glob else f"**/{glob}" for glob in globs]
+        return "{" + ",".join(globs) + "}"
 
     @field_validator("file_type")
     @classmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import unicodedata
 
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.errors import EnvError
@@ -23,7 +24,19 @@ async def file_not_found(path: str, environment: ExecutionEnvironment) -> ToolEr
 async def suggest_names(path: str, environment: ExecutionEnvironment) -> str:
     """Return a sentence that suggests similar names, or that says how to search if there are none."""
     names = await _names_like(path, environment)
-    return f"Did you mean {' or '.join(names)}?" if names else "Search for the file with glob."
+    return f"Did you mean {' or '.join(map(_spelled, names))}?" if names else "Search for the file with glob."
+
+
+def _spelled(name: str) -> str:
+    """Return the name, with escapes for blanks that look like a space but are another character."""
+    unusual = sorted({char for char in name if char != " " and unicodedata.category(char) == "Zs"})
+    for char in unusual:
+        name = name.replace(char, _escaped(char))
+    return f"{name} ({' and '.join(map(_escaped, unusual))} looks like a space)" if unusual else name
+
+
+def _escaped(char: str) -> str:
+    return f"\\u{ord(char):04x}"
 
 
 async def _names_like(path: str, environment: ExecutionEnvironment) -> list[str]:

@@ -86,7 +86,7 @@ def test_blank_lines_do_not_determine_the_indentation() -> None:
 
 
 KEPT = [
-    ("quotes", 'x = "one two"', "x = “one two”", 'x = "one three"', 'x = “one three"'),
+    ("quotes", 'x = "one two"', "x = “one two”", 'x = "one three"', "x = “one three”"),
     ("dash", "a - b and more", "a – b and more", "a - b and less", "a – b and less"),
     ("same", "x = 1", "x = 1", "x = 2", "x = 2"),
     ("unlike", '"a"', "“a”", "something else", "something else"),

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import stat
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agent_ls.environments.local import LocalEnvironment
 from agent_ls.environments.memory import MemoryEnvironment
+from agent_ls.tools.apply_patch import APPLY_PATCH
+from agent_ls.tools.base import ToolError
 from agent_ls.tools.edit_file import EDIT_FILE
 from agent_ls.tools.read_file import READ_FILE
-from tests.patch.applying import applied, update
+from tests.patch.applying import patch
 from tests.support.tool_calls import ToolCalls
 
 pytestmark = pytest.mark.anyio
@@ -106,6 +111,150 @@ EDITS: list[Any] = [
         ),
         id="no byte order mark is added",
     ),
+    pytest.param(
+        b"alpha\nbeta\r\ngamma\n",
+        "alpha\nbeta\ngamma",
+        "a\nb\nc",
+        b"a\nb\nc\n",
+        marks=pytest.mark.report(
+            "anomalyco/opencode#45880",
+            "in a file with both kinds of line ends, no text over several lines is found",
+            area="edits",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        b"alpha\nbeta\r\ngamma\r\n",
+        "alpha",
+        "ALPHA",
+        b"ALPHA\nbeta\r\ngamma\r\n",
+        marks=pytest.mark.report(
+            "dimitar-grigorov/mcp-file-tools#24",
+            "one line with another line end, and all line ends of the file are changed",
+            area="edits",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        b"start\n10%\r50%\r100%\ndone\n",
+        "done",
+        "finished",
+        b"start\n10%\r50%\r100%\nfinished\n",
+        marks=pytest.mark.report(
+            "openclaw/openclaw#116011",
+            "carriage returns in other lines become line ends",
+            area="edits",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        "cafe\u0301 = 1\n".encode(),
+        "caf\u00e9 = 1",
+        "caf\u00e9 = 2",
+        "caf\u00e9 = 2\n".encode(),
+        marks=pytest.mark.report(
+            "anomalyco/opencode#31786",
+            "text with accents is not found if the file has them in another form",
+            area="edits",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        "art. 2º\u00a0x\n".encode(),
+        "art. 2º x",
+        "art. 3º x",
+        "art. 3º\u00a0x\n".encode(),
+        marks=pytest.mark.report(
+            "ProfSynapse/nexus#186",
+            "text with a no-break space is not found",
+            area="edits",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        "say “hello”\n".encode(),
+        'say "hello"',
+        'say "bye"',
+        "say “bye”\n".encode(),
+        marks=pytest.mark.report(
+            "Intrect-io/OpenSwarm#166",
+            "text with typographic quotes is not found (here one of two quotes became a plain one)",
+            area="edits",
+            before="flaw",
+        ),
+    ),
+    pytest.param(
+        b"x = 1\n// caf\xe9\n",
+        "x = 1",
+        "x = 2",
+        b"x = 2\n// caf\xe9\n",
+        marks=pytest.mark.report(
+            "anomalyco/opencode#49600",
+            "an edit elsewhere replaces letters that are not UTF-8",
+            area="edits",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        b"// \xa9 M.\r\nint a;\r\n",
+        "int a;",
+        "int b;",
+        b"// \xa9 M.\r\nint b;\r\n",
+        marks=pytest.mark.report(
+            "github/copilot-cli#3732",
+            "a copyright sign of Windows is replaced by an edit of the next line",
+            area="edits",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        b"x = 1\n\xd6\xd0\xce\xc4\n",
+        "x = 1",
+        "y = 1",
+        b"y = 1\n\xd6\xd0\xce\xc4\n",
+        marks=pytest.mark.report(
+            "anomalyco/opencode#45924",
+            "Chinese letters in GBK are replaced by an edit of the line before",
+            area="edits",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        "進行\n".encode(),
+        "進行",
+        "**進行中**",
+        "**進行中**\n".encode(),
+        marks=pytest.mark.report(
+            "anthropics/claude-code#46712",
+            "the last Chinese letter of the new text is cut in its middle",
+            area="edits",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        b"a = 1 \t\nb\n",
+        "a = 1\nb",
+        "a = 2\nb",
+        b"a = 2\nb\n",
+        marks=pytest.mark.report(
+            "open-octo/octo-agent#1224",
+            "text is not found because of blanks at the end of a line",
+            area="edits",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        b"abc\n",
+        "abc",
+        "",
+        b"",
+        marks=pytest.mark.report(
+            "justrach/codedb#409",
+            "a file of one line cannot be emptied, an empty line stays",
+            area="edits",
+            before="passed",
+        ),
+    ),
 ]
 
 
@@ -119,58 +268,106 @@ async def test_an_edit_writes_the_new_text_as_it_is_and_keeps_all_other_bytes(
     assert calls.bytes("f") == after
 
 
-PATCHES: list[Any] = [
-    pytest.param(
-        "@@\n-foo\n+FOO",
-        "foo\r\nbar\r\n",
-        "FOO\r\nbar\r\n",
-        marks=pytest.mark.report(
-            "anomalyco/opencode#45926",
-            "a patch leaves Unix line ends at the changed lines of a Windows file",
-            area="edits",
-            before="passed",
+@pytest.mark.parametrize(
+    ("content", "old"),
+    [
+        pytest.param(
+            b"foo\nfoo\nfoo\n",
+            "foo\nfoo\n",
+            marks=pytest.mark.report(
+                "earendil-works/pi#9697",
+                "of two places that overlap, the first is changed without a word",
+                area="edits",
+                before="failed",
+            ),
         ),
-        id="CRLF",
-    ),
-    pytest.param(
-        "@@\n hello\n-world\n+there",
-        "hello\r\nworld\r\n",
-        "hello\r\nthere\r\n",
-        marks=pytest.mark.report(
-            "use-agent-os/agent-os#1124",
-            "a patch of a file with Windows line ends is refused: context differs",
-            area="edits",
-            before="passed",
+        pytest.param(
+            b"x = 1\nx = 1\nx = 1\n",
+            "x = 1\nx = 1",
+            marks=pytest.mark.report(
+                "use-agent-os/agent-os#2290",
+                "text that is in the file twice, with a line in common, is not ambiguous",
+                area="edits",
+                before="failed",
+            ),
         ),
-        id="CRLF context",
-    ),
-    pytest.param(
-        "@@ beta\n+inserted",
-        "alpha\nbeta\ngamma\n",
-        "alpha\nbeta\ninserted\ngamma\n",
-        marks=pytest.mark.report(
-            "openai/codex#30946",
-            "a chunk of added lines ignores its context line and is put at the end of the file",
-            area="edits",
-            before="passed",
+        pytest.param(
+            b"x = 1 \r\nx = 1 \r\nx = 1 \r\n",
+            "x = 1\nx = 1",
         ),
-        id="insertion at its context line",
-    ),
-    pytest.param(
-        "@@\n+omega\n@@\n-beta\n+b1\n+b2",
-        "alpha\nbeta\ngamma\ndelta\n",
-        "alpha\nb1\nb2\ngamma\ndelta\nomega\n",
-        marks=pytest.mark.report(
-            "deer-flow/llm-space#175",
-            "lines for the end of the file land in its middle if a later chunk is higher up",
-            area="edits",
-            before="passed",
-        ),
-        id="insertion before a higher chunk",
-    ),
-]
+    ],
+)
+async def test_text_at_places_that_overlap_is_ambiguous(content: bytes, old: str) -> None:
+    calls = ToolCalls(MemoryEnvironment({"f": content}))
+    await calls.call(READ_FILE, file_path="f")
+    with pytest.raises(ToolError, match="found 2 times"):
+        await calls.call(EDIT_FILE, file_path="f", old_string=old, new_string="y")
+    assert calls.bytes("f") == content
 
 
-@pytest.mark.parametrize(("body", "before", "after"), PATCHES)
-def test_a_patch_keeps_line_ends_and_inserts_at_the_right_place(body: str, before: str, after: str) -> None:
-    assert applied(update(body), {"f": before})["f"] == after
+async def test_all_places_that_do_not_overlap_are_replaced() -> None:
+    calls = ToolCalls(MemoryEnvironment({"f": b"aaaaa\n"}))
+    await calls.call(READ_FILE, file_path="f")
+    await calls.call(EDIT_FILE, file_path="f", old_string="aa", new_string="b", replace_all=True)
+    assert calls.bytes("f") == b"bba\n"
+
+
+@pytest.mark.report(
+    "anthropics/claude-code#62723",
+    "text in UTF-8 is written into a file in Shift JIS",
+    area="edits",
+    before="passed",
+)
+async def test_text_that_a_file_cannot_hold_is_not_written() -> None:
+    content = "設定=旧\n".encode("shift_jis")
+    calls = ToolCalls(MemoryEnvironment({"f": content}))
+    await calls.call(READ_FILE, file_path="f")
+    with pytest.raises(ToolError, match="Nothing was written"):
+        await calls.call(EDIT_FILE, file_path="f", old_string="設定=旧", new_string="設定=新")
+    assert calls.bytes("f") == content
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(
+            patch("*** Add File: f", "+x"),
+            marks=pytest.mark.report(
+                "can1357/oh-my-pi#3991",
+                "a patch that adds a file replaces a file of this name",
+                area="edits",
+                before="passed",
+            ),
+        ),
+        patch("*** Update File: a", "*** Move to: f", "@@", "-x", "+y"),
+    ],
+)
+async def test_a_patch_does_not_replace_a_file_that_was_not_read(text: str) -> None:
+    calls = ToolCalls(MemoryEnvironment({"f": b"keep\n", "a": b"x\n"}))
+    await calls.call(READ_FILE, file_path="a")
+    with pytest.raises(ToolError, match="you have not read it"):
+        await calls.call(APPLY_PATCH, patch=text)
+    assert calls.bytes("f") == b"keep\n"
+
+
+@pytest.mark.report(
+    "zai-org/feedback#87",
+    "an edit makes a program a plain file that cannot be started",
+    area="edits",
+    before="passed",
+)
+@pytest.mark.report(
+    "anthropics/claude-code#20356",
+    "an edit removes the permission to run a script",
+    area="edits",
+    before="passed",
+)
+@pytest.mark.parametrize("mode", [0o755, 0o600])
+async def test_an_edit_keeps_the_permissions_of_a_file(tmp_path: Path, mode: int) -> None:
+    (tmp_path / "f").write_text("echo a\n")
+    (tmp_path / "f").chmod(mode)
+    real: Any = LocalEnvironment(str(tmp_path))
+    calls = ToolCalls(real)
+    await calls.call(READ_FILE, file_path="f")
+    await calls.call(EDIT_FILE, file_path="f", old_string="a\n", new_string="b\n")
+    assert stat.S_IMODE((tmp_path / "f").stat().st_mode) == mode
