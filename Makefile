@@ -104,7 +104,7 @@ demo: .venv/.ready ## a whole session on a sample project, with no API key
 test-groups: .venv-test/.ready ## the groups of make test-all, and what each needs
 	@$(T)/python -m tests.tools.groups
 
-test-python: panel-page .venv-test/.ready .tools/neovim/.ready
+test-python: panel-page .venv-test/.ready .tools/neovim/.ready .tools/node/.ready
 	@$(T)/python -m compileall -q agent_ls tests
 	@$(T)/python -m pytest -q -n 4 --dist worksteal --ignore=tests/editors --ignore=tests/interop $(PYTEST_ARGS)
 

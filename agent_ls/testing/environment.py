@@ -1,8 +1,8 @@
 """The contract of ExecutionEnvironment (see environments.base), as tests for your own environment.
 
-Your test file imports this module by `from agent_ls.testing.environment import *`, and defines `FACTORIES` with one
-EnvironmentFactory for each environment to test. Tests for abilities that an environment does not have are left out.
-docs/adding-an-environment.md has a complete example.
+`pytest --agent-ls-environment=MODULE:NAME` runs them. Or your test file imports this module by
+`from agent_ls.testing.environment import *`, and defines `FACTORIES` with one EnvironmentFactory for each environment
+to test. Tests for abilities that an environment does not have are skipped. See docs/adding-an-environment.md.
 
 Long because it is one contract: authors of environments read and run only this file.
 """
@@ -43,6 +43,7 @@ from agent_ls.environments.errors import (
 from agent_ls.testing.environment_factory import (
     EnvironmentFactory as EnvironmentFactory,
     absolute_path,
+    chosen_factories,
     normalize_newlines,
     open_environment,
     shell_commands,
@@ -54,31 +55,37 @@ pytestmark = [pytest.mark.anyio]
 Open: TypeAlias = Callable[[Mapping[str, str | bytes]], AbstractAsyncContextManager[ExecutionEnvironment]]
 Test = TypeVar("Test", bound=Callable[..., object])
 
-_ASKED_OF: dict[str, Callable[[EnvironmentFactory], bool]] = {}
+_ASKED_OF: dict[str, tuple[Callable[[EnvironmentFactory], bool], str]] = {}
 
 
-def only_for(fits: Callable[[EnvironmentFactory], bool]) -> Callable[[Test], Test]:
-    """Limit a test to the factories for which `fits` returns True."""
+def only_for(fits: Callable[[EnvironmentFactory], bool], other: str) -> Callable[[Test], Test]:
+    """Limit a test to the factories for which `fits` returns True. `other` is what the rest does."""
 
     def mark(test: Test) -> Test:
-        _ASKED_OF[test.__name__] = fits
+        _ASKED_OF[test.__name__] = fits, other
         return test
 
     return mark
 
 
-writers = only_for(lambda factory: factory.writes)
-runners = only_for(lambda factory: factory.runs_commands)
-without_commands = only_for(lambda factory: not factory.runs_commands)
-refusing_writes = only_for(lambda factory: not factory.writes)
+writers = only_for(lambda factory: factory.writes, "writes no files")
+runners = only_for(lambda factory: factory.runs_commands, "runs no commands")
+starters = only_for(lambda factory: factory.starts_processes, "starts no background processes")
+without_commands = only_for(lambda factory: not factory.runs_commands, "runs commands")
+without_processes = only_for(lambda factory: not factory.starts_processes, "starts background processes")
+refusing_writes = only_for(lambda factory: not factory.writes, "writes files")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Parametrize each test with the FACTORIES of the importing test file. pytest calls this hook."""
+    """Parametrize each test with the FACTORIES of the importing test file, or of the option. pytest calls this hook."""
     if "factory" in metafunc.fixturenames:
-        fits = _ASKED_OF.get(metafunc.function.__name__)
-        asked: Sequence[EnvironmentFactory] = metafunc.module.FACTORIES
-        metafunc.parametrize("factory", [it for it in asked if fits is None or fits(it)], ids=str)
+        fits, other = _ASKED_OF.get(metafunc.function.__name__, (lambda _: True, ""))
+        asked: Sequence[EnvironmentFactory] = (
+            getattr(metafunc.module, "FACTORIES", None) or chosen_factories()
+        )
+        fitting: Sequence[object] = [it for it in asked if fits(it)]
+        left_out = pytest.mark.skip(reason=f"every environment here {other}")
+        metafunc.parametrize("factory", fitting or [pytest.param(asked[0], marks=left_out)], ids=str)
 
 
 @pytest.fixture
@@ -441,7 +448,9 @@ async def test_glob_after_a_commit_gives_the_written_file_first(open_env: Open) 
 
 
 @runners
-async def test_a_command_gives_its_streams_and_its_exit_code(open_env: Open) -> None:
+async def test_a_command_gives_its_streams_and_its_exit_code(
+    open_env: Open, factory: EnvironmentFactory
+) -> None:
     pieces: dict[str, list[str]] = {"stdout": [], "stderr": []}
     whole: list[str] = []
 
@@ -450,7 +459,7 @@ async def test_a_command_gives_its_streams_and_its_exit_code(open_env: Open) -> 
         whole.append(text)
 
     async with open_env({}) as env:
-        result = await env.exec_command(shell_commands(env).three_answers, CommandOptions(), take)
+        result = await env.exec_command(shell_commands(env, factory).three_answers, CommandOptions(), take)
     assert (normalize_newlines(result.stdout), normalize_newlines(result.stderr), result.exit_code) == (
         "out\n",
         "err\n",
@@ -466,40 +475,46 @@ async def test_a_command_gives_its_streams_and_its_exit_code(open_env: Open) -> 
 
 
 @runners
-async def test_a_command_runs_where_its_options_say(open_env: Open) -> None:
+async def test_a_command_runs_where_its_options_say(open_env: Open, factory: EnvironmentFactory) -> None:
     async with open_env({"sub/here.txt": "found me\n"}) as env:
-        result = await env.exec_command(shell_commands(env).show_file, CommandOptions(working_dir="sub"))
+        result = await env.exec_command(
+            shell_commands(env, factory).show_file, CommandOptions(working_dir="sub")
+        )
     assert (result.output, result.exit_code) == ("found me\n", 0)
 
 
 @runners
-async def test_a_command_gets_the_variables_of_its_options(open_env: Open) -> None:
+async def test_a_command_gets_the_variables_of_its_options(
+    open_env: Open, factory: EnvironmentFactory
+) -> None:
     async with open_env({}) as env:
         options = CommandOptions(env_vars={"GREETING": "hello"})
-        result = await env.exec_command(shell_commands(env).greet, options)
+        result = await env.exec_command(shell_commands(env, factory).greet, options)
     assert (normalize_newlines(result.output), result.exit_code) == ("hello\n", 0)
 
 
 @runners
-async def test_a_command_has_no_input(open_env: Open) -> None:
+async def test_a_command_has_no_input(open_env: Open, factory: EnvironmentFactory) -> None:
     async with open_env({}) as env:
-        result = await env.exec_command(shell_commands(env).read_all, CommandOptions())
+        result = await env.exec_command(shell_commands(env, factory).read_all, CommandOptions())
     assert (result.output, result.exit_code) == ("", 0)
 
 
 @runners
-async def test_a_command_that_is_killed_says_so(open_env: Open) -> None:
+async def test_a_command_that_is_killed_says_so(open_env: Open, factory: EnvironmentFactory) -> None:
     async with open_env({}) as env:
-        if not (kill := shell_commands(env).kill_itself):
-            pytest.skip("a system without signals")
+        if not (kill := shell_commands(env, factory).kill_itself):
+            pytest.skip("no command can kill itself here")
         result = await env.exec_command(kill, CommandOptions())
     assert (result.output, result.exit_code) == ("", -9)
 
 
 @runners
-async def test_a_command_at_its_limit_is_ended_with_what_it_started(open_env: Open) -> None:
+async def test_a_command_at_its_limit_is_ended_with_what_it_started(
+    open_env: Open, factory: EnvironmentFactory
+) -> None:
     async with open_env({}) as env:
-        result = await env.exec_command(shell_commands(env).forever, CommandOptions(timeout_ms=300))
+        result = await env.exec_command(shell_commands(env, factory).forever, CommandOptions(timeout_ms=300))
     assert result.timed_out
     assert result.exit_code != 0
 
@@ -516,25 +531,32 @@ async def test_a_command_at_its_limit_is_ended_with_what_it_started(open_env: Op
     ids=["no folder", "a file", "NUL", "too long"],
 )
 async def test_a_command_that_cannot_start_says_why(
-    open_env: Open, command: str, options: CommandOptions, error: type[EnvError]
+    open_env: Open,
+    factory: EnvironmentFactory,
+    command: str,
+    options: CommandOptions,
+    error: type[EnvError],
 ) -> None:
     async with open_env({"sub/here.txt": ""}) as env:
         with pytest.raises(error):
             await env.exec_command(command, options)
-        with pytest.raises(error):
-            await env.start_process(command, options)
+        if factory.starts_processes:
+            with pytest.raises(error):
+                await env.start_process(command, options)
         assert list(await env.list_processes()) == []
 
 
-@runners
-async def test_a_background_process_is_started_read_listed_and_killed(open_env: Open) -> None:
+@starters
+async def test_a_background_process_is_started_read_listed_and_killed(
+    open_env: Open, factory: EnvironmentFactory
+) -> None:
     async with open_env({}) as env:
-        started = await env.start_process(shell_commands(env).ready_forever, CommandOptions())
+        started = await env.start_process(shell_commands(env, factory).ready_forever, CommandOptions())
         await wait_for_output(env, started.id, "ready\n")
         assert [(info.id, info.exit_code) for info in await env.list_processes()] == [("p1", None)]
         ended = await env.kill_process(started.id)
         assert (ended.id, ended.command, ended.pid) == ("p1", started.command, started.pid)
-        assert ended.exit_code == shell_commands(env).ended_code
+        assert ended.exit_code == shell_commands(env, factory).ended_code
         assert list(await env.list_processes()) == [ended]
         output, offset = await env.read_process(started.id, 0)
         assert (normalize_newlines(output), offset) == ("ready\n", len(output))
@@ -542,10 +564,12 @@ async def test_a_background_process_is_started_read_listed_and_killed(open_env: 
         assert await env.read_process(started.id, offset) == ("", offset)
 
 
-@runners
-async def test_a_background_process_reads_what_is_written_until_its_input_is_closed(open_env: Open) -> None:
+@starters
+async def test_a_background_process_reads_what_is_written_until_its_input_is_closed(
+    open_env: Open, factory: EnvironmentFactory
+) -> None:
     async with open_env({}) as env:
-        started = await env.start_process(shell_commands(env).talk, CommandOptions())
+        started = await env.start_process(shell_commands(env, factory).talk, CommandOptions())
         await env.write_process(started.id, "one\n")
         await wait_for_output(env, started.id, "got one")
         assert (await env.write_process(started.id, "two\nthree\n", close=True)).exit_code is None
@@ -573,6 +597,11 @@ async def test_an_environment_without_commands_says_so(open_env: Open) -> None:
     async with open_env({}) as env:
         with pytest.raises(UnsupportedError):
             await env.exec_command("true", CommandOptions())
+
+
+@without_processes
+async def test_an_environment_without_background_processes_says_so(open_env: Open) -> None:
+    async with open_env({}) as env:
         with pytest.raises(UnsupportedError):
             await env.start_process("true", CommandOptions())
         assert list(await env.list_processes()) == []

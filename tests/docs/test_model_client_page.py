@@ -1,10 +1,8 @@
-"""The programs of docs/model-client.md run against a server on this machine, and type-check in strict mode."""
+"""The programs of docs/model-client.md run against a server on this machine."""
 
 from __future__ import annotations
 
 import importlib.util
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,7 @@ import agent_ls.llm
 from agent_ls.llm import errors, set_default_client
 from agent_ls.llm.errors import LlmError
 from tests.docs.examples import write_programs
-from tests.docs.pages import ROOT, code_words, read, table
+from tests.docs.pages import code_words, read, table
 from tests.support.commands import provider_variables
 from tests.support.loopback import AnthropicServer, ErrorReply, Text, ToolCall
 
@@ -65,14 +63,8 @@ def load(path: Path) -> Any:
     return module
 
 
-def test_programs_of_the_page_are_clean_in_strict_mypy(tmp_path: Path) -> None:
-    programs = write_programs(PAGE, tmp_path)
-    assert set(programs) == set(ANSWERS)
-    arguments = ["--strict", "--config-file", str(ROOT / "pyproject.toml"), *map(str, programs.values())]
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout
+def test_every_program_of_the_page_is_run(tmp_path: Path) -> None:
+    assert set(write_programs(PAGE, tmp_path)) == set(ANSWERS)
 
 
 def test_error_table_of_the_page_has_every_error() -> None:

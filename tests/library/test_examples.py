@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -180,89 +178,3 @@ def _answer_until_the_end(page: ClientConnection) -> Iterator[str]:
         if kind == "approval_requested":
             page.send(json.dumps({"approve": event["request_id"], "allow": True}))
         yield kind
-
-
-def _check(tmp_path: Path, *command: str) -> str:
-    """Return what a type checker says about the examples, as it does for a program of a user."""
-    done = subprocess.run(
-        [*command],
-        cwd=tmp_path,
-        env={**os.environ, "MYPYPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE_S * 5,
-        check=False,
-    )
-    return "" if done.returncode == 0 else done.stdout + done.stderr
-
-
-@pytest.mark.group("conformance")
-@pytest.mark.parametrize("checker", ["mypy", "pyright"])
-@pytest.mark.report(
-    "diggerhq/opencomputer#302",
-    "the kind of an event is also any string, so a checker accepts unknown kinds and missing cases",
-    area="library",
-    before="failed",
-)
-def test_all_examples_are_clean_under_strict_checkers(tmp_path: Path, checker: str) -> None:
-    for name in EXAMPLES:
-        (tmp_path / name).write_text(read(f"examples/{name}"))
-    (tmp_path / "narrowing.py").write_text(NARROWING)
-    if checker == "mypy":
-        options = [
-            "--strict",
-            "--follow-imports=silent",
-            "--config-file=",
-            f"--cache-dir={ROOT}/.mypy_cache/users",
-        ]
-        assert _check(tmp_path, sys.executable, "-m", "mypy", *options, ".") == ""
-        return
-    pyright = shutil.which(
-        "pyright", path=os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
-    )
-    if pyright is None:
-        pytest.skip("pyright is not installed: pip install pyright")
-    settings = {"typeCheckingMode": "strict", "extraPaths": [str(ROOT)]}
-    (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
-    assert _check(tmp_path, pyright, "--pythonpath", sys.executable) == ""
-
-
-NARROWING = """
-from typing import assert_never
-
-import agent_ls
-
-
-def by_class(event: agent_ls.Event) -> str:
-    match event:
-        case agent_ls.ToolCallEnd(name=name, exit_code=code):
-            return f"{name} {code} {event.agent_id} {event.session_id} {event.turn_id}"
-        case agent_ls.SubagentChanged(status="completed") as agent:
-            return agent.output + agent.agent_id
-        case agent_ls.Delta():
-            return f"{event.offset} {event.text} {event.seq} {event.timestamp}"
-        case _:
-            return event.kind
-
-
-def by_kind(event: agent_ls.Event) -> str:
-    if event.kind == "usage":
-        return str(event.total_cost_usd)
-    match event.kind:
-        case "tool_call_start":
-            return event.arguments
-        case "assistant_text_delta":
-            return event.text
-        case _:
-            return ""
-
-
-def is_complete(event: agent_ls.ApprovalRequested | agent_ls.QuestionAsked) -> str:
-    match event:
-        case agent_ls.ApprovalRequested():
-            return event.tool
-        case agent_ls.QuestionAsked():
-            return event.question
-        case _:
-            assert_never(event)
-"""

@@ -1,0 +1,112 @@
+"""The examples and the programs of the pages are clean under mypy and pyright in strict mode, as users check them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from tests.docs.examples import DEADLINE_S, write_programs
+from tests.docs.pages import ROOT, blocks, read
+
+pytestmark = [pytest.mark.group("conformance"), pytest.mark.req("H13")]
+
+PAGES = [
+    f"docs/{name}.md"
+    for name in ("model-client", "adding-a-tool", "adding-a-provider", "adding-an-environment")
+]
+FRAGMENT = """
+import agent_ls
+
+
+async def fragment(session: agent_ls.AgentSession) -> None:
+"""
+
+
+def write_all(folder: Path) -> None:
+    """Write the examples, the programs of PAGES, the code of docs/library.md, and NARROWING to `folder`."""
+    for path in (ROOT / "examples").glob("*.py"):
+        (folder / path.name).write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
+    for place in PAGES:
+        assert not [name for name in write_programs(place, folder) if (ROOT / "examples" / name).exists()]
+    for number, block in enumerate(blocks(read("docs/library.md"), "python")):
+        is_program = block.text.startswith("import ")
+        text = block.text if is_program else FRAGMENT + textwrap.indent(block.text, "    ")
+        (folder / f"library_{number}.py").write_text(text, encoding="utf-8")
+    (folder / "narrowing.py").write_text(NARROWING)
+
+
+@pytest.mark.parametrize("checker", ["mypy", "pyright"])
+@pytest.mark.report(
+    "diggerhq/opencomputer#302",
+    "the kind of an event is also any string, so a checker accepts unknown kinds and missing cases",
+    area="library",
+    before="failed",
+)
+def test_programs_of_docs_and_examples_are_clean_under_strict_checkers(tmp_path: Path, checker: str) -> None:
+    write_all(tmp_path)
+    if checker == "mypy":
+        cache = f"--cache-dir={ROOT}/.mypy_cache/users"
+        command = ["-m", "mypy", "--strict", "--follow-imports=silent", "--config-file=", cache, "."]
+    else:
+        settings = {"typeCheckingMode": "strict", "extraPaths": [str(ROOT)]}
+        (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
+        command = ["-m", "pyright", "--pythonpath", sys.executable]
+    node = str(ROOT / ".tools" / "node" / "bin")  # pyright is a program of Node.js
+    environ = {**os.environ, "MYPYPATH": str(ROOT), "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"}
+    done = subprocess.run(
+        [sys.executable, *command],
+        cwd=tmp_path,
+        env=environ | {"PATH": os.pathsep.join((node, os.environ["PATH"]))},
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+NARROWING = """
+from typing import assert_never
+
+import agent_ls
+
+
+def by_class(event: agent_ls.Event) -> str:
+    match event:
+        case agent_ls.ToolCallEnd(name=name, exit_code=code):
+            return f"{name} {code} {event.agent_id} {event.session_id} {event.turn_id}"
+        case agent_ls.SubagentChanged(status="completed") as agent:
+            return agent.output + agent.agent_id
+        case agent_ls.Delta():
+            return f"{event.offset} {event.text} {event.seq} {event.timestamp}"
+        case _:
+            return event.kind
+
+
+def by_kind(event: agent_ls.Event) -> str:
+    if event.kind == "usage":
+        return str(event.total_cost_usd)
+    match event.kind:
+        case "tool_call_start":
+            return event.arguments
+        case "assistant_text_delta":
+            return event.text
+        case _:
+            return ""
+
+
+def is_complete(event: agent_ls.ApprovalRequested | agent_ls.QuestionAsked) -> str:
+    match event:
+        case agent_ls.ApprovalRequested():
+            return event.tool
+        case agent_ls.QuestionAsked():
+            return event.question
+        case _:
+            assert_never(event)
+"""
