@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from agent_ls.environments.wrappers.logging import LoggingEnvironment as LoggingEnvironment
     from agent_ls.environments.wrappers.read_only import ReadOnlyEnvironment as ReadOnlyEnvironment
     from agent_ls.library.blocking import (
-        BlockingSession as BlockingSession,
         iterate_sync as iterate_sync,
-        open_session_sync as open_session_sync,
         run_sync as run_sync,
+    )
+    from agent_ls.library.blocking_session import (
+        BlockingSession as BlockingSession,
+        open_session_sync as open_session_sync,
     )
     from agent_ls.library.opening import SessionOpening as SessionOpening, open_session as open_session
     from agent_ls.library.replies import (
@@ -47,7 +49,17 @@ if TYPE_CHECKING:
         stream_object as stream_object,
     )
     from agent_ls.llm.messages import ImagePart as ImagePart
-    from agent_ls.loop.calls.approval import ApprovalAnswer as ApprovalAnswer
+    from agent_ls.loop.calls.approval import (
+        ApprovalAnswer as ApprovalAnswer,
+        UnknownApprovalError as UnknownApprovalError,
+    )
+    from agent_ls.loop.errors import (
+        CompactionOffError as CompactionOffError,
+        NothingToCompactError as NothingToCompactError,
+        SessionBusyError as SessionBusyError,
+        SessionClosedError as SessionClosedError,
+        SessionError as SessionError,
+    )
     from agent_ls.loop.events.tool_records import ToolRecord as ToolRecord
     from agent_ls.loop.events.types import (
         ApprovalRequested as ApprovalRequested,
@@ -102,6 +114,10 @@ if TYPE_CHECKING:
         UserInput as UserInput,
         Warning as Warning,
     )
+    from agent_ls.loop.questions import (
+        BadAnswerError as BadAnswerError,
+        UnknownQuestionError as UnknownQuestionError,
+    )
     from agent_ls.profiles.base import ProviderProfile as ProviderProfile
     from agent_ls.profiles.create import create_profile as create_profile
     from agent_ls.services.errors import AppError as AppError
@@ -118,12 +134,15 @@ _PLACES = {
     "Approver": "library.replies",
     "AssistantTextEnd": "loop.events.types",
     "AssistantTextStart": "loop.events.types",
+    "BadAnswerError": "loop.questions",
     "BasicEnvironment": "environments.basic",
-    "BlockingSession": "library.blocking",
+    "BlockingSession": "library.blocking_session",
     "CacheLost": "loop.events.types",
     "ChangeReviewer": "library.replies",
     "Compaction": "loop.events.types",
+    "CompactionOffError": "loop.errors",
     "ContextParts": "loop.events.types",
+    "create_profile": "profiles.create",
     "Delta": "loop.events.types",
     "CheckRun": "loop.events.types",
     "DiagnosedFile": "loop.events.types",
@@ -133,14 +152,20 @@ _PLACES = {
     "ExecutionEnvironment": "environments.base",
     "FileChange": "loop.events.types",
     "ForwardingEnvironment": "environments.wrappers.forwarding",
+    "generate": "llm.generate",
+    "generate_object": "llm.generate",
     "Hunk": "loop.events.types",
     "HunkStateChanged": "loop.events.types",
     "ImagePart": "llm.messages",
+    "iterate_sync": "library.blocking",
     "LimitExtender": "library.replies",
     "LocalEnvironment": "environments.local",
     "LoggingEnvironment": "environments.wrappers.logging",
     "LoopDetection": "loop.events.types",
     "MemoryEnvironment": "environments.memory",
+    "NothingToCompactError": "loop.errors",
+    "open_session": "library.opening",
+    "open_session_sync": "library.blocking_session",
     "PlanChanged": "loop.events.types",
     "PlanItem": "loop.events.types",
     "ProcessingEnd": "loop.events.types",
@@ -154,12 +179,17 @@ _PLACES = {
     "ReasoningEnd": "loop.events.types",
     "ReasoningStart": "loop.events.types",
     "Retry": "loop.events.types",
+    "retry": "llm.generate",
     "Reverted": "loop.events.types",
     "RevertedFile": "loop.events.types",
     "RuleOffer": "loop.events.types",
     "RuleRemoved": "loop.events.types",
+    "run_sync": "library.blocking",
     "SaveRequested": "loop.events.types",
+    "SessionBusyError": "loop.errors",
+    "SessionClosedError": "loop.errors",
     "SessionEnd": "loop.events.types",
+    "SessionError": "loop.errors",
     "SessionOpening": "library.opening",
     "SessionStart": "loop.events.types",
     "StateChange": "loop.events.types",
@@ -167,32 +197,26 @@ _PLACES = {
     "SteeringInjected": "loop.events.types",
     "SteeringQueued": "loop.events.types",
     "SteeringRemoved": "loop.events.types",
+    "stream": "llm.generate",
+    "stream_object": "llm.generate",
     "SubagentChanged": "loop.events.types",
     "TerminalExit": "loop.events.types",
     "TerminalOpen": "loop.events.types",
     "TerminalWaiting": "loop.events.types",
     "Title": "loop.events.types",
     "Tool": "tools.base",
+    "tool": "library.tools",
     "ToolCallEnd": "loop.events.types",
     "ToolCallStart": "loop.events.types",
     "ToolRecord": "loop.events.tool_records",
     "ToolRegistry": "tools.registry",
     "TurnFacts": "loop.events.types",
     "TurnLimit": "loop.events.types",
+    "UnknownApprovalError": "loop.calls.approval",
+    "UnknownQuestionError": "loop.questions",
     "UsageReport": "loop.events.types",
     "UserInput": "loop.events.types",
     "Warning": "loop.events.types",
-    "create_profile": "profiles.create",
-    "generate": "llm.generate",
-    "generate_object": "llm.generate",
-    "iterate_sync": "library.blocking",
-    "open_session": "library.opening",
-    "open_session_sync": "library.blocking",
-    "retry": "llm.generate",
-    "run_sync": "library.blocking",
-    "stream": "llm.generate",
-    "stream_object": "llm.generate",
-    "tool": "library.tools",
 }
 
 __all__ = [
@@ -205,11 +229,13 @@ __all__ = [
     "Approver",
     "AssistantTextEnd",
     "AssistantTextStart",
+    "BadAnswerError",
     "BasicEnvironment",
     "BlockingSession",
     "CacheLost",
     "ChangeReviewer",
     "Compaction",
+    "CompactionOffError",
     "ContextParts",
     "Delta",
     "CheckRun",
@@ -229,6 +255,7 @@ __all__ = [
     "LoggingEnvironment",
     "LoopDetection",
     "MemoryEnvironment",
+    "NothingToCompactError",
     "PlanChanged",
     "PlanItem",
     "ProcessingEnd",
@@ -247,7 +274,10 @@ __all__ = [
     "RuleOffer",
     "RuleRemoved",
     "SaveRequested",
+    "SessionBusyError",
+    "SessionClosedError",
     "SessionEnd",
+    "SessionError",
     "SessionOpening",
     "SessionStart",
     "StateChange",
@@ -267,6 +297,8 @@ __all__ = [
     "ToolRegistry",
     "TurnFacts",
     "TurnLimit",
+    "UnknownApprovalError",
+    "UnknownQuestionError",
     "UsageReport",
     "UserInput",
     "Warning",

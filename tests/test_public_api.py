@@ -26,6 +26,18 @@ VALUES = [
 ]
 """Classes of values in events."""
 
+ERRORS = [
+    "BadAnswerError",
+    "CompactionOffError",
+    "NothingToCompactError",
+    "SessionBusyError",
+    "SessionClosedError",
+    "SessionError",
+    "UnknownApprovalError",
+    "UnknownQuestionError",
+]
+"""Classes of errors that methods of a session raise, besides AppError."""
+
 OTHERS = [
     "AgentSession",
     "Answerer",
@@ -68,7 +80,7 @@ OTHERS = [
 
 def test_the_package_exports_exactly_the_expected_names() -> None:
     events = [event.__name__ for event in get_args(SessionEvent)]
-    assert agent_ls.__all__ == sorted([*events, *VALUES, *OTHERS])
+    assert agent_ls.__all__ == sorted([*events, *VALUES, *ERRORS, *OTHERS])
     assert all(hasattr(agent_ls, name) for name in agent_ls.__all__)
     assert not hasattr(agent_ls, "no_such_name")
 

@@ -9,6 +9,7 @@ from typing import Any, get_args
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.library.replies import ProgramCallbacks
 from agent_ls.llm.messages import ImagePart
+from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.policy.situation import Mode, ReviewSetting
 from agent_ls.services.errors import BadChoiceError
 from agent_ls.services.settings.model import parse_settings
@@ -22,9 +23,8 @@ def check_choices(mode: object, review: object) -> None:
         BadChoiceError: there is no such mode or review setting.
     """
     for name, value, kind in (("mode", mode, Mode), ("review", review, ReviewSetting)):
-        known = get_args(kind)
-        if value is not None and value not in known:
-            raise BadChoiceError(f"{name}: {value!r} does not exist", f"choose one of {', '.join(known)}")
+        if value is not None:
+            check_one_of(name, value, *get_args(kind))
 
 
 def check_parts(
@@ -85,6 +85,39 @@ def check_message(text: object, images: Sequence[object]) -> None:
     if not all(isinstance(image, ImagePart) for image in images):
         raise BadChoiceError(
             "images: not all of them are images", "pass ImagePart(url=...) or ImagePart(data)"
+        )
+
+
+def check_texts(**given: object) -> None:
+    """Check that each argument is a text that is not empty.
+
+    Raises:
+        BadChoiceError: it is of another type, or empty.
+    """
+    for name, value in given.items():
+        if not isinstance(value, str):
+            raise BadChoiceError(f"{name} is of type {type(value).__name__}", "pass a str")
+        if not value.strip():
+            raise BadChoiceError(f"{name} is empty", "pass a text")
+
+
+def check_one_of(name: str, value: object, *known: str) -> None:
+    """Raise BadChoiceError if `value` is none of the known values."""
+    if value not in known:
+        raise BadChoiceError(f"{name}: {value!r} does not exist", f"choose one of {', '.join(known)}")
+
+
+def check_list(name: str, values: object) -> None:
+    """Raise BadChoiceError if it is no list of texts."""
+    if not isinstance(values, list | tuple) or not all(isinstance(value, str) for value in values):
+        raise BadChoiceError(f"{name}: {values!r} is no list", "pass a list of str")
+
+
+def check_answer(answer: object) -> None:
+    """Raise BadChoiceError if it is no answer to an approval request."""
+    if not isinstance(answer, bool | ApprovalAnswer):
+        raise BadChoiceError(
+            f"the answer is of type {type(answer).__name__}", "pass a bool or an agent_ls.ApprovalAnswer"
         )
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
-import anyio
-import anyio.to_thread
 from anyio.abc import TaskGroup
 
+from agent_ls.library.program_calls import call_program
 from agent_ls.library.streams import with_origin
 from agent_ls.loop.budget import GO_ON
 from agent_ls.loop.calls.approval import ApprovalAnswer, UnknownApprovalError
@@ -106,7 +104,7 @@ class Replies:
             answer: Any = ApprovalAnswer("deny", reason=NOBODY, decided_by=PROGRAM)
         else:
             try:
-                answer = await _called(self._callbacks.approve, request)
+                answer = await call_program(self._callbacks.approve, request)
             # the callback is the program's code: if it fails, the effect is denied
             except Exception as error:
                 answer = ApprovalAnswer("deny", reason=f"{FAILED}: {error}", decided_by=PROGRAM)
@@ -172,24 +170,13 @@ class Replies:
         if callback is None:
             return default
         try:
-            return await _called(callback, subject)
+            return await call_program(callback, subject)
         except Exception as error:  # the callback is the program's code: if it fails, the default applies
             self._warn(f"A callback of the program failed: {error}. This counts as a denial.")
             return default
 
     def _warn(self, text: str) -> None:
         self._live.emit(Warning(text, "program"))
-
-
-async def _called(callback: Callable[[Any], Any], subject: object) -> Any:
-    """Call a callback and return its result.
-
-    A plain function is called in a thread, so that `input()` in the function does not block the sessions.
-    """
-    if inspect.iscoroutinefunction(callback):
-        return await callback(subject)
-    result = await anyio.to_thread.run_sync(callback, subject, abandon_on_cancel=True)
-    return await result if inspect.isawaitable(result) else result
 
 
 def _all(groups: Iterable[Sequence[Hunk]]) -> Iterable[Hunk]:

@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
+import anyio
 import anyio.to_thread
 
-from agent_ls.library.checks import check_choices, check_message, rename_settings
+from agent_ls.library.checks import (
+    check_answer,
+    check_choices,
+    check_list,
+    check_message,
+    check_one_of,
+    check_texts,
+    rename_settings,
+)
 from agent_ls.library.owner import OpenedSession, SessionOwner
 from agent_ls.library.streams import EventStream
 from agent_ls.llm.attachments import with_file_now
@@ -117,6 +126,8 @@ class AgentSession:
     async def ask(self, text: str, *, images: Sequence[ImagePart] = ()) -> str:
         """Run a turn with the user message `text`, and return the last text of the main agent.
 
+        If the caller is cancelled, for example by `asyncio.timeout`, the turn is interrupted.
+
         Raises:
             RuntimeError: the turn failed or ended at a limit; the message says why.
             SessionClosedError: the session was closed during the turn.
@@ -134,6 +145,18 @@ class AgentSession:
                     problem = problem or limit or "a limit was reached"
                 case _:
                     pass
+        events = self.run(text, images=images)
+        turn_id = self._opened.session.turn_id
+        try:
+            said, problem = await _read_answer(events)
+        except anyio.get_cancelled_exc_class():
+            if not self._owner.is_closed and self._opened.session.turn_id == turn_id:
+                self._opened.session.interrupt()
+                with anyio.CancelScope(
+                    shield=True
+                ):  # takes two seconds at most, and then the session is idle
+                    await _read_answer(events)
+            raise
         if problem:
             raise RuntimeError(problem)
         if self._owner.is_closed or self._opened.session.is_closing:
@@ -162,6 +185,7 @@ class AgentSession:
 
     def steer(self, text: str) -> str:
         """Add a user message to the next model call of the running turn. Return the message's id for `unsteer`."""
+        check_texts(text=text)
         return self._live.session.steer(text)
 
     def unsteer(self, steer_id: str) -> bool:
@@ -170,6 +194,7 @@ class AgentSession:
 
     def follow_up(self, text: str) -> str:
         """Queue a user message to run after the current turn. Return the message's id for the queue methods."""
+        check_texts(text=text)
         return self._live.session.follow_up(text)
 
     @property
@@ -179,6 +204,7 @@ class AgentSession:
 
     def edit_queued(self, queued_id: str, text: str) -> bool:
         """Replace the text of a queued message. All queue methods return False for a message that is not queued."""
+        check_texts(text=text)
         return self._live.session.change_queue(QueueEdit(queued_id, text, keeps_images=True))
 
     def move_queued(self, queued_id: str, before: str = "") -> bool:
@@ -227,6 +253,8 @@ class AgentSession:
             NothingToCompactError: the conversation is too short.
             SessionClosedError: the session is closed.
         """
+        if instructions:
+            check_texts(instructions=instructions)
         session = self._live.session
         with session.subscribe() as events:
             wanted = session.compact(instructions)
@@ -258,6 +286,9 @@ class AgentSession:
             BadChoiceError: a provider, limit or setting is unknown, or a value is invalid. Nothing is changed.
         """
         check_choices(mode, review)
+        for name, value in (("provider", provider), ("model", model), ("effort", effort)):
+            if value:
+                check_texts(**{name: value})
         allowed = limits_of(limits or {})
         given = rename_settings(settings or {})
         check_limits(parse_settings(given)[0], self._live.session.profile.registry)
@@ -280,6 +311,7 @@ class AgentSession:
         Raises:
             UnknownApprovalError: there is no such request, or it does not offer the rule in the answer.
         """
+        check_answer(answer)
         if isinstance(answer, bool):
             answer = ApprovalAnswer("allow" if answer else "deny", decided_by="program")
         self._live.approver.answer(request_id, answer)
@@ -293,6 +325,7 @@ class AgentSession:
             UnknownQuestionError: there is no question with this id.
             BadAnswerError: the answer is empty, or the question does not allow several answers.
         """
+        check_texts(**{f"answer {number}": answer for number, answer in enumerate(answers, 1)})
         questions = self._live.session.questions
         questions.answer(question_id, answers, declined=not answers, by="program")
 
@@ -312,6 +345,9 @@ class AgentSession:
 
         Return a reason for each change that could not be kept or undone.
         """
+        check_one_of("verdict", verdict, "keep", "undo")
+        if hunk_ids is not None:
+            check_list("hunk_ids", hunk_ids)
         session_id = self.id if hunk_ids is None else None
         _, refused = await self._manager.review.review(
             verdict, Selection(hunk_ids=hunk_ids, session_id=session_id)
@@ -333,6 +369,7 @@ class AgentSession:
             BadChoiceError: there is no such turn.
             SessionBusyError: a turn is running.
         """
+        check_one_of("files", files, "restore", "keep", "preview")
         _, done = await self._manager.revert(self.id, RollbackRequest(turn_id, conversation, files))
         return done
 
@@ -356,3 +393,21 @@ class AgentSession:
             if part.next_offset is None:
                 return "".join(parts)
             offset = part.next_offset
+
+
+async def _read_answer(events: EventStream) -> tuple[str, str]:
+    """Read a turn to its end. Return the last text of the main agent, and why the turn failed, "" if it did not."""
+    said, problem, limit = "", "", ""
+    async for event in events:
+        match event:
+            case AssistantTextEnd(agent_id="", text=words):
+                said = words
+            case Error(agent_id="", message=message, hint=hint):
+                problem = f"{message} {hint}".strip()
+            case TurnLimit(agent_id="", message=message):
+                limit = message
+            case ProcessingEnd(reason="limit"):
+                problem = problem or limit or "a limit was reached"
+            case _:
+                pass
+    return said, problem

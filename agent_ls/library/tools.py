@@ -8,15 +8,15 @@ from __future__ import annotations
 import inspect
 import json
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeAlias, cast, get_type_hints, overload
 
-import anyio.to_thread
 from pydantic import Field, create_model
 
 from agent_ls.environments.effects import CallEffect, NoEffect
 from agent_ls.environments.errors import EnvError
+from agent_ls.library.program_calls import call_program
 from agent_ls.llm.requests import check_tool_name
 from agent_ls.tools.base import Arguments, Category, Prepared, Tool, ToolContext, ToolError, ToolOutput
 
@@ -129,7 +129,7 @@ async def _prepare(
 
     async def run() -> ToolOutput:
         try:
-            answer = await _call(partial(function, **given))
+            answer = await call_program(partial(function, **given))
         except (ToolError, EnvError):
             raise
         except Exception as error:  # of the program's own code: the model gets it, the host's log stays quiet
@@ -140,14 +140,6 @@ async def _prepare(
     if category == "read":
         return Prepared(NoEffect(), run)
     return Prepared(CallEffect(name, _format_arguments(arguments), category), run)
-
-
-async def _call(function: Callable[[], object]) -> object:
-    """Call a function and return its result. A plain function is called in a thread, because it may block."""
-    if inspect.iscoroutinefunction(function):
-        return await cast("Awaitable[object]", function())
-    answer = await anyio.to_thread.run_sync(function, abandon_on_cancel=True)
-    return await answer if inspect.isawaitable(answer) else answer
 
 
 def _format_arguments(arguments: Arguments) -> str:

@@ -445,6 +445,13 @@ class Session:
                 self._close()
                 await self._ports.recorder.sync()
 
+    async def end_before_run(self) -> None:
+        """End a session that was closed while its environment started, so that `run` was never called."""
+        self.start()
+        with self._emitter.ending():
+            self._close()
+            await self._ports.recorder.sync()
+
     async def _run(self, group: TaskGroup) -> None:
         while self._has_input or self._is_held or not self._is_closing:
             if self._has_input or self._maybe_begin_next() or self._maybe_begin_compaction():

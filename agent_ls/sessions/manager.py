@@ -465,10 +465,12 @@ class SessionManager:
 
     async def _run_session(self, live: LiveSession, opened: OpenSession) -> None:
         """Run the task of one session, from its start to the last line of its log."""
+        has_run = False
         try:
             with live.scope:
                 await live.environment.initialize()
                 await live.prepare()
+                has_run = True
                 await live.session.run()
         except Exception:  # outermost boundary of the supervisor: one session must not end the others (R5)
             if live.is_ours:
@@ -480,6 +482,8 @@ class SessionManager:
                 self.owners.give_up(live)
             # This takes a limited time: processes get SIGTERM and, two seconds later, SIGKILL.
             with anyio.CancelScope(shield=True):
+                if live.is_ours and not has_run:
+                    await live.session.end_before_run()
                 await live.cleanup()
             with suppress(OwnershipLostError):
                 for positions in self.review.state.unrecorded_positions(live.session.id):

@@ -35,7 +35,7 @@ def test_session_is_used_without_await(tmp_path: Path) -> None:
         assert session.ask("again") == "Two."
         assert [record.name for record in session.calls()] == ["shell"]
         session.configure(mode="plan")
-        assert session.follow_up and session.queue == () and session.id.startswith("s-")
+        assert session.queue == () and session.id.startswith("s-")
     assert (tmp_path / "project" / "made").exists()
 
 
