@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Self
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,7 @@ class Credentials:
         self._seen = set(self._secrets.values())
 
     @classmethod
-    def from_environment(cls, environ: Mapping[str, str] | None = None) -> Credentials:
+    def from_environment(cls, environ: Mapping[str, str] | None = None) -> Self:
         """Create credentials from the environment variables `environ`.
 
         None means the environment of this process, including the keys stored by `take_keys_from_environment`. Blank

@@ -121,6 +121,7 @@ class SessionManager:
         self.models = ModelService(
             settings, credentials, own, chosen, program.tools, program.profile_options, program.profiles
         )
+        self.models.on_keys = self.follow_settings
         self.mentions = Mentions(self._run_in_background, self._clock)
         save = editor.host.save_undone if editor.host else None
         self.review = ReviewService(
@@ -246,11 +247,14 @@ class SessionManager:
         await warm_up(self.models.client, *self.models.choose(None, None), self.quiet.wait)
 
     def set_credential(self, provider: str, secret: str | None) -> None:
-        """Set or remove (None) an API key, and preload the code and data for the first model call with this
-        key.
-        """
+        """Set or remove (None) an API key, and preload what the first model call with it needs."""
         self.models.set_credential(provider, secret)
-        self._run_in_background(partial(self.models.client.prepare, provider))
+
+        async def use() -> None:
+            await self.follow_settings()
+            await self.models.client.prepare(provider)
+
+        self._run_in_background(use)
 
     async def new_session(self, new: SessionSpec) -> LiveSession:
         """Create a session and start it.

@@ -118,7 +118,7 @@ class LoopbackProvider:
 
     `models`: the known models; a request for another model gets a 404. None: all models are known.
 
-    `chunk_bytes` cuts the stream into writes of that size (0: a write per frame).
+    `chunk_bytes` cuts the stream into writes of that size (0: a write per frame). `port` 0: a free port.
     """
 
     def __init__(
@@ -130,6 +130,7 @@ class LoopbackProvider:
         models: frozenset[str] | None = None,
         chunk_bytes: int = 0,
         allow_violations: bool = False,
+        port: int = 0,
     ) -> None:
         self.requests: list[Recorded] = []
         self.violations: list[str] = []
@@ -144,7 +145,7 @@ class LoopbackProvider:
         self._allow_violations = allow_violations
         self._changed = threading.Condition()
         self._ready = threading.Event()
-        self._port = 0
+        self._port = port
         self._connections: set[asyncio.Task[None]] = set()
         self.connections_opened = 0
 
@@ -185,7 +186,7 @@ class LoopbackProvider:
         def protocol() -> asyncio.StreamReaderProtocol:
             return asyncio.StreamReaderProtocol(_Reader(), self._connection)
 
-        server = await self._loop.create_server(protocol, "127.0.0.1", 0)
+        server = await self._loop.create_server(protocol, "127.0.0.1", self._port)
         self._port = server.sockets[0].getsockname()[1]
         self._ready.set()
         await self._stop.wait()

@@ -57,12 +57,39 @@ def protect_keys() -> None:
     erase_environment_variables(take_keys_from_environment())
 
 
+class StoredCredentials(Credentials):
+    """Keys from the environment and stored keys. Keys that another process stores can be read at any time."""
+
+    _store: KeyStore | None = None
+    _stamp: tuple[int, int, int] | None = None
+    _stored: Mapping[str, str] = {}
+
+    def connect(self, store: KeyStore) -> None:
+        """Add the stored keys of providers without a key in the environment. Blocks."""
+        self._store = store
+        for provider, secret in self.read_changed().items():
+            self.set(provider, secret)
+
+    def read_changed(self) -> Mapping[str, str | None]:
+        """Return the keys that were stored or removed (None) since the last read. Blocks. A provider whose key
+        came from the environment or the editor is left out.
+        """
+        stamp = self._store.stamp() if self._store else None
+        if self._store is None or stamp == self._stamp:
+            return {}
+        before, self._stored, self._stamp = self._stored, self._store.secrets(), stamp
+        changed = {it: self._stored.get(it) for it in dict.fromkeys((*before, *self._stored))}
+        return {
+            it: key
+            for it, key in changed.items()
+            if key != (old := before.get(it)) and self.secret(it) in ("", old)
+        }
+
+
 def load_credentials(
     environ: Mapping[str, str] | None = None, folder: Path | None = None, ring: Keyring | None = None
-) -> Credentials:
+) -> StoredCredentials:
     """Return the keys from the environment, and stored keys for providers without a key in the environment."""
-    found = Credentials.from_environment(environ)
-    for provider, secret in KeyStore(folder, ring).secrets().items():
-        if not found.secret(provider):
-            found.set(provider, secret)
+    found = StoredCredentials.from_environment(environ)
+    found.connect(KeyStore(folder, ring))
     return found

@@ -54,6 +54,14 @@ class SecretStore:
                 found[name] = secret
         return found
 
+    def stamp(self) -> tuple[int, int, int]:
+        """Return a value that differs after each change of the file."""
+        try:
+            found = self._path.stat()
+        except OSError:
+            return 0, 0, 0
+        return found.st_ino, found.st_mtime_ns, found.st_size
+
     def secret(self, name: str) -> str:
         """Return the secret with this name, or ""."""
         kept = self._read()

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from agent_ls.environments.local.environ import is_secret_name, without_secrets
+import anyio.from_thread
+import anyio.lowlevel
+
+from agent_ls.environments.local.environ import without_secrets
 from agent_ls.llm.adapter import ProviderAdapter
 from agent_ls.llm.catalog import default_model, find_entry, known_models
 from agent_ls.llm.client import build_client, reconnect, supported_providers
@@ -31,6 +35,7 @@ from agent_ls.profiles.create import (
 from agent_ls.profiles.options import DEFAULT_OPTIONS, ProfileOptions
 from agent_ls.services.errors import BadChoiceError
 from agent_ls.services.models.default_model import DefaultModel, read_default_model, store_default_model
+from agent_ls.services.models.key_store import StoredCredentials
 from agent_ls.services.settings.model import ProviderSettings, Settings
 from agent_ls.tools.base import Tool
 
@@ -138,6 +143,8 @@ class ModelService:
         self._state_dir = state_dir
         self._chosen = read_default_model(state_dir)
         self._told: dict[tuple[str, str], int] = {}
+        self.on_keys: Callable[[], Awaitable[object]] = anyio.lowlevel.checkpoint
+        """Awaited when stored keys have changed, before the turn that noticed it calls a model."""
         self.client = build_client(credentials, self._endpoints, adapters)
         self.child_environ = without_secrets(os.environ, credentials.known_secrets())
 
@@ -253,6 +260,17 @@ class ModelService:
             del self.child_environ[name]
         if provider not in self._own:
             reconnect(self.client, provider, self._credentials, self._endpoints)
+
+    def take_stored_keys(self) -> None:
+        """Use the keys that another process stored or removed since the last call. Blocks: call in a thread."""
+        if isinstance(self._credentials, StoredCredentials) and (changed := self._credentials.read_changed()):
+            anyio.from_thread.run(self._take_keys, changed)
+
+    async def _take_keys(self, changed: Mapping[str, str | None]) -> None:
+        for provider, secret in changed.items():
+            if provider in supported_providers():
+                self.set_credential(provider, secret)
+        await self.on_keys()
 
     def providers(self) -> tuple[ProviderChoice, ...]:
         """Return all providers that a session may use, including those without a key."""

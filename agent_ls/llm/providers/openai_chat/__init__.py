@@ -156,6 +156,7 @@ class ChatCodec:
     def adapt_encoding(self, request: Request, error: LlmError) -> bool:
         if request.tools and not self._is_textual(request) and refuses_tools(error):
             self._toolless.add(request.model)
+            self._untold.add(request.model)
             return True
         if not request.tools and not self._is_textual(request) and _NEEDS_TOOLS.search(str(error)):
             self._needs_tools.add(request.model)
