@@ -128,8 +128,7 @@ class AcpConversation:
         self.mapper = UpdateMapper(
             live.id,
             self._kind_of,
-            shows_terminals=client.shows_terminals,
-            asks_forms=client.asks_forms,
+            client,
             text_of=self._texts.get,
             folder=live.summary().workspace_folder,
         )

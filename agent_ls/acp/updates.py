@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from agent_ls.acp.client import ClientFacts
 from agent_ls.acp.diffs import diff_content, first_line
 from agent_ls.loop.events.types import (
     ApprovalRequested,
@@ -52,6 +53,10 @@ OUTPUT_TAIL_CHARS = 16 * 1024
 TITLE_CHARS = 200
 
 _PLAN_STATUS = {"pending": "pending", "active": "in_progress", "done": "completed"}
+_PLAN_ID = "plan"  # a session has one plan
+_COMPACTION_STATUS = {
+    "started": "in_progress", "done": "completed", "failed": "failed", "interrupted": "cancelled",
+}  # fmt: skip
 _ORDER = {"pending": 0, "in_progress": 1, "completed": 2, "failed": 2}
 _NAMESPACE = uuid.UUID("6b0a3c0e-6c55-4f4c-9d2f-5a1f5c1f0b11")
 
@@ -102,26 +107,23 @@ class _Call:
 class UpdateMapper:
     """Maps the events of one session.
 
-    `kind_of` returns the agent-ls name of a tool; models may use another name. `shows_terminals`: the client
-    displays output of commands by itself. `is_replay`: the user's messages are sent too. `text_of`
-    returns the current text of a file.
+    `kind_of` returns the agent-ls name of a tool; models may use another name. `client` says which updates the
+    client knows. `is_replay`: the user's messages are sent too. `text_of` returns the current text of a file.
     """
 
     def __init__(
         self,
         session_id: str,
         kind_of: Callable[[str], str],
+        client: ClientFacts,
         *,
-        shows_terminals: bool = False,
-        asks_forms: bool = False,
         is_replay: bool = False,
         text_of: Callable[[str], str | None] = lambda path: None,
         folder: str = "",
     ) -> None:
         self._session_id = session_id
         self._kind_of = kind_of
-        self._shows_terminals = shows_terminals
-        self._asks_forms = asks_forms
+        self._client = client
         self.is_replay = is_replay
         self._text_of = text_of
         self._folder = folder
@@ -164,7 +166,9 @@ class UpdateMapper:
             case ApprovalResolved(request_id=request_id, decision=decision) if request_id in self._calls:
                 return self.make_status_updates(request_id, "completed" if decision == "allow" else "failed")
             case PlanChanged() if not agent:
-                return [_plan(event)]
+                return [_plan(event, has_id=self._client.keeps_plans)]
+            case Compaction() if self._client.shows_compactions and not agent:
+                return _compaction(event, is_replay=self.is_replay)
             case UsageReport() if not agent:
                 return [_usage(event)]
             case Title(title=title):
@@ -256,7 +260,7 @@ class UpdateMapper:
         call = self._calls[event.call_id] = _Call(event.name, done=_title(event, event.done))
         kind, arguments = self.kind_and_input(event)
         if self._kind_of(event.name) == "shell":
-            call.has_terminal = self._shows_terminals and not self.is_replay
+            call.has_terminal = self._client.shows_terminals and not self.is_replay
         update: Update = {
             "sessionUpdate": "tool_call",
             "toolCallId": event.call_id,
@@ -408,7 +412,7 @@ class UpdateMapper:
         ]
 
     def _question(self, event: QuestionAsked) -> list[Update]:
-        if self._asks_forms and not self.is_replay:
+        if self._client.asks_forms and not self.is_replay:
             return []
         return [
             chunk(
@@ -449,12 +453,34 @@ def _title(event: ToolCallStart, verb: str) -> str:
     return (words if is_bare else f"{verb} {words}")[:TITLE_CHARS]
 
 
-def _plan(event: PlanChanged) -> Update:
+def _plan(event: PlanChanged, *, has_id: bool) -> Update:
+    """Return the plan. `has_id`: the client knows plans with an id, which can also be removed."""
     entries = [
         {"content": item.text, "priority": "medium", "status": _PLAN_STATUS[item.status]}
         for item in event.items
     ]
-    return {"sessionUpdate": "plan", "entries": entries}
+    if not has_id:
+        return {"sessionUpdate": "plan", "entries": entries}
+    if not entries:
+        return {"sessionUpdate": "plan_removed", "planId": _PLAN_ID}
+    plan = {"type": "items", "planId": _PLAN_ID, "entries": entries}
+    return {"sessionUpdate": "plan_update", "plan": plan}
+
+
+def _compaction(event: Compaction, *, is_replay: bool) -> list[Update]:
+    """Return the new state of a compaction. A replay has only its last state."""
+    if is_replay and event.status == "started":
+        return []
+    update: Update = {
+        "sessionUpdate": "compaction_update",
+        "compactionId": event.compaction_id,
+        "status": _COMPACTION_STATUS[event.status],
+    }
+    if event.status == "done" and event.summary:
+        update["summary"] = [text_content(truncate_middle(event.summary))]
+    if event.status == "failed" and event.message:
+        update["error"] = event.message
+    return [update]
 
 
 def _usage(event: UsageReport) -> Update:

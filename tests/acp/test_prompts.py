@@ -188,6 +188,19 @@ async def test_a_plan_is_sent_completely_each_time(project: Path) -> None:
             ]
 
 
+async def test_a_client_that_keeps_plans_gets_the_plan_with_an_id_and_its_removal(project: Path) -> None:
+    plan = ToolCall("plan", {"items": [{"text": "Look", "status": "done"}]})
+    with AnthropicServer([[plan], [ToolCall("plan", {"items": []})], "Planned."]) as server:
+        async with acp_client(project, server) as client:
+            await client.initialize(capabilities={"plan": {}})
+            await client.prompt(await client.new_session())
+            (shown,) = client.of_kind("plan_update")
+            assert [it["status"] for it in shown["plan"]["entries"]] == ["completed"]
+            assert shown["plan"]["type"] == "items" and not client.of_kind("plan")
+            (removed,) = client.of_kind("plan_removed")
+            assert removed["planId"] == shown["plan"]["planId"]
+
+
 async def test_steering_reaches_the_running_turn(project: Path) -> None:
     gate = Gate()
     look = ToolCall("read_file", {"file_path": "a.py"})

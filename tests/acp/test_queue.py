@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -68,6 +69,30 @@ async def test_the_compact_command_runs_as_a_turn_and_later_prompts_work(project
             assert await client.prompt(session_id, "/compact what matters") == "end_turn"
             assert client.text("agent_thought_chunk")
             assert await client.prompt(session_id, "Go on.") == "end_turn"
+
+
+async def test_a_client_that_shows_compactions_gets_their_states_and_in_a_replay_the_last_one(
+    project: Path,
+) -> None:
+    # the draft of compactions is not in the schema of the test's SDK
+    with AnthropicServer([*(f"Answer {number}." for number in range(8)), "A summary."]) as server:
+        async with acp_client(project, server, is_schema_checked=False) as client:
+            able: dict[str, Any] = {"session": {"compaction": {}}}
+            await client.initialize(
+                capabilities=able, _meta={"agent-ls": {"context": {"keepRecentMessages": 1}}}
+            )
+            session_id = await client.new_session()
+            for number in range(8):
+                await client.prompt(session_id, f"Question {number} {'word ' * 50}")
+            assert await client.prompt(session_id, "/compact") == "end_turn"
+            begun, ended = client.of_kind("compaction_update")
+            assert begun["compactionId"] == ended["compactionId"]
+            assert [begun["status"], ended["status"]] == ["in_progress", "completed"]
+            assert "A summary." in ended["summary"][0]["text"] and "summary" not in begun
+        async with acp_client(project, server, is_schema_checked=False) as client:
+            await client.initialize(capabilities=able)
+            await client.request("session/load", sessionId=session_id, cwd=str(project), mcpServers=[])
+            assert client.of_kind("compaction_update") == [ended]
 
 
 async def test_steering_a_turn_that_is_being_stopped_starts_a_new_turn_whose_text_is_sent(

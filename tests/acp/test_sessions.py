@@ -41,6 +41,19 @@ async def test_load_replays_the_whole_transcript_in_another_process(project: Pat
             assert "".join(it["content"]["text"] for it in new) == "Again."
 
 
+async def test_many_sessions_opened_at_the_same_time_all_open(project: Path) -> None:
+    """An editor that restores its tabs does this."""
+    folders = [project.parent / f"tab {number}" for number in range(12)]
+    for folder in folders:
+        folder.mkdir()
+    async with acp_client(project) as client:
+        await client.initialize(_meta={"agent-ls": {"mode": "plan", "maxRounds": 7}})
+        params = [{"cwd": str(folder), "mcpServers": []} for folder in folders * 4]
+        numbers = [await client.start("session/new", it) for it in params]
+        opened = [(await client.answer(number))["sessionId"] for number in numbers]
+        assert len(set(opened)) == len(params)
+
+
 async def test_resume_replays_nothing(project: Path) -> None:
     with AnthropicServer(["One.", "Two."]) as server:
         async with acp_client(project, server) as client:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from agent_ls.acp.client import ClientFacts
 from agent_ls.acp.updates import UpdateMapper
 from agent_ls.features.packs.catalog import PACKS
 from agent_ls.features.packs.load import pack_tools
@@ -48,7 +49,7 @@ def test_only_tools_that_write_look_like_changes() -> None:
 
 def announced(name: str, tool: Tool[Any] | None) -> tuple[str, str, str]:
     """Return kind and title of a call in ACP, and its title after it has ended."""
-    mapper = UpdateMapper("s", lambda name: name)
+    mapper = UpdateMapper("s", lambda name: name, ClientFacts())
     look = (tool.look.kind, tool.look.doing, tool.look.done) if tool else ()
     (begun,) = mapper.announce(ToolCallStart("c", 0, name, "{}", "a.py", *look))
     end = ToolCallEnd("c", name, "", "", False, "", 1, 0)
