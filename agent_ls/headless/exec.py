@@ -25,10 +25,12 @@ from agent_ls.headless.style import PLAIN, strip_controls, style_for
 from agent_ls.headless.terminal import BELL, Bell, Lines, TerminalLines
 from agent_ls.headless.transcript import Transcript
 from agent_ls.llm.middleware import Middleware
+from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.calls.redaction import Known, none_known, without_known
 from agent_ls.loop.events import codec as event_codec
 from agent_ls.loop.events.subscription import EncodedEvent, Subscription
 from agent_ls.loop.events.types import (
+    DECIDED_BY_POLICY,
     ApprovalRequested,
     ApprovalResolved,
     Envelope,
@@ -317,8 +319,12 @@ class _Play:
             async with anyio.create_task_group() as group:
                 # Requests and questions of a suspended turn. That turn continues before the new message runs.
                 for request in self._live.approver.pending():
-                    self._show_waiting(request)
-                    group.start_soon(self._ask, request)
+                    if self._options.asks:
+                        self._show_waiting(request)
+                        group.start_soon(self._ask, request)
+                    else:  # the mode and the rules of this run decide, which may differ from those of the session
+                        again = ApprovalAnswer("allow", decided_by=DECIDED_BY_POLICY)
+                        self._live.approver.answer(request.request_id, again)
                 for question in session.questions.pending():
                     group.start_soon(self._reply, question)
                 group.start_soon(self._decide_proposals)

@@ -15,6 +15,7 @@ from agent_ls.loop.context.titles import title_of
 from agent_ls.loop.emission import output_part
 from agent_ls.loop.events.proposals import ProposedHunks
 from agent_ls.loop.events.types import (
+    DECIDED_BY_POLICY,
     ApprovalRequested,
     ApprovalResolved,
     AssistantTextEnd,
@@ -382,7 +383,7 @@ class SessionState:
         # The user replaced the requested command, so the approval is only valid for the new command.
         if request and self.round and resolved.command:
             self.round.commands[request.call_id] = resolved.command
-        elif request and self.round:
+        elif request and self.round and resolved.decided_by != DECIDED_BY_POLICY:
             self.round.allowed.setdefault(request.call_id, []).append(replace(request, effect={}))
         if resolved.rule_id and resolved.scope == "session":
             self.session_grants.add(resolved.rule_id)

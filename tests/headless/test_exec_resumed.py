@@ -39,3 +39,23 @@ async def test_exec_resume_decides_hunks_proposed_in_an_editor_by_the_mode(
         )
     assert done.code == code and "Second." in done.out, done
     assert [path.name for path in (tmp_path / "project").iterdir()] == files
+
+
+@pytest.mark.req("H13", "H6", "R4")
+@pytest.mark.parametrize(("mode", "code", "files"), [("edits", 3, []), ("full", 0, ["made"])])
+async def test_exec_resume_decides_about_a_command_that_waits_by_the_mode_of_the_run(
+    mode: str, code: int, files: list[str], tmp_path: Path
+) -> None:
+    model = FakeProvider([call("shell", command="touch made")])
+    given = options(tmp_path, model, mode="edits", answers_later=True)
+    async with agent_ls.open_session(**given) as session:
+        async for event in session.run("go"):
+            if event.kind == "approval_requested":
+                break
+        kept = session.id
+    with AnthropicServer(["Continued.", "Second."]) as server:
+        environ = environment(tmp_path, **provider_variables(server))
+        arguments = ("exec", "--mode", mode, "--resume", kept, "and now?")
+        done = run(*arguments, cwd=tmp_path / "project", environ=environ)
+    assert done.code == code and "Second." in done.out, done
+    assert [path.name for path in (tmp_path / "project").iterdir()] == files

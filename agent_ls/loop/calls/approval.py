@@ -15,7 +15,13 @@ from pydantic.alias_generators import to_camel
 
 from agent_ls.environments.effects import CommandEffect, Effect
 from agent_ls.loop.clock import Clock
-from agent_ls.loop.events.types import ApprovalRequested, ApprovalResolved, RecordedEvent, RuleOffer
+from agent_ls.loop.events.types import (
+    DECIDED_BY_POLICY,
+    ApprovalRequested,
+    ApprovalResolved,
+    RecordedEvent,
+    RuleOffer,
+)
 from agent_ls.loop.ids import new_id
 
 ApprovalScope: TypeAlias = Literal["once", "turn", "session", "project", "user"]
@@ -60,6 +66,11 @@ class Allowed:
     command: str = ""
     by: str = ""
     is_confined: bool = False
+
+    @property
+    def is_for_effect(self) -> bool:
+        """Whether the user allowed the effect that was asked about. Otherwise the policy decides about the call."""
+        return not self.command and self.by != DECIDED_BY_POLICY
 
 
 @dataclass(frozen=True, slots=True)

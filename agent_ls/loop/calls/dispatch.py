@@ -275,8 +275,9 @@ class Dispatcher:
             if isinstance(decision, Denied):
                 return make_denied(decision)
             command = decision.command or call.known.command
-            # If the user replaces the command, this answer does not approve the original effect (`asked`).
-            allowed = call.known.allowed if decision.command else (*call.known.allowed, call.known.asked)
+            # A replacement of the command, for example, does not approve the original effect (`asked`).
+            asked = (call.known.asked,) if decision.is_for_effect else ()
+            allowed = (*call.known.allowed, *asked)
         if parsed.tool is None or parsed.arguments is None:
             return parsed.refusal
         name = call.part.name
