@@ -7,7 +7,7 @@ if it differs from the disk in more than line ends. A write counts as done only 
 from __future__ import annotations
 
 import os.path
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -48,6 +48,9 @@ INSTRUCTIONS = frozenset(
 )
 MAX_BYTES = 2 * 1024 * 1024
 """A larger file is not read from or written through the client."""
+
+INSTRUCTIONS = frozenset({"AGENTS.md", "CLAUDE.md", "GEMINI.md", "instructions.md", "memory.md"})
+"""Names of files that each session looks for. Some clients show an error for each file that they do not find."""
 
 CHANGED = (
     "a formatter or the user changed the text while the editor wrote it, so the file differs from the "
@@ -101,14 +104,22 @@ class _ClientWrite:
 
 class ClientFilesEnvironment(ForwardingEnvironment):
     """An environment that reads text files below 2 MiB from disk and client, and writes them through the
-    client. `inner` reads and writes the disk.
+    client. `inner` reads and writes the disk. `others` returns the folders that the session has besides its
+    working directory; files outside of them are read from disk.
     """
 
-    def __init__(self, inner: ExecutionEnvironment, client: ClientTexts) -> None:
+    def __init__(
+        self, inner: ExecutionEnvironment, client: ClientTexts, others: Callable[[], Sequence[str]] = tuple
+    ) -> None:
         super().__init__(inner)
         self._client = client
+        self._others = others
 
     async def read_bytes(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> bytes:
+        if not self._is_inside(path):
+            return await self.inner.read_bytes(path, max_bytes)
+        if os.path.basename(path) in INSTRUCTIONS and not await self.inner.file_exists(path):
+            raise PathNotFoundError(path)
         seen = await self._read_versions(path, max_bytes)
         if seen.content is None:
             raise PathNotFoundError(path)
@@ -165,6 +176,11 @@ class ClientFilesEnvironment(ForwardingEnvironment):
         """Return whether the client has a text for this path; the file need not exist on the disk."""
         is_asked = self._is_text_path(path) and not self._is_optional(path)
         return is_asked and bool(await self._client.read(self._absolute(path)))
+        return (
+            self._is_text_path(path)
+            and self._is_inside(path)
+            and bool(await self._client.read(self._absolute(path)))
+        )
 
     def _is_text_path(self, path: str) -> bool:
         """Return whether the client may be asked for a file. False for notebooks, and for files in `.git`."""
@@ -181,6 +197,11 @@ class ClientFilesEnvironment(ForwardingEnvironment):
         whole, root = self._absolute(path), self.working_directory()
         is_outside = whole != root and not whole.startswith(root.rstrip(os.sep) + os.sep)
         return is_outside or os.path.basename(whole) in INSTRUCTIONS
+    def _is_inside(self, path: str) -> bool:
+        """Return whether a path is in a folder of the session. The user's notes, for example, are outside."""
+        folders = (self.working_directory(), *self._others())
+        whole = self._absolute(path)
+        return any(whole.startswith(folder.rstrip(os.sep) + os.sep) for folder in folders)
 
     def _absolute(self, path: str) -> str:
         return os.path.normpath(os.path.join(self.working_directory(), path))

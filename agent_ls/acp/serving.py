@@ -7,6 +7,7 @@ import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import anyio
@@ -70,7 +71,7 @@ async def _serve(connection: AcpStreams) -> None:
 
                 def files(session_id: str, disk: ExecutionEnvironment) -> ExecutionEnvironment:
                     known = texts.setdefault(session_id, WireTexts(wire, client, session_id))
-                    return ClientFilesEnvironment(disk, known)
+                    return ClientFilesEnvironment(disk, known, partial(manager.session_folders, session_id))
 
                 manager = SessionManager(
                     settings=settings,

@@ -264,3 +264,26 @@ async def test_a_prompt_to_a_session_that_was_taken_over_is_refused_with_the_new
             assert "second client" in refused.message and "take it over" in refused.details
             await second.request("session/load", sessionId=session_id, cwd=str(project), mcpServers=[])
             assert await second.prompt(session_id) == "end_turn"
+
+
+@pytest.mark.parametrize("method", ["read_file", "grep", "shell"])
+async def test_the_client_is_asked_only_for_files_of_the_project_that_exist(
+    project: Path, method: str
+) -> None:
+    call = {
+        "read_file": READ,
+        "grep": ToolCall("grep", {"pattern": "x"}),
+        "shell": ToolCall("shell", {"command": "ls"}),
+    }[method]
+    state = project.parent / "home" / "state"
+    state.mkdir(parents=True)
+    (state / "memory.md").write_text("Private.\n")
+    (project / "AGENTS.md").write_text("Be brief.\n")
+    with AnthropicServer([[call], [call], "Done."]) as server:
+        async with acp_client(project, server) as client:
+            client.on |= {"fs/read_text_file": unsaved({}), "fs/write_text_file": write_to_disk}
+            await client.initialize("", FILES)
+            assert await client.prompt(await client.new_session()) == "end_turn"
+            asked = {Path(it["path"]) for it in client.asked("fs/read_text_file")}
+    assert [it for it in asked if not (it.is_relative_to(project) and it.is_file())] == []
+    assert project / "AGENTS.md" in asked
