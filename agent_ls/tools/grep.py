@@ -11,9 +11,9 @@ from typing import Literal, TypeAlias
 import anyio
 from pydantic import Field, field_validator
 
-from agent_ls.environments.base import GrepLine, GrepOptions, GrepResult
+from agent_ls.environments.base import ExecutionEnvironment, GrepLine, GrepOptions, GrepResult
 from agent_ls.environments.effects import ReadEffect
-from agent_ls.environments.errors import InvalidPatternError
+from agent_ls.environments.errors import EnvError, InvalidPatternError
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
 from agent_ls.tools.file_types import glob_of_type
 from agent_ls.tools.look import Look
@@ -85,6 +85,18 @@ class GrepArguments(Arguments):
         return file_type
 
 
+async def _too_slow(path: str, environment: ExecutionEnvironment) -> ToolError:
+    try:
+        await environment.list_directory(path)
+        what, then = "The search", "Search a smaller folder, or fewer files."
+    except EnvError:
+        what, then = (
+            f"The search of the file {shown_path(path, environment)}",
+            "Search a part of it with a command.",
+        )
+    return ToolError(f"{what} took longer than {SEARCH_LIMIT_S:g} seconds. {then}", kind="timeout")
+
+
 async def prepare(arguments: GrepArguments, context: ToolContext) -> Prepared:
     if len(arguments.pattern) > PATTERN_CHARS:
         raise ToolError(f"The pattern is longer than {PATTERN_CHARS:,} characters.", kind="validation")
@@ -99,10 +111,7 @@ async def prepare(arguments: GrepArguments, context: ToolContext) -> Prepared:
                     arguments.pattern, path, replace(options, glob_filter=names)
                 )
         except TimeoutError:
-            raise ToolError(
-                f"The search took longer than {SEARCH_LIMIT_S:g} seconds. Search a smaller folder, or fewer files.",
-                kind="timeout",
-            ) from None
+            raise await _too_slow(path, context.environment) from None
         except InvalidPatternError as error:
             raise ToolError(
                 f"{str(error).rstrip('.')}. Correct the regular expression, or set literal to search for plain text.",

@@ -12,11 +12,17 @@ from agent_ls.tools.base import ToolError
 from agent_ls.tools.paths import absolute, folder_and_name, shown_path
 
 SUGGESTIONS = 3
+_REPLACEMENT = "\ufffd"  # shown for each byte of a name that is not UTF-8
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _GLOB_SPECIAL = re.compile(r"([*?\[\]{}!\\])")
 
 
 async def file_not_found(path: str, environment: ExecutionEnvironment) -> ToolError:
     """Return the error for a missing absolute path, with up to three similar names."""
+    folder, name = folder_and_name(path, environment)
+    if _REPLACEMENT in name and await _is_undecodable(folder, name, environment):
+        words = "The name of this file is not UTF-8, so no tool can open it. Use a command with a pattern for the name."
+        return ToolError(f"{words} For example: ls {name.replace(_REPLACEMENT, '?')}", kind="file_not_found")
     near = await suggest_names(path, environment)
     return ToolError(f"File not found: {shown_path(path, environment)}. {near}", kind="file_not_found")
 
@@ -46,12 +52,23 @@ async def _names_like(path: str, environment: ExecutionEnvironment) -> list[str]
     return list(dict.fromkeys([*elsewhere, *beside]))[:SUGGESTIONS]
 
 
+async def _is_undecodable(folder: str, name: str, environment: ExecutionEnvironment) -> bool:
+    """Return whether `name` shows a name in the folder that is not UTF-8."""
+    try:
+        entries = await environment.list_directory(folder)
+    except EnvError:
+        return False
+    odd = (entry.name for entry in entries if _SURROGATE.search(entry.name))
+    return any(_SURROGATE.sub(_REPLACEMENT, it) == name for it in odd)
+
+
 async def _similar_beside(folder: str, name: str, environment: ExecutionEnvironment) -> list[str]:
     try:
         entries = await environment.list_directory(folder)
     except EnvError:
         return []
-    files = {entry.name.casefold(): entry.name for entry in entries if not entry.is_dir}
+    usable = [it.name for it in entries if not it.is_dir and not _SURROGATE.search(it.name)]
+    files = {name.casefold(): name for name in usable}
     close = difflib.get_close_matches(name.casefold(), files, n=SUGGESTIONS)
     return [shown_path(absolute(f"{folder}/{files[match]}", environment), environment) for match in close]
 
@@ -62,4 +79,4 @@ async def _same_name_elsewhere(name: str, environment: ExecutionEnvironment) -> 
         found = await environment.glob(pattern, environment.working_directory())
     except EnvError:
         return []
-    return list(found[:SUGGESTIONS])
+    return [it for it in found if not _SURROGATE.search(it)][:SUGGESTIONS]

@@ -128,8 +128,10 @@ def restore_in_place(path: str, content: bytes, facts: os.stat_result) -> None:
 
 
 def unlink_if_there(path: str) -> None:
-    with suppress(FileNotFoundError):
-        os.unlink(path)
+    # A read-only file system refuses even to remove a file that does not exist.
+    if os.path.lexists(path):
+        with suppress(FileNotFoundError):
+            os.unlink(path)
 
 
 def remove_if_empty(folder: str) -> None:
