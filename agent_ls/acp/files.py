@@ -49,9 +49,6 @@ INSTRUCTIONS = frozenset(
 MAX_BYTES = 2 * 1024 * 1024
 """A larger file is not read from or written through the client."""
 
-INSTRUCTIONS = frozenset({"AGENTS.md", "CLAUDE.md", "GEMINI.md", "instructions.md", "memory.md"})
-"""Names of files that each session looks for. Some clients show an error for each file that they do not find."""
-
 CHANGED = (
     "a formatter or the user changed the text while the editor wrote it, so the file differs from the "
     "requested text; read the file again before you rely on it"
@@ -118,8 +115,6 @@ class ClientFilesEnvironment(ForwardingEnvironment):
     async def read_bytes(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> bytes:
         if not self._is_inside(path):
             return await self.inner.read_bytes(path, max_bytes)
-        if os.path.basename(path) in INSTRUCTIONS and not await self.inner.file_exists(path):
-            raise PathNotFoundError(path)
         seen = await self._read_versions(path, max_bytes)
         if seen.content is None:
             raise PathNotFoundError(path)
@@ -174,13 +169,8 @@ class ClientFilesEnvironment(ForwardingEnvironment):
 
     async def _in_client(self, path: str) -> bool:
         """Return whether the client has a text for this path; the file need not exist on the disk."""
-        is_asked = self._is_text_path(path) and not self._is_optional(path)
+        is_asked = self._is_text_path(path) and self._is_inside(path) and not self._is_optional(path)
         return is_asked and bool(await self._client.read(self._absolute(path)))
-        return (
-            self._is_text_path(path)
-            and self._is_inside(path)
-            and bool(await self._client.read(self._absolute(path)))
-        )
 
     def _is_text_path(self, path: str) -> bool:
         """Return whether the client may be asked for a file. False for notebooks, and for files in `.git`."""
@@ -191,12 +181,10 @@ class ClientFilesEnvironment(ForwardingEnvironment):
     def _is_optional(self, path: str) -> bool:
         """Return whether the client is asked for a file only if it is on the disk.
 
-        These are files of instructions, which agent-ls looks for in many folders, and files outside of the working
-        directory.
+        These are files of instructions, which agent-ls looks for in many folders.
         """
-        whole, root = self._absolute(path), self.working_directory()
-        is_outside = whole != root and not whole.startswith(root.rstrip(os.sep) + os.sep)
-        return is_outside or os.path.basename(whole) in INSTRUCTIONS
+        return os.path.basename(path) in INSTRUCTIONS
+
     def _is_inside(self, path: str) -> bool:
         """Return whether a path is in a folder of the session. The user's notes, for example, are outside."""
         folders = (self.working_directory(), *self._others())

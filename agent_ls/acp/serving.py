@@ -26,7 +26,7 @@ from agent_ls.services.logs import start_log
 from agent_ls.services.models.key_store import load_credentials
 from agent_ls.services.settings.layers import layered, user_layer
 from agent_ls.services.settings.model import parse_settings
-from agent_ls.sessions.host import EditorServices
+from agent_ls.sessions.host import ClientState, EditorServices
 from agent_ls.sessions.manager import SessionManager
 from agent_ls.system import handle_termination_signals, use_pidfd_watcher
 
@@ -73,21 +73,25 @@ async def _serve(connection: AcpStreams) -> None:
                     known = texts.setdefault(session_id, WireTexts(wire, client, session_id))
                     return ClientFilesEnvironment(disk, known, partial(manager.session_folders, session_id))
 
+                async def trust_changed() -> None:
+                    await folder_settings.apply_again()
+                    sessions.show_options(await manager.follow_settings())
+
                 manager = SessionManager(
                     settings=settings,
                     credentials=credentials,
                     editor=EditorServices(client_files=files if client.reads_files else None),
+                    client=ClientState(
+                        session_folders=lambda session_id: sessions.folders_of(session_id),
+                        session_servers=lambda session_id: sessions.servers_of(session_id).entries,
+                        on_trust=trust_changed,
+                        on_servers=lambda session_id: sessions.prompts_changed(session_id),
+                    ),
                 )
                 manager.owners.set_program_name(client.title)
                 wire = AcpWire(writer, tasks, clean=lambda line: redact_line(line, manager.secrets()))
                 folder_settings = FolderSettings(manager, of_user, client.settings, (*wrong, *found))
                 sessions = OpenSessions(manager, wire, tasks, client, new_id("c"), folder_settings.apply)
-
-                async def trust_changed() -> None:
-                    await folder_settings.apply_again()
-                    sessions.show_options(await manager.follow_settings())
-
-                manager.trust.on_change = trust_changed
                 Extensions(sessions).register()
                 wire.handle(sessions.request, sessions.notice)
                 await everything.start(manager.run)

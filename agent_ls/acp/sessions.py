@@ -60,8 +60,6 @@ class OpenSessions:
         self._folders: dict[str, tuple[str, ...]] = {}
         self._servers: dict[str, ClientServers] = {}
         self._opening = anyio.Lock()
-        manager.session_folders = lambda session_id: self._folders.get(session_id, ())
-        manager.session_servers = lambda session_id: self._servers_of(session_id).entries
         self.methods: dict[str, Method] = {
             "initialize": self._initialize,
             "authenticate": self._authenticate,
@@ -75,6 +73,10 @@ class OpenSessions:
             "session/set_mode": self._set_mode,
             "session/set_config_option": self._set_config_option,
         }
+
+    def folders_of(self, session_id: str) -> Sequence[str]:
+        """Return the additional folders that the client opened for one session."""
+        return self._folders.get(session_id, ())
 
     async def request(self, method: str, params: Any) -> Any:
         """Handle a request.
@@ -282,11 +284,13 @@ class OpenSessions:
             on_end=self._forget_conversation,
         )
         self._open[live.id] = made
-        live.on_servers = partial(self._prompts_changed, made)
         return made
 
-    def _prompts_changed(self, conversation: AcpConversation) -> None:
+    def prompts_changed(self, session_id: str) -> None:
         """Send the list of commands again if the prompts of MCP servers in it have changed."""
+        conversation = self._open.get(session_id)
+        if conversation is None:
+            return
         names = tuple(it.name for it in prompt_commands(conversation.live.servers))
         if names == conversation.listed_prompts or self._tasks.cancel_scope.cancel_called:
             return
@@ -359,13 +363,14 @@ class OpenSessions:
         """
         if "mcpServers" not in params:
             return
-        before, found = self._servers_of(conversation.id), read_client_servers(params["mcpServers"])
+        before, found = self.servers_of(conversation.id), read_client_servers(params["mcpServers"])
         self._servers[conversation.id] = found
         for problem in found.problems:
             if problem not in before.problems:
                 conversation.send_text(f"{problem}\n", "agent_thought_chunk")
 
-    def _servers_of(self, session_id: str) -> ClientServers:
+    def servers_of(self, session_id: str) -> ClientServers:
+        """Return the MCP servers that the client configured for one session."""
         return self._servers.get(session_id) or ClientServers()
 
 

@@ -21,6 +21,7 @@ from agent_ls.llm.providers.walkthrough.script import load_script
 from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.events.types import ApprovalRequested, Envelope, FileChange
 from agent_ls.services.settings.model import Settings
+from agent_ls.sessions.host import ClientState
 from agent_ls.sessions.live import LiveSession
 from agent_ls.sessions.manager import SessionManager
 from agent_ls.sessions.new_session import SessionSpec
@@ -61,7 +62,10 @@ async def play(
     """Run the demo session in `folder`. Returns the same exit codes as exec."""
     settings = Settings(walkthrough_pause_ms=PAUSE_MS if out.isatty() else 0)
     manager = SessionManager(
-        settings=settings, credentials=Credentials(), state_dir=state, trusting="trusted"
+        settings=settings,
+        credentials=Credentials(),
+        state_dir=state,
+        client=ClientState(trusting="trusted"),
     )
     outcome = RunOutcome()
     async with anyio.create_task_group() as group:

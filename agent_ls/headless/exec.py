@@ -52,6 +52,7 @@ from agent_ls.services.review.decision_request import Selection
 from agent_ls.services.review.service import ReviewService
 from agent_ls.services.settings.model import Settings
 from agent_ls.sessions.build.tool_limits import check_limits
+from agent_ls.sessions.host import ClientState
 from agent_ls.sessions.live import LiveSession
 from agent_ls.sessions.manager import SessionManager
 from agent_ls.sessions.new_session import SessionSpec
@@ -178,11 +179,10 @@ async def run_exec(options: ExecOptions, out: TextIO, err: TextIO, lines: Lines 
         settings=_wait_for_servers(options.settings),
         credentials=credentials,
         record_to=options.record,
-        trusting=trusting,
+        client=ClientState(trusting=trusting, folders=lambda: [str(folder) for folder in options.beside]),
     )
     if options.middleware:
         manager.models.client.add_middleware(options.middleware)
-    manager.folders = lambda: [str(folder) for folder in options.beside]
     outcome = RunOutcome(ends_at_loss=options.ends_at_loss, requires_evidence=options.requires_evidence)
     refused: AppError | None = None
     play: _Play | None = None

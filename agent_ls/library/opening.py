@@ -29,7 +29,7 @@ from agent_ls.services.models.service import OwnProfile
 from agent_ls.services.settings.model import parse_settings
 from agent_ls.services.settings.state_folder import state_folder
 from agent_ls.sessions.build.tool_limits import check_limits
-from agent_ls.sessions.host import ProgramParts
+from agent_ls.sessions.host import ClientState, ProgramParts
 from agent_ls.sessions.live import LiveSession
 from agent_ls.sessions.manager import SessionManager
 from agent_ls.sessions.new_session import SessionSpec
@@ -165,9 +165,11 @@ def open_session(
             credentials=load_credentials(),
             state_dir=store,
             program=parts,
-            trusting="trusted" if trusted else "asked" if approve or answers_later else "kept",
+            client=ClientState(
+                trusting="trusted" if trusted else "asked" if approve or answers_later else "kept",
+                folders=lambda: [os.path.abspath(os.path.expanduser(place)) for place in beside],
+            ),
         )
-        manager.folders = lambda: [os.path.abspath(os.path.expanduser(place)) for place in beside]
         return SessionOwner(manager, partial(_open_live, manager, resume, new), callbacks, clean_up)
 
     return SessionOpening(start)

@@ -132,19 +132,6 @@ class AgentSession:
             RuntimeError: the turn failed or ended at a limit; the message says why.
             SessionClosedError: the session was closed during the turn.
         """
-        said, problem, limit = "", "", ""
-        async for event in self.run(text, images=images):
-            match event:
-                case AssistantTextEnd(agent_id="", text=words):
-                    said = words
-                case Error(agent_id="", message=message, hint=hint):
-                    problem = join_sentences(message, hint)
-                case TurnLimit(agent_id="", message=message):
-                    limit = message
-                case ProcessingEnd(reason="limit"):
-                    problem = problem or limit or "a limit was reached"
-                case _:
-                    pass
         events = self.run(text, images=images)
         turn_id = self._opened.session.turn_id
         try:
@@ -152,9 +139,8 @@ class AgentSession:
         except anyio.get_cancelled_exc_class():
             if not self._owner.is_closed and self._opened.session.turn_id == turn_id:
                 self._opened.session.interrupt()
-                with anyio.CancelScope(
-                    shield=True
-                ):  # takes two seconds at most, and then the session is idle
+                # Takes two seconds at most, and then the session is idle.
+                with anyio.CancelScope(shield=True):
                     await _read_answer(events)
             raise
         if problem:
@@ -403,7 +389,7 @@ async def _read_answer(events: EventStream) -> tuple[str, str]:
             case AssistantTextEnd(agent_id="", text=words):
                 said = words
             case Error(agent_id="", message=message, hint=hint):
-                problem = f"{message} {hint}".strip()
+                problem = join_sentences(message, hint)
             case TurnLimit(agent_id="", message=message):
                 limit = message
             case ProcessingEnd(reason="limit"):

@@ -51,7 +51,7 @@ from agent_ls.replay.player import UserActionPlayer, extract_user_actions
 from agent_ls.services.errors import AppError
 from agent_ls.services.permissions.trust import Trusting
 from agent_ls.services.settings.model import parse_settings
-from agent_ls.sessions.host import EditorServices, ProgramParts
+from agent_ls.sessions.host import ClientState, EditorServices, ProgramParts
 from agent_ls.sessions.manager import SessionManager
 from agent_ls.sessions.new_session import SessionSpec
 from agent_ls.tools.web_fetch import WebPage
@@ -173,10 +173,12 @@ async def replay(recording: Recording) -> ReplayResult:
             program=ProgramParts(
                 adapters={provider: _Model(provider, recording, told, player)}, environment=place, pages=place
             ),
-            trusting=_TRUSTING.get(header.get("trust"), "trusted"),
+            client=ClientState(
+                trusting=_TRUSTING.get(header.get("trust"), "trusted"),
+                folders=lambda: _string_list(header.get("folders")),
+                notebooks=header.get("notebooks") is True,
+            ),
         )
-        manager.folders = lambda: _string_list(header.get("folders"))
-        manager.notebooks = header.get("notebooks") is True
         async with anyio.create_task_group() as tasks:
             await tasks.start(manager.run)
             live = await manager.new_session(

@@ -33,6 +33,7 @@ from agent_ls.server.server import AgentServer
 from agent_ls.server.transport.jsonrpc import AgentProtocol
 from agent_ls.services.settings.layers import layered, user_layer
 from agent_ls.services.settings.untrusted import of_client
+from agent_ls.sessions.host import ClientState
 
 if TYPE_CHECKING:
     from agent_ls.server.channel.listener import LocalChannel
@@ -42,7 +43,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-CreateManager: TypeAlias = "Callable[[LspEditorHost, dict[str, Any]], tuple[SessionManager, Sequence[str]]]"
+CreateManager: TypeAlias = (
+    "Callable[[LspEditorHost, dict[str, Any], ClientState], tuple[SessionManager, Sequence[str]]]"
+)
 """Creates the session manager from the settings that the editor sent. Returns the problems in these settings
 as well.
 """
@@ -55,7 +58,21 @@ def assemble(
     of_user, wrong = user_layer()
     section, ignored = of_client(section_of(protocol.options) or {})
     settings = layered(of_user, section)
-    manager, found = create_manager(host, settings)
+
+    def settings_changed(settings: Settings) -> None:
+        suggestions.settings_changed()
+        channel.turn(on=settings.panel)
+
+    async def trust_changed() -> None:
+        await configuration.trust_changed()
+
+    client_state = ClientState(
+        folders=partial(_folders, server),
+        trusted_folders=partial(_folders, server) if protocol.client.workspace_trusted else tuple,
+        on_settings=settings_changed,
+        on_trust=trust_changed,
+    )
+    manager, found = create_manager(host, settings, client_state)
     problems = (*wrong, *ignored, *found)
     client_id = new_id("c")
     protocol.clean = lambda message: redact_line(message, manager.secrets())
@@ -70,10 +87,7 @@ def assemble(
         start=start,
     )
     host.attach(manager.review, requests)
-    manager.folders = partial(_folders, server)
     host.language.set_sender(requests)
-    if protocol.client.workspace_trusted:
-        manager.trust.of_editor = partial(_folders, server)
     virtual_documents = VirtualDocuments(
         protocol.send_request, can_refresh=protocol.client.text_document_content
     )
@@ -107,14 +121,6 @@ def assemble(
 
     suggestions = SuggestionRequests(context, protocol, lambda problem: tell((problem,)), start)
     host.on_change = suggestions.text_changed
-    apply_settings = manager.on_settings
-
-    def settings_changed(settings: Settings) -> None:
-        apply_settings(settings)
-        suggestions.settings_changed()
-        channel.turn(on=settings.panel)
-
-    manager.on_settings = settings_changed
 
     async def initialized(params: Any) -> None:
         await configuration.initialized(params)

@@ -26,7 +26,7 @@ from agent_ls.server.editor.host import LspEditorHost, Sleep
 from agent_ls.server.features import documents, notebooks
 from agent_ls.server.transport.framing import FrameParser
 from agent_ls.server.transport.io import ByteCount, ThreadWriter, read_in_thread
-from agent_ls.server.transport.jsonrpc import AgentProtocol, plain_converter
+from agent_ls.server.transport.jsonrpc import AgentProtocol, Receivers, plain_converter
 from agent_ls.server.transport.large_messages import LargeMessage
 from agent_ls.system import handle_termination_signals, is_alive, use_pidfd_watcher
 
@@ -96,10 +96,7 @@ class AgentServer(LanguageServer):
         self._done = anyio.Event()
         self.initialized = anyio.Event()
         self.host = LspEditorHost(self.protocol, sleep)
-        self.protocol.on_exit = self.finish
-        self.protocol.on_agent = backend.call
-        self.protocol.on_unread = self.host.unread
-        self.protocol.on_initialize = self.initialized.set
+        self.protocol.receivers = Receivers(self.finish, backend.call, self.host.unread, self.initialized.set)
         self._backend_scope = anyio.CancelScope()
         # Some editors leave only a second between `shutdown` and the end of the process, so running work is
         # ended at `shutdown`.

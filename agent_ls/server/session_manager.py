@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from dataclasses import replace
 from typing import Any
 
 from agent_ls.server.editor.host import LspEditorHost
 from agent_ls.services.logs import start_log
 from agent_ls.services.models.key_store import load_credentials
 from agent_ls.services.settings.model import Settings, parse_settings
-from agent_ls.sessions.host import EditorServices
+from agent_ls.sessions.host import ClientState, EditorServices
 from agent_ls.sessions.manager import SessionManager
 
 
 def create_session_manager(
-    host: LspEditorHost, options: dict[str, Any]
+    host: LspEditorHost, options: dict[str, Any], client_state: ClientState
 ) -> tuple[SessionManager, Sequence[str]]:
     """Return the session manager and the problems found in the settings."""
     settings, problems = parse_settings(options)
     _tell(host, settings)
+
+    def settings_changed(settings: Settings) -> None:
+        _tell(host, settings)
+        client_state.on_settings(settings)
+
     credentials = load_credentials()
     start_log(settings.log_level, credentials.known_secrets)
     manager = SessionManager(
@@ -32,8 +37,8 @@ def create_session_manager(
             terminals=host,
             language=host.language if host.language.supported_queries() else None,
         ),
+        client=replace(client_state, on_settings=settings_changed),
     )
-    manager.on_settings = partial(_tell, host)
     return manager, problems
 
 

@@ -1,10 +1,12 @@
-"""The host of this process: an editor, or a program that embeds the agent."""
+"""The host of this process: an editor, or a program that embeds the agent; and what its client has open."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+import anyio.lowlevel
 
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.profiles.options import DEFAULT_OPTIONS, ProfileOptions
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from agent_ls.services.changes.watched_files import FileWatch
     from agent_ls.services.context.editor import EditorStatus
     from agent_ls.services.models.service import OwnProfile
+    from agent_ls.services.permissions.trust import Trusting
+    from agent_ls.services.settings.model import Settings
     from agent_ls.tools.base import Tool
     from agent_ls.tools.web_fetch import WebFetcher
 
@@ -63,5 +67,33 @@ class ProgramParts:
     personal: bool = True
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientState:
+    """The client of this process: what it has open now, and the functions that are called when something changes.
+
+    - `trusting`: which folders count as trusted (services/permissions/trust.py); `trusted_folders` returns those that
+      the client trusts.
+    - `folders`: returns the open workspace folders. A session works in these folders and in its own folder (H1).
+    - `session_folders`, `session_servers`: return, by session id, the additional folders and the MCP servers that the
+      client opened or configured for one session only.
+    - `notebooks`: whether session folders contain notebooks; None: search each folder when its session is opened.
+    - `on_settings`: called after each change of settings, for components that read settings directly.
+    - `on_trust`: awaited after each decision about trust, before the turn that asked for it continues.
+    - `on_servers`: called with a session id after a change of an MCP server's state, tools, prompts or resources. Must
+      not block.
+    """
+
+    trusting: Trusting = "asked"
+    trusted_folders: Callable[[], Sequence[str]] = tuple
+    folders: Callable[[], Sequence[str]] = tuple
+    session_folders: Callable[[str], Sequence[str]] = lambda session_id: ()
+    session_servers: Callable[[str], Mapping[str, Mapping[str, Any]]] = lambda session_id: {}
+    notebooks: bool | None = None
+    on_settings: Callable[[Settings], object] = lambda settings: None
+    on_trust: Callable[[], Awaitable[object]] = anyio.lowlevel.checkpoint
+    on_servers: Callable[[str], None] = lambda session_id: None
+
+
 NO_EDITOR = EditorServices()
 NO_PARTS = ProgramParts()
+NO_CLIENT = ClientState()

@@ -135,8 +135,6 @@ class LiveSession:
         self.skills = features.get(SessionSkills)
         self.worktree = workspace.worktree
         self._features = features
-        self.on_servers: Callable[[], object] = lambda: None
-        """Called after a change of an MCP server's state, tools, prompts or resources. Must not block."""
         self.follows_settings: set[str] = set()
         """The options that nobody chose for this session: `model`, `effort`, `mode` and `review`."""
         self.title = stored.title
@@ -222,9 +220,6 @@ class LiveSession:
         """End the session's processes and those of its features."""
         await self.environment.cleanup()
         await self._features.close()
-
-    def servers_changed(self) -> None:
-        self.on_servers()
 
     def is_asked(self, call_id: str) -> bool:
         """Return whether the call has an unanswered approval."""

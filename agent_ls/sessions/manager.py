@@ -1,14 +1,13 @@
 """Connect settings, models, store and review, and manage all sessions of this process. Used by every front end.
 
-One supervisor (`run`) owns a task group with one task per session. Background tasks run in the same group.
+The tasks of the sessions are in `sessions/running.py`.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,19 +15,18 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.to_thread
-from anyio.abc import TaskGroup, TaskStatus
+from anyio.abc import TaskStatus
 
 from agent_ls.features.mentions.commits import RecentCommits
 from agent_ls.features.recording.session_recordings import SessionRecordings
 from agent_ls.llm.credentials import Credentials
 from agent_ls.llm.walkthrough import WalkthroughAdapter
 from agent_ls.loop.budget import known_limits
-from agent_ls.loop.events.types import State, Warning
+from agent_ls.loop.events.types import Warning
 from agent_ls.loop.ids import SessionId, new_id
 from agent_ls.services.clock import SystemClock
 from agent_ls.services.context.mentions import Mentions
 from agent_ls.services.errors import (
-    NotRunningError,
     SessionHasHunksError,
     SessionOwnedError,
     UnbroughtChangesError,
@@ -40,7 +38,7 @@ from agent_ls.services.models.service import WALKTHROUGH, ModelService, profile_
 from agent_ls.services.models.warm_up import warm_up
 from agent_ls.services.permissions.paths import user_memory
 from agent_ls.services.permissions.read_only_sandbox import ReadOnlySandbox
-from agent_ls.services.permissions.trust import Trusting, WorkspaceTrust
+from agent_ls.services.permissions.trust import WorkspaceTrust
 from agent_ls.services.review.decision_request import Selection
 from agent_ls.services.review.restore import find, gather, restore_proposals
 from agent_ls.services.review.service import ReviewService
@@ -51,7 +49,14 @@ from agent_ls.sessions.build.builder import build_session
 from agent_ls.sessions.build.config import session_config
 from agent_ls.sessions.build.opening_warnings import not_stored, opening_warnings
 from agent_ls.sessions.freed_memory import return_memory_after_turns
-from agent_ls.sessions.host import NO_EDITOR, NO_PARTS, EditorServices, ProgramParts
+from agent_ls.sessions.host import (
+    NO_CLIENT,
+    NO_EDITOR,
+    NO_PARTS,
+    ClientState,
+    EditorServices,
+    ProgramParts,
+)
 from agent_ls.sessions.live import LiveSession, SessionSummary
 from agent_ls.sessions.new_session import SessionChoice, SessionSpec
 from agent_ls.sessions.optional_tools import find_optional_tools
@@ -61,6 +66,7 @@ from agent_ls.sessions.ownership.takeover_notices import follow_missing
 from agent_ls.sessions.quiet import QuietTime
 from agent_ls.sessions.rollback import RollbackRequest, RollbackResult, roll_back
 from agent_ls.sessions.rules import RuleManager
+from agent_ls.sessions.running import RunningSessions
 from agent_ls.sessions.services import SharedServices
 from agent_ls.sessions.session_log import end_left_commands
 from agent_ls.sessions.stored.archive import Archive
@@ -69,7 +75,6 @@ from agent_ls.sessions.stored.resume import last_model, resumed_choice
 from agent_ls.sessions.stored.retention import Retention
 from agent_ls.sessions.workspaces.remote_sites import RemoteSites
 from agent_ls.sessions.workspaces.worktrees import Worktrees, discard
-from agent_ls.store.errors import OwnershipLostError
 from agent_ls.store.log import Header
 from agent_ls.store.recovery import recover
 from agent_ls.store.rules import RuleStore
@@ -88,8 +93,7 @@ class SessionManager:
     """Creates, opens, lists and ends sessions.
 
     If `state_dir` is None, the folder that AGENT_LS_STATE_DIR names is used, else the user's state folder.
-    The first new session is recorded in the file `record_to`. `trusting` says which folders count as trusted
-    (services/permissions/trust.py).
+    The first new session is recorded in the file `record_to`. `client` is what the client has open.
     """
 
     def __init__(
@@ -101,41 +105,42 @@ class SessionManager:
         editor: EditorServices = NO_EDITOR,
         program: ProgramParts = NO_PARTS,
         record_to: Path | None = None,
-        trusting: Trusting = "asked",
+        client: ClientState = NO_CLIENT,
     ) -> None:
         self.settings = settings
-        self.on_settings: Callable[[Settings], object] = lambda settings: None
-        """Called after each change of settings, for components that read settings directly."""
-        self.folders: Callable[[], Sequence[str]] = tuple
-        """Returns the open workspace folders. A session works in these folders and in its own folder (H1)."""
-        self.session_folders: Callable[[str], Sequence[str]] = lambda session_id: ()
-        """Returns the additional folders that a client opened for one session only, by session id."""
-        self.session_servers: Callable[[str], Mapping[str, Mapping[str, Any]]] = lambda session_id: {}
-        """Returns the MCP servers that a client configured for one session, by session id. Keys are server names."""
-        self.notebooks: bool | None = None
-        """Whether session folders contain notebooks; None: search each folder when its session is opened."""
+        self._client = client
         self._clock = SystemClock()
-        self.quiet = QuietTime(self._progress, self._clock)
+        self._running = RunningSessions()
+        self.quiet = QuietTime(self._running.progress, self._clock)
         own = {WALKTHROUGH: WalkthroughAdapter(self._pause), **program.adapters}
         chosen = state_dir or (Path(folder) if (folder := os.environ.get(STATE_VARIABLE)) else None)
         self.models = ModelService(
             settings, credentials, own, chosen, program.tools, program.profile_options, program.profiles
         )
         self.models.on_keys = self.follow_settings
-        self.mentions = Mentions(self._run_in_background, self._clock)
+        self.mentions = Mentions(self._running.in_background, self._clock)
         save = editor.host.save_undone if editor.host else None
         self.review = ReviewService(
-            self._find_session_for_notices, self._clock, self._run_in_background, save
+            self._running.find_for_notices,
+            self._clock,
+            self._running.in_background,
+            save,
+            is_reviewed=lambda path: self.worktrees.is_in_none(path),
         )
         self.secrets = credentials.known_secrets
         self._store = SessionStore(chosen, on_failure=self._log_failed, secrets=credentials.known_secrets)
         self._recordings = SessionRecordings(
             self._store.layout.root / "recordings", credentials.known_secrets, record_to
         )
-        self._live: dict[str, LiveSession] = {}
         self.archive = Archive(self._store, self.find_live)
         self.rules = RuleManager(rules := RuleStore(chosen), self.find_live)
-        self.trust = WorkspaceTrust(TrustStore(chosen), self._clock, trusting)
+        self.trust = WorkspaceTrust(
+            TrustStore(chosen),
+            self._clock,
+            client.trusting,
+            of_editor=client.trusted_folders,
+            on_change=client.on_trust,
+        )
         state, has_editor = self._store.layout.root, bool(editor.host or editor.client_files)
         self.sites = RemoteSites(lambda: self.settings, self.models, state, has_editor)
         self._services = SharedServices(
@@ -150,12 +155,9 @@ class SessionManager:
             sites=self.sites,
             review=self.review,
             recordings=self._recordings,
-            start=self._run_in_background,
-            find_session=self._find_session_for_notices,
-            folders=lambda: self.folders(),
-            session_folders=lambda session_id: self.session_folders(session_id),
-            session_servers=lambda session_id: self.session_servers(session_id),
-            notebooks=lambda: self.notebooks,
+            start=self._running.in_background,
+            find_session=self._running.find_for_notices,
+            client=client,
             now=lambda: self.settings,
             read_only=ReadOnlySandbox(state),
             hide=credentials.hide,
@@ -164,16 +166,18 @@ class SessionManager:
         self.commits = RecentCommits(self._services.local, self.trust, self._clock)
         self.worktrees = Worktrees(self._store.layout, self.models, self.trust, self._services)
         self._listing = SessionListing(
-            self._store, self._find_open, lambda: self.settings, self.worktrees.name
+            self._store, self._running.find_open, lambda: self.settings, self.worktrees.name
         )
-        self.review.state.is_reviewed = self.worktrees.is_in_none
         self._opening = anyio.Lock()
         self._host = editor.host
         self.owners = SessionOwnership(
-            self._store, self._clock, lambda: tuple(self._live.values()), self._run_in_background, self._save
+            self._store,
+            self._clock,
+            lambda: tuple(self._running.live.values()),
+            self._running.in_background,
+            self._save,
         )
         self._retention = Retention(self._store.layout, settings.sessions)
-        self._group: TaskGroup | None = None
 
     @property
     def notifies_user(self) -> bool:
@@ -199,14 +203,14 @@ class SessionManager:
         self.models.change(settings)
         self._retention.change(settings.sessions)
         set_level(settings.log_level)
-        self.on_settings(settings)
-        for live in self._live.values():
+        self._client.on_settings(settings)
+        for live in self._running.live.values():
             live.adopt(
                 session_config(settings, None),
                 approval_timeout_ms=settings.approval_timeout_ms,
                 has_other_tools=profile_settings(before) != profile_settings(settings),
             )
-        if settings.sandbox != before.sandbox and self._live:
+        if settings.sandbox != before.sandbox and self._running.live:
             problems.append("agentLs.sandbox: open sessions keep their earlier value until they are closed")
         return problems
 
@@ -214,23 +218,16 @@ class SessionManager:
         """Use the settings in open sessions for what nobody chose there. Returns the ids of changed sessions."""
         chosen = self.models.choose(None, None)
         await self.models.learn_size(*chosen)
-        return [live.id for live in self._live.values() if live.follow(*chosen, self.settings)]
+        return [live.id for live in self._running.live.values() if live.follow(*chosen, self.settings)]
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         """Run the sessions until this task is cancelled; then end all of them in an orderly way."""
         try:
-            async with anyio.create_task_group() as self._group:
-                self._run_in_background(self.owners.watch_handovers)
+            async with anyio.create_task_group() as group:
+                await group.start(self._running.run)
+                self._running.in_background(self.owners.watch_handovers)
                 task_status.started()
-                try:
-                    await anyio.sleep_forever()
-                finally:
-                    # First announce that the sessions will end: a process that opens one of them then waits until
-                    # it has ended.
-                    for live in self._live.values():
-                        live.stored.opened.lock.announce_release()
         finally:
-            self._group = None
             await self.sites.close()
             with anyio.move_on_after(CLOSE_S, shield=True):
                 await self.models.client.close()
@@ -240,7 +237,7 @@ class SessionManager:
 
         Only for processes of agent-ls: a program that uses the library manages its memory itself.
         """
-        await return_memory_after_turns(self._progress, self._clock)
+        await return_memory_after_turns(self._running.progress, self._clock)
 
     async def warm_up(self) -> None:
         """Preload the code and data that a first message needs, while no session works. Never raises."""
@@ -254,7 +251,7 @@ class SessionManager:
             await self.follow_settings()
             await self.models.client.prepare(provider)
 
-        self._run_in_background(use)
+        self._running.in_background(use)
 
     async def new_session(self, new: SessionSpec) -> LiveSession:
         """Create a session and start it.
@@ -268,8 +265,7 @@ class SessionManager:
         )
         profile = await self.models.choose_profile(new.provider, new.model)
         check_effort(profile.id, profile.model, new.effort)
-        if self._group is None:
-            raise NotRunningError
+        self._running.check_running()
         await self.worktrees.check(folder, new.worktree)
         tools = await find_optional_tools(self._services, folder)
         session_id, named = SessionId(new_id("s")), to_display_line(new.title or "")
@@ -285,7 +281,7 @@ class SessionManager:
             tools,
         )
         live = await in_own_task(
-            self._run_in_background, partial(self._begin, header, choice, settings, new.worktree)
+            self._running.in_background, partial(self._begin, header, choice, settings, new.worktree)
         )
         live.follows_settings = new.unchosen
         return live
@@ -304,7 +300,7 @@ class SessionManager:
                     choice.review,
                     settings,
                     trust_state,
-                    self.folders(),
+                    self._client.folders(),
                     choice.tools.recorded,
                 )
             discarded = partial(discard, opened.close, self._store.delete, header.session_id)
@@ -344,10 +340,9 @@ class SessionManager:
             await self._host.save_before_command()
 
     async def _open_now(self, session_id: str, opener: Opener) -> LiveSession:
-        if self._group is None:
-            raise NotRunningError
+        self._running.check_running()
         # Opening runs in its own task, because a cancelled request would leave the session locked but not open.
-        return await in_own_task(self._run_in_background, partial(self._open_in_turn, session_id, opener))
+        return await in_own_task(self._running.in_background, partial(self._open_in_turn, session_id, opener))
 
     async def _open_in_turn(self, session_id: str, opener: Opener) -> LiveSession:
         async with self._opening:  # two requests for one stored session must not both open it
@@ -362,7 +357,7 @@ class SessionManager:
 
     async def _maybe_open(self, session_id: str) -> LiveSession | None:
         """Return the live session, or None if it is only stored. If the session is ending, wait for its end first."""
-        if live := self._live.get(session_id):
+        if live := self._running.live.get(session_id):
             if not live.session.is_closing and not live.scope.cancel_called:
                 return live
             await live.ended.wait()
@@ -372,10 +367,10 @@ class SessionManager:
         """Update the hunk positions of files under review that other programs may have changed on disk."""
         for path in paths:
             if self.review.knows(path):
-                self._run_in_background(partial(self.review.look_at_disk, path))
+                self._running.in_background(partial(self.review.look_at_disk, path))
 
     def find_live(self, session_id: str) -> LiveSession | None:
-        return self._live.get(session_id)
+        return self._running.find(session_id)
 
     async def list_sessions(
         self,
@@ -431,80 +426,17 @@ class SessionManager:
             if self._host and (document := self._host.open_document(path)):
                 self.review.user_edit(path, document.text)
         follow_missing(
-            found.missing, opened.taken_from, live, self.review, self._run_in_background, self._clock
+            found.missing, opened.taken_from, live, self.review, self._running.in_background, self._clock
         )
         return live
 
-    def _find_session_for_notices(self, session_id: str) -> LiveSession | None:
-        """Return a session that can still receive notices; None after its SESSION_END."""
-        live = self._live.get(session_id)
-        return live if live and live.session.state != "CLOSED" else None
-
-    def _progress(self) -> list[tuple[State, int]]:
-        """Return the state and the last event number of each open session."""
-        return [(live.session.state, live.session.last_seq) for live in self._live.values()]
-
-    def _run_in_background(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Run a short task in the background; its failure does not affect the sessions."""
-
-        async def guarded() -> None:
-            try:
-                await work()
-            except Exception:  # a background task that fails must not end the sessions
-                log.exception("a background task failed")
-
-        if self._group:
-            self._group.start_soon(guarded)
-
     def _start(self, live: LiveSession, opened: OpenSession, bad_tools: str) -> None:
-        if self._group is None:
-            raise NotRunningError
-        self._live[live.session.id] = live
-        self._group.start_soon(self._run_session, live, opened)
+        self._running.start(live, opened, self.review, self._recordings, self.owners.give_up)
         settings, registry = self.settings, live.session.profile.registry
         for words, code in opening_warnings(settings, registry, opened.lock.is_firm, bad_tools):
-            self._run_in_background(partial(_warn, live, words, code))
+            self._running.in_background(partial(_warn, live, words, code))
         folder, now = live.summary().workspace_folder, self._clock.now()
-        self._run_in_background(partial(self._retention.look_at, folder, now, tuple(self._live)))
-
-    async def _run_session(self, live: LiveSession, opened: OpenSession) -> None:
-        """Run the task of one session, from its start to the last line of its log."""
-        has_run = False
-        try:
-            with live.scope:
-                await live.environment.initialize()
-                await live.prepare()
-                has_run = True
-                await live.session.run()
-        except Exception:  # outermost boundary of the supervisor: one session must not end the others (R5)
-            if live.is_ours:
-                log.exception("session %s ended because of an internal error", live.session.id)
-            else:
-                log.warning("session %s was taken by force by another process", live.session.id)
-        finally:
-            if not live.is_ours:
-                self.owners.give_up(live)
-            # This takes a limited time: processes get SIGTERM and, two seconds later, SIGKILL.
-            with anyio.CancelScope(shield=True):
-                if live.is_ours and not has_run:
-                    await live.session.end_before_run()
-                await live.cleanup()
-            with suppress(OwnershipLostError):
-                for positions in self.review.state.unrecorded_positions(live.session.id):
-                    live.record_hunk_positions(positions)
-            if not live.is_ours:  # another process has taken the session over during the cleanup
-                self.owners.give_up(live)
-            opened.close()
-            if live.scope.cancel_called:  # another process manages the session's hunks now
-                self.review.state.forget(live.session.id)
-            self._recordings.close(live.session.id)
-            self._live.pop(live.session.id, None)
-            live.ended.set()
-
-    def _find_open(self, session_id: str) -> LiveSession | None:
-        """Return a live session that no other process is taking over."""
-        live = self._live.get(session_id)
-        return live if live and not live.scope.cancel_called else None
+        self._running.in_background(partial(self._retention.look_at, folder, now, tuple(self._running.live)))
 
     async def rename(self, session_id: str, title: str) -> SessionSummary:
         """Set the title of a live or stored session.
@@ -549,10 +481,10 @@ class SessionManager:
 
         Raises: UnknownSessionError.
         """
-        live = self._live.get(session_id)
+        live = self._running.live.get(session_id)
         if live is None:
             async with self._opening:  # another task may be opening the session
-                live = self._live.get(session_id)
+                live = self._running.live.get(session_id)
         if live:
             live.session.abort()
             await live.ended.wait()
@@ -568,7 +500,7 @@ class SessionManager:
         """
         if not force and await self.worktrees.has_unbrought(session_id):
             raise UnbroughtChangesError(session_id)
-        is_live = session_id in self._live
+        is_live = session_id in self._running.live
         waiting = self._count_waiting(session_id) if is_live else await self.archive.open_hunks(session_id)
         if waiting and not force:
             raise SessionHasHunksError(session_id, waiting)
@@ -581,7 +513,7 @@ class SessionManager:
             await self.review.review("keep", Selection(hunk_ids=made))
         await self.close_session(session_id)
         async with self._opening:
-            if live := self._live.get(session_id):  # another task has opened the session again
+            if live := self._running.live.get(session_id):  # another task has opened the session again
                 live.session.abort()
                 await live.ended.wait()
             # The session's last turn may have changed files after the hunks were counted above.
@@ -599,9 +531,9 @@ class SessionManager:
 
     def _log_failed(self, session_id: str, error: OSError) -> None:
         log.error("the log of session %s cannot be written: %s", session_id, error)
-        if live := self._live.get(session_id):
+        if live := self._running.live.get(session_id):
             # A task emits the warning later, because the event whose recording failed has not been published yet.
-            self._run_in_background(partial(_warn, live, not_stored(error)))
+            self._running.in_background(partial(_warn, live, not_stored(error)))
 
 
 async def _warn(live: LiveSession, words: str, code: str = "not_recorded") -> None:

@@ -62,7 +62,7 @@ async def find_optional_tools(
     await services.sites.prepare(folder)
     services.sites.check_same(folder, stored_place)
     found = await anyio.to_thread.run_sync(_load, services, folder)
-    is_there = services.notebooks()
+    is_there = services.client.notebooks
     if is_there is None:
         looked_at = services.local(folder)
         is_there = await has_notebooks(looked_at)

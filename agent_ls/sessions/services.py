@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agent_ls.background import TaskStarter
 from agent_ls.environments.base import ExecutionEnvironment
@@ -26,7 +26,7 @@ from agent_ls.services.permissions.trust import WorkspaceTrust
 from agent_ls.services.review.service import ReviewService
 from agent_ls.services.review.state import ReviewedSession
 from agent_ls.services.settings.model import Settings
-from agent_ls.sessions.host import EditorServices, ProgramParts
+from agent_ls.sessions.host import ClientState, EditorServices, ProgramParts
 from agent_ls.sessions.workspaces.remote_sites import RemoteSites
 from agent_ls.store.rules import RuleStore
 
@@ -43,10 +43,6 @@ class SharedServices:
     - `state`: the state folder.
     - `start`: runs a short background task.
     - `find_session`: returns the session with this id if it can still receive notices, else None.
-    - `folders`: returns the workspace folders that are open now.
-    - `session_folders`, `session_servers`: return, by session id, the additional folders and the MCP servers that a
-      client configured for one session.
-    - `notebooks`: returns whether session folders contain notebooks; None: search the folder.
     - `now`: returns the current settings.
     - `read_only`: finds the sandbox program that confines read-only commands.
     - `hide`: adds values to redact.
@@ -65,10 +61,7 @@ class SharedServices:
     recordings: SessionRecordings
     start: TaskStarter
     find_session: Callable[[str], ReviewedSession | None]
-    folders: Callable[[], Sequence[str]]
-    session_folders: Callable[[str], Sequence[str]]
-    session_servers: Callable[[str], Mapping[str, Mapping[str, Any]]]
-    notebooks: Callable[[], bool | None]
+    client: ClientState
     now: Callable[[], Settings]
     read_only: ReadOnlySandbox
     hide: Callable[[Sequence[str]], None]

@@ -52,8 +52,8 @@ async def test_settings_that_arrive_while_earlier_settings_are_checked_take_prec
                 anyio.from_thread.run(looks.pop())
             return ()
 
-        manager.trust.of_editor = of_editor
-        manager.on_settings = lambda settings: is_changed.set()
+        rig.client.trusted = of_editor
+        rig.client.on_settings = lambda settings: is_changed.set()
         with anyio.fail_after(DEADLINE_S):
             async with anyio.create_task_group() as group:
                 await configuration.handle_change(sent(maxTurns=1))

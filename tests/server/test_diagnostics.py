@@ -22,7 +22,7 @@ class Editor:
     def __init__(self, *lines: str, limit_ms: int = FOR_EVER_MS) -> None:
         self.version = 1
         self.lines = lines
-        self.diagnostics = EditorDiagnostics(self.document, limit_ms)
+        self.diagnostics = EditorDiagnostics(self.document, limit_ms=limit_ms)
 
     def document(self, path: str) -> OpenDocument | None:
         return OpenDocument(PATH, self.version, "\n".join(self.lines)) if path == PATH else None

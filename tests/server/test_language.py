@@ -35,8 +35,8 @@ class Client:
     def __init__(self, answer: Any = None, abilities: ClientAbilities = RICH) -> None:
         self.answer = answer
         self.asked: list[tuple[str, dict[str, Any], int | None]] = []
-        self.known = EditorDiagnostics(self.document)
-        self.language = EditorLanguage(lambda: abilities, self.document, self.known)
+        self.known = EditorDiagnostics(self.document, pull=lambda: self.language.diagnostics_request())
+        self.language: EditorLanguage = EditorLanguage(lambda: abilities, self.document, self.known)
         self.language.set_sender(self)
 
     def document(self, path: str) -> OpenDocument | None:

@@ -39,7 +39,7 @@ def make(path: Path, id: str = "c1") -> CallTool:
 
 
 def opened(rig: SessionRig, *folders: Path) -> None:
-    rig.manager.folders = lambda: [str(rig.folder), *map(str, folders)]
+    rig.client.folders = lambda: [str(rig.folder), *map(str, folders)]
 
 
 def system(rig: SessionRig) -> str:

@@ -232,7 +232,7 @@ async def test_invalid_or_unrelated_values_of_the_trust_environment_variable_do_
 
 async def test_folders_trusted_by_the_editor_are_not_asked_about(tmp_path: Path, project: Path) -> None:
     async with running(tmp_path, [[text("one")]]) as rig:
-        rig.manager.trust.of_editor = lambda: [str(project)]
+        rig.client.trusted = lambda: [str(project)]
         talk = await rig.talk(answers=wait)
         await talk.say("Go.")
         assert not talk.of(ApprovalRequested) and not rig.manager.trust.folders()

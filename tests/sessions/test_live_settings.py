@@ -176,7 +176,7 @@ async def test_a_changed_provider_url_applies_from_the_next_model_call(
 async def test_the_log_level_changes_and_listeners_are_called_at_once(tmp_path: Path) -> None:
     heard: list[Settings] = []
     async with running(tmp_path, []) as rig:
-        rig.manager.on_settings = heard.append
+        rig.client.on_settings = heard.append
         rig.manager.change_settings({"logLevel": "debug", "save": "never"})
         assert logging.getLogger("agent_ls").level == logging.DEBUG
         rig.manager.change_settings({})

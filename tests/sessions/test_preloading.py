@@ -6,13 +6,13 @@ import itertools
 
 import anyio
 import pytest
-from agent_ls.sessions.quiet import CHECK_S, PATIENCE_S, QUIET_MS, QuietTime
 from anyio.lowlevel import checkpoint
 
 from agent_ls.llm.client import Client
 from agent_ls.loop.events import codec
 from agent_ls.loop.events.types import State
 from agent_ls.services.models.warm_up import warm_up
+from agent_ls.sessions.quiet import CHECK_S, PATIENCE_S, QUIET_MS, QuietTime
 from tests.support.fake_clock import FakeClock
 
 

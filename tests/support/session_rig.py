@@ -20,7 +20,7 @@ from agent_ls.loop.events.types import ApprovalRequested, Envelope, RecordedEven
 from agent_ls.policy.situation import Mode
 from agent_ls.services.permissions.trust import Trusting
 from agent_ls.services.settings.model import Settings
-from agent_ls.sessions.host import EditorServices, ProgramParts
+from agent_ls.sessions.host import ClientState, EditorServices, ProgramParts
 from agent_ls.sessions.live import LiveSession
 from agent_ls.sessions.manager import SessionManager
 from agent_ls.sessions.new_session import SessionSpec
@@ -82,11 +82,23 @@ def wait(request: ApprovalRequested) -> None:
     return None
 
 
+class OpenClient:
+    """The state of a client of a session manager. Tests replace these functions at any time."""
+
+    def __init__(self) -> None:
+        self.folders: Callable[[], Sequence[str]] = tuple
+        self.trusted: Callable[[], Sequence[str]] = tuple
+        self.on_settings: Callable[[Settings], object] = lambda settings: None
+
+
 class SessionRig:
     """`model` answers all sessions; it records their requests in `model.requests`."""
 
-    def __init__(self, manager: SessionManager, model: Any, folder: Path, state: Path) -> None:
+    def __init__(
+        self, manager: SessionManager, model: Any, folder: Path, state: Path, client: OpenClient
+    ) -> None:
         self.manager = manager
+        self.client = client
         self.model = model
         self.folder = folder
         self.state = state
@@ -146,16 +158,22 @@ async def running(
     folder.mkdir(exist_ok=True)
     model = model or FakeProvider(script)
     state = state or tmp_path / "state"
+    client = OpenClient()
     manager = SessionManager(
         settings=settings or Settings(walkthrough_pause_ms=0),
         credentials=credentials or Credentials(),
         state_dir=state,
         editor=EditorServices(host=host),
         program=ProgramParts(adapters={PROVIDER: model, **(others or {})}, pages=pages),
-        trusting=trusting,
+        client=ClientState(
+            trusting=trusting,
+            folders=lambda: client.folders(),
+            trusted_folders=lambda: client.trusted(),
+            on_settings=lambda settings: client.on_settings(settings),
+        ),
         record_to=record_to,
     )
     async with anyio.create_task_group() as group:
         await group.start(manager.run)
-        yield SessionRig(manager, model, folder, state)
+        yield SessionRig(manager, model, folder, state, client)
         group.cancel_scope.cancel()

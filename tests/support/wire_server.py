@@ -19,6 +19,7 @@ from agent_ls.server.editor.host import LspEditorHost
 from agent_ls.server.server import AgentServer, ClientStreams, run
 from agent_ls.server.transport.framing import FrameParser
 from agent_ls.server.transport.jsonrpc import RawJson
+from agent_ls.sessions.host import ClientState
 from agent_ls.system import claim_stdio
 
 if TYPE_CHECKING:
@@ -82,7 +83,9 @@ async def _forever() -> None:
     await anyio.sleep_forever()
 
 
-def _broken(host: LspEditorHost, options: dict[str, Any]) -> tuple[SessionManager, Sequence[str]]:
+def _broken(
+    host: LspEditorHost, options: dict[str, Any], client_state: ClientState
+) -> tuple[SessionManager, Sequence[str]]:
     raise OSError("the state folder cannot be made")
 
 

@@ -31,7 +31,7 @@ def call(**more: Any) -> dict[str, Any]:
 async def test_a_finding_is_listed_once_with_its_lines() -> None:
     found = ReviewFindings()
     changed: list[str] = []
-    found.changed = changed.append
+    found.watch(changed.append)
     calls = ToolCalls(MemoryEnvironment({"a.py": TEXT}))
     tool = report_finding_tool(found)
 

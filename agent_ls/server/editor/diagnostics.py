@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 from zlib import crc32
 
 import anyio
@@ -75,18 +75,21 @@ class _File:
     """How often diagnostics were published for this file."""
 
 
+PullDiagnostics: TypeAlias = Callable[[], "Callable[[Sequence[str]], Awaitable[None]] | None"]
+
+
 @dataclass(slots=True)
 class EditorDiagnostics:
     """All reported diagnostics. `document` finds the synced document of a path; `limit_ms` limits how long
     the result of an edit waits for diagnostics.
 
-    `pull` requests the problems of files from a client that does not push them; None if the client pushes
-    them. It raises NoAnswerError.
+    `pull` returns the function that requests the problems of files from a client that does not push them, None if
+    the client pushes them. The function raises NoAnswerError.
     """
 
     document: FindDocument
+    pull: PullDiagnostics = lambda: None
     limit_ms: int = 0
-    pull: Callable[[Sequence[str]], Awaitable[None]] | None = None
     _files: dict[str, _File] = field(default_factory=dict)
     _changed: anyio.Event = field(default_factory=anyio.Event)
 
@@ -160,7 +163,7 @@ class EditorDiagnostics:
             return [path for path in wanted if not self._is_checked(path, wanted[path], before[path][1])]
 
         with anyio.move_on_after(self.limit_ms / 1000):
-            await (self._pull(unchecked()) if self.pull else self._wait_until_checked(unchecked))
+            await (self._pull(unchecked()) if self.pull() else self._wait_until_checked(unchecked))
         found = [(path, new) for path in wanted for new in _new(before[path][0], self._problems(path))]
         told = [pair for pair in found if pair[1].severity <= TOLD_SEVERITY]
         lines = (
@@ -182,9 +185,9 @@ class EditorDiagnostics:
             await self._changed.wait()
 
     async def _pull(self, paths: Sequence[str]) -> None:
-        if self.pull:
+        if pull := self.pull():
             with suppress(NoAnswerError):
-                await self.pull(paths)
+                await pull(paths)
 
     def _is_checked(self, path: str, version: int, count: int) -> bool:
         """Return whether the client has sent a final report for this or a later version, after its first

@@ -184,12 +184,13 @@ class LspEditorHost:
         self._saved_early: list[str] = []
         self._save_policy: SavePolicy = "agent"
         self._asks_to_save = AskToSave(self._ask_user)
-        self.notebooks = OpenNotebooks(protocol)
         # While a file is open as a notebook, its text document is ignored.
-        self.notebooks.on_open, self.notebooks.on_close = self.handle_close, self.handle_open
+        self.notebooks = OpenNotebooks(protocol, self.handle_close, self.handle_open)
         self.view = EditorView(self.open_document)
-        self.diagnostics = EditorDiagnostics(self.open_document)
-        self.language = EditorLanguage(lambda: protocol.client, self.open_document, self.diagnostics)
+        self.diagnostics = EditorDiagnostics(self.open_document, lambda: self.language.diagnostics_request())
+        self.language: EditorLanguage = EditorLanguage(
+            lambda: protocol.client, self.open_document, self.diagnostics
+        )
         self.watched_files = WatchedFiles(protocol.send_request, lambda: protocol.client)
 
     def attach(self, listener: DocumentListener, actions: ClientActions) -> None:

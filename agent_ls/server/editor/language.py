@@ -6,7 +6,7 @@ checked before use.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from agent_ls.environments.errors import NoAnswerError, StaleFileError
@@ -75,8 +75,11 @@ class EditorLanguage:
 
     def set_sender(self, sender: ClientRequestSender) -> None:
         self._sender = sender
-        if self._client().language and not self._client().diagnostics:
-            self._known.pull = self._pull
+
+    def diagnostics_request(self) -> Callable[[Sequence[str]], Awaitable[None]] | None:
+        """Return the function that requests the problems of files; None if the client pushes them."""
+        pulls = self._sender and self._client().language and not self._client().diagnostics
+        return self._pull if pulls else None
 
     def supported_queries(self) -> frozenset[LanguageQuery]:
         client = self._client()

@@ -94,19 +94,19 @@ class _Expected:
 
 
 class OpenNotebooks:
-    """The open notebooks of one editor."""
+    """The open notebooks of one editor. `on_open` and `on_close` get the URI of a notebook that is opened or closed."""
 
-    def __init__(self, protocol: AgentProtocol) -> None:
+    def __init__(
+        self, protocol: AgentProtocol, on_open: Callable[[str], object], on_close: Callable[[str], object]
+    ) -> None:
         self._protocol = protocol
         self._tracked: dict[str, _Tracked] = {}
         self._editor: CellEditor | None = None
         self._on_saved: Callable[[str, Sequence[EditorCell]], None] = lambda path, cells: None
         self.on_change: Callable[[str], object] = lambda path: None
         """Called with the path of each notebook that was opened, changed or saved."""
-        self.on_open: Callable[[str], object] = lambda uri: None
-        """Called with the URI of each notebook that was opened."""
-        self.on_close: Callable[[str], object] = lambda uri: None
-        """Called with the URI of each notebook that was closed."""
+        self._on_open = on_open
+        self._on_close = on_close
         self._expected: _Expected | None = None
         self._editing = anyio.Lock()
 
@@ -123,7 +123,7 @@ class OpenNotebooks:
             cells = self._cells(uri)
             saving = Savable(path, comparison_key(cells), text_in=_text_in)
             self._tracked[path] = _Tracked(uri, cells, self._runs(uri), saving)
-            self.on_open(uri)
+            self._on_open(uri)
             self.on_change(path)
 
     def handle_change(self, uri: str) -> None:
@@ -164,7 +164,7 @@ class OpenNotebooks:
         self._tracked.pop(maybe_path(uri) or "", None)
         if self._expected and self.open_notebook(self._expected.path) is None:
             self._expected.is_over.set()
-        self.on_close(uri)
+        self._on_close(uri)
 
     def savable(self) -> list[tuple[Savable, OpenDocument]]:
         """Return the notebooks whose cells are all known. The text of each is the text of its cells."""

@@ -90,10 +90,9 @@ class Configuration:
         else:
             self._is_settled.set()
 
-        async def trust_changed() -> None:
-            start(self._hold)
-
-        manager.trust.on_change = trust_changed
+    async def trust_changed(self) -> None:
+        """Apply the settings that need trust again, because the user has decided about a folder."""
+        self._start(self._hold)
 
     async def wait_until_settled(self) -> None:
         """Wait until pending settings are applied and pending requests are answered, at most SETTLED_S."""

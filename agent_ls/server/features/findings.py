@@ -57,7 +57,7 @@ class FindingDiagnostics:
         self._context = context
         self._start = start
         self._findings = findings
-        self._findings.changed = publish
+        findings.watch(publish)
 
     def text_changed(self, path: str) -> None:
         """Update finding positions in a file whose document was opened, edited or closed, or which changed on

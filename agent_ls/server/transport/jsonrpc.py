@@ -1,7 +1,7 @@
 """pygls's protocol, hardened: each request gets one answer, no message ends the server, no answer has a traceback.
 
 Each override fixes one behaviour of pygls 2.1.1 (pinned); tests/server/test_wire.py has a test for each. This
-module does not depend on sessions: messages `agent/...` and the methods in OURS go to `on_agent`, all others
+module does not depend on sessions: messages `agent/...` and the methods in OURS go to `Receivers.agent`, all others
 to pygls.
 """
 
@@ -117,15 +117,25 @@ def _to_params(obj: dict[str, Any], cls: type[Any]) -> Any:
     return cls(**{name: obj[name] for name in cls.__annotations__})
 
 
+@dataclass(frozen=True, slots=True)
+class Receivers:
+    """The functions that get what the client sends. `exit` gets the exit code, `unread` a document that was not read.
+
+    `initialized` is called at the end of `initialize`.
+    """
+
+    exit: Callable[[int], None]
+    agent: AgentCall
+    unread: OnUnread
+    initialized: Callable[[], None]
+
+
 class AgentProtocol(LanguageServerProtocol):
-    """The protocol of one connection. `client` and `options` come from `initialize`. `on_exit` gets the exit code."""
+    """The protocol of one connection. `client` and `options` come from `initialize`."""
 
     client = ClientAbilities()
     options: Any = None
-    on_initialize: Callable[[], None]
-    on_exit: Callable[[int], None]
-    on_agent: AgentCall
-    on_unread: OnUnread
+    receivers: Receivers
 
     def __init__(self, server: LanguageServer, converter: Converter) -> None:
         super().__init__(server, converter)
@@ -172,7 +182,7 @@ class AgentProtocol(LanguageServerProtocol):
                 told.id, INVALID_REQUEST, f"the request is too large ({size}): send less text at once"
             )
         elif told.uri and told.method in DOCUMENT_TEXTS:
-            self.on_unread(told.method, told.uri, is_too_large=True)
+            self.receivers.unread(told.method, told.uri, is_too_large=True)
             name = PurePosixPath(unquote(urlsplit(told.uri).path)).name
             words = f"{name} is too large for agent-ls ({size}). The agent cannot edit it while it is open."
             self.notify(
@@ -210,7 +220,7 @@ class AgentProtocol(LanguageServerProtocol):
             else:
                 log.warning("ignored %s: its parameters are not valid", data["method"])
                 if data["method"] in DOCUMENT_TEXTS and (uri := document_uri(data["params"])):
-                    self.on_unread(data["method"], uri, is_too_large=False)
+                    self.receivers.unread(data["method"], uri, is_too_large=False)
             return
         self.handle_message(message)
 
@@ -265,7 +275,7 @@ class AgentProtocol(LanguageServerProtocol):
 
     def _get_handler(self, feature_name: str) -> Callable[[Any], Any]:
         if _is_ours(feature_name):
-            return partial(self.on_agent, feature_name)
+            return partial(self.receivers.agent, feature_name)
         handler: Callable[[Any], Any] = super()._get_handler(feature_name)
         return handler
 
@@ -365,7 +375,7 @@ class AgentProtocol(LanguageServerProtocol):
             root if isinstance(root, str) else None,
             [_folder(item) for item in folders if _is_folder(item)] if isinstance(folders, list) else [],
         )
-        self.on_initialize()
+        self.receivers.initialized()
         return initialize_result(self.client)
 
     @property
@@ -388,7 +398,7 @@ class AgentProtocol(LanguageServerProtocol):
 
     @lsp_method(lsp.EXIT)
     def lsp_exit(self, *args: Any) -> None:  # type: ignore[override]  # as above
-        self.on_exit(0 if self._shutdown else 1)
+        self.receivers.exit(0 if self._shutdown else 1)
 
 
 def _is_ours(method: str) -> bool:

@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from agent_ls.environments.local.environ import is_secret_name, without_secrets
 import anyio.from_thread
 import anyio.lowlevel
 
-from agent_ls.environments.local.environ import without_secrets
+from agent_ls.environments.local.environ import is_secret_name, without_secrets
 from agent_ls.llm.adapter import ProviderAdapter
 from agent_ls.llm.catalog import default_model, find_entry, known_models
 from agent_ls.llm.client import build_client, reconnect, supported_providers

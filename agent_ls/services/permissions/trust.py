@@ -55,13 +55,23 @@ RESTRICTED = (
 
 
 class WorkspaceTrust:
-    """Trust decisions for all sessions of a process. `of_editor` returns the folders that the editor trusts."""
+    """Trust decisions for all sessions of a process. `of_editor` returns the folders that the editor trusts.
 
-    def __init__(self, store: TrustStore, clock: Clock, trusting: Trusting = "asked") -> None:
+    `on_change` is awaited after each decision, before the turn that asked for it continues.
+    """
+
+    def __init__(
+        self,
+        store: TrustStore,
+        clock: Clock,
+        trusting: Trusting = "asked",
+        *,
+        of_editor: Callable[[], Sequence[str]] = tuple,
+        on_change: Callable[[], Awaitable[object]] = anyio.lowlevel.checkpoint,
+    ) -> None:
         self.trusting = trusting
-        self.of_editor: Callable[[], Sequence[str]] = tuple
-        self.on_change: Callable[[], Awaitable[object]] = anyio.lowlevel.checkpoint
-        """Awaited after each decision, before the turn that asked for it continues."""
+        self._of_editor = of_editor
+        self._on_change = on_change
         self._store = store
         self._clock = clock
         self._here: dict[str, Trust] = {}
@@ -74,7 +84,7 @@ class WorkspaceTrust:
         path = canonical(folder)
         if here := self._here.get(path):
             return here
-        if any(_is_below(path, place) for place in (*self.of_editor(), *trusted_by_variable())):
+        if any(_is_below(path, place) for place in (*self._of_editor(), *trusted_by_variable())):
             return "trusted"
         return self._store.read_decision(folder) or ("restricted" if self.trusting == "kept" else "unknown")
 
@@ -99,7 +109,7 @@ class WorkspaceTrust:
             await anyio.to_thread.run_sync(self._keep, folder, trust, shown)
         if trust:
             self._answer_others(path, trust, by)
-        await self.on_change()
+        await self._on_change()
         return await anyio.to_thread.run_sync(self.get_trust, folder)
 
     async def ask(self, folder: str, turn_id: str, approvals: PendingApprovals) -> None:

@@ -50,8 +50,15 @@ class ReviewFindings:
     def __init__(self) -> None:
         self._files: dict[str, _File] = {}
         self._numbers = count(1)
-        self.changed: Callable[[str], None] = lambda path: None
-        """Called with the path of a file whose findings have been added, moved or removed."""
+        self._watchers: list[Callable[[str], None]] = []
+
+    def watch(self, changed: Callable[[str], None]) -> None:
+        """Call `changed` with the path of a file whose findings have been added, moved or removed."""
+        self._watchers.append(changed)
+
+    def _changed(self, path: str) -> None:
+        for changed in self._watchers:
+            changed(path)
 
     def report(self, finding: ReportedFinding) -> bool:
         """Add a finding. Returns False if an equal finding is listed already.
@@ -83,7 +90,7 @@ class ReviewFindings:
             finding.fix,
         )
         file.findings.append(added)
-        self.changed(finding.path)
+        self._changed(finding.path)
         return True
 
     def of_file(self, path: str) -> Sequence[ReviewFinding]:
@@ -135,7 +142,7 @@ class ReviewFindings:
     def _settle(self, path: str) -> None:
         if not self._files[path].findings:
             del self._files[path]
-        self.changed(path)
+        self._changed(path)
 
 
 def _lines_of(text: str) -> str:

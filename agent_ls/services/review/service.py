@@ -42,7 +42,7 @@ class ReviewService:
     """Tracks the changes of all sessions, and carries out the user's decisions about them.
 
     `find_session` returns a live session by its id, or None. `save_undone` saves documents after an undo; None
-    for a process without an editor.
+    for a process without an editor. `is_reviewed` returns whether changes of a file get hunks.
     """
 
     def __init__(
@@ -51,9 +51,10 @@ class ReviewService:
         clock: Clock,
         start: TaskStarter,
         save_undone: SaveUndone | None = None,
+        is_reviewed: Callable[[str], bool] = lambda path: True,
     ) -> None:
         self._start = start
-        self.state = ReviewState(find_session, clock=clock, start=start)
+        self.state = ReviewState(find_session, clock=clock, start=start, is_reviewed=is_reviewed)
         self.proposals = Proposals(self.state)
         self.undone_saves = UndoneSaves(self.state, save_undone or nothing_unsaved)
         self._decisions = HunkDecisions(

@@ -82,18 +82,20 @@ class ReviewedSession(Protocol):
 class ReviewState:
     """The tracked files, and the observers of their texts.
 
-    `find_session` returns a live session by its id, or None.
+    `find_session` returns a live session by its id, or None. `is_reviewed` returns whether changes of a file get
+    hunks: files in a session's own worktree get none.
     """
 
     def __init__(
-        self, find_session: Callable[[str], ReviewedSession | None], *, clock: Clock, start: TaskStarter
+        self,
+        find_session: Callable[[str], ReviewedSession | None],
+        *,
+        clock: Clock,
+        start: TaskStarter,
+        is_reviewed: Callable[[str], bool] = lambda path: True,
     ) -> None:
         self.find_session = find_session
-        self.is_reviewed: Callable[[str], bool] = lambda path: True
-        """Returns whether changes of a file get hunks.
-
-        Files in a session's own worktree get none.
-        """
+        self.is_reviewed = is_reviewed
         self.files: dict[str, ReviewedFile] = {}
         self.hunk_events = HunkEventPublisher(self.publish, clock, start)
         self._recorded_positions: dict[tuple[str, str], HunkPositions] = {}

@@ -112,8 +112,8 @@ def _servers(draft: SessionDraft) -> SessionFeature | None:
         roots=lambda: (location.folder if location.worktree else location.key,),
         start=services.start,
         warn=draft.link.warn_about_servers,
-        changed=draft.link.servers_changed,
-        client=partial(services.session_servers, location.session_id),
+        changed=partial(services.client.on_servers, location.session_id),
+        client=partial(services.client.session_servers, location.session_id),
         made=[],
         places=lambda: location.bounds.places,
     )
@@ -124,7 +124,7 @@ def _not_started(draft: SessionDraft) -> SessionFeature | None:
     services, site = draft.services, draft.location.site
     if not site:
         return None
-    given = partial(services.session_servers, draft.location.session_id)
+    given = partial(services.client.session_servers, draft.location.session_id)
     find = partial(find_not_started, site, services.now, services.state, given)
     return NotStarted(site.place.machine, find, draft.link.emit)
 

@@ -26,8 +26,6 @@ class LinkedSession(ReviewedSession, Protocol):
 
     def warn(self, text: str, code: str) -> None: ...
 
-    def servers_changed(self) -> None: ...
-
     def rename(self, title: str) -> None: ...
 
     def name_after(self, text: str) -> bool: ...
@@ -71,10 +69,6 @@ class SessionLink:
     def warn_about_servers(self, text: str) -> None:
         """Send the user a warning about MCP servers."""
         self.live.warn(text, "mcp")
-
-    def servers_changed(self) -> None:
-        """Report that the state or the lists of an MCP server have changed."""
-        self.live.servers_changed()
 
     def name_after(self, text: str) -> bool:
         """Set the title from the text of a message, if the session has no title. Returns whether a title was set."""

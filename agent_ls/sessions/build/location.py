@@ -61,7 +61,7 @@ def locate(
     def other_folders() -> Sequence[str]:
         if site or worktree:  # a session in a worktree must not change the user's other folders
             return ()
-        return (*services.folders(), *services.session_folders(header.session_id))
+        return (*services.client.folders(), *services.client.session_folders(header.session_id))
 
     return SessionLocation(
         session_id=header.session_id,
