@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 VALUES = [
     "ContextParts",
+    "CheckRun",
     "DiagnosedFile",
     "Hunk",
     "PlanItem",

@@ -7,7 +7,6 @@ import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import anyio
@@ -71,7 +70,7 @@ async def _serve(connection: AcpStreams) -> None:
 
                 def files(session_id: str, disk: ExecutionEnvironment) -> ExecutionEnvironment:
                     known = texts.setdefault(session_id, WireTexts(wire, client, session_id))
-                    return ClientFilesEnvironment(disk, known, partial(manager.session_folders, session_id))
+                    return ClientFilesEnvironment(disk, known, lambda: sessions.folders_of(session_id))
 
                 async def trust_changed() -> None:
                     await folder_settings.apply_again()

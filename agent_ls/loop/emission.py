@@ -158,6 +158,11 @@ class EventEmitter:
             self._end_subscriptions()
         return envelope
 
+    def emit_facts(self) -> None:
+        """Emit what the running turn has changed and checked, if anything."""
+        if facts := self.evidence.facts():
+            self.emit(facts)
+
     def ask_again(
         self,
         requests: Iterable[ApprovalRequested],

@@ -541,8 +541,7 @@ class Session:
     def _settle(self, reason: EndReason) -> None:
         """End the turn. Emit processing_end as the last event of the turn."""
         self._listeners.before_end()
-        if facts := self._emitter.evidence.facts():
-            self._emitter.emit(facts)
+        self._emitter.emit_facts()
         self._has_input = self._is_compacting = False
         if self._stop:
             self._loop.context.compactor.forget()

@@ -52,6 +52,7 @@ from agent_ls.loop.events.types import (
     Title,
     ToolCallEnd,
     ToolCallStart,
+    TurnFacts,
     TurnLimit,
     UsageReport,
     UserInput,
@@ -146,6 +147,7 @@ KINDS: list[tuple[RecordedEvent, str]] = [
         Retry(2, 1500, "rate_limit", "Too many requests."),
         "  ! Too many requests. Trying again in 1.5 s (2).\n",
     ),
+    (TurnFacts("Nothing was run.", 1), "  Nothing was run.\n"),
     (TurnLimit("rounds", 3, "Stopped after 3 rounds."), "  ! Stopped after 3 rounds.\n"),
     (LoopDetection("It repeats itself."), "  ! It repeats itself.\n"),
     (Warning("Nearly full."), "  ! Nearly full.\n"),
@@ -400,6 +402,7 @@ def spoken(text: str) -> Sequence[SessionEvent]:
         Warning(text),
         LoopDetection(text),
         TurnLimit("rounds", 1, text),
+        TurnFacts(text, 1),
         Error(text, "x", text),
     ]
 

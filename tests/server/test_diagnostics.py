@@ -115,7 +115,9 @@ async def test_at_the_time_limit_diagnostics_are_reported_with_a_note_that_the_c
     editor.publish(problem(0), settled=False)
     news = await tell()
     told = news.text
-    assert news.files == (DiagnosedFile(PATH, 1, is_settled=False),)
+    (file,) = news.files
+    assert file == DiagnosedFile(PATH, 1, is_settled=False, introduced=file.introduced)
+    assert len(file.introduced) == 1
     assert "a.py:1: error: no such name" in told
     assert told.endswith("[The editor has not finished checking a.py.]")
     assert "has not finished" in (await editor.diagnostics.watch([PATH], shown)()).text
