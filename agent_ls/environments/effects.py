@@ -169,7 +169,8 @@ class ServerEffect:
 
     This is not an effect of a tool call, but needs the same approval.
 
-    `command` is the program with its arguments, quoted for a POSIX shell. For a server without a program,
+    `command` is the program with its arguments, quoted for a POSIX shell, behind `cd FOLDER &&` if the configuration
+    names a folder. For a server without a program,
     `url` is its address. `variables` are the environment variables of the program: `NAME=TEXT` as in the
     configuration of the server, or the name alone for a secret. `file` is the file that configures the
     server, "" for the settings. `is_fetched`: the command downloads the program that it runs. `config` is a

@@ -199,11 +199,12 @@ def effect_of(config: ServerConfig) -> ServerEffect:
 
     target = config.target
     is_program = isinstance(target, StdioTarget)
+    place = f"cd {shlex.quote(target.cwd)} && " if isinstance(target, StdioTarget) and target.cwd else ""
     return ServerEffect(
         name=visible(config.name),
         config=config.digest,
         file=config.file,
-        command=visible(shlex.join((target.command, *target.args)))
+        command=visible(place + shlex.join((target.command, *target.args)))
         if isinstance(target, StdioTarget)
         else "",
         url="" if isinstance(target, StdioTarget) else visible(target.url),
