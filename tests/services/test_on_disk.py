@@ -22,7 +22,7 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
     (work / ".env").write_text("KEY=1\n")
     git(work, "add", "-f", ".env")
     git(work, "commit", "-qm", "two")
-    (work / ".env").write_text("KEY=2, longer\n")
+    (work / ".env").write_text("KEY=2, longer -c\n")
     (work / ".new.env").write_text("NEW=1\n")
     for name in ("http:", "dirb", "sub/deep", "sub/.hg", "log", "nested"):
         (work / name).mkdir(parents=True)

@@ -91,6 +91,34 @@ def test_search_that_leaves_the_secret_file_out_needs_no_approval(text: str, wor
     assert isinstance(judged(text, work), Allow)
 
 
+@pytest.mark.parametrize(
+    ("text", "is_shown"),
+    [
+        ("grep -rn nothing .", False),
+        ("grep -rnE 'def |class ' .", False),
+        ("grep -rn nothing; ls", False),
+        ("grep -rn -e nothing -e TOKEN .", True),
+        ("grep -rvn nothing .", True),
+        ("grep -rni token .", True),
+        ("grep -rnA3 nothing .", False),
+        ("egrep -r 'T(O|o)KEN' .", True),
+        ("fgrep -r 'T(O|o)KEN' .", False),
+        ("grep -rn nothing . && grep -rn TOK .", True),
+        ("grep -rP '(a+)+$' .", False),
+        ("grep -r '' .", True),
+        ("grep -rn '\\xe9' .", False),
+        ("grep -r 'k.y' .", True),
+        ("grep -rn nothing . | xargs cat", True),
+        ("grep -rn nothing .; tar -cO .", True),
+    ],
+)
+def test_a_search_by_grep_is_asked_about_only_if_it_would_print_secrets(
+    text: str, is_shown: bool, work: Path
+) -> None:
+    (work / ".env").write_bytes(b"TOKEN=1\nk\xe9y=2\n")
+    assert isinstance(judged(text, work), Ask) == is_shown, judged(text, work)
+
+
 def test_rg_needs_approval_for_a_visible_secret_file_unless_it_is_ignored(work: Path) -> None:
     (work / "server.key").write_text("TOKEN\n")
     asked_for("rg TOKEN", work)

@@ -1,7 +1,7 @@
 """Find files with secrets that a command would output without naming them: files in folders, or in git.
 
 `grep -r`, `rg`, `find -exec`, `tar` and `cp -r` read whole folders; `git show`, `git diff` and `git grep`
-read tracked files. No program is run. All functions read the disk, so they block.
+read tracked files. git and grep are asked what they would show. All functions read the disk, so they block.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from agent_ls.environments.search import IGNORE_FILES, SEARCH_LIMIT_BYTES, walk
 from agent_ls.policy.places import Places, is_secret_name
 from agent_ls.services.permissions.git_credentials import holds_credentials, is_settings_name
 from agent_ls.services.permissions.git_look import git_doubt
+from agent_ls.services.permissions.grep_matches import may_print
 
 if TYPE_CHECKING:
     from agent_ls.policy.shell.understand import CommandAnalysis
@@ -80,7 +81,7 @@ def _find_secrets(
     if any(argv[0] != "git" for argv in found.commands) and reads_folders(command, found.commands):
         wanted = _Wanted.of(found.commands, {inode for _, inode in linked})
         for folder in read_folders(command, found, working_dir):
-            yield from wanted.find_below(folder)
+            yield from (path for path in wanted.find_below(folder) if may_print(command, found, path))
 
 
 def read_folders(command: str, found: CommandAnalysis, working_dir: str) -> Sequence[str]:
