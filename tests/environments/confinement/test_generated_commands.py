@@ -13,7 +13,7 @@ from agent_ls.environments.base import CommandOptions
 from agent_ls.environments.local import LocalEnvironment, LocalLimits
 from tests.environments.confinement.harm_world import SECRET, HarmWorld, harm_world
 from tests.environments.confinement.harmful import harmful
-from tests.environments.confinement.test_looking_alone import looking
+from tests.environments.confinement.test_looking_alone import READS_OUTSIDE, looking
 from tests.policy.fuzz import PARTS, commands, placed
 from tests.support.sandboxes import needs_bubblewrap, needs_landlock
 
@@ -45,12 +45,16 @@ def _generated(world: HarmWorld, seed: int, count: int) -> Iterator[str]:
         world.filled(template) for template in harmful() if not any(word in template for word in DELETING)
     ]
     payloads += PARTS["payloads"]
+    payloads += [world.filled(template) for template in READS_OUTSIDE] * 3
     yield from placed(seed, [chance.choice(payloads) for _ in range(count // 2)])
     yield from commands(seed, count - count // 2)
 
 
 def _furnish(world: HarmWorld) -> None:
-    """Create the files that the generated commands name."""
+    """Create the files that the generated commands name, and a secret in each file outside of the project."""
+    (world.root / "outside" / "kept").write_text(f"{SECRET}\n")
+    (world.root / f"{SECRET}.txt").touch()
+    (world.project / "out").symlink_to(world.root / "outside")
     for name in ("a.txt", "b.txt", "names.txt", "c.json", "src/x.py"):
         (world.project / name).parent.mkdir(exist_ok=True)
         (world.project / name).write_text("x 1\n")
