@@ -78,6 +78,15 @@ async def test_a_tool_record_has_truncation_flags_and_output_sizes() -> None:
     assert 1_000 <= metadata["model_output_chars"] < 2_000
 
 
+async def test_a_record_of_a_failed_call_without_a_command_has_no_partial_output() -> None:
+    async def run(arguments: AnyArguments, context: ToolContext) -> ToolOutput:
+        raise ToolError("no such file", kind="file_not_found")
+
+    record = await of(run)
+    assert record.error and "no such file" in record.error.message
+    assert record.as_json()["error"]["details"] == {"partial_output": ""}
+
+
 async def test_a_record_of_a_failure_has_type_code_partial_output_and_next_step() -> None:
     async def run(arguments: AnyArguments, context: ToolContext) -> ToolOutput:
         return ToolOutput("half", is_error=True, error_kind="shell_timeout", summary="timed out after 9 ms")

@@ -298,7 +298,11 @@ def _error(call: _Call, end: ToolCallEnd, remedy: Remedy) -> CallError:
     limits = (it for key in _LIMITS if isinstance(it := given.get(key), int))
     reached = _TIMED_OUT.search(end.output)
     timeout_ms = int(reached[1]) if reached else next(limits, None) if command else None
-    return CallError(remedy.type, end.error_kind.upper(), _message(end), end.output, command, timeout_ms)
+    message = _message(end)
+    partial = (
+        "" if end.output == message else end.output
+    )  # only a command prints something besides the message
+    return CallError(remedy.type, end.error_kind.upper(), message, partial, command, timeout_ms)
 
 
 def _message(end: ToolCallEnd) -> str:
