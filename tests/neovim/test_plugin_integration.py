@@ -295,6 +295,21 @@ def test_the_input_at_the_cursor_sends_a_message_with_the_selected_lines(
 
 
 @pytest.mark.req("H10")
+def test_letters_typed_right_behind_the_key_go_into_the_input_and_not_into_the_file(
+    start_nvim: Any, server: StandIn
+) -> None:
+    nvim: Nvim = start_nvim("one.txt")
+    nvim.lua("vim.keymap.set('n', '<F2>', '<Cmd>AgentLs ask<CR>')")
+
+    nvim.keys("<F2>use a constant, dd, not x")
+
+    nvim.wait_screen("change one.txt:1-1", "use a constant, dd, not x")
+    nvim.keys("<Esc>q")
+    nvim.wait_gone("change one.txt")
+    assert nvim.lines() == ["one", "two", "three", "four", "five"]
+
+
+@pytest.mark.req("H10")
 def test_leaving_the_input_at_the_cursor_sends_nothing(start_nvim: Any, server: StandIn) -> None:
     nvim: Nvim = start_nvim("one.txt")
     nvim.cmd("AgentLs ask")
