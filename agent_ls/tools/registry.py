@@ -59,10 +59,14 @@ class ToolRegistry:
 
     def lookup_called(self, name: str) -> Tool[Any] | None:
         """Return the tool that a model calls as `name`, also if it spells the name in another way
-        (`git__git-status`, `mcp__git__git_status`, `functions.shell`); None if there is none.
+        (`git__git-status`, `mcp__git__git_status`, `functions.shell`, `Read_File`); None if there is none.
         """
         spelled = _NOT_IN_NAMES.sub("_", _PREFIX.sub("", name))
-        return self.lookup(name) or self.lookup(spelled)
+        return self.lookup(name) or self.lookup(spelled) or self._in_other_case(spelled)
+
+    def _in_other_case(self, name: str) -> Tool[Any] | None:
+        same = [tool for tool in self._tools.values() if tool.name.casefold() == name.casefold()]
+        return same[0] if len(same) == 1 else None
 
     def names(self) -> tuple[str, ...]:
         return tuple(self._tools)

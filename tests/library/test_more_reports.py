@@ -138,3 +138,44 @@ async def test_the_program_goes_on_after_a_run_that_was_left_early(tmp_path: Pat
             while session.is_busy:
                 await anyio.lowlevel.checkpoint()
             assert await session.ask("again")
+
+
+@pytest.mark.report(
+    "evalstate/fast-agent#913",
+    "a call that differs from the tool's name only in capitals ends the agent",
+    area="library",
+    before="failed",
+)
+async def test_a_name_in_other_capitals_means_the_tool(tmp_path: Path) -> None:
+    @agent_ls.tool
+    def lookup(word: str) -> str:
+        """Looks up."""
+        return f"found {word}"
+
+    model = FakeProvider([call("LookUp", word="a"), text("Done.")])
+    async with agent_ls.open_session(**options(tmp_path, model, tools=[lookup], mode="full")) as session:
+        ends = [event async for event in session.run("go") if isinstance(event, agent_ls.ToolCallEnd)]
+    assert ends[0].output == "found a"
+
+
+@pytest.mark.report(
+    "danny-avila/LibreChat#13162",
+    "two tools of the same name make each request a 400",
+    area="library",
+    before="passed",
+)
+async def test_two_tools_of_one_name_are_refused_before_any_request(tmp_path: Path) -> None:
+    @agent_ls.tool(name="grep")
+    def mine(word: str) -> str:
+        """Looks up."""
+        return word
+
+    model = FakeProvider([text("Done.")])
+    try:
+        async with agent_ls.open_session(**options(tmp_path, model, tools=[mine, mine])) as session:
+            await session.ask("go")
+    except agent_ls.AppError as refused:
+        assert "grep" in str(refused)
+        return
+    names = [tool.name for tool in model.requests[0].tools]
+    assert len(names) == len(set(names))
