@@ -19,6 +19,7 @@ from agent_ls.llm.http.failures import HttpFailure, make_error
 _MAX_HEAD_BYTES = 100 * 1024  # limit for the status line and all headers together
 _MAX_UNREAD_BYTES = 1024 * 1024  # if more bytes are received but not parsed, reading from the socket pauses
 _SLICE_BYTES = 64 * 1024  # the server must accept each slice of this size within the silence limit
+_MAX_JOINED = 32
 _GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS
 
 _Event: TypeAlias = h11.Response | h11.Data | h11.EndOfMessage
@@ -43,6 +44,7 @@ class Connection(asyncio.Protocol):
         self._waiting_since = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._unread = 0
+        self._read_ahead: h11.EndOfMessage | None = None
         self._is_full = False
         self._has_ended = False
         self._reason: Exception | None = None
@@ -115,6 +117,9 @@ class Connection(asyncio.Protocol):
 
     async def read_event(self) -> _Event:
         """Return the next part of the response. Interim responses, such as status 100, are skipped."""
+        if end := self._read_ahead:
+            self._read_ahead = None
+            return end
         while True:
             try:
                 event = self._http.next_event()
@@ -132,6 +137,18 @@ class Connection(asyncio.Protocol):
             elif not isinstance(event, h11.InformationalResponse):
                 raise self._error()
 
+    def read_arrived(self) -> bytes | None:
+        """Return the next part of the body if it has arrived, else None."""
+        try:
+            event = self._http.next_event()
+        except h11.ProtocolError:
+            return None  # `read_event` gets the same error
+        if isinstance(event, h11.Data):
+            return bytes(event.data)
+        if isinstance(event, h11.EndOfMessage):
+            self._read_ahead = event
+        return None
+
     def finish(self) -> bool:
         """Prepare the connection for another request.
 
@@ -141,6 +158,7 @@ class Connection(asyncio.Protocol):
         is_done = self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
         if self._has_ended or not is_done or self._http.trailing_data[0]:
             return False
+        self._read_ahead = None
         self._http.start_next_cycle()
         return True
 
@@ -202,12 +220,17 @@ class Connection(asyncio.Protocol):
 
 
 class BodyChunks:
-    """An async iterator over the decompressed chunks of a response body. It can be used once."""
+    """An async iterator over the decompressed chunks of a response body. It can be used once.
+
+    Servers send each event in a chunk of its own. Chunks that have arrived are joined: first one, then twice as many
+    each time, so that the first events are not kept waiting by the rest of a burst.
+    """
 
     def __init__(self, connection: Connection, encoding: str, host: str) -> None:
         self._connection = connection
         self._host = host
         self._is_complete = False
+        self._at_once = 1
         is_compressed = encoding.strip().lower() in ("gzip", "x-gzip", "deflate")
         self._decompressor = zlib.decompressobj(_GZIP_OR_ZLIB) if is_compressed else None
 
@@ -219,13 +242,20 @@ class BodyChunks:
             event = await self._connection.read_event()
             if isinstance(event, h11.EndOfMessage):
                 self._is_complete = True
-            elif isinstance(event, h11.Data) and (chunk := self._decompress(event.data)):
+            elif isinstance(event, h11.Data) and (chunk := self._decompress(self._joined(event))):
                 return chunk
         raise StopAsyncIteration
 
-    def _decompress(self, data: bytes | bytearray) -> bytes:
+    def _joined(self, first: h11.Data) -> bytes:
+        parts = [bytes(first.data)]
+        while len(parts) < self._at_once and (part := self._connection.read_arrived()):
+            parts.append(part)
+        self._at_once = min(2 * self._at_once, _MAX_JOINED)
+        return b"".join(parts)
+
+    def _decompress(self, data: bytes) -> bytes:
         if self._decompressor is None:
-            return bytes(data)
+            return data
         try:
             return self._decompressor.decompress(data)
         except zlib.error:

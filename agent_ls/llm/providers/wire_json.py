@@ -13,6 +13,7 @@ from agent_ls.llm.messages import JsonObject, JsonValue
 from agent_ls.memo import Memo
 
 _EMPTY: JsonObject = {}
+_OBJECTS = (dict, Mapping)  # the exact class first: asking for an abstract class takes ten times as long
 
 MAX_MEMBERS = 1_000  # a body with more members is encoded without the cache
 
@@ -141,8 +142,8 @@ def object_at(value: JsonObject, *path: str) -> JsonObject:
     """Return the object at `path`, or an empty object if `path` leads to no object."""
     found: JsonValue = value
     for key in path:
-        found = found.get(key) if isinstance(found, Mapping) else None
-    return found if isinstance(found, Mapping) else _EMPTY
+        found = found.get(key) if isinstance(found, _OBJECTS) else None
+    return found if isinstance(found, _OBJECTS) else _EMPTY
 
 
 def text_at(value: JsonObject, key: str) -> str:
