@@ -105,7 +105,7 @@ async def test_stdout_has_only_messages_and_a_broken_line_harms_no_later_one(pro
 )
 @pytest.mark.report(
     "PrimeIntellect-ai/prime-agent#1306",
-    "the commands are never told, so a client can complete none",
+    "the commands are never announced, so a client can complete none",
     area="acp",
     before="passed",
 )

@@ -135,7 +135,7 @@ async def test_a_process_whose_client_goes_ends_with_its_commands(project: Path)
 )
 @pytest.mark.report(
     "can1357/oh-my-pi#7722",
-    "an MCP server with a malformed entry is left out, and nobody is told",
+    "an MCP server with a malformed entry is left out, without a message",
     area="acp",
     before="passed",
 )

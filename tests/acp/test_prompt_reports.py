@@ -72,7 +72,7 @@ CONTENT = [
         "left out",
         marks=pytest.mark.report(
             "OpenHands/software-agent-sdk#2982",
-            "content that is not text is left out, and nobody is told",
+            "content that is not text is left out, without a message",
             area="acp",
             before="passed",
         ),

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent_ls.environments.effects import ServerEffect
+from agent_ls.environments.local.environ import is_secret_name
 from agent_ls.features.mcp.of_session import _limits, effect_of
 from agent_ls.mcp.config import (
     ConfigError,
@@ -17,7 +18,6 @@ from agent_ls.mcp.config import (
     Target,
     VariableValues,
     fill_variables,
-    is_secret_name,
 )
 from agent_ls.mcp.sources import PROJECT_FILES, find_servers
 from tests.attacks import IS_WHOLE, while_in_time

@@ -159,7 +159,7 @@ def test_a_tool_that_another_agent_was_told_to_leave_out_is_not_offered(raw: dic
 
 @pytest.mark.report(
     "anomalyco/opencode#39431",
-    "keys of a server that are not known are discarded, and nobody is told",
+    "keys of a server that are not known are discarded, without a message",
     area="mcp",
     before="flaw",
 )

@@ -136,7 +136,7 @@ ODD = [
         {"anyOf": [{"type": "string"}]},
         marks=pytest.mark.report(
             "anthropics/claude-code#88049",
-            "one schema that is no object loses all tools of a server, and nobody is told",
+            "one schema that is no object loses all tools of a server, without a message",
             area="mcp",
             before="failed",
         ),

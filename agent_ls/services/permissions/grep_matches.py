@@ -5,10 +5,10 @@ grep runs confined to reading where the machine can confine. All functions block
 
 from __future__ import annotations
 
-import os
-import subprocess
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+from agent_ls.environments.local.confined_grep import may_match
 
 if TYPE_CHECKING:
     from agent_ls.policy.shell.understand import CommandAnalysis
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 _PROGRAMS = {"grep": (), "egrep": ("-E",), "fgrep": ("-F",)}
 _LANGUAGES = ("C", "C.UTF-8")
 """What a pattern matches may depend on the language, which the command may set."""
-LIMIT_S = 2.0
 
 
 def may_print(command: str, found: CommandAnalysis, path: str) -> bool:
@@ -44,19 +43,4 @@ def _may_match(argv: Sequence[str], path: str) -> bool:
         if not operands:
             return True
         options += ["-e", argv[operands[0]]]
-    return any(_matches((*_PROGRAMS[argv[0]], *options, "-s", "-l"), path, it) for it in _LANGUAGES)
-
-
-def _matches(options: Sequence[str], path: str, language: str) -> bool:
-    from agent_ls.confinement.confine import unavailable
-    from agent_ls.confinement.wanted import Confinement
-    from agent_ls.environments.local.processes.starting import run_confined
-    from agent_ls.program_lookup import require_program
-
-    try:
-        confinement = None if unavailable() else Confinement(is_read_only=True)
-        program = require_program("grep")
-        environ = {"PATH": os.path.dirname(program), "LC_ALL": language}
-        return run_confined([program, *options, "--", path], environ, confinement, LIMIT_S)[0] != 1
-    except (OSError, ValueError, subprocess.SubprocessError):
-        return True
+    return any(may_match((*_PROGRAMS[argv[0]], *options), path, it) for it in _LANGUAGES)

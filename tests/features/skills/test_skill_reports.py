@@ -215,7 +215,7 @@ def test_tools_are_names_with_their_brackets(written: str, names: tuple[str, ...
 )
 @pytest.mark.report(
     "apache/maka#4096",
-    "10 of 19 skills are links to a repository, and none of them is found or told",
+    "10 of 19 skills are links to a repository, and none of them is found or reported",
     area="rules",
     before="failed",
 )
