@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -85,7 +86,7 @@ async def test_the_minimal_environment_has_nine_variables_and_no_secret(
         monkeypatch.setenv(name, value)
     define(tmp_path, shower())
     settings, _ = parse_settings({"commandEnvironment": {"inherit": "minimal"} if by == "shell" else {}})
-    command = f"{sys.executable} -c '{SHOW}'"
+    command = f"{shlex.quote(sys.executable)} -c '{SHOW}'"
     asked = call("shell", command=command) if by == "shell" else call("show", what="x")
     async with running(tmp_path, [[asked]], settings=settings) as rig:
         talk = await rig.talk("full", allow)
