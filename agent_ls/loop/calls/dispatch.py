@@ -16,18 +16,16 @@ from anyio import get_cancelled_exc_class, move_on_after
 
 from agent_ls.environments.base import Attribution, DroppedOutput, OutputSink
 from agent_ls.environments.effects import CallEffect, CommandEffect, NoEffect, ReadEffect, WriteEffect
-from agent_ls.environments.errors import EnvError, OutsideBoundsError
-from agent_ls.environments.sandbox import requiring_confinement
+from agent_ls.environments.errors import EnvError
 from agent_ls.llm.messages import ToolCallPart, ToolResultPart
 from agent_ls.loop.calls.approval import ApprovalQuestion, Decision, Denied
 from agent_ls.loop.calls.arguments import (
     ArgumentsError,
     parse_arguments,
-    replaced_note,
-    with_command,
 )
+from agent_ls.loop.calls.call_approval import CallApproval
 from agent_ls.loop.calls.command_limits import command_limits
-from agent_ls.loop.calls.hooks import CHANGED_BY_HOOK, HookedCall, changed_arguments, hooked_call
+from agent_ls.loop.calls.hooks import HookedCall
 from agent_ls.loop.calls.outcome import (
     CallOutcome,
     changes_of,
@@ -42,7 +40,7 @@ from agent_ls.loop.calls.outcome import (
 from agent_ls.loop.calls.output_tap import OutputTap
 from agent_ls.loop.calls.reads import ReadFiles
 from agent_ls.loop.calls.redaction import StreamRedaction, redacted
-from agent_ls.loop.calls.summaries import INPUT_CHARS, call_summary, one_line, output_summary
+from agent_ls.loop.calls.summaries import call_summary, output_summary, summary_of
 from agent_ls.loop.calls.touched_files import touched_files
 from agent_ls.loop.calls.truncation import KeptOutput, render_output, truncate_tool_output
 from agent_ls.loop.config import SessionConfig
@@ -78,8 +76,6 @@ logger = logging.getLogger(__name__)
 EVENT_OUTPUT_BYTES = 64 * 1024
 # of a longer output, the end event contains this many characters from the start and from the end
 EVENT_SHARE_CHARS = 8 * 1024
-# maximum number of approval requests for a call whose effect keeps changing (another program writes the files)
-MAX_ASKS = 5
 
 INTERRUPTED = "Interrupted by the user before it finished."
 INTERRUPTED_EFFECT = (
@@ -317,69 +313,32 @@ class Dispatcher:
     ) -> Prepared | ToolOutput:
         """Return the prepared call, or the error for the model.
 
-        After an approval the effect is computed again, and the user is asked again if the effect has changed.
-        If the user or a hook replaced the model's command, the policy checks the new command as a new action.
         `allowed` are approvals that the user has already given for this call. `command` is the user's
         replacement for the model's command, "" for none.
         """
-        note, as_asked = "", arguments
-        hooked: HookedCall | None = None
         summary = _summary(call.part, tool, arguments)
-        call_id, turn_id = call.event_id, self._emitter.turn_id
-        question = ApprovalQuestion(
-            call_id, turn_id, tool.name, summary, NoEffect(), allowed, category=tool.category
+        approval = CallApproval(
+            tool,
+            context,
+            self._ports.hooks,
+            lambda question: self._await_decision(call, self._ports.approver.decide(question)),
+            ApprovalQuestion(
+                call.event_id,
+                self._emitter.turn_id,
+                tool.name,
+                summary,
+                NoEffect(),
+                allowed,
+                category=tool.category,
+            ),
+            arguments,
+            as_asked=arguments,
+            summary=summary,
         )
-        if command:
-            note, arguments = replaced_note(as_asked, command), with_command(arguments, command)
-            question = replace(question, summary=_summary_of(tool, arguments) or summary, is_users_own=True)
-        prepared = await self._prepare(call, question, tool, arguments, context)
-        for _ in range(MAX_ASKS):
-            if isinstance(prepared, ToolOutput):
-                return prepared
-            if self._ports.hooks.watches_calls:
-                hooked = hooked_call(question, tool, arguments, prepared.effect)
-                verdict = await self._ports.hooks.before_call(hooked)
-                if verdict.kind == "deny":
-                    return error_output(
-                        f"A hook that the user configured refused this call: {verdict.reason}",
-                        "permission_denied",
-                    )
-                if verdict.arguments is not None and verdict.arguments != hooked.arguments:
-                    changed = changed_arguments(tool, verdict.arguments)
-                    if isinstance(changed, str):
-                        return error_output(changed, "validation")
-                    note, arguments = CHANGED_BY_HOOK, changed
-                    question = replace(question, summary=_summary_of(tool, arguments), is_users_own=False)
-                    prepared = await self._prepare(call, question, tool, arguments, context)
-                    continue
-                question = replace(question, must_ask=verdict.reason if verdict.kind == "ask" else "")
-            decision = await self._await_decision(
-                call, self._ports.approver.decide(replace(question, effect=prepared.effect))
-            )
-            if isinstance(decision, Denied):
-                return make_denied(decision)
-            if decision.command and isinstance(prepared.effect, CommandEffect):
-                note, arguments = (
-                    replaced_note(as_asked, decision.command),
-                    with_command(arguments, decision.command),
-                )
-                question = replace(
-                    question, summary=_summary_of(tool, arguments) or summary, is_users_own=True
-                )
-                prepared = await self._prepare(call, question, tool, arguments, context)
-                continue
-            if not decision.asked:
-                call.hooked = hooked
-                return _add_note(_confine(prepared) if decision.is_confined else prepared, note)
-            digest = prepared.effect.digest
-            prepared = await self._prepare(call, question, tool, arguments, context)
-            if isinstance(prepared, Prepared) and prepared.effect.digest == digest:
-                call.hooked = hooked
-                return _add_note(prepared, note)
-        return error_output(
-            "The files of this call changed each time while approval was pending: read these files again, then retry.",
-            "stale",
-        )
+        prepared = await approval.approve(command)
+        if isinstance(prepared, Prepared):
+            call.hooked = approval.hooked
+        return prepared
 
     async def _await_decision(self, call: Call, deciding: Awaitable[Decision]) -> Decision:
         began_ms = self._ports.clock.monotonic_ms()
@@ -387,30 +346,6 @@ class Dispatcher:
             return await deciding
         finally:
             call.decided_ms += self._ports.clock.monotonic_ms() - began_ms
-
-    async def _prepare(
-        self,
-        call: Call,
-        question: ApprovalQuestion,
-        tool: Tool[Any],
-        arguments: Arguments,
-        context: ToolContext,
-    ) -> Prepared | ToolOutput:
-        """Prepare the call. If the preparation must read a path outside the allowed folders, first ask for
-        approval of that read.
-        """
-        for _ in range(MAX_ASKS):
-            try:
-                prepared: Prepared = await tool.prepare(arguments, context)
-                return prepared
-            except OutsideBoundsError as error:
-                asked = replace(question, effect=ReadEffect((error.path,)))
-                decision = await self._await_decision(call, self._ports.approver.decide(asked))
-                if isinstance(decision, Denied):
-                    return make_denied(decision)
-        return error_output(
-            "The call uses too many paths outside the workspace: give fewer files.", "permission_denied"
-        )
 
     async def _run(self, call: Call, prepared: Prepared, left_ms: int | None = None) -> ToolOutput:
         """Run an approved call. `left_ms` is the time left until a time limit. It is ignored for commands,
@@ -529,33 +464,6 @@ class Dispatcher:
         return shown, self._ports.recorder.output(call_id, text, dropped.missing_bytes)
 
 
-def _confine(prepared: Prepared) -> Prepared:
-    """Return a copy of the call whose command runs confined, or not at all."""
-
-    async def run() -> ToolOutput:
-        with requiring_confinement():
-            return await prepared.run()
-
-    return replace(prepared, run=run)
-
-
-def _add_note(prepared: Prepared, note: str) -> Prepared:
-    """Return a copy of the call that puts `note` before its output."""
-    if not note:
-        return prepared
-
-    async def run() -> ToolOutput:
-        try:
-            output = await prepared.run()
-        except ToolError as error:
-            raise ToolError(f"{error}\n\n{note}", kind=error.kind, output=error.output) from error
-        except EnvError as error:
-            raise ToolError(f"{error}\n\n{note}", kind=error.kind) from error
-        return replace(output, text=f"{note}\n\n{output.text}")
-
-    return Prepared(prepared.effect, run)
-
-
 def reuse_parsed(call: Call, profile: ProviderProfile) -> ParsedCall:
     """Return the stored result of `parse_call`; parse again only if the name now belongs to another tool."""
     if call.parsed is None or call.parsed.tool is not profile.registry.lookup_called(call.part.name):
@@ -579,13 +487,5 @@ def parse_call(part: ToolCallPart, profile: ProviderProfile) -> ParsedCall:
 
 
 def _summary(part: ToolCallPart, tool: Tool[Any] | None, arguments: Arguments | None) -> str:
-    said = _summary_of(tool, arguments) if tool and arguments else ""
+    said = summary_of(tool, arguments) if tool and arguments else ""
     return said or call_summary(part.name, part.arguments)
-
-
-def _summary_of(tool: Tool[Any], arguments: Arguments) -> str:
-    try:
-        return one_line(tool.summarize(arguments), INPUT_CHARS)
-    except Exception:  # last resort: a tool that the host program provides may raise here
-        logger.exception("tool %s has no summary for its arguments", tool.name)
-        return ""

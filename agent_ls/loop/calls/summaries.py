@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import json
+import logging
+from typing import Any
+
+from agent_ls.tools.base import Arguments, Tool
+
+logger = logging.getLogger(__name__)
 
 INPUT_CHARS = 100
 OUTPUT_CHARS = 80
@@ -22,6 +28,15 @@ def one_line(text: str, max_chars: int) -> str:
 def call_summary(name: str, arguments: str) -> str:
     """Return the tool name and the most informative argument. Used for tools that define no summary."""
     return one_line(f"{name}: {_telling_argument(arguments)}", INPUT_CHARS)
+
+
+def summary_of(tool: Tool[Any], arguments: Arguments) -> str:
+    """Return the tool's own summary of the arguments, "" if it has none."""
+    try:
+        return one_line(tool.summarize(arguments), INPUT_CHARS)
+    except Exception:  # last resort: a tool that the host program provides may raise here
+        logger.exception("tool %s has no summary for its arguments", tool.name)
+        return ""
 
 
 def output_summary(text: str) -> str:
