@@ -65,9 +65,12 @@ class CountingTexts(HonestTexts):
         return await super().read(path)
 
 
-@pytest.mark.parametrize("name", ["AGENTS.md", ".agent-ls/memory.md", "sub/CLAUDE.md", "../state/notes.txt"])
-async def test_the_client_is_not_asked_for_files_that_are_missing_and_optional_or_outside(
-    tmp_path: Path, name: str
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [("AGENTS.md", 1), (".agent-ls/memory.md", 1), ("sub/CLAUDE.md", 1), ("../state/notes.txt", 0)],
+)
+async def test_the_client_is_not_asked_for_optional_files_that_are_missing_and_never_for_files_outside(
+    tmp_path: Path, name: str, asked: int
 ) -> None:
     folder = tmp_path / "project"
     folder.mkdir()
@@ -80,7 +83,7 @@ async def test_the_client_is_not_asked_for_files_that_are_missing_and_optional_o
     file = folder / name
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("kept")
-    assert await environment.read_bytes(name) == b"kept" and len(client.asked) == 1
+    assert await environment.read_bytes(name) == b"kept" and len(client.asked) == asked
 
 
 async def test_unsaved_text_of_a_file_of_instructions_is_read(tmp_path: Path) -> None:
