@@ -152,34 +152,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(middleware=None, ends_at_loss=False)
 
 
+def _find_problem(options: argparse.Namespace, prompt: str) -> str:
+    """Return why a run with these options cannot begin, "" if it can."""
+    if not prompt.strip():
+        return "the prompt is empty: say what to do"
+    if options.on and (options.cd != Path() or options.add_dir):
+        return "--on cannot be combined with --cd or --add-dir: the value of --on ends with the folder"
+    if not options.cd.is_dir():
+        return f"the folder does not exist: {options.cd}"
+    if missing := next((folder for folder in options.add_dir if not folder.is_dir()), None):
+        return f"the folder does not exist: {missing}"
+    if options.record and options.resume:
+        return "--record needs a new session: the recording of a resumed session would lack its earlier part"
+    if (options.ask or options.approve == "ask") and (options.prompt == "-" or not sys.stdin.isatty()):
+        return "--ask needs a terminal on standard input"
+    if options.worktree and options.resume:
+        return "--worktree needs a new session: a resumed session stays in its folder"
+    if options.worktree and options.on not in ("", HERE):
+        return "--worktree cannot be combined with --on: worktrees are created on this machine only"
+    if options.findings and options.json:
+        return "--findings and --json both print to standard output: choose one"
+    return ""
+
+
 @postponed_collection()
 def run(options: argparse.Namespace) -> int:
     from agent_ls.headless import exec as face
     from agent_ls.services.errors import AppError
 
     prompt = sys.stdin.read() if options.prompt == "-" else options.prompt
-    problem = ""
-    if not prompt.strip():
-        problem = "the prompt is empty: say what to do"
-    elif options.on and (options.cd != Path() or options.add_dir):
-        problem = "--on cannot be combined with --cd or --add-dir: the value of --on ends with the folder"
-    elif not options.cd.is_dir():
-        problem = f"the folder does not exist: {options.cd}"
-    elif missing := next((folder for folder in options.add_dir if not folder.is_dir()), None):
-        problem = f"the folder does not exist: {missing}"
-    elif options.record and options.resume:
-        problem = (
-            "--record needs a new session: the recording of a resumed session would lack its earlier part"
-        )
-    elif (options.ask or options.approve == "ask") and (options.prompt == "-" or not sys.stdin.isatty()):
-        problem = "--ask needs a terminal on standard input"
-    elif options.worktree and options.resume:
-        problem = "--worktree needs a new session: a resumed session stays in its folder"
-    elif options.worktree and options.on not in ("", HERE):
-        problem = "--worktree cannot be combined with --on: worktrees are created on this machine only"
-    elif options.findings and options.json:
-        problem = "--findings and --json both print to standard output: choose one"
-    if problem:
+    if problem := _find_problem(options, prompt):
         print(f"agent-ls exec: {problem}", file=sys.stderr)
         return face.USAGE
     try:

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent_ls.cli.output import add_json_option, print_json, to_single_row
+
+if TYPE_CHECKING:
+    from agent_ls.features.skills.agents import AgentKind
+    from agent_ls.features.skills.values import UserCommand
 
 WINDOW_TOKENS = 200_000
 
@@ -23,6 +29,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--catalogue", action="store_true", help="print the list of skills that is sent to the model"
     )
+
+
+def _print_list(commands: Iterable[UserCommand], kinds: Iterable[AgentKind]) -> None:
+    """Print each skill, command and kind of subagent in three lines."""
+    for command in commands:
+        users = [name for name, may in (("you", command.for_user), ("the model", command.for_model)) if may]
+        heading = f"/{command.name}  ({command.kind} of the {command.origin}, for {' and '.join(users)})"
+        _print_rows(heading, command.description, str(command.path))
+    for kind in kinds:
+        heading = f"{kind.name}  (kind of subagent of the {kind.origin}, for the model)"
+        _print_rows(heading, kind.description, str(kind.path))
+
+
+def _print_rows(heading: str, description: str, path: str) -> None:
+    print(to_single_row(heading))
+    print(to_single_row(f"    {description}"))
+    print(to_single_row(f"    {path}"))
 
 
 def run(options: argparse.Namespace) -> int:
@@ -62,21 +85,7 @@ def run(options: argparse.Namespace) -> int:
         texts = (catalogue_text(found.for_model, WINDOW_TOKENS), kinds_text(kinds, WINDOW_TOKENS))
         print("\n\n".join(filter(None, texts)) or "The model is sent no skills.")
     else:
-        for command in found.found:
-            users = [
-                name for name, may in (("you", command.for_user), ("the model", command.for_model)) if may
-            ]
-            print(
-                to_single_row(
-                    f"/{command.name}  ({command.kind} of the {command.origin}, for {' and '.join(users)})"
-                )
-            )
-            print(to_single_row(f"    {command.description}"))
-            print(to_single_row(f"    {command.path}"))
-        for kind in kinds.found.values():
-            print(to_single_row(f"{kind.name}  (kind of subagent of the {kind.origin}, for the model)"))
-            print(to_single_row(f"    {kind.description}"))
-            print(to_single_row(f"    {kind.path}"))
+        _print_list(found.found, kinds.found.values())
     for problem in (*found.problems, *kinds.problems):
         print(to_single_row(f"✗ {problem}"), file=sys.stderr)
     if options.json:

@@ -209,10 +209,7 @@ async def run_exec(options: ExecOptions, out: TextIO, err: TextIO, lines: Lines 
                 with suppress(AppError):  # what cannot be deleted stays in the list of sessions
                     await manager.delete_session(live.id, force=False)
             if options.findings:
-                found = manager.review.findings.of_session(live.id)
-                text = findings_text(found, live.summary().workspace_folder, options.findings)
-                out.write(without_known(text, manager.secrets()))
-                out.flush()
+                _write_findings(manager, live, options.findings, out)
         except AppError as error:
             refused = error
         except BrokenPipeError:  # the reader of the output has closed it (`| head`)
@@ -226,6 +223,14 @@ async def run_exec(options: ExecOptions, out: TextIO, err: TextIO, lines: Lines 
     if outcome.lacks_evidence:
         err.write(f"agent-ls exec: {NO_EVIDENCE}\n")
     return outcome.exit_code
+
+
+def _write_findings(manager: SessionManager, live: LiveSession, form: FindingsFormat, out: TextIO) -> None:
+    """Print what the review of the session has found, without keys."""
+    found = manager.review.findings.of_session(live.id)
+    text = findings_text(found, live.summary().workspace_folder, form)
+    out.write(without_known(text, manager.secrets()))
+    out.flush()
 
 
 def _wait_for_servers(settings: Settings) -> Settings:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -74,8 +74,41 @@ def assemble(
     )
     manager, found = create_manager(host, settings, client_state)
     problems = (*wrong, *ignored, *found)
-    client_id = new_id("c")
     protocol.clean = lambda message: redact_line(message, manager.secrets())
+    tell = partial(_tell, protocol)
+    tell((*problems, *_mismatch(server)))
+    configuration = Configuration(
+        manager,
+        SettingsClient(protocol.client, protocol.send_request_async, tell),
+        first=settings,
+        displayed=problems,
+        folders=partial(_folders, server),
+        start=start,
+    )
+    context = _connect_client(server, start, manager, configuration)
+    suggestions = SuggestionRequests(context, protocol, lambda problem: tell((problem,)), start)
+    host.on_change = suggestions.text_changed
+    interface = _create_interface(context, protocol, start)
+    host.set_watcher(interface)
+    standard = _standard_handlers(context, configuration, suggestions, interface)
+    _follow_positions(context, protocol, interface, start)
+    answers = RecentAnswers(start)
+
+    def create_channel() -> LocalChannel:
+        # Imported late for a faster start, because no editor waits for the channel.
+        from agent_ls.server.channel.listener import LocalChannel
+
+        return LocalChannel(context, ROUTES, answers, lambda message: protocol.clean(message))
+
+    channel = ChannelSwitch(create_channel, is_on=manager.settings.panel)
+    return manager, Router(ROUTES, context, answers, standard), channel
+
+
+def _connect_client(
+    server: AgentServer, start: TaskStarter, manager: SessionManager, configuration: Configuration
+) -> Context:
+    """Connect the sessions with the client: its events, its requests and its documents."""
+    protocol, host, client_id = server.protocol, server.host, new_id("c")
     senders = EventSenders(send=protocol.send_event, drain=server.writer.drain, start=start)
     manager.owners.set_program_name(protocol.client.name)
     manager.owners.watch(follow_access(senders))
@@ -92,22 +125,7 @@ def assemble(
         protocol.send_request, can_refresh=protocol.client.text_document_content
     )
     manager.review.watch_texts(virtual_documents.refresh)
-
-    def tell(problems: Sequence[str]) -> None:
-        for problem in problems:
-            message = lsp.ShowMessageParams(type=lsp.MessageType.Warning, message=problem)
-            protocol.notify(lsp.WINDOW_SHOW_MESSAGE, message)
-
-    tell((*problems, *_mismatch(server)))
-    configuration = Configuration(
-        manager,
-        SettingsClient(protocol.client, protocol.send_request_async, tell),
-        first=settings,
-        displayed=problems,
-        folders=partial(_folders, server),
-        start=start,
-    )
-    context = Context(
+    return Context(
         manager,
         host,
         protocol.client,
@@ -119,54 +137,32 @@ def assemble(
         configuration.wait_until_settled,
     )
 
-    suggestions = SuggestionRequests(context, protocol, lambda problem: tell((problem,)), start)
-    host.on_change = suggestions.text_changed
+
+def _standard_handlers(
+    context: Context,
+    configuration: Configuration,
+    suggestions: SuggestionRequests,
+    interface: RichFindings | ChatInterface,
+) -> Mapping[str, Callable[[Any], Awaitable[Any]]]:
+    """Return the handlers of messages of LSP itself, by method."""
 
     async def initialized(params: Any) -> None:
         await configuration.initialized(params)
         suggestions.initialized()
 
     async def files_changed(params: Any) -> None:
-        paths = host.watched_files.filter_changes(params)
-        manager.files_changed(paths)
+        paths = context.host.watched_files.filter_changes(params)
+        context.manager.files_changed(paths)
         for path in paths:
             interface.text_changed(path)
 
-    standard: dict[str, Callable[[Any], Awaitable[Any]]] = {
+    return {
         lsp.INITIALIZED: initialized,
         lsp.TEXT_DOCUMENT_INLINE_COMPLETION: suggestions.answer,
         lsp.WORKSPACE_DID_CHANGE_CONFIGURATION: configuration.handle_change,
         lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES: files_changed,
+        **interface.answers,
     }
-    interface = _create_interface(context, protocol, start)
-    host.set_watcher(interface)
-    standard |= interface.answers
-    listeners = [interface.text_changed]
-    if protocol.client.review:
-        moved_hunks = MovedHunks(
-            partial(review.settled_hunks, context),
-            send=protocol.send_notification,
-            start=start,
-            read=manager.review.look_at_disk,
-        )
-        listeners.append(moved_hunks.handle_change)
-        _follow_notebooks(manager, host, moved_hunks)
-
-    def moved(path: str) -> None:
-        for changed in listeners:
-            changed(path)
-
-    manager.review.watch_positions(moved)
-    answers = RecentAnswers(start)
-
-    def create_channel() -> LocalChannel:
-        # Imported late for a faster start, because no editor waits for the channel.
-        from agent_ls.server.channel.listener import LocalChannel
-
-        return LocalChannel(context, ROUTES, answers, lambda message: protocol.clean(message))
-
-    channel = ChannelSwitch(create_channel, is_on=manager.settings.panel)
-    return manager, Router(ROUTES, context, answers, standard), channel
 
 
 def _create_interface(
@@ -179,6 +175,29 @@ def _create_interface(
     from agent_ls.server.chat.ui import ChatInterface
 
     return ChatInterface(context, protocol, start)
+
+
+def _follow_positions(
+    context: Context, protocol: AgentProtocol, interface: RichFindings | ChatInterface, start: TaskStarter
+) -> None:
+    """Report moved hunks to `interface`, and send their positions to a client that draws them itself."""
+    manager = context.manager
+    listeners = [interface.text_changed]
+    if protocol.client.review:
+        moved_hunks = MovedHunks(
+            partial(review.settled_hunks, context),
+            send=protocol.send_notification,
+            start=start,
+            read=manager.review.look_at_disk,
+        )
+        listeners.append(moved_hunks.handle_change)
+        _follow_notebooks(manager, context.host, moved_hunks)
+
+    def moved(path: str) -> None:
+        for changed in listeners:
+            changed(path)
+
+    manager.review.watch_positions(moved)
 
 
 def _follow_notebooks(manager: SessionManager, host: LspEditorHost, moved_hunks: MovedHunks) -> None:
@@ -196,6 +215,13 @@ def _follow_notebooks(manager: SessionManager, host: LspEditorHost, moved_hunks:
 
     host.notebooks.on_change = changed
     manager.review.watch_texts(texts_changed)
+
+
+def _tell(protocol: AgentProtocol, problems: Sequence[str]) -> None:
+    """Show the user a warning about each problem."""
+    for problem in problems:
+        message = lsp.ShowMessageParams(type=lsp.MessageType.Warning, message=problem)
+        protocol.notify(lsp.WINDOW_SHOW_MESSAGE, message)
 
 
 def _folders(server: AgentServer) -> Sequence[str]:

@@ -143,25 +143,7 @@ class SessionManager:
         )
         state, has_editor = self._store.layout.root, bool(editor.host or editor.client_files)
         self.sites = RemoteSites(lambda: self.settings, self.models, state, has_editor)
-        self._services = SharedServices(
-            models=self.models,
-            secrets=credentials.known_secrets,
-            clock=self._clock,
-            rules=rules,
-            trust=self.trust,
-            state=state,
-            editor=editor,
-            program=program,
-            sites=self.sites,
-            review=self.review,
-            recordings=self._recordings,
-            start=self._running.in_background,
-            find_session=self._running.find_for_notices,
-            client=client,
-            now=lambda: self.settings,
-            read_only=ReadOnlySandbox(state),
-            hide=credentials.hide,
-        )
+        self._services = self._share(credentials, rules, editor, program)
         self.skills = self._services.skills
         self.commits = RecentCommits(self._services.local, self.trust, self._clock)
         self.worktrees = Worktrees(self._store.layout, self.models, self.trust, self._services)
@@ -178,6 +160,30 @@ class SessionManager:
             self._save,
         )
         self._retention = Retention(self._store.layout, settings.sessions)
+
+    def _share(
+        self, credentials: Credentials, rules: RuleStore, editor: EditorServices, program: ProgramParts
+    ) -> SharedServices:
+        """Return the services that the parts of sessions use."""
+        return SharedServices(
+            models=self.models,
+            secrets=credentials.known_secrets,
+            clock=self._clock,
+            rules=rules,
+            trust=self.trust,
+            state=self._store.layout.root,
+            editor=editor,
+            program=program,
+            sites=self.sites,
+            review=self.review,
+            recordings=self._recordings,
+            start=self._running.in_background,
+            find_session=self._running.find_for_notices,
+            client=self._client,
+            now=lambda: self.settings,
+            read_only=ReadOnlySandbox(self._store.layout.root),
+            hide=credentials.hide,
+        )
 
     @property
     def notifies_user(self) -> bool:

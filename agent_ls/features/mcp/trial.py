@@ -6,6 +6,7 @@ import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 
 import anyio
 import anyio.to_thread
@@ -54,6 +55,26 @@ async def log_in(
     return await _connect(config, state, folder, environ, show)
 
 
+async def _begin_login(
+    stack: AsyncExitStack, url: str, client_id: str, state: Path, show: Callable[[str], Awaitable[None]]
+) -> Any:
+    """Forget the stored login at a server, begin a new one, and return the MCP SDK's OAuth object. `show` gets the
+    address for the user's browser.
+
+    `stack` ends the login.
+    """
+    from agent_ls.mcp import oauth
+
+    tokens = oauth.OAuthTokenStore(url, server_secrets(state), _hide_nothing)
+    await tokens.forget()
+    login = oauth.Login(url, client_id, tokens, show)
+    listener, port = await oauth.open_listener()
+    group = await stack.enter_async_context(anyio.create_task_group())
+    group.start_soon(login.serve, listener)
+    stack.callback(group.cancel_scope.cancel)
+    return await login.provider(port)
+
+
 async def _connect(
     config: ServerConfig,
     state: Path,
@@ -79,14 +100,7 @@ async def _connect(
             if isinstance(ready.target, HttpTarget):
                 auth = authenticate(ready, server_secrets(state), _hide_nothing)
                 if show:
-                    tokens = oauth.OAuthTokenStore(ready.target.url, server_secrets(state), _hide_nothing)
-                    await tokens.forget()
-                    login = oauth.Login(ready.target.url, config.oauth_client_id, tokens, show)
-                    listener, port = await oauth.open_listener()
-                    group = await stack.enter_async_context(anyio.create_task_group())
-                    group.start_soon(login.serve, listener)
-                    stack.callback(group.cancel_scope.cancel)
-                    auth = await login.provider(port)
+                    auth = await _begin_login(stack, ready.target.url, config.oauth_client_id, state, show)
                 opened = session.by_http(
                     ready.target,
                     callbacks,
