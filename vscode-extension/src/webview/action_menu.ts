@@ -5,6 +5,8 @@ export interface Action {
   readonly label: string;
   /** Explanation; "" if the label suffices. */
   readonly detail: string;
+  /** A longer explanation, shown for the pointer and read out with the label; "" if there is none. */
+  readonly hint?: string;
   /** Whether the action itself moves the focus. Otherwise the focus returns to the button. */
   readonly keepsFocus?: boolean;
   readonly choose: () => void;
@@ -52,9 +54,9 @@ export class ActionMenu {
     this.button.setAttribute("aria-expanded", "false");
   }
 
-  private item({ label, detail, keepsFocus, choose }: Action): HTMLButtonElement {
+  private item({ label, detail, hint = "", keepsFocus, choose }: Action): HTMLButtonElement {
     const words = detail === "" ? null : h("span", { class: "dim detail" }, detail);
-    const item = h("button", { type: "button", role: "menuitem", tabindex: -1 }, h("span", { class: "label" }, label), words);
+    const item = h("button", { type: "button", role: "menuitem", tabindex: -1, ...(hint !== "" && { title: hint, "aria-description": hint }) }, h("span", { class: "label" }, label), words);
     // Focus the row under the pointer, so that only one row is highlighted. Ignore a row that scrolls under a
     // resting pointer.
     item.addEventListener("mousemove", ({ movementX, movementY }) => { if (movementX !== 0 || movementY !== 0) item.focus({ preventScroll: true }); });

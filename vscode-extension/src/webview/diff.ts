@@ -2,7 +2,7 @@
 import { revealHiddenCharacters } from "../approvals/hidden_characters";
 import { h, plural } from "./dom";
 
-const MAX_LINES = 600; // longer diffs are cut; the user can open the file
+export const MAX_LINES = 600; // longer diffs are cut; the user can open the file
 const CLASSES: Readonly<Record<string, string>> = { "+": "added", "-": "removed" };
 
 /** Returns the lines of a diff without its file header. */
@@ -17,6 +17,10 @@ export function diffElement(diff: string, label: string): HTMLElement {
     if (line.startsWith("@")) return i === 0 ? null : h("span", { class: "fold" }, "⋯\n");
     return h("span", { class: CLASSES[line.charAt(0)] ?? "context" }, `${revealHiddenCharacters(line.replace(/\r$/, ""))}\n`);
   });
-  const more = lines.length - MAX_LINES;
-  return h("pre", { class: "diff", tabindex: 0, role: "group", "aria-label": label }, ...shown, more > 0 && h("span", { class: "fold" }, `⋯ ${plural(more, "more line")}\n`));
+  return h("pre", { class: "diff", tabindex: 0, role: "group", "aria-label": label }, ...shown, moreLines(lines.length));
+}
+
+/** Says how many of `count` lines are not shown; null if all are. */
+export function moreLines(count: number): HTMLElement | null {
+  return count > MAX_LINES ? h("span", { class: "fold" }, `⋯ ${plural(count - MAX_LINES, "more line")}\n`) : null;
 }

@@ -1,0 +1,75 @@
+// Shows approvals in Chromium at several sizes, and measures whether what the user decides about is in sight. Prints JSON
+// lines, which the Python test reads.
+//
+//   APPROVAL='{"sources": "vscode-extension", "pictures": "…", "rig": "…"}' node approval.mjs
+import fs from "node:fs";
+import { createRequire } from "node:module";
+import path from "node:path";
+
+const { sources, pictures, rig } = JSON.parse(process.env.APPROVAL);
+const { chromium } = createRequire(path.join(rig, "npm/package.json"))("playwright-core");
+const { build } = createRequire(path.join(sources, "package.json"))("esbuild");
+
+const INDENT = " ".repeat(16);
+const change = (before, after) => [
+  "@@ -270,9 +270,9 @@", ...["one", "two", "three"].map((word) => ` ${INDENT}# comment ${word} about what the next line decides`),
+  `-${INDENT}${before}`, `+${INDENT}${after}`, ...["four", "five", "six"].map((word) => ` ${INDENT}${word}()`),
+].join("\n");
+const RULES = ["Edit files in this session", "Edit files below h11/ in this project", "Edit files below h11/, always"]
+  .map((label, i) => ({ id: `r${i}`, label: `Allow: ${label}`, scope: ["session", "project", "user"][i], allows: ["write h11/other.txt"], stillAsked: ["write other.txt"] }));
+const ASKED = {
+  kind: "approval", id: "a1", index: 1, status: "pending", tool: "edit_file", summary: "h11/_headers.py", why: "Mode Ask: edits need your approval.",
+  command: "", trust: "", text: "", where: "", paths: [], rules: RULES, reason: "", scope: "", instead: "", about: "Send the header for old peers too", isRedundant: false,
+};
+const FILES = {
+  end: ['if request.http_version < b"1.1":', 'if request.http_version == b"1.0":'],
+  long: [`headers = normalize_and_validate(${"argument, ".repeat(12)}strict=True)`, `headers = normalize_and_validate(${"argument, ".repeat(12)}strict=False)`],
+  word: [`token = "${"a".repeat(120)}1"`, `token = "${"a".repeat(120)}2"`],
+};
+const THEMES = {
+  dark: { "--vscode-editor-background": "#1f1f1f", "--vscode-foreground": "#ccc", "--vscode-diffEditor-insertedLineBackground": "#37482866", "--vscode-diffEditor-removedLineBackground": "#4b181866", "--vscode-diffEditor-insertedTextBackground": "#9ccc2c55", "--vscode-diffEditor-removedTextBackground": "#ff000055", "--vscode-button-background": "#0078d4", "--vscode-button-foreground": "#fff" },
+  light: { "--vscode-editor-background": "#fff", "--vscode-foreground": "#333", "--vscode-diffEditor-insertedLineBackground": "#9bb95533", "--vscode-diffEditor-removedLineBackground": "#ff000033", "--vscode-diffEditor-insertedTextBackground": "#9ccc2c80", "--vscode-diffEditor-removedTextBackground": "#ff000055", "--vscode-button-background": "#005fb8", "--vscode-button-foreground": "#fff" },
+  contrast: { "--vscode-editor-background": "#000", "--vscode-foreground": "#fff", "--vscode-contrastBorder": "#6fc3df", "--vscode-button-background": "#000", "--vscode-button-foreground": "#fff" },
+};
+
+const bundle = await build({
+  stdin: { contents: 'export { approvalElement } from "./approval";', resolveDir: path.join(sources, "src/webview"), loader: "ts" },
+  bundle: true, format: "iife", globalName: "Page", write: false, logLevel: "error",
+});
+const style = fs.readFileSync(path.join(sources, "src/webview/style.css"), "utf8");
+const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] });
+const page = await browser.newPage();
+
+/** The parts of the page that are not completely in sight, by a word for each. */
+function outOfSight() {
+  const diff = document.querySelector(".diff"), box = diff.getBoundingClientRect();
+  const isIn = (part) => [...part.getClientRects()].every((at) => at.left >= box.left && at.right <= box.right + 1 && at.top >= box.top - 1 && at.bottom <= box.bottom + 1 && at.bottom <= innerHeight);
+  const marks = [...document.querySelectorAll(".diff mark")];
+  const buttons = [...document.querySelectorAll(".approval.pending .answers button")].filter((it) => it.offsetParent !== null);
+  const isShown = (button) => { const at = button.getBoundingClientRect(); return at.right <= innerWidth && at.bottom <= innerHeight; };
+  return [
+    ...(marks.length < 2 ? ["no marks"] : []), ...marks.filter((it) => !isIn(it)).map((it) => `mark ${it.textContent}`),
+    ...buttons.filter((it) => !isShown(it)).map((it) => `button ${it.textContent}`), ...(diff.scrollWidth > diff.clientWidth ? ["scrolls sideways"] : []),
+    ...(document.documentElement.scrollWidth > innerWidth ? ["page scrolls sideways"] : []),
+  ];
+}
+
+for (const [theme, colours] of Object.entries(THEMES)) {
+  for (const width of [280, 320, 420, 900]) {
+    for (const [name, [before, after]] of Object.entries(FILES)) {
+      await page.setViewportSize({ width, height: 480 });
+      await page.setContent(`<style>${style}</style><style>:root { ${Object.entries(colours).map((pair) => pair.join(": ")).join("; ")}; --vscode-editor-font-family: monospace } body { background: var(--vscode-editor-background); color: var(--vscode-foreground); padding: 12px }</style><main id="transcript"></main>`);
+      await page.addScriptTag({ content: bundle.outputFiles[0].text });
+      const asked = { ...ASKED, files: [{ path: "h11/_headers.py", action: "modify", diff: change(before, after) }] };
+      await page.evaluate((item) => { document.getElementById("transcript").append(globalThis.Page.approvalElement(item, () => undefined, false)); }, asked);
+      process.stdout.write(`${JSON.stringify({ theme, width, name, lost: await page.evaluate(outOfSight) })}\n`);
+      if (name === "end" && pictures) await page.screenshot({ path: path.join(pictures, `approval-${theme}-${width}.png`) });
+      if (name !== "end") continue;
+      await page.click("button.more");
+      const rows = await page.evaluate(() => [...document.querySelectorAll(".answer-menu [role=menuitem]")].map((it) => ({ height: it.getBoundingClientRect().height, text: it.textContent })));
+      process.stdout.write(`${JSON.stringify({ theme, width, rows })}\n`);
+      if (pictures) await page.screenshot({ path: path.join(pictures, `approval-menu-${theme}-${width}.png`) });
+    }
+  }
+}
+await browser.close();

@@ -1,0 +1,35 @@
+"""What the user decides about in an approval is in sight at every width: measured in a real Chromium."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import anyio
+import pytest
+
+from tests.editors.test_panel import why_not
+from tests.editors.vscode_rig import PICTURES, RIG
+from tests.support import REPOSITORY
+
+SCRIPT = Path(__file__).parent / "panel" / "approval.mjs"
+
+
+@pytest.mark.req("H7", "H9")
+@pytest.mark.anyio
+@pytest.mark.skipif(bool(why_not()), reason=why_not())
+@pytest.mark.timeout(600)
+async def test_changed_words_and_buttons_of_an_approval_are_in_sight_at_every_width() -> None:
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    given = {"sources": str(REPOSITORY / "vscode-extension"), "pictures": str(PICTURES), "rig": str(RIG)}
+    process = await anyio.run_process(
+        [str(RIG / "node/bin/node"), str(SCRIPT)],
+        env={**os.environ, "APPROVAL": json.dumps(given)},
+        stderr=None,
+    )
+    told = [json.loads(line) for line in process.stdout.splitlines()]
+    assert len([it for it in told if "lost" in it]) == 36
+    assert [it for it in told if it.get("lost")] == []
+    rows = [row for it in told for row in it.get("rows", ())]
+    assert rows and not [row for row in rows if "other.txt" in row["text"]]
