@@ -31,6 +31,31 @@ def test_a_command_stays_visible_on_a_small_screen(server: StandIn, start_nvim: 
 
 
 @pytest.mark.req("H7", "H10")
+def test_the_changed_lines_and_the_keys_of_an_edit_are_visible_on_a_small_screen(
+    server: StandIn, start_nvim: StartNvim
+) -> None:
+    small = start_nvim("one.txt", columns=80, rows=24)
+    Panel(small, server).open()
+    indent = " " * 12
+    around = [f" {indent}# a comment of some length about line {number}" for number in range(3)]
+    lines = ["--- a", "+++ b", "@@ -1,8 +1,8 @@", *around]
+    lines += [f'-{indent}if request.http_version < b"1.1":', f'+{indent}if request.http_version == b"1.0":']
+    lines += [f"-{indent}    return old", f"+{indent}    return new", *around]
+    effect = {"files": [{"path": "/w/a.py", "action": "modify", "diff": "\n".join(lines) + "\n"}]}
+    asked = {"requestId": "a1", "callId": "c1", "tool": "edit_file", "summary": "a.py", "reason": "Mode Ask"}
+    rules = [{"id": f"r{n}", "label": label, "scope": "session"} for n, label in enumerate(LONG)]
+    server.emit("approval_requested", asked | {"effect": effect, "digest": "d", "rules": rules})
+
+    shot = small.wait_screen("Make this change?", 'b"1.1":', 'b"1.0":', "<M-a> allow", "line 2")
+
+    assert "line 1" not in shot, "one line of context"
+    rows = [row.split("│", 1)[1].strip() for row in shot.split("\n") if "│" in row]
+    card = rows[rows.index("┃ Make this change?") :]
+    keys = next(at for at, row in enumerate(card) if "allow once" in row)
+    assert all(row.startswith("┃") for row in card[:keys])
+
+
+@pytest.mark.req("H7", "H10")
 def test_a_key_allows_only_a_visible_request(panel: Panel, server: StandIn, nvim: Nvim) -> None:
     panel.ask(command="make test", rules=[])
     nvim.wait_screen("Run this command?")

@@ -47,10 +47,29 @@ local function without_context(lines)
   return out
 end
 
+---Removes the indent that all lines share.
+---@param lines {sign: string, text: string}[]
+---@return {sign: string, text: string}[]
+local function without_indent(lines)
+  local shared ---@type string?
+  for _, line in ipairs(lines) do
+    if line.sign ~= "@" and line.text:find("%S") then
+      shared = shared or line.text:match("^[ \t]*")
+      while not vim.startswith(line.text, shared) do
+        shared = shared:sub(1, -2)
+      end
+    end
+  end
+  return vim.tbl_map(function(line)
+    return line.sign == "@" and line or { sign = line.sign, text = line.text:sub(#(shared or "") + 1) }
+  end, lines)
+end
+
 ---@class agent_ls.DiffOptions
 ---@field max_lines integer maximum of displayed lines; for the rest, only their number is displayed
 ---@field is_brief boolean without the context lines
 ---@field key string|false|nil key that shows the rest
+---@field columns integer? width at which lines wrap, without their shared indent; nil: the window wraps
 ---@field prefix agent_ls.Chunk
 
 ---@param out agent_ls.Canvas
@@ -59,6 +78,7 @@ end
 local function draw_diff(out, diff, options)
   local lines = diff_lines(diff)
   lines = options.is_brief and without_context(lines) or lines
+  lines = options.columns and without_indent(lines) or lines
   for i, line in ipairs(lines) do
     if i > options.max_lines then
       local how = options.key and (" (%s)"):format(options.key) or ""
@@ -68,8 +88,11 @@ local function draw_diff(out, diff, options)
     if line.sign ~= "@" then
       local group = DIFF_GROUPS[line.sign]
       -- Neither shorten the line nor remove control characters: the user must see the whole change.
-      local text = { (line.text:gsub("\r$", "")), not group and "AgentLsDim" or nil }
-      out:add({ options.prefix, { line.sign .. " " }, text }, group and { line_hl_group = group } or nil)
+      local text = line.text:gsub("\r$", "")
+      for part, words in ipairs(options.columns and canvas.wrap(text, options.columns) or { text }) do
+        local sign = part == 1 and line.sign .. " " or "  "
+        out:add({ options.prefix, { sign }, { words, not group and "AgentLsDim" or nil } }, group and { line_hl_group = group } or nil)
+      end
     elseif i > 1 then
       out:add({ options.prefix, { "⋯", "AgentLsDim" } })
     end
@@ -273,8 +296,9 @@ local function draw_effect(request, ctx, out, max_lines)
       })
       draw_diff(out, file.diff, {
         max_lines = max_lines,
-        is_brief = false,
+        is_brief = max_lines ~= math.huge,
         key = ctx.keys.expand,
+        columns = math.max(16, ctx.width - vim.api.nvim_strwidth(BAR[1]) - 2),
         prefix = BAR,
       })
     end
