@@ -239,6 +239,8 @@ class CommandOptions:
       same words, quoted for a POSIX shell.
     - `is_own_program`: `argv` names a program that agent-ls itself needs, so it is searched only in folders of PATH
       outside of the project (program_lookup.py).
+    - `one_stream`: standard error is written to standard output, so that `output` has both in their exact order. All of
+      it then belongs to `stdout`.
     - `inherit` "minimal": the command inherits only the nine variables of `MINIMAL_NAMES` in
       environments/local/environ.py.
     - `confinement`: limits that are enforced when the command is started. If this machine cannot enforce
@@ -255,6 +257,7 @@ class CommandOptions:
     is_own_program: bool = False
     confinement: Confinement | None = None
     inherit: Literal["", "minimal"] = ""
+    one_stream: bool = False
 
 
 class ExecutionEnvironment(Protocol):

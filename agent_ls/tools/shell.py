@@ -108,7 +108,12 @@ async def prepare(arguments: ShellArguments, context: ToolContext) -> Prepared:
     background = isinstance(arguments, BackgroundShellArguments) and arguments.background
     timeout = _timeout(arguments, context.shell_limits)
     options = CommandOptions(
-        timeout.timeout_ms, working_dir, arguments.env_vars, context.attribution, terminal=context.terminal
+        timeout.timeout_ms,
+        working_dir,
+        arguments.env_vars,
+        context.attribution,
+        terminal=context.terminal,
+        one_stream=True,
     )
     effect = CommandEffect(
         arguments.command, working_dir, tuple(sorted(arguments.env_vars.items())), background

@@ -152,6 +152,42 @@ RULES = frozenset(("words:git add", "words:git status", "words:ls", "words:touch
                 before="passed",
             ),
         ),
+        pytest.param(
+            "cat <<'EOF' | some-script\nx\nEOF",
+            marks=pytest.mark.report(
+                "anthropics/claude-code#48518",
+                "a here-document as first word hides the command after the pipe",
+                area="safety",
+                before="passed",
+            ),
+        ),
+        pytest.param(
+            "cat <<EOF\n`rm -r a`\nEOF",
+            marks=pytest.mark.report(
+                "Dicklesworthstone/destructive_command_guard#377",
+                "backticks in a here-document are not seen as a command, `$(…)` is",
+                area="safety",
+                before="passed",
+            ),
+        ),
+        pytest.param(
+            "echo hi > $(rm x)",
+            marks=pytest.mark.report(
+                "gotgenes/pi-packages#741",
+                "commands in the target of a redirection are not compared with the rules",
+                area="safety",
+                before="passed",
+            ),
+        ),
+        pytest.param(
+            "cat <<'A' <<B\nx\nA\n$(rm a)\nB",
+            marks=pytest.mark.report(
+                "vybestack/llxprt-code#2922",
+                "of two here-documents the second is read as text, but its commands run",
+                area="safety",
+                before="passed",
+            ),
+        ),
     ],
 )
 def test_a_reported_by_pass_needs_approval_also_with_rules(line: str) -> None:

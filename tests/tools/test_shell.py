@@ -108,7 +108,9 @@ async def test_shell_preparation_has_the_exact_command_effect_and_runs_nothing()
     assert not seen
     await prepared.run()
     who = Attribution("s", "t", "c")
-    assert seen == [("make", CommandOptions(10_000, "/project/sub", {"A": "1", "B": "2"}, who))]
+    assert seen == [
+        ("make", CommandOptions(10_000, "/project/sub", {"A": "1", "B": "2"}, who, one_stream=True))
+    ]
 
 
 @pytest.mark.req("T5")

@@ -33,8 +33,6 @@ UNKNOWN_EXIT_CODE = -9
 DRAIN_SECONDS = 0.3
 """Time to wait for output after a command's end if another process still holds the output open."""
 
-_STREAMS: tuple[Stream, Stream] = ("stdout", "stderr")
-
 
 class LocalProcesses:
     """The shell commands of one environment: `run` waits for a command, `background` starts background
@@ -80,11 +78,14 @@ class LocalProcesses:
             return await self._run_shown(link, launch, options, on_output)
         readers = new_readers(CommandOutput(), on_output)
         with new_pipe() as stdout, new_pipe() as stderr:
-            child = await self._children.by_pipes(launch, stdout, stderr)
+            pipes: dict[Stream, Pipe] = {"stdout": stdout, "stderr": stderr}
+            if options.one_stream:
+                stderr.close()
+                del pipes["stderr"]
+                readers.is_done["stderr"].set()
+            child = await self._children.by_pipes(launch, stdout, pipes.get("stderr", stdout))
             try:
-                timed_out, notes = await self._wait_for_end(
-                    child, readers, (stdout, stderr), options.timeout_ms
-                )
+                timed_out, notes = await self._wait_for_end(child, readers, pipes, options.timeout_ms)
             except BaseException:  # usually a cancellation
                 with anyio.CancelScope(shield=True):
                     await self._children.end(child)
@@ -142,7 +143,7 @@ class LocalProcesses:
         return timed_out, notes
 
     async def _wait_for_end(
-        self, child: Child, readers: Readers, pipes: tuple[Pipe, Pipe], timeout_ms: int
+        self, child: Child, readers: Readers, pipes: Mapping[Stream, Pipe], timeout_ms: int
     ) -> tuple[bool, list[str]]:
         """Wait until the shell has ended and its output is read.
 
@@ -150,7 +151,7 @@ class LocalProcesses:
         """
         notes: list[str] = []
         async with anyio.create_task_group() as group:
-            for pipe, stream in zip(pipes, _STREAMS, strict=True):
+            for stream, pipe in pipes.items():
                 group.start_soon(readers.read, pipe, stream)
             with anyio.move_on_after(timeout_ms / 1000) as limit:
                 await child.process.wait()
@@ -160,7 +161,7 @@ class LocalProcesses:
             with anyio.move_on_after(DRAIN_SECONDS):
                 await readers.all_done()
             group.cancel_scope.cancel()
-        for pipe, stream in zip(pipes, _STREAMS, strict=True):
+        for stream, pipe in pipes.items():
             readers.finish(pipe, stream)
         is_held = not readers.are_done and not limit.cancelled_caught
         left = (
@@ -170,7 +171,7 @@ class LocalProcesses:
         )
         if is_held:
             notes.append(_describe_open_output(left))
-            for pipe in pipes:
+            for pipe in pipes.values():
                 readers.discard_output(pipe)
         return limit.cancelled_caught, notes
 
