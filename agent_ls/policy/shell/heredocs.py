@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from agent_ls.policy.shell.quoted_documents import literal_document
+
 _TOKEN = re.compile(
     r"""
     (?P<document> <<(?P<tabs>-?)[ \t]*(?P<quote>['"]?)(?P<word>[A-Za-z_][\w.-]*)(?P=quote)(?=[\s;&|<>)]|\Z) )
@@ -33,6 +35,10 @@ def without_documents(command: str) -> str | None:
     pending: list[tuple[int, re.Match[str]]] = []
     at = 0
     while at < len(command):
+        if not pending and (literal := literal_document(command, at)):
+            text, at = literal
+            pieces.append(text)
+            continue
         found = _TOKEN.match(command, at)
         if found is None:
             return None
