@@ -71,10 +71,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     wanted = next((word for word in arguments if not word.startswith("-")), "")
     if (not wanted and not arguments) or (not wanted and {"--help", "-h"} & set(arguments)):
         from agent_ls.cli.first_page import first_page
+        from agent_ls.cli.output import run_checked
 
         configure_output_encoding()
-        print(first_page(_HELP, is_short=not arguments))
-        return 0
+        page = first_page(_HELP, is_short=not arguments)
+        return run_checked(lambda: print(page) or 0, str)
     if wanted and wanted not in COMMANDS:
         from agent_ls.cli.first_page import unknown_command
 
