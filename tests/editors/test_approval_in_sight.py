@@ -1,4 +1,4 @@
-"""What the user decides about in an approval is in sight at every width: measured in a real Chromium."""
+"""Measure in a real Chromium that the changed words and the buttons of an approval are in sight at every width."""
 
 from __future__ import annotations
 
