@@ -105,7 +105,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "features.skills": {
         "environments", "features.packs", "features.skills", "features.slash_commands", "features.tools",
-        "profiles", "services.permissions", "services.settings", "tools", "features.base",
+        "profiles", "services.permissions", "services.settings", "tools", "features.base", "llm.requests",
     },
     "features.packs": {
         "environments", "features.packs", "features.tools", "llm", "loop", "profiles", "program_lookup",

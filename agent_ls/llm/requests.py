@@ -38,6 +38,8 @@ class ToolDefinition:
     free_text: FreeText | None = None
 
 
+CHARS_PER_TOKEN = 4  # of English text and code, for estimates
+
 TOOL_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_]{0,63}")  # the tool names that every provider accepts
 TOOL_NAME_RULE = "a letter, then letters, digits and underscores, 64 at most"
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from agent_ls.llm.requests import CHARS_PER_TOKEN
 from agent_ls.llm.retry import RetryPolicy
 from agent_ls.loop.budget import UseLimits
 from agent_ls.tools.base import ReadFirst
@@ -32,7 +33,7 @@ class ContextConfig:
     compact_at_percent: int = 85
     keep_messages: int = 8
     window_messages: int = 40
-    chars_per_token: int = 4
+    chars_per_token: int = CHARS_PER_TOKEN
 
     @property
     def may_compact(self) -> bool:

@@ -14,6 +14,7 @@ import anyio
 import anyio.to_thread
 
 from agent_ls.background import TaskStarter
+from agent_ls.llm.requests import CHARS_PER_TOKEN
 from agent_ls.mcp.approvals import ApprovalStore, ApprovedServer
 from agent_ls.mcp.cache import DescriptionCache
 from agent_ls.mcp.config import ServerConfig, describe_server
@@ -37,7 +38,6 @@ from agent_ls.tools.registry import ToolRegistry
 
 log = logging.getLogger(__name__)
 
-CHARS_PER_TOKEN = 4
 SHOWN_INSTRUCTIONS = 200
 
 CATALOGUE = (

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field, create_model
 
 from agent_ls.features.skills.agents import AgentKind, AgentKinds
-from agent_ls.features.skills.catalogue import CHARS_PER_TOKEN, list_within
+from agent_ls.features.skills.catalogue import list_within
+from agent_ls.llm.requests import CHARS_PER_TOKEN
 from agent_ls.tools.base import (
     AgentState,
     AgentTask,

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from agent_ls.features.skills.values import UserCommand
+from agent_ls.llm.requests import CHARS_PER_TOKEN
 
 MAX_CHARS = 8_000
 WINDOW_SHARE = 0.02
-CHARS_PER_TOKEN = 4
 SHORTEST_DESCRIPTION = 20
 
 _INTRODUCTION = (

@@ -9,6 +9,7 @@ from pydantic import AliasChoices, Field, field_validator
 
 from agent_ls.environments.base import CommandOptions
 from agent_ls.environments.effects import CommandEffect, NoEffect, ProcessEffect
+from agent_ls.llm.requests import CHARS_PER_TOKEN
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolOutput
 from agent_ls.tools.glob import GLOB, GlobArguments, prepare as prepare_glob
 from agent_ls.tools.list_dir import LIST_DIR, ListDirArguments, prepare as prepare_list
@@ -24,7 +25,6 @@ from agent_ls.tools.subagents import WAIT, wait_for_agent
 from agent_ls.tools.summary import one_line
 
 MAX_YIELD_MS = 300_000
-CHARS_PER_TOKEN = 4
 
 
 class ExecArguments(ShellArguments):

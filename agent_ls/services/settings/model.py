@@ -13,6 +13,7 @@ from pydantic.alias_generators import to_camel
 from agent_ls.environments.local.environ import EnvRules
 from agent_ls.environments.remote.place import Place, check_place
 from agent_ls.llm.endpoint import ConnectionSettings as EndpointSettings
+from agent_ls.llm.requests import CHARS_PER_TOKEN
 from agent_ls.llm.retry import RetryPolicy
 from agent_ls.loop.config import KEEP_MAX, KEEP_MIN, ContextConfig
 from agent_ls.mcp.entry import ServerEntry
@@ -105,7 +106,7 @@ class ContextSettings(_Section):
     compact_at_percent: int = Field(default=85, ge=50, le=95)
     keep_messages: int = Field(default=8, ge=KEEP_MIN, le=KEEP_MAX)
     window_messages: int = Field(default=40, ge=10, le=1000)
-    chars_per_token: int = Field(default=4, ge=1, le=32)
+    chars_per_token: int = Field(default=CHARS_PER_TOKEN, ge=1, le=32)
 
     def config(self) -> ContextConfig:
         return ContextConfig(**dict(self))

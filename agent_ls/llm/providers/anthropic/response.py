@@ -33,7 +33,15 @@ from agent_ls.llm.providers.wire_json import (
     text_at,
     valid_text,
 )
-from agent_ls.llm.requests import FinishKind, FinishReason, RateLimit, Request, Response, Usage
+from agent_ls.llm.requests import (
+    CHARS_PER_TOKEN,
+    FinishKind,
+    FinishReason,
+    RateLimit,
+    Request,
+    Response,
+    Usage,
+)
 
 _STOPS: Mapping[str, FinishKind] = {
     "end_turn": "stop",
@@ -48,7 +56,6 @@ _STOPS: Mapping[str, FinishKind] = {
     "pause_turn": "pause",
 }
 
-_CHARS_PER_TOKEN = 4  # of English text and code, for an estimate
 _SEARCHES = ("web_search", "web_fetch")
 
 # A call with only these keys is rebuilt from the fields of ToolCallPart. A call with other keys (or with a caller that
@@ -149,7 +156,7 @@ def usage(wire: JsonObject, thinking_chars: int = 0) -> Usage:
     counted = _counted(wire)
     if counted.reasoning_tokens is not None or not thinking_chars:
         return counted
-    estimate = min(-(-thinking_chars // _CHARS_PER_TOKEN), counted.output_tokens)
+    estimate = min(-(-thinking_chars // CHARS_PER_TOKEN), counted.output_tokens)
     return replace(counted, reasoning_tokens=estimate)
 
 
