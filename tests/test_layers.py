@@ -277,7 +277,7 @@ ALLOWED: dict[str, set[str]] = {
     "library": {
         "text",
         "_version", "environments", "features", "library", "llm", "loop", "policy", "profiles", "services",
-        "sessions", "tools",
+        "sessions", "store.worktrees", "tools",
     },
     "__init__": {
         "_version", "environments", "features", "library", "llm", "loop", "profiles", "services", "sessions",

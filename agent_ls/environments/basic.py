@@ -6,6 +6,8 @@ import posixpath
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+import anyio
+
 from agent_ls.environments import globs, search
 from agent_ls.environments.base import (
     READ_LIMIT_BYTES,
@@ -22,10 +24,12 @@ from agent_ls.environments.base import (
 )
 from agent_ls.environments.errors import (
     AccessDeniedError,
+    CommitError,
     FileTooLargeError,
     NotAFileError,
     NotAFolderError,
     PathNotFoundError,
+    StaleFileError,
     UnsupportedError,
 )
 from agent_ls.environments.no_processes import NoProcesses
@@ -33,7 +37,8 @@ from agent_ls.environments.timed_search import grep_texts, run_timed
 
 
 class BasicEnvironment(NoProcesses, ABC):
-    """An environment that reads the files of `files()`. Everything else is refused, in the way the contract asks for.
+    """An environment with the files of `files()`, written by `save`. Commands are refused, in the way the contract
+    asks for; without `save`, writes are too.
 
     `working_directory` is the absolute path of its only folder, with `/`.
     """
@@ -43,6 +48,7 @@ class BasicEnvironment(NoProcesses, ABC):
 
     def __init__(self, working_directory: str = "/files") -> None:
         self._root = working_directory
+        self._saving = anyio.Lock()
 
     @abstractmethod
     async def files(self) -> Mapping[str, bytes]:
@@ -84,10 +90,29 @@ class BasicEnvironment(NoProcesses, ABC):
         tree.check_folder(folder, path)
         return list(tree.listed(folder, "", depth))
 
+    async def save(self, changes: Mapping[str, bytes | None]) -> None:
+        """Write the new contents of files, all or none; None deletes a file. Override it if files can be written.
+
+        The paths are those of `files()`. They were compared with it before, and no other `save` runs at the same time.
+        """
+        raise NotImplementedError
+
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
         if not writes:
             return []
-        raise AccessDeniedError(writes[0].path, f"the {self.name} is only read")
+        if type(self).save is BasicEnvironment.save:
+            raise AccessDeniedError(writes[0].path, f"the {self.name} is only read")
+        async with self._saving:
+            tree = await self._tree()
+            states = tree.check_writes([(self._resolve(write.path), write) for write in writes])
+            changes = {
+                search.shown_path(state.path, self._root): state.after
+                for state in states
+                if state.before != state.after
+            }
+            if changes:
+                await self.save(changes)
+        return states
 
     # --- commands
 
@@ -141,6 +166,7 @@ class _Tree:
     """The files and folders by absolute path. Implements search.Tree."""
 
     def __init__(self, root: str, files: Mapping[str, bytes]) -> None:
+        self._root = root
         self.files = files
         self.folders = {root, *(parent for path in files for parent in _parents(path))}
 
@@ -150,6 +176,24 @@ class _Tree:
         if where not in self.files:
             raise PathNotFoundError(asked)
         return self.files[where]
+
+    def check_writes(self, writes: Sequence[tuple[str, FileWrite]]) -> list[FileState]:
+        """Return the states before and after each write. Raises what `commit` raises, before anything is written."""
+        states: list[FileState] = []
+        for where, write in writes:
+            if any(state.path == where for state in states):
+                raise CommitError(write.path, "the same file occurs twice in one set of changes")
+            if not search.is_below(where, self._root):
+                raise AccessDeniedError(write.path, f"it is outside of {self._root}")
+            if where in self.folders:
+                raise NotAFileError(write.path)
+            before = self.files.get(where)
+            if before != write.base:
+                raise StaleFileError(write.path)
+            if any(parent in self.files for parent in _parents(where)):
+                raise NotAFolderError(write.path)
+            states.append(FileState(where, before, write.content))
+        return states
 
     def check_folder(self, where: str, asked: str) -> None:
         if where not in self.folders:

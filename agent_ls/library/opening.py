@@ -33,6 +33,7 @@ from agent_ls.sessions.host import ClientState, ProgramParts
 from agent_ls.sessions.live import LiveSession
 from agent_ls.sessions.manager import SessionManager
 from agent_ls.sessions.new_session import SessionSpec
+from agent_ls.store.worktrees import remove_worktree
 from agent_ls.tools.base import Tool
 
 # Otherwise Python prints the warnings of agent-ls on standard error of a program that does not set up logging.
@@ -182,10 +183,17 @@ def _choose_store(
     if not stored:
         place = MEMORY if os.access(MEMORY, os.W_OK) else None
         made = Path(tempfile.mkdtemp(prefix=f"agent-ls-{os.getpid()}-", dir=place))
-        return made, partial(shutil.rmtree, made, ignore_errors=True)
+        return made, partial(_remove, made)
     if state_dir is not None:
         return Path(state_dir).expanduser().absolute(), _nothing
     return None if personal else state_folder() / PROGRAMS, _nothing
+
+
+def _remove(store: Path) -> None:
+    """Delete a temporary store, and git's records of the worktrees in it in the user's repositories."""
+    for place in (store / "worktrees").glob("*"):
+        remove_worktree(place)
+    shutil.rmtree(store, ignore_errors=True)
 
 
 def _nothing() -> None:

@@ -218,7 +218,8 @@ class AgentSession:
     async def bring_changes(self) -> list[WorktreeFile]:
         """Copy the changes from the session's git worktree to the user's folder.
 
-        Return all changed files, including the files that were not copied.
+        In the modes `edits` and `full`, this happens at the end of each turn anyway. Return the files that differed
+        until now, including those that were not copied.
 
         Raises:
             AppError: the session has no worktree, or the changes cannot be copied.

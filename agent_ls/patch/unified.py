@@ -219,7 +219,8 @@ def _rename_header(old_name: str, new_name: str) -> str:
 
 
 def _format_path(path: str) -> str:
-    return _CONTROL.sub("?", _escape_surrogates(path))
+    """Return a path for a header. An absolute path begins with one slash after `a`, as git writes it."""
+    return _CONTROL.sub("?", _escape_surrogates(path.lstrip("/")))
 
 
 def _format_name(name: str) -> str:

@@ -77,6 +77,15 @@ RUNS: dict[str, tuple[list[str], list[Answer], str]] = {
         [[ToolCall("write_file", {"file_path": "a.txt", "content": "b\n"})], "Written."],
         "1 changed files",
     ),
+    "script_table.py": (
+        ["{folder}/scripts.db", "slower"],
+        [
+            [ToolCall("players_online", {})],
+            [ToolCall("write_file", {"file_path": "dragon.lua", "content": "speed = 1\n"})],
+            "It is slower.",
+        ],
+        "/scripts/dragon.lua: +1 -0\nIt is slower.",
+    ),
     "two_agents.py": (["{folder}", "a poem"], ["Roses.", "More.", "Roses, violets.", "OK"], "reviewer: OK\n"),
     "review_sarif.py": (
         ["{folder}"],

@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 import agent_ls
@@ -106,6 +107,23 @@ async def test_a_session_that_is_not_stored_leaves_nothing(tmp_path: Path) -> No
     assert "go" in await seen_by_the_model(tmp_path, stored=False)
     assert set(logs()) <= before
     assert not list(state_folder().glob("**/sessions/*"))
+
+
+async def test_a_worktree_of_a_session_that_is_not_stored_leaves_the_repository_as_it_was(
+    tmp_path: Path,
+) -> None:
+    who = ["-c", "user.name=me", "-c", "user.email=me@localhost"]
+    for words in (["init", "-q"], [*who, "commit", "-q", "--allow-empty", "-m", "first"]):
+        await anyio.run_process(["git", *words], cwd=tmp_path)
+    model = FakeProvider([call("write_file", file_path="new.txt", content="x\n"), text("Done.")])
+    given: dict[str, Any] = {"provider": "anthropic", "adapters": {"anthropic": model}, "stored": False}
+    async with agent_ls.open_session(
+        tmp_path, worktree="head", mode="full", trusted=True, **given
+    ) as session:
+        await session.ask("go")
+        assert list((tmp_path / ".git" / "worktrees").iterdir())
+    assert not list((tmp_path / ".git" / "worktrees").glob("*"))
+    assert (tmp_path / "new.txt").read_text() == "x\n"
 
 
 async def test_the_log_of_a_session_that_is_not_stored_is_closed_to_other_users(tmp_path: Path) -> None:

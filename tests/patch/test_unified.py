@@ -96,6 +96,11 @@ def test_diff_of_a_moved_file_is_parsed_as_a_rename() -> None:
         assert (file.source_file, file.target_file) == ("a/old name", "b/new name")
 
 
+def test_headers_of_an_absolute_path_are_those_of_git() -> None:
+    lines = unified_diff(b"one\n", b"two\n", "/folder/a.txt").splitlines()
+    assert lines[:2] == ["--- a/folder/a.txt", "+++ b/folder/a.txt"]
+
+
 def test_distant_hunks_are_separate_diff_hunks_with_correct_line_numbers() -> None:
     old = [f"{at}\n" for at in range(40)]
     new = [*old[:5], "x\n", *old[5:30], *old[31:]]

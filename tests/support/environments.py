@@ -14,6 +14,7 @@ from pathlib import Path
 import anyio
 
 from agent_ls.environments.base import CommandOptions, ExecResult, ExecutionEnvironment
+from agent_ls.environments.basic import BasicEnvironment
 from agent_ls.environments.editor import EditorEnvironment
 from agent_ls.environments.local import LocalEnvironment, LocalLimits
 from agent_ls.environments.memory import MemoryEnvironment
@@ -78,6 +79,22 @@ async def _stay(command: str, options: CommandOptions, at: str, is_read_only: bo
     return False
 
 
+class Dictionary(BasicEnvironment):
+    """The smallest environment that can be written: a dictionary, newest file first."""
+
+    def __init__(self, folder: Path, files: Mapping[str, str | bytes]) -> None:
+        super().__init__(str(folder))
+        contents = {name: it.encode() if isinstance(it, str) else it for name, it in files.items()}
+        self._files = dict(reversed(contents.items()))
+
+    async def files(self) -> Mapping[str, bytes]:
+        return self._files
+
+    async def save(self, changes: Mapping[str, bytes | None]) -> None:
+        kept = {name: content for name, content in self._files.items() if name not in changes}
+        self._files = {name: it for name, it in changes.items() if it is not None} | kept
+
+
 LIMITS_MS = (500, 2_000, 8_000, 30_000)
 
 
@@ -140,6 +157,7 @@ def _is_editable(data: bytes) -> bool:
 
 
 FACTORIES = [
+    EnvironmentFactory("basic with save", Dictionary, runs_commands=False),
     EnvironmentFactory(
         "memory",
         lambda folder, files: MemoryEnvironment(files, working_directory=str(folder)),
