@@ -48,6 +48,12 @@ def write_all(folder: Path) -> None:
     area="library",
     before="failed",
 )
+@pytest.mark.report(
+    "anthropics/claude-code#19684",
+    "an example of the docs calls a method that the object does not have",
+    area="library",
+    before="passed",
+)
 def test_programs_of_docs_and_examples_are_clean_under_strict_checkers(tmp_path: Path, checker: str) -> None:
     write_all(tmp_path)
     if checker == "mypy":

@@ -185,6 +185,12 @@ async def test_a_tool_that_raises_is_an_error_result(
     area="library",
     before="failed",
 )
+@pytest.mark.report(
+    "pydantic/pydantic-ai#3960",
+    "a tool goes on after the run that called it was cancelled",
+    area="library",
+    before="failed",
+)
 @pytest.mark.parametrize("where", ["stream", "tool"])
 async def test_a_cancelled_ask_interrupts_its_turn_and_leaves_the_session_idle(
     tmp_path: Path, where: str
@@ -339,6 +345,12 @@ INTERRUPTED = {
     "a program that calls the agent without async reacts to Ctrl+C only after the agent's next phase",
     area="library",
     before="failed",
+)
+@pytest.mark.report(
+    "nottelabs/notte#441",
+    "Ctrl+C ends the program, and the session of the agent goes on",
+    area="library",
+    before="passed",
 )
 @pytest.mark.group("signals")
 @pytest.mark.parametrize("program", INTERRUPTED.values(), ids=INTERRUPTED)
