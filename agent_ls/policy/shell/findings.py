@@ -36,6 +36,7 @@ class LineFindings:
     changes: bool = False
     needs_plain_names: bool = False
     reads_listed: bool = False
+    uses_xargs: bool = False
     is_plain: bool = True
 
     def doubt(self, why: str) -> None:

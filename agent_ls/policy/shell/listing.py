@@ -90,7 +90,7 @@ def keeps_lines(argv: Sequence[str]) -> bool:
 
 _KEEPS_LINES = {
     "grep": r"(?:-[viEFwx]+\n)*[^-\n][^\n]*",
-    "head": r"(?:-n\n?)?-?\d*", "tail": r"(?:-n\n?)?[-+]?\d*", "sort": "(?:-[rnuV]+)?", "uniq": "",
+    "head": r"(?:-n\n?-?\d+|-\d+)?", "tail": r"(?:-n\n?[-+]?\d+|-\d+)?", "sort": "(?:-[rnuV]+)?", "uniq": "",
 }  # fmt: skip
 """For each program: a pattern for its arguments, one a line."""
 

@@ -143,7 +143,9 @@ class Programs:
             # The words of the command do not name the data that the command reads, so no rule may cover the line.
             self._found.is_plain = False
         self._bind_to_folder(argv[0], state)
-        self._piped.append(argv)
+        # a later command of the pipeline selects lines only if it reads those of the command before it
+        is_start_or_filter = not self._piped or (stdin == "pipe" and depth == 0)
+        self._piped.append(argv if is_start_or_filter else ("", *argv))
         if name not in read_only.TEXT_ONLY or not is_read_only:
             # of git: the folder that `-C` names too
             self._add_paths(words, argv, tuple(dict.fromkeys((*folders, *state.folders))))
@@ -261,6 +263,7 @@ class Programs:
                 self._found.add_command(argv, is_read_only=False)
             return
         if argv[0] == "xargs":
+            self._found.uses_xargs = True
             is_listed = stdin == "pipe" and bool(self._piped) and listing.lists_names_only(self._piped[0])
             if not is_listed and inner[0].text not in ANY_WORDS:
                 self._found.doubt(f"{inner[0].source} works on files that its input names.")

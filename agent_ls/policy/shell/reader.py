@@ -489,7 +489,7 @@ class Reader:
 def _stdin_of(node: Node) -> Stdin | None:
     if node.type != "file_redirect":
         return "here"
-    return "file" if any(child.type == "<" for child in node.children) else None
+    return "file" if any(child.type.startswith("<") for child in node.children) else None
 
 
 def _shortened(text: str) -> str:

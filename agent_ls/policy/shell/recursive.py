@@ -14,14 +14,14 @@ _WITH_R = frozenset(("cp", "diff", "scp", "mv"))  # mv needs no option: it alway
 _OF_GIT = frozenset(("grep", "archive"))
 
 
-def reads_folders(command: str, commands: Sequence[tuple[str, ...]]) -> bool:
+def reads_folders(commands: Sequence[tuple[str, ...]], *, uses_xargs: bool = False) -> bool:
     """Return whether a command line displays or copies the contents of folders.
 
-    `commands` are the parsed commands of the line.
+    `commands` are the parsed commands of the line. `uses_xargs`: one of them may get the names that another lists.
     """
     if any(_reads_folders(argv) for argv in commands):
         return True
-    if "xargs" not in command or not any(listing.lists_names(argv) for argv in commands):
+    if not uses_xargs or not any(listing.lists_names(argv) for argv in commands):
         return False
     # In `find … | xargs head`, the second command reads the files that the first one lists.
     return any(not (_lists_names(argv) or listing.shows_no_content(argv)) for argv in commands)

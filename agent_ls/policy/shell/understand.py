@@ -48,6 +48,7 @@ class CommandAnalysis:
     entered: tuple[str, ...] = ()
     needs_plain_names: bool = False
     reads_listed: bool = False
+    uses_xargs: bool = False
     refusal: str = ""
     danger: str = ""
     doubt: str = ""
@@ -103,6 +104,7 @@ def _result(command: str, found: LineFindings) -> CommandAnalysis:
         entered=tuple(dict.fromkeys(found.entered)),
         needs_plain_names=found.needs_plain_names,
         reads_listed=found.reads_listed,
+        uses_xargs=found.uses_xargs,
         refusal=next(iter(found.refusals), ""),
         danger=next(iter(found.dangers), ""),
         doubt=next(iter(found.doubts), ""),

@@ -18,15 +18,15 @@ _LANGUAGES = ("C", "C.UTF-8")
 """What a pattern matches may depend on the language, which the command may set."""
 
 
-def may_print(command: str, found: CommandAnalysis, path: str) -> bool:
+def may_print(found: CommandAnalysis, path: str) -> bool:
     """Return whether the command, which reads the folders above `path`, may print lines of this file.
 
     It is False only if all that reads folders is grep, and grep finds no line in the file.
     """
     from agent_ls.policy.shell.recursive import reads_folders  # imported late, because it loads a grammar
 
-    readers = [argv for argv, _ in found.runs if argv[0] != "git" and reads_folders("", (argv,))]
-    if "xargs" in command or not readers:
+    readers = [argv for argv, _ in found.runs if argv[0] != "git" and reads_folders((argv,))]
+    if found.uses_xargs or not readers:
         return True
     return any(_may_match(argv, path) for argv in dict.fromkeys(readers))
 

@@ -380,7 +380,7 @@ def _read_facts_of(effect: CommandEffect, found: CommandAnalysis, places: Places
     leads += [name for match in matches for name in (os.path.realpath(match), os.path.abspath(match))]
     linked = linked_credentials(places)
     try:
-        leads += shown_secrets(effect.command, found, effect.working_dir, places, linked)
+        leads += shown_secrets(found, effect.working_dir, places, linked)
     except TooManyFilesError as error:
         return EffectFacts(resolved, tuple(leads), f"{error} has too many files to check them for secrets")
     except UncertainError:
@@ -407,7 +407,7 @@ def _read_facts_of(effect: CommandEffect, found: CommandAnalysis, places: Places
         doubt
         or followed_link(found, places)
         or compared_folder(found)
-        or unusual_name(effect.command, found, effect.working_dir, places)
+        or unusual_name(found, effect.working_dir, places)
     )
     config = next(filter(None, (_deciding_file(*it, places) for it in found.configs)), "")
     return EffectFacts(resolved, tuple(dict.fromkeys(leads)), doubt, config)
@@ -433,7 +433,11 @@ def _read_remote_command_facts(effect: CommandEffect, places: Places, disk: Remo
         doubt = "the patterns of the command match files on another machine, which were not checked"
     elif found.git_folders:
         doubt = _REMOTE_FILES
-    elif found.needs_plain_names or found.reads_listed or reads_folders(effect.command, found.commands):
+    elif (
+        found.needs_plain_names
+        or found.reads_listed
+        or reads_folders(found.commands, uses_xargs=found.uses_xargs)
+    ):
         doubt = "the command reads folders on another machine, where files were not checked for secrets"
     return EffectFacts(resolved, doubt=doubt, config=_REMOTE_FILES if found.configs else "")
 
@@ -445,9 +449,9 @@ def _looks_through(effect: CommandEffect, found: CommandAnalysis, places: Places
     from agent_ls.policy.shell.recursive import reads_folders  # imported late, because it loads a grammar
 
     # git is asked which files it would show (git_names.py)
-    if not reads_folders(effect.command, [argv for argv in found.commands if argv[0] != "git"]):
+    if not reads_folders([argv for argv in found.commands if argv[0] != "git"], uses_xargs=found.uses_xargs):
         return ""
-    folders = read_folders(effect.command, found, effect.working_dir)
+    folders = read_folders(found, effect.working_dir)
     return next(filter(None, map(places.is_ignored.find_below, folders)), "")
 
 

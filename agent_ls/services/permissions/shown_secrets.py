@@ -53,7 +53,6 @@ class TooManyFilesError(Exception):
 
 
 def shown_secrets(
-    command: str,
     found: CommandAnalysis,
     working_dir: str,
     places: Places,
@@ -66,11 +65,11 @@ def shown_secrets(
     Raises:
         TooManyFilesError, UncertainError (git_names.py)
     """
-    return [*dict.fromkeys(islice(_find_secrets(command, found, working_dir, places, linked), MAX_SHOWN))]
+    return [*dict.fromkeys(islice(_find_secrets(found, working_dir, places, linked), MAX_SHOWN))]
 
 
 def _find_secrets(
-    command: str, found: CommandAnalysis, working_dir: str, places: Places, linked: Collection[FileId]
+    found: CommandAnalysis, working_dir: str, places: Places, linked: Collection[FileId]
 ) -> Iterator[str]:
     from agent_ls.policy.shell.recursive import reads_folders  # imported late: loads a grammar
 
@@ -78,21 +77,23 @@ def _find_secrets(
         if argv[0] == "git":
             yield from _named_in_revisions(argv[1:], folders)
             yield from _shown_by_git(argv, folders, places)
-    if any(argv[0] != "git" for argv in found.commands) and reads_folders(command, found.commands):
+    if any(argv[0] != "git" for argv in found.commands) and reads_folders(
+        found.commands, uses_xargs=found.uses_xargs
+    ):
         wanted = _Wanted.of(found.commands, {inode for _, inode in linked})
-        for folder in read_folders(command, found, working_dir):
-            yield from (path for path in wanted.find_below(folder) if may_print(command, found, path))
+        for folder in read_folders(found, working_dir):
+            yield from (path for path in wanted.find_below(folder) if may_print(found, path))
 
 
-def read_folders(command: str, found: CommandAnalysis, working_dir: str) -> Sequence[str]:
+def read_folders(found: CommandAnalysis, working_dir: str) -> Sequence[str]:
     """Return the existing folders that a command line may read recursively, for example by a search or a copy."""
     from agent_ls.policy.shell.listing import lists_names
     from agent_ls.policy.shell.recursive import find_read_paths, reads_folders
 
     folders: list[str] = []
     for argv, places in found.runs:
-        is_listing = "xargs" in command and lists_names(argv)
-        if not (is_listing or reads_folders("", (argv,))):
+        is_listing = found.uses_xargs and lists_names(argv)
+        if not (is_listing or reads_folders((argv,))):
             continue
         words = find_read_paths(argv)
         if words is None:
@@ -109,7 +110,7 @@ def _expand_word(word: str, folder: str) -> Iterator[str]:
     yield from glob.iglob(path, include_hidden=True)
 
 
-def unusual_name(command: str, found: CommandAnalysis, working_dir: str, places: Places) -> str:
+def unusual_name(found: CommandAnalysis, working_dir: str, places: Places) -> str:
     """Return why xargs may split a file name, take it for an option, or pass a link that leads outside.
 
     Return "" if all names are safe. The names are those of the files that the command passes to xargs.
@@ -123,7 +124,7 @@ def unusual_name(command: str, found: CommandAnalysis, working_dir: str, places:
             if name := next((it for it in tracked if any(map(_UNUSUAL.search, it.split(os.sep)))), ""):
                 return f"xargs would split or change the name {name!r}."
     seen = 0
-    for folder in read_folders(command, found, working_dir):
+    for folder in read_folders(found, working_dir):
         for place, subfolders, names in os.walk(folder):
             seen += len(subfolders) + len(names)
             if seen > MAX_ENTRIES:
@@ -270,7 +271,7 @@ def _ignore_files(folder: str) -> Iterator[str]:
 def _is_recursive_reader(argv: tuple[str, ...]) -> bool:
     from agent_ls.policy.shell.recursive import reads_folders
 
-    return reads_folders("", (argv,))
+    return reads_folders((argv,))
 
 
 def _globs_of(commands: Sequence[tuple[str, ...]], short: str, long: str) -> tuple[str, ...]:
