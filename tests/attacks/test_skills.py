@@ -92,7 +92,7 @@ def test_a_skill_of_a_project_runs_nothing_and_reads_nothing_outside(
         assert SECRET not in shown, attack
         assert not [*tmp_path.rglob("made")], attack
         shutil.rmtree(folder)
-    assert read > TRIES / 20
+    assert read > TRIES / 50
 
 
 def test_a_link_that_is_followed_is_noticed(tmp_path: Path) -> None:
