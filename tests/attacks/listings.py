@@ -14,7 +14,8 @@ _BETWEEN = (
     "sort", "sort -u", "uniq", "head -3", "head -n 5", "tail -1", "tail -n +1", "grep txt", "grep -v py", "cat",
     "sed p", "xargs cat", "xargs sort", "xargs grep -h .", "sort names.txt", "sort < names.txt", "head 5",
     "grep . names.txt", "(sort)", "(sort; cat names.txt)", "timeout 9 sort", "xargs -n1 head", "xargs ls", "xargs echo",
-    "awk 1", "env sort", "(cd src; sort)", "{ sort; sort < names.txt; }", "grep -rh . .", "xargs -0 cat", "sort <> names.txt",
+    "awk 1", "env sort", "(cd src; sort)", "{ sort; sort < names.txt; }", "grep -rh . .", "xargs -0 cat",
+    "sort <> names.txt",
 )  # fmt: skip
 _XARGS = (
     "xargs",
