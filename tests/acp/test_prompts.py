@@ -106,7 +106,7 @@ def test_an_attached_ignored_file_is_not_sent_to_the_model() -> None:
 
 BAD: list[Any] = [
     None, "text", [], [{}], [1], [{"type": "text"}], [{"type": "text", "text": 5}], [{"type": "text", "text": "  "}],
-    [{"type": "image", "mimeType": "image/bmp", "data": PIXEL}],
+    [{"type": "image", "mimeType": "image/bmp", "data": "Qk0="}],
     [{"type": "image", "mimeType": "image/png", "data": "%"}],
     [{"type": "image"}], [{"type": "resource_link"}], [{"type": "resource", "resource": None}],
 ]  # fmt: skip
