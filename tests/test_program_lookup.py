@@ -333,6 +333,12 @@ def hostile_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.report(
+    "aristocratos/bashtop#167",
+    "a helper Python is started with -c, so it imports modules from the current folder",
+    area="safety",
+    before="failed",
+)
 async def test_a_search_imports_nothing_from_the_current_folder(tmp_path: Path, hostile_folder: Path) -> None:
     """A pattern that may backtrack is matched by a separate process, which starts in the folder of the project."""
     pattern, limits = "(a+)!", GrepOptions()
