@@ -8,7 +8,7 @@ from difflib import get_close_matches
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "Start": ("demo", "keys", "doctor", "nvim-path", "completions"),
     "Run": ("exec", "batch", "serve", "acp", "panel", "apply-patch"),
-    "Sessions": ("sessions", "replay", "export"),
+    "Sessions": ("sessions", "blame", "replay", "export"),
     "Trust and safety": ("trust", "policy"),
     "Extend": ("models", "tools", "skills", "hooks", "mcp"),
     "Look up": ("docs", "config", "protocol"),

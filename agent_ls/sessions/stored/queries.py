@@ -18,7 +18,7 @@ from agent_ls.services.store_errors import STATE_VARIABLE, store_errors
 from agent_ls.sessions.stored.archive import ExportFormat, open_hunks, session_text
 from agent_ls.store import pages, upkeep
 from agent_ls.store.errors import StoreError
-from agent_ls.store.layout import StoredSummary, lock_path, log_path
+from agent_ls.store.layout import Layout, StoredSummary, lock_path, log_path
 from agent_ls.store.locks import owner_of
 from agent_ls.store.progress import StoredProgress, read_progress
 from agent_ls.store.sessions import SessionStore
@@ -56,6 +56,12 @@ class StoredSessionInfo:
             **({"owner": self.owner, "activity": self.progress.activity} if self.owner else {}),
             **({} if self.progress.cost_usd is None else {"costUsd": self.progress.cost_usd}),
         }
+
+
+def state_layout(root: Path | None = None) -> Layout:
+    """Return the store below `root`; None: the folder that AGENT_LS_STATE_DIR names, else the user's state folder."""
+    chosen = os.environ.get(STATE_VARIABLE)
+    return Layout(root or (Path(chosen) if chosen else None))
 
 
 class StoredSessions:

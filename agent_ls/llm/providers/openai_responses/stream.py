@@ -137,7 +137,9 @@ class ResponsesStream:
 
     def close(self) -> Sequence[StreamEvent]:
         has_all = self._has_calls and all(item.has_ended for item in self._items.values())
-        if not self._is_finished and self._is_done and has_all:  # a converter sends no last event after a call
+        if (
+            not self._is_finished and self._is_done and has_all
+        ):  # a converter sends no last event after a call
             self._event("response.completed", {"response": {"output": []}})
             out, self._out = self._out, []
             return out

@@ -1,0 +1,119 @@
+"""`agent-ls blame` after real runs of the agent: what it wrote, what the user typed, and what git brought back."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.support.commands import Finished, environment, provider_variables, run
+from tests.support.loopback import Answer, ChatServer, ToolCall
+
+READ = ToolCall("read_file", {"file_path": "a.py"})
+
+
+def edit(old: str, new: str) -> ToolCall:
+    return ToolCall("edit_file", {"file_path": "a.py", "old_string": old, "new_string": new})
+
+
+class Project:
+    """A folder with one file, in which the agent and the user work in turn."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home = folder / "home"
+        self.folder = folder / "project"
+        self.folder.mkdir()
+        self.file = self.folder / "a.py"
+        self.file.write_text("first\nlast\n")
+
+    def ask(self, message: str, *calls: ToolCall) -> Finished:
+        answers: Sequence[Answer] = [[READ], *([call] for call in calls), "Done."]
+        with ChatServer(answers) as server:
+            environ = environment(self.home, **provider_variables(server))
+            done = run("exec", "--trust", "--mode", "edits", message, cwd=self.folder, environ=environ)
+        assert done.code == 0, done
+        return done
+
+    def blame(self, *options: str) -> Finished:
+        return run("blame", "a.py", *options, cwd=self.folder, environ=environment(self.home))
+
+    def lines(self) -> list[Mapping[str, str]]:
+        return [json.loads(line) for line in self.blame("--json").out.splitlines()]
+
+    def authors(self) -> list[tuple[str, str]]:
+        return [(line["text"], line.get("message", line["author"])) for line in self.lines()]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+def test_lines_of_two_sessions_and_of_the_user(project: Project) -> None:
+    project.ask("add two", edit("first\n", "first\none\ntwo\n"))
+    project.file.write_text("first\none\nmine\ntwo\nlast\n")
+    project.ask("add three", edit("two\n", "two\nthree\n"))
+    project.file.write_text(project.file.read_text().replace("one", "ONE"))
+
+    assert project.authors() == [
+        ("first", "user"),
+        ("ONE", "user"),
+        ("mine", "user"),
+        ("two", "add two"),
+        ("three", "add three"),
+        ("last", "user"),
+    ]
+
+
+def test_what_git_takes_away_and_brings_back(project: Project) -> None:
+    def git(*arguments: str) -> None:
+        subprocess.run(
+            ["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments], cwd=project.folder, check=True
+        )
+
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-qm", "first")
+    project.ask("add one", edit("first\n", "first\none\n"))
+    git("commit", "-qam", "second")
+    git("checkout", "-q", "HEAD~1")
+    assert project.authors() == [("first", "user"), ("last", "user")]
+    git("checkout", "-q", "-")
+    assert project.authors() == [("first", "user"), ("one", "add one"), ("last", "user")]
+
+
+def test_one_line_has_all_details(project: Project) -> None:
+    project.ask("add one", edit("first\n", "first\none\n"))
+    origin = project.lines()[1]
+    shown = project.blame("--line", "2").out
+    assert {"sessionId", "turnId", "callId", "model", "time", "decision"} <= origin.keys()
+    assert all(
+        origin[name] in shown for name in ("sessionId", "turnId", "callId", "model", "message", "time")
+    )
+    assert project.blame("--summary").out.split()[:2] == ["agent", "1"]
+    assert project.blame().out.splitlines()[1].endswith("| one")
+
+
+def test_a_deleted_session_is_not_blamed(project: Project) -> None:
+    project.ask("add one", edit("first\n", "first\none\n"))
+    environ = environment(project.home)
+    session_id = project.lines()[1]["sessionId"]
+    assert run("sessions", "delete", "--force", session_id, cwd=project.folder, environ=environ).code == 0
+    assert {line["author"] for line in project.lines()} == {"user"}
+
+
+@pytest.mark.parametrize(
+    "options", [("missing.py",), (".",), ("binary",), ("a.py", "--line", "9"), ("a.py", "--line", "0")]
+)
+def test_what_cannot_be_blamed_is_a_wrong_use(options: Sequence[str], project: Project) -> None:
+    (project.folder / "binary").write_bytes(b"\0\1\2")
+    done = run("blame", *options, cwd=project.folder, environ=environment(project.home))
+    assert done.code == 2 and done.err.startswith("agent-ls blame: ") and done.out == ""
+
+
+def test_an_empty_file_has_no_lines(project: Project) -> None:
+    project.file.write_text("")
+    assert project.blame().out == "" and project.blame("--summary").out == ""
