@@ -324,8 +324,8 @@ class _Play:
             async with anyio.create_task_group() as group:
                 # Requests and questions of a suspended turn. That turn continues before the new message runs.
                 for request in self._live.approver.pending():
+                    self._show_waiting(request)
                     if self._options.asks:
-                        self._show_waiting(request)
                         group.start_soon(self._ask, request)
                     else:  # the mode and the rules of this run decide, which may differ from those of the session
                         again = ApprovalAnswer("allow", decided_by=DECIDED_BY_POLICY)

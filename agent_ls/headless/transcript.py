@@ -21,6 +21,7 @@ from agent_ls.headless.style import (
 )
 from agent_ls.loop.events.editor import SaveRequested
 from agent_ls.loop.events.types import (
+    DECIDED_BY_POLICY,
     ApprovalRequested,
     ApprovalResolved,
     AssistantTextEnd,
@@ -368,6 +369,8 @@ class Transcript:
             yield "in the background, until it is ended"
 
     def _print_decision(self, resolved: ApprovalResolved) -> None:
+        if resolved.decided_by == DECIDED_BY_POLICY:  # its own decision follows
+            return
         request = self._asked.pop(resolved.request_id, None)
         style = self._style
         by = _DECIDERS.get(

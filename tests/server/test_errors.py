@@ -41,6 +41,7 @@ INTERNAL_ONLY = {
     "NoObjectGeneratedError": "of the functions for programs: no session raises it",
     "BadRecordingError": "of agent-ls replay and export, which say it and exit",
     "TooManyFilesError": "services/permissions/paths.py asks the user about the command instead",
+    "_UnknownError": "policy/shell/awk.py makes a doubt of it",
     "BadImageError": "acp/prompts.py and server/rpc/inputs.py make errors of their own of it",
     "FrontMatterError": "features/skills makes a problem of it, with the file",
     "UnreadableFileError": "features/skills makes a problem of it, with the file",

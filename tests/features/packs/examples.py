@@ -214,7 +214,9 @@ EXAMPLES: Mapping[str, Example] = {
     "cargo_fmt": Example({}, {**CRATE, "src/lib.rs": "fn  a(){}\n"}, after={"src/lib.rs": "fn a() {}\n"}),
     "go_vet": Example({"packages": "./..."}, GO),
     "go_build": Example({"packages": "./..."}, GO),
-    "gofmt": Example({"action": "-l", "path": "."}, {"b.go": "package  sample\n"}, "b.go"),
+    "gofmt": Example(
+        {"action": "-w", "path": "b.go"}, {"b.go": "package  sample\n"}, after={"b.go": "package sample\n"}
+    ),
     # kinds of tasks
     "page_dom": Example({"url": "{url}/page"}, says="the page", skip=_chromium),
     "page_screenshot": Example(
