@@ -100,8 +100,8 @@ ALLOWED: dict[str, set[str]] = {
     "features.base": {"environments", "features.base", "loop", "profiles", "tools"},
     "features.hooks": {
         "background", "environments", "features.base", "features.hooks", "jsonc", "loop", "policy",
-        "program_lookup", "services.clock", "services.settings", "services.turn_reads", "store",
-        "tools.foreign_names",
+        "program_lookup", "services.clock", "services.permissions", "services.settings", "services.turn_reads",
+        "store", "tools.foreign_names",
     },
     "features.skills": {
         "environments", "features.packs", "features.skills", "features.slash_commands", "features.tools",

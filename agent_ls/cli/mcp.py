@@ -62,6 +62,7 @@ def _find_servers() -> tuple[FoundServers, bool]:
     """Return the servers of this folder, and whether the folder is trusted. Without trust, the project's
     servers are left out.
     """
+    from agent_ls.features.mcp.project_files import digest_of_code
     from agent_ls.mcp.sources import SuppliedServers, find_servers
     from agent_ls.services.clock import SystemClock
     from agent_ls.services.permissions.trust import WorkspaceTrust
@@ -78,7 +79,10 @@ def _find_servers() -> tuple[FoundServers, bool]:
         name: entry.model_dump(by_alias=True, exclude_unset=True) for name, entry in settings.servers.items()
     }
     project = folder if is_trusted and settings.project_files else None
-    return find_servers(state_folder(), project, SuppliedServers(entries, {})), is_trusted
+    found = find_servers(
+        state_folder(), project, SuppliedServers(entries, {}), lambda config: digest_of_code(config, folder)
+    )
+    return found, is_trusted
 
 
 def _list(options: argparse.Namespace) -> int:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from agent_ls.doctor.findings import DoctorFinding
+from agent_ls.features.mcp.project_files import digest_of_code
 from agent_ls.features.mcp.trial import environ_without_keys, values_for
 from agent_ls.installation import extra_command
 from agent_ls.mcp.cache import DescriptionCache
@@ -62,7 +63,11 @@ def server_findings(settings: Settings) -> list[DoctorFinding]:
         name: entry.model_dump(by_alias=True, exclude_unset=True)
         for name, entry in settings.mcp.servers.items()
     }
-    found = find_servers(state_folder(), project, SuppliedServers(entries, {}))
+
+    def code_of(config: ServerConfig) -> str:
+        return digest_of_code(config, folder)
+
+    found = find_servers(state_folder(), project, SuppliedServers(entries, {}), code_of)
     problems = [
         DoctorFinding("mcp", "bad", text, "correct the entry, see `agent-ls docs mcp`")
         for text in found.problems

@@ -12,9 +12,10 @@ from typing import Literal, TypeAlias
 
 from agent_ls.features.hooks.config import load_hooks
 from agent_ls.features.hooks.confirmed import ConfirmedHooks, describe, state_of
+from agent_ls.features.mcp.project_files import digest_of_code
 from agent_ls.features.tools.yaml_tools import PROJECT_FOLDER, load_cli_tools
 from agent_ls.mcp.approvals import ApprovalStore
-from agent_ls.mcp.config import describe_server
+from agent_ls.mcp.config import ServerConfig, describe_server
 from agent_ls.mcp.sources import SuppliedServers, find_servers
 from agent_ls.services.clock import SystemClock
 from agent_ls.services.permissions.trust import WorkspaceTrust, trusted_by_variable
@@ -101,7 +102,11 @@ def _servers(folder: str, state: Path, settings: Settings, *, is_trusted: bool) 
         for name, entry in settings.mcp.servers.items()
     }
     store = ApprovalStore(state)
-    for config in find_servers(state, project, SuppliedServers(entries, {})).servers:
+
+    def code_of(config: ServerConfig) -> str:
+        return digest_of_code(config, folder)
+
+    for config in find_servers(state, project, SuppliedServers(entries, {}), code_of).servers:
         known = store.find_known(config.digest, folder if config.source == "project" else "")
         is_allowed = not config.needs_approval or (known is not None and known.decision == "allowed")
         if config.is_enabled and is_allowed and not (known and known.is_off):

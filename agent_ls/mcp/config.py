@@ -72,6 +72,7 @@ Target: TypeAlias = StdioTarget | HttpTarget
 class ServerConfig:
     """The configuration of one server. `file` is the file that contains it, "" for settings and ACP.
     Variables in `target` are not yet replaced by their values. `left_out` are keys of the entry without a meaning.
+    `code` is a digest of the files of the project that the server runs, "" for none.
     """
 
     name: str
@@ -85,11 +86,12 @@ class ServerConfig:
     trusts_annotations: bool = False
     oauth_client_id: str = ""
     left_out: tuple[str, ...] = ()
+    code: str = ""
 
     @property
     def digest(self) -> str:
-        """Return a hash of everything displayed in an approval. If the command, a variable or the URL changes,
-        the user is asked again.
+        """Return a hash of everything displayed in an approval. If the command, a file of the project that it runs,
+        a variable or the URL changes, the user is asked again.
 
         Values of secrets are left out of the hash, so that a renewed secret needs no new approval. Only
         configurations from ACP clients contain such values; files contain the names of variables instead.
@@ -100,6 +102,7 @@ class ServerConfig:
             env = [(name, "" if self.is_literal and is_secret_name(name) else it) for name, it in target.env]
             parts += [target.command, target.args, env, target.cwd]
             parts += [target.sandbox.network, target.sandbox.writable] if target.sandbox else []
+            parts += [self.code] if self.code else []
         else:
             headers = [(name, "" if self.is_literal else value) for name, value in target.headers]
             parts += [target.url, headers]
@@ -107,7 +110,7 @@ class ServerConfig:
 
     @property
     def needs_approval(self) -> bool:
-        return self.source in NEEDS_APPROVAL
+        return self.source in NEEDS_APPROVAL or bool(self.code)
 
     @property
     def is_literal(self) -> bool:

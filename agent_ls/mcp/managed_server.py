@@ -35,6 +35,7 @@ from agent_ls.mcp.descriptions import (
 )
 from agent_ls.mcp.errors import LoginNeededError
 from agent_ls.mcp.process import EndedError, ServerProcess, ServerProcesses
+from agent_ls.mcp.sources import no_code
 
 if TYPE_CHECKING:
     from agent_ls.mcp.session import McpConnection
@@ -48,6 +49,9 @@ RESTART_S = (1, 4, 16)
 STEADY_S = 60
 """After a server has run for this many seconds, the count of its restarts begins at 0 again."""
 SHOWN_STDERR_CHARS = 600
+CODE_CHANGED = (
+    "files of the project that it runs have changed; with your next message you are asked about it again"
+)
 
 State: TypeAlias = Literal[
     "off", "unapproved", "denied", "starting", "running", "restarting", "login", "failed", "stopped"
@@ -69,7 +73,8 @@ LoginNeededError.
 class ServerContext:
     """Services of the session for one server. `protect` registers values that must be redacted from now on.
     `changed` is called after each change of state or lists. `roots` are folders that the user trusts. `judge`
-    returns why requests to a host are not allowed, "" if they are allowed.
+    returns why requests to a host are not allowed, "" if they are allowed. `code_of` returns the current digest of the
+    files of the project that a server runs; it blocks.
     """
 
     processes: ServerProcesses
@@ -81,6 +86,7 @@ class ServerContext:
     changed: Callable[[], None]
     authenticate: Authenticate
     judge: Callable[[str], Awaitable[str]]
+    code_of: Callable[[ServerConfig], str] = no_code
 
 
 @dataclass(slots=True)
@@ -233,6 +239,8 @@ class ManagedServer:
             async with opened as connection:
                 yield connection, None
             return
+        if await anyio.to_thread.run_sync(self._context.code_of, self.config) != self.config.code:
+            raise ConfigError(CODE_CHANGED)
         async with self._context.processes.run_server(ready.target) as process:
             try:
                 async with session.by_process(

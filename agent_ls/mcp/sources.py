@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +41,19 @@ class SuppliedServers:
 NO_SUPPLIED_SERVERS = SuppliedServers({}, {})
 
 
+def no_code(config: ServerConfig) -> str:
+    return ""
+
+
 def find_servers(
-    account: Path | None, folder: Path | None, given: SuppliedServers = NO_SUPPLIED_SERVERS
+    account: Path | None,
+    folder: Path | None,
+    given: SuppliedServers = NO_SUPPLIED_SERVERS,
+    code_of: Callable[[ServerConfig], str] = no_code,
 ) -> FoundServers:
     """Return all servers of a session in `folder`. `folder` None: read no project files, because they are
-    switched off or not trusted. `account` is the folder with the user's own file, None to leave it out.
+    switched off or not trusted. `account` is the folder with the user's own file, None to leave it out. `code_of`
+    returns the digest of the files of the project that a server runs.
 
     If two servers have the same name, the first in this order is used: ACP client, user's file, settings, project.
     Blocks.
@@ -66,7 +74,8 @@ def find_servers(
             )
             continue
         chosen[config.name] = (config, place)
-    return FoundServers(tuple(config for config, _ in chosen.values()), tuple(problems))
+    servers = (replace(config, code=code_of(config)) for config, _ in chosen.values())
+    return FoundServers(tuple(servers), tuple(problems))
 
 
 def _read(path: Path, source: Source, problems: list[str]) -> Iterable[tuple[ServerConfig, str]]:

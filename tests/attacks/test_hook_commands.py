@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.features.hooks.coverage import cover
+from agent_ls.services.permissions.command_files import cover
 from tests.attacks import IS_WHOLE, while_in_time
 
 pytestmark = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from agent_ls.llm.credentials import Credentials
 from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.events.types import ApprovalRequested, Warning
+from agent_ls.mcp.managed_server import CODE_CHANGED
 from tests.mcp.plans import change_plan, project_file, raw_server, sent, tool, user_file
 from tests.mcp.rig import running, servers_of, until_state
 from tests.support.fake_provider import Piece, text, tool_call
@@ -53,6 +55,59 @@ async def test_a_server_with_a_changed_command_needs_approval_again(tmp_path: Pa
         assert len(talk.of(ApprovalRequested)) == 2
         assert not starts.exists()
         assert "raw__echo" not in [it.name for it in rig.model.requests[1].tools]
+
+
+def script_server(folder: Path, plans: Path, **plan: Any) -> dict[str, Any]:
+    """Return the entry of a server that a script of the project starts."""
+    entry = raw_server(plans, "raw", **plan)
+    write_script(folder, entry, "")
+    return {**entry, "command": "./run.sh", "args": []}
+
+
+def write_script(folder: Path, entry: dict[str, Any], more: str) -> None:
+    script = folder / "project" / "run.sh"
+    script.parent.mkdir(parents=True, exist_ok=True)
+    script.write_text(f"#!/bin/sh\n{more}\nexec {shlex.join((entry['command'], *entry['args']))}\n")
+    script.chmod(0o755)
+
+
+@pytest.mark.parametrize("source", ["project", "user"])
+async def test_a_server_with_a_changed_script_of_the_project_needs_approval_again(
+    source: str, tmp_path: Path
+) -> None:
+    raw = raw_server(tmp_path / "plans", "raw")
+    entry = script_server(tmp_path, tmp_path / "plans")
+    if source == "project":
+        project_file(tmp_path / "project", raw=entry)
+    else:
+        user_file(tmp_path / "state", raw=entry)
+    made = tmp_path / "made"
+    async with running(tmp_path, [text("done"), text("done"), text("done")]) as rig:
+        talk = await rig.talk()
+        await talk.say("go")
+        await talk.say("go")
+        assert len(talk.of(ApprovalRequested)) == 1
+        write_script(tmp_path, raw, f"touch {made}")
+        talk.answers = deny
+        await talk.say("go")
+
+        assert len(talk.of(ApprovalRequested)) == 2
+        assert not made.exists()
+
+
+async def test_a_server_does_not_start_again_with_a_script_that_changed_in_the_turn(tmp_path: Path) -> None:
+    plan = {"tools": [tool("die")], "calls": {"die": {"do": "exit"}}}
+    project_file(tmp_path / "project", raw=script_server(tmp_path, tmp_path / "plans", **plan))
+    made = tmp_path / "made"
+    (tmp_path / "project" / "other.sh").write_text(f"#!/bin/sh\ntouch {made}\n")
+    change = tool_call("shell", json.dumps({"command": "cat other.sh > run.sh"}))
+    async with running(tmp_path, [change, tool_call("raw__die"), text("done")]) as rig:
+        talk = await rig.talk("full")
+        await talk.say("go")
+        server = await until_state(talk, "raw", "failed")
+
+        assert server.error == CODE_CHANGED
+        assert not made.exists()
 
 
 async def test_a_denied_server_is_not_started_and_its_approval_is_not_repeated(tmp_path: Path) -> None:

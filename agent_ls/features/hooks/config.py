@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from agent_ls.features.hooks.coverage import Coverage, cover
 from agent_ls.jsonc import parse_jsonc
+from agent_ls.services.permissions.command_files import Coverage, cover
 from agent_ls.services.settings.model import HookSettings
 
 MAX_BYTES = 256 * 1024

@@ -131,7 +131,12 @@ class ServersOfSession:
             for name, entry in settings.servers.items()
         }
         folder = Path(self.folder) if settings.project_files else None
-        return find_servers(self.account, folder, SuppliedServers(entries, self.client()))
+        return find_servers(self.account, folder, SuppliedServers(entries, self.client()), self._code_of)
+
+    def _code_of(self, config: ServerConfig) -> str:
+        from agent_ls.features.mcp.project_files import digest_of_code
+
+        return digest_of_code(config, self.folder)
 
     def _context(self, changed: Callable[[], None]) -> ServerContext:
         from agent_ls.features.mcp.login import authenticate, read_entered, server_secrets, why_not_asked
@@ -150,6 +155,7 @@ class ServersOfSession:
             changed=changed,
             authenticate=lambda config: authenticate(config, secrets, self.hide),
             judge=why_not_asked,
+            code_of=self._code_of,
         )
 
     async def _confine(

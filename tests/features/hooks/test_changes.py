@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import agent_ls
-from agent_ls.features.hooks.coverage import cover
 from agent_ls.loop.events.types import ToolCallEnd, Warning
+from agent_ls.services.permissions.command_files import cover
 from tests.features.hooks.test_session import confirm, script, shell, write_hooks
 from tests.library.sessions import call, options
 from tests.support.fake_provider import FakeProvider, text
