@@ -31,10 +31,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--figures", action="store_true", help="time and tokens of each model call, round and tool"
     )
     export = actions.add_parser(
-        "export", help="export a session as Markdown or as a web page, or its events or calls as JSON lines"
+        "export",
+        help="export a session as Markdown, as a web page, as a report for a pull request, or its events or calls as "
+        "JSON lines",
     )
     export.add_argument("id", metavar="ID")
-    export.add_argument("--format", choices=("markdown", "html", "jsonl", "calls"), default="markdown")
+    export.add_argument(
+        "--format", choices=("markdown", "html", "report", "jsonl", "calls"), default="markdown"
+    )
     export.add_argument(
         "--redact",
         action="store_true",

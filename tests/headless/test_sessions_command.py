@@ -81,6 +81,15 @@ def test_sessions_export_writes_a_redacted_web_page(tmp_path: Path) -> None:
         assert plain.code == 2 and "cannot be redacted" in plain.err and "html" in plain.err
 
 
+def test_sessions_export_writes_a_report_for_a_pull_request(tmp_path: Path) -> None:
+    project, environ, session_id = stored(tmp_path)
+    exported = ("sessions", "export", session_id, "--format", "report")
+    report = run(*exported, cwd=tmp_path, environ=environ).out
+    assert "| `shop/cart.py` | modify |" in report and "not decided" in report
+    assert "Since the last change" in report and f"session `{session_id}`" in report
+    assert str(project) not in report
+
+
 def test_sessions_of_a_moved_folder_are_relinked_and_delete_everything_removes_all_sessions(
     tmp_path: Path,
 ) -> None:

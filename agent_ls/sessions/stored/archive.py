@@ -28,7 +28,7 @@ from agent_ls.store.outputs import OutputPart, read_part
 from agent_ls.store.pages import ItemPage
 from agent_ls.store.sessions import SessionStore
 
-ExportFormat: TypeAlias = Literal["markdown", "jsonl", "html"]
+ExportFormat: TypeAlias = Literal["markdown", "jsonl", "html", "report"]
 
 
 class Archive:
@@ -133,12 +133,13 @@ def session_text(path: Path, format_: ExportFormat, known: Collection[str], reda
 
 
 def _transcript(
-    path: Path, format_: Literal["markdown", "html"], known: Collection[str], redact: bool
+    path: Path, format_: Literal["markdown", "html", "report"], known: Collection[str], redact: bool
 ) -> str:
     # imported here because they are rarely used
     from agent_ls.loop.events.figures import figures_of
     from agent_ls.sessions.export.html_page import page
     from agent_ls.sessions.export.markdown import markdown
+    from agent_ls.sessions.export.report import decisions, report
 
     # Texts are cleaned before they are formatted: escaping and mark-up would hide a key from the search.
     if redact:
@@ -159,6 +160,9 @@ def _transcript(
     items = [clean_item(item, clean) for item in pages.all_items(path)]
     if format_ == "markdown":
         return markdown(title, facts, items)
+    if format_ == "report":
+        decided = {clean(name): counts for name, counts in decisions(pages.all_events(path)).items()}
+        return report(facts, items, decided, clean(header.workspace_folder))
     return page(title, facts, items, figures_of(pages.all_events(path)).rounds)
 
 
