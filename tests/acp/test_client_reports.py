@@ -21,11 +21,15 @@ FILES = {"fs": {"readTextFile": True, "writeTextFile": True}}
 
 
 async def answered(client: AcpClient, line: str) -> dict[str, Any]:
-    """Send a line as it is, and return the next message of the agent."""
+    """Send a line as it is, and return the next answer of the agent. Updates may come before it."""
     start = len(client.wire)
     await client.send_line(line.encode())
-    await client.wait_for(lambda: [it for way, it in client.wire[start:] if way == "<"])
-    return next(it for way, it in client.wire[start:] if way == "<")
+
+    def answers() -> list[dict[str, Any]]:
+        return [it for way, it in client.wire[start:] if way == "<" and "method" not in it]
+
+    await client.wait_for(answers)
+    return answers()[0]
 
 
 INITIALIZE = [

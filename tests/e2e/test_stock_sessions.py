@@ -53,7 +53,8 @@ async def test_a_chat_works_in_a_worktree_and_a_code_action_applies_the_changes_
             await editor.open(chat, "Make a file.\n")
             await act(editor, chat, "Send to the agent, which works in a new git worktree")
             await editor.chat_until(
-                "> The worktree has changes that wait for you to apply them to your folder: made.txt.\n\n## you"
+                "> The worktree has changes that wait for you to apply them to your folder: made.txt.\n"
+                "> Since the last change nothing was run.\n\n## you"
             )
             assert not made.exists(), "it is in the folder before it was asked for"
 

@@ -220,7 +220,7 @@ def test_rows_wrap_at_spaces_and_links_take_the_width_of_their_text(
 
 
 @pytest.mark.req("H10")
-def test_wrapped_lines_of_a_change_under_approval_are_indented_below_their_code(
+def test_wrapped_lines_of_a_change_under_approval_keep_the_bar_of_the_request(
     start_nvim: StartNvim, server: StandIn
 ) -> None:
     nvim = start_nvim("one.txt", columns=80, rows=24)
@@ -236,7 +236,7 @@ def test_wrapped_lines_of_a_change_under_approval_are_indented_below_their_code(
 
     rows = [row.split("│")[-1].rstrip() for row in shot.split("\n")]
     first = next(at for at, row in enumerate(rows) if "-     amount" in row)
-    assert rows[first + 1] == " " * rows[first].index("amount") + "DISCOUNT_RATE"
+    assert rows[first + 1] == rows[first].partition("-")[0] + "  DISCOUNT_RATE"
 
 
 @pytest.mark.req("H10")

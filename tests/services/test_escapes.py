@@ -302,7 +302,7 @@ async def test_a_git_read_in_a_repository_made_of_workspace_files_needs_approval
 
 
 @pytest.mark.parametrize(
-    "name", ["shell.read_file", "server__shell", "read_file__shell", "Shell", "shell ", "mcp/shell"]
+    "name", ["shell.read_file", "server__shell", "read_file__shell", "shell ", "mcp/shell"]
 )
 async def test_an_unknown_tool_name_runs_nothing(work: Path, name: str) -> None:
     odd = tool_call(name, json.dumps({"command": "touch made"}), id="c-odd")
