@@ -17,7 +17,10 @@ PATIENCE_S = 30.0
 
 
 class QuietTime:
-    """Waits until the sessions rest. `sessions` returns the state and the last event number of each session."""
+    """Waits until the sessions rest. `sessions` returns the state and the last event number of each session.
+
+    A turn that waits for the model, an approval or a command emits nothing, and counts as rest.
+    """
 
     def __init__(self, sessions: Callable[[], Iterable[tuple[State, int]]], clock: Clock) -> None:
         self._sessions = sessions
@@ -33,8 +36,7 @@ class QuietTime:
             await self._clock.sleep(CHECK_S)
 
     def _is_quiet(self) -> bool:
-        found = list(self._sessions())
-        events, now_ms = sum(number for _, number in found), self._clock.monotonic_ms()
-        if events != self._events or any(state == "PROCESSING" for state, _ in found):
+        events, now_ms = sum(number for _, number in self._sessions()), self._clock.monotonic_ms()
+        if events != self._events:
             self._events, self._worked_ms = events, now_ms
         return now_ms - self._worked_ms >= QUIET_MS
