@@ -9,11 +9,9 @@ import type { InputPart } from "../connection/protocol";
 import type { Change } from "../sessions/interfaces";
 import type { Sessions } from "../sessions/session";
 import { AskCompletion } from "./completion";
-import { TypingGuard } from "./typing_guard";
 import { askInput, formatLocation } from "./words";
 
 const CONTROLLER = "agentLs.ask";
-const INPUT_OPENS_MS = 2000;
 const AGENT: vscode.CommentAuthorInformation = { name: "agent-ls" };
 const USER: vscode.CommentAuthorInformation = { name: "You" };
 
@@ -75,32 +73,7 @@ export class AskInPlace implements vscode.CommentingRangeProvider, vscode.Dispos
   private async open(): Promise<void> {
     const editor = vscode.window.activeTextEditor;
     if (editor?.document.uri.scheme !== "file") return;
-    // First of all: from here on, letters belong to the input, also before VS Code has opened it.
-    const guard = new TypingGuard(editor);
-    const { selection } = editor;
-    try {
-      await guard.install();
-      await this.openFor(editor, selection);
-      await this.typeInto(editor.document, guard);
-    } finally {
-      guard.dispose();
-    }
-  }
-
-  /** Types what the user has typed so far into the input. If it arrives in the file after all, takes it out again. */
-  private async typeInto(document: vscode.TextDocument, guard: TypingGuard): Promise<void> {
-    for (let text = guard.take(); text !== ""; text = guard.take()) {
-      const { version } = document;
-      // One by one, as from the keyboard: completions open at the letter that begins them.
-      for (const letter of text) await vscode.commands.executeCommand("default:type", { text: letter });
-      if (document.version !== version) {
-        await guard.restore();
-        return;
-      }
-    }
-  }
-
-  private async openFor({ document }: vscode.TextEditor, selection: vscode.Selection): Promise<void> {
+    const { document, selection } = editor;
     const { startLine, endLine } = linesOf(selection);
     const last = Math.min(endLine, document.lineCount) - 1;
     const range = new vscode.Range(startLine, 0, last, document.lineAt(last).text.length);
@@ -108,12 +81,10 @@ export class AskInPlace implements vscode.CommentingRangeProvider, vscode.Dispos
     // VS Code sets the heading of a thread without comments, so the prompt of the input names the lines.
     this.controller.options = { prompt: `Ask agent-ls · ${name}`, placeHolder: `Ask agent-ls about ${name}  (@ file, / command, Enter sends)` };
     this.completion.clear();
-    const input = inputOpened();
     await this.offer({ uri: document.uri, range });
     try {
       this.target = { startLineNumber: range.start.line + 1, startColumn: 1, endLineNumber: range.end.line + 1, endColumn: range.end.character + 1 };
       await vscode.commands.executeCommand("workbench.action.addComment", { range: this.target, fileComment: false });
-      await input;
     } finally {
       // Do not assign the range provider again: VS Code would redraw all threads, and the input would lose the focus.
       this.place = undefined;
@@ -183,15 +154,6 @@ export class AskInPlace implements vscode.CommentingRangeProvider, vscode.Dispos
     if (this.sentQuestion?.thread === thread) this.sentQuestion = undefined;
     thread.dispose();
   }
-}
-
-/** Resolves when VS Code has opened the text field of an input, at the latest after INPUT_OPENS_MS. */
-function inputOpened(): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => { clearTimeout(timer); opened.dispose(); resolve(); };
-    const timer = setTimeout(done, INPUT_OPENS_MS);
-    const opened = vscode.workspace.onDidOpenTextDocument(({ uri }) => { if (uri.scheme === "comment") done(); });
-  });
 }
 
 /** Returns the text to show for a turn without changes: its error if it failed, else its answer. */

@@ -28,19 +28,3 @@ export function askInput(text: string, selection: InputPart, mentions: readonly 
 export function formatLocation(file: string, startLine: number, endLine: number): string {
   return endLine - startLine <= 1 ? `${file}:${startLine + 1}` : `${file}:${startLine + 1}-${endLine}`;
 }
-
-/** A part of a text that typed letters replace, by offsets. `others`: the text was also changed outside of it. */
-export interface Region {
-  readonly start: number;
-  readonly end: number;
-  readonly isChanged: boolean;
-  readonly others: boolean;
-}
-
-/** Returns the region after a change of the text: a change within it grows or shrinks it, one before it moves it. */
-export function grow(region: Region, offset: number, removed: number, added: number): Region {
-  const { start, end } = region, by = added - removed;
-  if (offset >= start && offset + removed <= end) return { ...region, end: end + by, isChanged: true };
-  const isBefore = offset + removed <= start;
-  return { ...region, ...(isBefore && { start: start + by, end: end + by }), others: true };
-}

@@ -2,7 +2,7 @@
 // Messages of ask in place, and messages about terminals and failed tests.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { askInput, formatLocation, grow, triggerAt } from "../../asking/words";
+import { askInput, formatLocation, triggerAt } from "../../asking/words";
 import { type SymbolRange, plainOutput, symbolAt, cutToTail, formatTerminalCommand, formatTerminalText, formatTestFailure } from "../../context/asking";
 
 const HERE = { type: "selection", uri: "file:///w/a.py", startLine: 2, endLine: 4, text: "x\n" } as const;
@@ -57,13 +57,4 @@ test("a terminal's text is fenced so that no line of it ends the fence", () => {
 test("a failed test has its name, its message and the compared values", () => {
   assert.equal(formatTestFailure({ label: "adds", message: "\u001b[31mnot equal", expected: "2", actual: "3" }), "Failed test: adds\n```\nnot equal\n```\nExpected:\n```\n2\n```\nActual:\n```\n3\n```");
   assert.equal(formatTestFailure({ label: "adds", message: "" }), "Failed test: adds");
-});
-
-test("the region of typed letters grows with them, and moves with changes before it", () => {
-  const selected = { start: 10, end: 14, isChanged: false, others: false };
-  const typed = grow(grow(selected, 10, 4, 1), 11, 0, 1); // a letter replaces the selection, the next one follows
-  assert.deepEqual(typed, { start: 10, end: 12, isChanged: true, others: false });
-  assert.deepEqual(grow(typed, 11, 1, 0), { ...typed, end: 11 });
-  assert.deepEqual(grow(typed, 2, 1, 4), { ...typed, start: 13, end: 15, others: true });
-  assert.deepEqual(grow(typed, 20, 0, 3), { ...typed, others: true });
 });
