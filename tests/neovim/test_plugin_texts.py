@@ -22,7 +22,10 @@ def test_the_placeholder_is_hidden_while_commands_are_completed(
     nvim.keys("te")
 
     nvim.wait_screen("/te", "Write tests")
-    shot = nvim.wait_gone("change?")  # the placeholder is removed a moment after the completions appear
+    marks = "vim.api.nvim_buf_get_extmarks(0, vim.api.nvim_create_namespace('agent_ls_input'), 0, -1, {})"
+    nvim.wait_for(f"#{marks} == 0")  # the placeholder is removed a moment after the completions appear
+    nvim.cmd("redraw!")  # Neovim draws nothing of its own accord while it completes
+    shot = nvim.wait_gone("change?")
     assert "history" not in shot and "Write tests" in shot
 
 
