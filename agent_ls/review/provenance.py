@@ -8,7 +8,7 @@ that was there before comes back, as after an undo or a `git checkout`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -113,11 +113,3 @@ class _History:
             self._beside[(line, old[at + 1] if at + 1 < len(old) else "", 0)] = whose
             is_only = counts[line] == 1 and self._only.get(line, whose) == whose
             self._only[line] = whose if is_only else None
-
-
-def shares(found: Sequence[Author]) -> Mapping[Author, int]:
-    """Return the number of lines by author."""
-    counts: dict[Author, int] = {}
-    for author in found:
-        counts[author] = counts.get(author, 0) + 1
-    return counts
