@@ -9,6 +9,7 @@ definitions of MCP servers, messages of other machines, requests to the panel, f
   outside was read, a connection was opened;
 - each run tries about 300, and 20,000 with AGENT_LS_SWEEPS=whole (`while_in_time`, so that CI can end a sweep at a
   time); runs of over three seconds are in the group `sweeps`;
+- AGENT_LS_SWEEPS_SEED is added to the seed of each generator (`seeded`), to try others than CI does;
 - each layer of protection is tried alone, and a test shows that the oracle notices an attack that succeeds.
 """
 
@@ -21,8 +22,14 @@ from typing import TypeVar
 
 IS_WHOLE = os.environ.get("AGENT_LS_SWEEPS") == "whole"
 _UNTIL = int(os.environ.get("AGENT_LS_SWEEPS_UNTIL", "0"))
+_MORE = int(os.environ.get("AGENT_LS_SWEEPS_SEED", "0"))
 
 Each = TypeVar("Each")
+
+
+def seeded(seed: int) -> int:
+    """Return the seed of a generator in this run."""
+    return seed + _MORE
 
 
 def while_in_time(attacks: Iterable[Each]) -> Iterator[Each]:

@@ -11,7 +11,7 @@ import pytest
 
 from agent_ls.environments.remote import frames
 from agent_ls.environments.remote.frames import RemoteFrameError, RemoteMessage, encode, read_messages
-from tests.attacks import IS_WHOLE
+from tests.attacks import IS_WHOLE, seeded
 
 pytestmark = pytest.mark.req("X3", "X4")
 TRIES = 20_000 if IS_WHOLE else 300
@@ -33,7 +33,7 @@ def attack(choices: random.Random, piece_bytes: int) -> bytes:
 def test_hostile_frames_end_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(frames, "PIECE_BYTES", 64)
     monkeypatch.setattr(frames, "MESSAGE_LIMIT_BYTES", 64 * 8)
-    choices = random.Random(40)
+    choices = random.Random(seeded(40))
     endings = set()
     for _ in range(TRIES):
         try:

@@ -15,12 +15,12 @@ from agent_ls.environments.local.git_objects import UncertainError
 from agent_ls.policy.situation import Allow
 from agent_ls.profiles.git_snapshot import take_git_snapshot
 from agent_ls.services.permissions.git_names import shown_names
-from tests.attacks import IS_WHOLE, while_in_time
+from tests.attacks import IS_WHOLE, seeded, while_in_time
 from tests.attacks.git_folders import Attack, build, make_attacks
 from tests.services.test_shown_secrets import judged
 from tests.sessions.test_uncommitted_work import commit, finder
 
-SEED = 11
+SEED = seeded(11)
 
 
 @pytest.mark.req("X7", "T10")

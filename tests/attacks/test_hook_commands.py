@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agent_ls.services.permissions.command_files import cover
-from tests.attacks import IS_WHOLE, while_in_time
+from tests.attacks import IS_WHOLE, seeded, while_in_time
 
 pytestmark = [
     pytest.mark.req("T15", "X4"),
@@ -75,7 +75,7 @@ def test_a_script_that_a_hook_runs_is_always_compared(tmp_path: Path) -> None:
     script = folder / "check.sh"
     (folder / "name").write_text("x\n")
     (folder / "link").symlink_to("check.sh")
-    choices = random.Random(40)
+    choices = random.Random(seeded(40))
     missed = []
     for number in while_in_time(range(TRIES)):
         script.write_text('echo x > "$RAN"\n')

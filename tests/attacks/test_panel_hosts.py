@@ -8,7 +8,7 @@ import random
 import pytest
 
 from agent_ls.panel.access import is_loopback_host
-from tests.attacks import IS_WHOLE
+from tests.attacks import IS_WHOLE, seeded
 
 pytestmark = pytest.mark.req("H29")
 TRIES = 20_000 if IS_WHOLE else 500
@@ -36,7 +36,7 @@ def means_this_machine(host: str) -> bool:
 
 
 def test_no_foreign_host_is_taken_for_this_machine() -> None:
-    choices = random.Random(40)
+    choices = random.Random(seeded(40))
     accepted = 0
     for _ in range(TRIES):
         host = "".join(choices.choices(PARTS, k=choices.randint(1, 4)))

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.attacks import IS_WHOLE, while_in_time
+from tests.attacks import IS_WHOLE, seeded, while_in_time
 from tests.attacks.scripts import AWKS, BATCH, SEDS, awk_programs, make_files, sed_scripts
 
-SEED = 40
+SEED = seeded(40)
 
 
 @pytest.mark.req("X7", "T10")

@@ -20,12 +20,12 @@ from agent_ls.mcp.config import (
     fill_variables,
 )
 from agent_ls.mcp.sources import PROJECT_FILES, find_servers
-from tests.attacks import IS_WHOLE, while_in_time
+from tests.attacks import IS_WHOLE, seeded, while_in_time
 from tests.attacks.servers import SECRET, VARIABLES, definitions
 
 pytestmark = pytest.mark.req("T11", "H17", "X4")
 TRIES = 20_000 if IS_WHOLE else 300
-SEED = 11
+SEED = seeded(11)
 
 
 def found_in(folder: Path, definition: object) -> ServerConfig | None:

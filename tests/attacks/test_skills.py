@@ -15,12 +15,12 @@ from agent_ls.features.skills.front_matter import FrontMatterError
 from agent_ls.features.skills.loader import load_user_commands, read_body
 from agent_ls.features.skills.placeholders import expand_command
 from agent_ls.services.settings.model import SkillSettings
-from tests.attacks import IS_WHOLE, while_in_time
+from tests.attacks import IS_WHOLE, seeded, while_in_time
 from tests.attacks.skills import SECRET, Attack, attacks
 
 pytestmark = pytest.mark.req("T10", "X4")
 TRIES = 20_000 if IS_WHOLE else 300
-SEED = 12
+SEED = seeded(12)
 PARTS = {"file": 0, "folder": 1, "parent": 2}
 
 

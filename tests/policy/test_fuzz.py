@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
+from tests.attacks import IS_WHOLE, seeded
 from tests.policy.fuzz import Scratch, commands, harmed
 
-IS_WHOLE = os.environ.get("AGENT_LS_SWEEPS") == "whole"
-SEED = 14
+SEED = seeded(14)
 
 
 @pytest.mark.req("X7", "T10")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 
 from agent_ls.environments.base import CommandOptions
 from agent_ls.environments.local import LocalEnvironment, LocalLimits
+from tests.attacks import IS_WHOLE, seeded
 from tests.environments.confinement.harm_world import SECRET, HarmWorld, harm_world
 from tests.environments.confinement.harmful import harmful
 from tests.environments.confinement.test_looking_alone import READS_OUTSIDE, looking
@@ -19,8 +19,7 @@ from tests.support.sandboxes import needs_bubblewrap, needs_landlock
 
 pytestmark = [pytest.mark.req("X4", "X7", "X11")]
 
-IS_WHOLE = os.environ.get("AGENT_LS_SWEEPS") == "whole"
-SEED = 15
+SEED = seeded(15)
 LIMIT = CommandOptions(timeout_ms=500)
 # The sweep runs 20,000 commands, in parts that several workers can share.
 PARTS_OF_LANDLOCK, PARTS_OF_BUBBLEWRAP = (16, 4) if IS_WHOLE else (1, 1)
