@@ -96,6 +96,15 @@ ALLOWED: dict[str, set[str]] = {
         "background", "environments", "loop", "notebook", "patch", "review", "services.review", "store",
         "system", "text", "tools",
     },
+    # The decisions of the review are pure: no session, clock, task or editor.
+    "services.review.advance": {
+        "review", "services.review.advance_proposals", "services.review.effects", "services.review.notebooks",
+        "services.review.reports", "services.review.reviewed_file",
+    },
+    "services.review.advance_proposals": {
+        "review", "services.review.change_events", "services.review.effects", "services.review.proposal_notes",
+        "services.review.reviewed_file",
+    },
     "features.slash_commands": {"features.slash_commands"},
     "features.base": {"environments", "features.base", "loop", "profiles", "tools"},
     "features.hooks": {

@@ -188,8 +188,8 @@ class _RollBack:
     async def _restored(self, since: WrittenSince, revert_id: str) -> list[RollbackFile]:
         async with AsyncExitStack() as stack:
             for path in sorted(since.files):
-                if file := self._review.state.files.get(path):
-                    await stack.enter_async_context(file.deciding)  # only one decision about a file at a time
+                if path in self._review.state.files:  # only one decision about a file at a time
+                    await stack.enter_async_context(self._review.state.deciding(path))
             files = await self._write_files(since, revert_id)
         restored = [file.path for file in files if file.state == "restored"]
         await self._review.undone_saves.save(restored, [self._live.session.id])
@@ -228,8 +228,8 @@ class _RollBack:
         states = await self._live.files.commit(writes, Attribution(label="roll back"))
         await self._live.stored.record_written(states, who)
         for state in states:
-            if file := self._review.state.files.get(state.path):
-                await self._review.state.catch_up(file, self._live.files)
+            if state.path in self._review.state.files:
+                await self._review.state.catch_up(state.path, self._live.files)
 
 
 def _mark_conflict(file: RollbackFile, unwritable: Mapping[str, str]) -> RollbackFile:

@@ -20,6 +20,7 @@ from agent_ls.loop.events.types import FileChange, Warning
 from agent_ls.patch.rebase import MergedText, rebase
 from agent_ls.services.changes.snapshot import ChangeFinder, FileSnapshot, FoundChanges, ListFiles, Unkept
 from agent_ls.services.review.journal import Journal
+from agent_ls.services.review.reports import SavedByUs
 from agent_ls.services.review.reviewed_file import is_text, read_form, text_of
 from agent_ls.services.review.service import ReviewService
 from agent_ls.system import relative_to_folder
@@ -268,8 +269,8 @@ class CommandChangeRecorder:
 
     def _record_edit(self, state: FileState, old: str | None, new: str | None, who: Attribution) -> None:
         self._review.agent_edit(state.path, old, new, who)
-        if file := self._review.state.files.get(state.path):
-            file.written_as, file.is_saved_by_us = read_form(state.before or state.after or b""), True
+        form = read_form(state.before or state.after or b"")
+        self._review.state.report(state.path, SavedByUs(form))
 
     def _tell_user(self, who: Attribution, merged: Sequence[str], refused: Sequence[str]) -> None:
         for path in merged:

@@ -16,18 +16,16 @@ from typing import TypeAlias
 from agent_ls.environments.base import Attribution, FileWrite
 from agent_ls.environments.errors import EnvError, StaleFileError
 from agent_ls.loop.events.types import Hunk
-from agent_ls.review.decisions import apply_decision, narrow_to_lines
+from agent_ls.review.decisions import Decision, apply_decision, narrow_to_lines
 from agent_ls.review.hunks import LedgerHunk
-from agent_ls.review.ledger import FileLedger
-from agent_ls.review.reopened_hunks import UndoneHunks
 from agent_ls.services.review.change_events import build_hunk
 from agent_ls.services.review.decision_request import DecisionRequest, Selection
-from agent_ls.services.review.notebooks import user_edited
 from agent_ls.services.review.open_hunks import open_hunks
 from agent_ls.services.review.proposal_decisions import ProposalDecisions
+from agent_ls.services.review.reports import DecisionBegun, DecisionEnded, DecisionWritten
 from agent_ls.services.review.review_notices import replacement_notice, verdict_notice
-from agent_ls.services.review.reviewed_file import PendingDecision, ReviewedFile, text_of
-from agent_ls.services.review.state import ReviewedSession, ReviewState, all_hunks
+from agent_ls.services.review.reviewed_file import ReviewedFile, text_of
+from agent_ls.services.review.state import ReviewedSession, ReviewState
 from agent_ls.services.review.undone_saves import UndoneSaves
 from agent_ls.text import NotEncodableError, encode
 
@@ -63,17 +61,13 @@ class FileDecision:
     `decided` lists the decided hunks as they were before the decision, `changed` lists the resulting hunks.
     """
 
-    file: ReviewedFile
+    path: str
     ids: frozenset[str]
     asked: DecisionRequest
     groups: Mapping[str, Group]
     refused: dict[str, str] = field(default_factory=dict)
     decided: list[Hunk] = field(default_factory=list)
     changed: list[Hunk] = field(default_factory=list)
-
-    @property
-    def path(self) -> str:
-        return self.file.path
 
     def refuse_rest(self, reason: str) -> None:
         done = {hunk.id for hunk in (*self.decided, *self.changed)}
@@ -89,15 +83,23 @@ class _Step:
     """
 
     task: FileDecision
-    pending_decision: PendingDecision
+    decision: Decision
+    file: ReviewedFile
     data: bytes | None
     expected: str | None
     decided: list[Hunk]
-    ledger: FileLedger
+
+    @property
+    def path(self) -> str:
+        return self.task.path
+
+    @property
+    def begun(self) -> DecisionBegun:
+        return DecisionBegun(self.decision, self.task.asked.comment)
 
     @property
     def writes(self) -> bool:
-        return self.expected != self.ledger.current_text
+        return self.expected != self.file.ledger.current_text
 
 
 class HunkDecisions:
@@ -166,16 +168,16 @@ class HunkDecisions:
             hunks += [hunk for hunk in file.ledger.closed if hunk.state == "stale" and hunk.id in named]
             if hunks:
                 groups = {hunk.id: _group(hunk) for hunk in hunks if hunk.link}
-                tasks.append(FileDecision(file, frozenset(hunk.id for hunk in hunks), asked, groups))
+                tasks.append(FileDecision(file.path, frozenset(hunk.id for hunk in hunks), asked, groups))
         return tasks
 
     async def _in_files(self, tasks: Sequence[FileDecision]) -> None:
         """Carry out the decision in all of these files, or in none if one of them fails."""
-        sessions = (self._state.owner_of(task.file, task.ids) for task in tasks)
+        sessions = (self._state.owner_of(self._state.files[task.path], task.ids) for task in tasks)
         session = next((found for found in sessions if found), None)
         async with AsyncExitStack() as locks:
             for task in sorted(tasks, key=lambda task: task.path):
-                await locks.enter_async_context(task.file.deciding)
+                await locks.enter_async_context(self._state.deciding(task.path))
             try:
                 reason = await self._carry_out(tasks, session) if session else CLOSED_SESSION
             except (EnvError, NotEncodableError) as error:
@@ -190,13 +192,13 @@ class HunkDecisions:
         if asked.replacement is not None:
             text = asked.replacement
             self._state.notify(
-                task.file,
+                task.path,
                 task.decided,
                 lambda name, hunks: replacement_notice(name, hunks, text, asked.comment),
             )
         else:
             self._state.notify(
-                task.file,
+                task.path,
                 task.decided,
                 lambda name, hunks: verdict_notice(name, hunks, asked.verdict, asked.comment),
             )
@@ -208,23 +210,27 @@ class HunkDecisions:
             EnvError: a file cannot be read or written.
         """
         for _ in range(TRIES):
-            contents = [await self._state.catch_up(task.file, session.files) for task in tasks]
+            contents = [await self._state.catch_up(task.path, session.files) for task in tasks]
+            files = [file for task in tasks if (file := self._state.files.get(task.path))]
+            if len(files) < len(tasks):
+                return NO_SUCH_HUNK  # the file is not text any more, or its session was taken over
             if any(
-                text_of(data) != task.file.ledger.current_text
-                for task, data in zip(tasks, contents, strict=True)
+                text_of(data) != file.ledger.current_text for file, data in zip(files, contents, strict=True)
             ):
                 continue  # the user typed in one file while another was read
-            chosen = self._chosen(tasks)
+            chosen = self._chosen(tasks, files)
             steps = [
-                _step(task, ids, data) for task, ids, data in zip(tasks, chosen, contents, strict=True) if ids
+                _step(task, file, ids, data)
+                for task, file, ids, data in zip(tasks, files, chosen, contents, strict=True)
+                if ids
             ]
             if not steps or await self._apply_steps(steps, session):
                 return ""
         return KEEPS_CHANGING
 
-    def _chosen(self, tasks: Sequence[FileDecision]) -> list[list[str]]:
+    def _chosen(self, tasks: Sequence[FileDecision], files: Sequence[ReviewedFile]) -> list[list[str]]:
         """Return the hunks to decide for each task. Both ends of a move are included, or neither."""
-        chosen = [self._to_decide(task) for task in tasks]
+        chosen = [self._to_decide(task, file) for task, file in zip(tasks, files, strict=True)]
         ready = {id_ for ids in chosen for id_ in ids}
         unfit = {group for task in tasks for id_, group in task.groups.items() if id_ not in ready}
         for task, ids in zip(tasks, chosen, strict=True):
@@ -233,29 +239,21 @@ class HunkDecisions:
                 task.refused[id_] = OTHER_END
         return chosen
 
-    def _to_decide(self, task: FileDecision) -> list[str]:
+    def _to_decide(self, task: FileDecision, file: ReviewedFile) -> list[str]:
         """Return the hunks that can be decided now; for each other hunk, record why it cannot be decided."""
-        file, asked, ids = task.file, task.asked, []
-        for hunk in (*file.ledger.open_hunks, *file.ledger.closed):
+        ids = []
+        for hunk in file.all_hunks:
             if hunk.id not in task.ids or hunk.id in task.refused:
                 continue
             if self._state.find_session(hunk.session_id) is None:
                 task.refused[hunk.id] = CLOSED_SESSION
-            elif hunk.link and (asked.lines or asked.replacement is not None):
-                task.refused[hunk.id] = LINKED
-            elif asked.turn_id and asked.verdict == "undo" and set(hunk.turns) != {asked.turn_id}:
-                task.refused[hunk.id] = OTHER_TURN
-            elif hunk.state == "stale" and asked.verdict == "undo":
-                task.refused[hunk.id] = STALE
-            elif hunk.state == "edited" and asked.lines:
-                task.refused[hunk.id] = TYPED_IN_LINES
-            elif hunk.state == "edited" and asked.verdict == "undo" and not asked.confirm:
-                task.refused[hunk.id] = TYPED_INSIDE
+            elif reason := _why_not(hunk, task.asked):
+                task.refused[hunk.id] = reason
             elif hunk.is_open or hunk.state == "stale":
                 ids.append(hunk.id)
-        if asked.lines and ids:
+        if task.asked.lines and ids:
             try:
-                narrow_to_lines(file.ledger, asked.decision(ids))
+                narrow_to_lines(file.ledger, task.asked.decision(ids))
             except ValueError as error:
                 task.refused[ids.pop()] = str(error)
         return ids
@@ -270,61 +268,34 @@ class HunkDecisions:
         if writing and not await self._write_steps(writing, session):
             return False
         for step in steps:
-            if (
-                step.pending_decision.outcome is None
-            ):  # otherwise the editor's report has recorded the edit already
-                self.record_decision(step.task.file, step.pending_decision)
-            step.task.decided, step.task.changed = step.decided, step.pending_decision.list_changed()
+            if not step.writes:
+                self._state.report(step.path, step.begun)
+            self._state.report(step.path, DecisionWritten())
+            file = self._state.files.get(step.path)
+            pending = file.pending_decision if file else None
+            step.task.decided, step.task.changed = step.decided, pending.list_changed() if pending else []
+            self._state.report(step.path, DecisionEnded(is_written=True))
         for step in writing:
             with suppress(EnvError):
-                await self._state.catch_up(step.task.file, session.files)
+                await self._state.catch_up(step.path, session.files)
         return True
 
     async def _write_steps(self, steps: Sequence[_Step], session: ReviewedSession) -> bool:
         for step in steps:
-            step.task.file.pending_decision = step.pending_decision
+            self._state.report(step.path, step.begun)
         writes = [_write(step, steps) for step in steps]
-        is_done = False
+        is_written = False
         try:
             with self._state.writing([write.path for write in writes]):
                 await session.files.commit(writes, Attribution(label=steps[0].task.asked.verdict))
-            is_done = True
+            is_written = True
         except StaleFileError:
             pass
         finally:
-            for step in steps:
-                step.task.file.pending_decision = None
-                if not is_done and step.pending_decision.outcome:
-                    self._take_back(step.task.file, step.ledger)
-        return is_done
-
-    def record_decision(self, file: ReviewedFile, pending_decision: PendingDecision) -> None:
-        """Record a decision that has been written to the file.
-
-        The ledger still contains the previous text. If the user typed inside a hunk while some of its lines
-        were being decided, the lines no longer match. In that case nothing is recorded, and the file's next
-        text counts as an edit by the user.
-        """
-        try:
-            divided, ids = narrow_to_lines(file.ledger, pending_decision.decision)
-            pending_decision.outcome = apply_decision(file.ledger, pending_decision.decision)
-        except ValueError:
-            return
-        hunks = tuple(hunk for hunk in divided.open_hunks if hunk.id in ids and hunk.what == "content")
-        if pending_decision.decision.state == "undone" and hunks:
-            file.undone.append(UndoneHunks(file.ledger.current or (), hunks))
-        self._state.replace_ledger(file, pending_decision.outcome, "user", pending_decision.comment)
-
-    def _take_back(self, file: ReviewedFile, ledger: FileLedger) -> None:
-        """Revert a recorded decision because another file of the same decision could not be
-        written.
-
-        `ledger` is the state before the decision.
-        """
-        text, known = file.ledger.current_text, {hunk.id: hunk.state for hunk in all_hunks(file.ledger)}
-        change = user_edited(ledger, text)
-        back = tuple(hunk for hunk in all_hunks(change.ledger) if hunk.state != known.get(hunk.id))
-        self._state.replace_ledger(file, with_fields(change, changed=back), "agent")
+            if not is_written:
+                for step in steps:
+                    self._state.report(step.path, DecisionEnded(is_written=False))
+        return is_written
 
     def _explain_closed(self, hunk_id: str) -> str:
         for file in self._state.files.values():
@@ -335,6 +306,21 @@ class HunkDecisions:
                     return STALE
                 return GONE if hunk.state == "gone" else f"this change is already {hunk.state}"
         return NO_SUCH_HUNK
+
+
+def _why_not(hunk: LedgerHunk, asked: DecisionRequest) -> str:
+    """Return why a hunk cannot be decided as requested, or ""."""
+    if hunk.link and (asked.lines or asked.replacement is not None):
+        return LINKED
+    if asked.turn_id and asked.verdict == "undo" and set(hunk.turns) != {asked.turn_id}:
+        return OTHER_TURN
+    if hunk.state == "stale" and asked.verdict == "undo":
+        return STALE
+    if hunk.state == "edited" and asked.lines:
+        return TYPED_IN_LINES
+    if hunk.state == "edited" and asked.verdict == "undo" and not asked.confirm:
+        return TYPED_INSIDE
+    return ""
 
 
 def _group(hunk: LedgerHunk) -> Group:
@@ -356,30 +342,23 @@ def _group_moves(tasks: Sequence[FileDecision]) -> list[list[FileDecision]]:
     return found
 
 
-def _step(task: FileDecision, ids: Sequence[str], data: bytes | None) -> _Step:
-    ledger, decision = task.file.ledger, task.asked.decision(ids)
+def _step(task: FileDecision, file: ReviewedFile, ids: Sequence[str], data: bytes | None) -> _Step:
+    ledger, decision = file.ledger, task.asked.decision(ids)
     divided, chosen = narrow_to_lines(ledger, decision)
     stale = [hunk for hunk in divided.closed if hunk.id in chosen and hunk.state == "stale"]
     shown_before = [build_hunk(divided, hunk) for hunk in (*divided.open_hunks, *stale) if hunk.id in chosen]
-    pending_decision = PendingDecision(decision, task.asked.comment)
-    return _Step(
-        task,
-        pending_decision,
-        data,
-        apply_decision(ledger, decision).ledger.current_text,
-        shown_before,
-        ledger,
-    )
+    expected = apply_decision(ledger, decision).ledger.current_text
+    return _Step(task, decision, file, data, expected, shown_before)
 
 
 def _write(step: _Step, steps: Sequence[_Step]) -> FileWrite:
-    file = step.task.file
+    file = step.file
     if step.expected is None:
         return FileWrite(file.path, None, step.data)
     groups = set(step.task.groups.values())
     ends = (it for it in steps if it is not step and groups & set(it.task.groups.values()))
     # If the undo of a move recreates this file, it gets the permission bits of the file at the other end.
-    mode_from = next((it.task.path for it in ends if it.data is not None), "") if step.data is None else ""
+    mode_from = next((it.path for it in ends if it.data is not None), "") if step.data is None else ""
     return FileWrite(
         file.path, encode(with_fields(file.written_as, text=step.expected)), step.data, mode_from
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from agent_ls.background import TaskStarter
 from agent_ls.loop.events.types import Hunk, HunkStateChanged, RecordedEvent
@@ -17,10 +17,10 @@ from agent_ls.loop.seams import Clock
 from agent_ls.review.hunks import LedgerHunk
 from agent_ls.review.ledger import FileLedger, LedgerChange
 from agent_ls.services.review.change_events import build_hunk
+from agent_ls.services.review.effects import By
 
 TYPING_INTERVAL_MS = 500
 
-By: TypeAlias = Literal["user", "editor", "agent"]
 Tell: TypeAlias = Callable[[str, RecordedEvent], None]
 """Publishes an event to a session, by id; does nothing if the session is not live."""
 

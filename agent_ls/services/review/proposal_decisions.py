@@ -7,11 +7,11 @@ together, all or nothing. Linked hunks (both ends of a move) are always written 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace as with_fields
 
-from agent_ls.environments.base import FileWrite
+from agent_ls.environments.base import FileState, FileWrite
 from agent_ls.environments.errors import EnvError, StaleFileError
 from agent_ls.loop.events.types import FileChange, Hunk
 from agent_ls.review.decisions import replacement_lines
@@ -20,6 +20,13 @@ from agent_ls.services.review.change_events import action, build_proposed_hunk
 from agent_ls.services.review.decision_request import DecisionRequest
 from agent_ls.services.review.proposal_notes import JudgedHunk, orphan_notice
 from agent_ls.services.review.proposals import Proposals
+from agent_ls.services.review.reports import (
+    ProposalClosed,
+    ProposalWritten,
+    SavedByUs,
+    WriteBegun,
+    WriteEnded,
+)
 from agent_ls.services.review.reviewed_file import Call, PendingWrite, Proposal, ReviewedFile, text_of
 from agent_ls.services.review.state import ReviewedSession, ReviewState
 from agent_ls.text import NotEncodableError, encode
@@ -62,6 +69,19 @@ class CallDecision:
         return self.wanted - self.refused.keys()
 
 
+@dataclass(frozen=True, slots=True)
+class _PlannedWrite:
+    """Hunks to write to a file. `file` and `proposal` are the values for which the write was planned."""
+
+    file: ReviewedFile
+    proposal: Proposal
+    pending: PendingWrite
+
+    @property
+    def path(self) -> str:
+        return self.file.path
+
+
 class ProposalDecisions:
     """Carries out decisions about proposed hunks."""
 
@@ -82,7 +102,7 @@ class ProposalDecisions:
                 continue
             async with AsyncExitStack() as locks:
                 for file, _ in sorted(self._find_concerned(task), key=lambda it: it[0].path):
-                    await locks.enter_async_context(file.deciding)
+                    await locks.enter_async_context(self._state.deciding(file.path))
                 # The session may have been closed during another decision.
                 if self._state.find_session(task.call[0]) is not session:
                     task.refused = dict.fromkeys(task.wanted, CLOSED_SESSION)
@@ -99,23 +119,23 @@ class ProposalDecisions:
         """Return why no hunk of this call may be written now, or ""."""
         if session.is_asked(call[1]):
             return ASKED_FIRST
-        if await self._proposals.is_admitted(call):
+        if await self._state.waits.is_admitted(call):
             return ""
         return ASKED_FIRST if session.is_asked(call[1]) else NOT_YET
 
     async def _undo(self, task: CallDecision, session: ReviewedSession) -> None:
         for file, proposal in self._find_concerned(task):
             sheets, ids = self._divide(proposal, task)
-            proposal.sheets = sheets
-            hunks = [hunk for hunk in proposal.pending_hunks if hunk.id in ids]
+            divided = with_fields(proposal, sheets=sheets)
+            hunks = [hunk for hunk in divided.pending_hunks if hunk.id in ids]
+            comment = task.asked.comment
             judged = [
-                JudgedHunk(
-                    file.path, build_proposed_hunk(file.ledger, hunk), "undone", comment=task.asked.comment
-                )
+                JudgedHunk(file.path, build_proposed_hunk(file.ledger, hunk), "undone", comment=comment)
                 for hunk in hunks
             ]
-            self._proposals.close(file, proposal, ids, "undone", "user", task.asked.comment)
-            self._note(file, proposal, judged, task)
+            closed = divided.with_states(ids, "undone")
+            self._state.report(file.path, ProposalClosed(closed, "user", comment))
+            self._note(file, closed, judged, task)
 
     async def _keep(self, task: CallDecision, session: ReviewedSession) -> None:
         """Write the kept hunks.
@@ -125,23 +145,18 @@ class ProposalDecisions:
         """
         for _ in range(TRIES):
             contents = {
-                file.path: await self._state.catch_up(file, session.files)
+                file.path: await self._state.catch_up(file.path, session.files)
                 for file, _ in self._find_concerned(task)
             }
             self._refuse_unfit(task, contents)
-            pending_writes = [it for it in self._plan_writes(task) if it[1].ids]
-            if not pending_writes:
+            planned = [it for it in self._plan_writes(task) if it.pending.ids]
+            if not planned:
                 return
             try:
-                await self._write(pending_writes, contents, task, session)
+                await self._write(planned, contents, task, session)
             except StaleFileError:
                 continue
-            for file, pending_write in pending_writes:
-                self._note(
-                    file, pending_write.proposal, self._judge_kept_hunks(file, pending_write, task), task
-                )
-                self._proposals.tidy(file)
-            self._proposals.end_if_decided(task.call)
+            self._state.end_if_decided(task.call)
             return
         task.refused |= dict.fromkeys(task.open_ids, KEEPS_CHANGING)
 
@@ -157,9 +172,9 @@ class ProposalDecisions:
             if is_unfit or hunk.link in unfit:
                 task.refused[hunk.id] = DOES_NOT_FIT
 
-    def _plan_writes(self, task: CallDecision) -> list[tuple[ReviewedFile, PendingWrite]]:
+    def _plan_writes(self, task: CallDecision) -> list[_PlannedWrite]:
         """Return each file of the call with the hunks to write to it."""
-        pending_writes = []
+        planned = []
         for file, proposal in self._find_concerned(task):
             sheets, ids = self._divide(proposal, task)
             lines = {}
@@ -172,10 +187,9 @@ class ProposalDecisions:
                     )
                     for hunk in hunks
                 }
-            pending_writes.append(
-                (file, PendingWrite(task.call, proposal, sheets, ids, lines, task.asked.comment))
-            )
-        return pending_writes
+            pending = PendingWrite(task.call, proposal.number, sheets, ids, lines, task.asked.comment)
+            planned.append(_PlannedWrite(file, proposal, pending))
+        return planned
 
     def _divide(
         self, proposal: Proposal, task: CallDecision
@@ -201,38 +215,45 @@ class ProposalDecisions:
 
     async def _write(
         self,
-        pending_writes: list[tuple[ReviewedFile, PendingWrite]],
+        planned: Sequence[_PlannedWrite],
         contents: Mapping[str, bytes | None],
         task: CallDecision,
         session: ReviewedSession,
     ) -> None:
-        """Write the files.
+        """Write the files, and note the result.
 
         Raises:
             StaleFileError: a file has changed since `contents` were read. EnvError: a file cannot
             be written.
         """
-        writes = [
-            _write_of(file, pending_write, contents[file.path]) for file, pending_write in pending_writes
-        ]
-        who = pending_writes[0][1].proposal.attribution
-        for file, pending_write in pending_writes:
-            file.pending_write = pending_write
+        writes = [_write_of(it, contents[it.path]) for it in planned]
+        who = planned[0].proposal.attribution
+        for it in planned:
+            self._state.report(it.path, WriteBegun(it.pending))
         try:
             is_running = self._proposals.is_waiting(task.call)
             states = await session.apply(writes, who, is_running=is_running)
-            for (file, pending_write), state in zip(pending_writes, states, strict=True):
-                if not pending_write.is_done:
-                    self._proposals.record_kept(
-                        file, pending_write, text_of(state.before), text_of(state.after)
-                    )
-                    file.is_saved_by_us = True
-                if pending_write.is_opaque:
+            for it, state in zip(planned, states, strict=True):
+                self._record_kept(it, state)
+                if it.pending.is_opaque:
                     what = action(state.before, state.after)
-                    session.emit(FileChange(who.call_id, file.path, what, 0, 0, ""))
+                    session.emit(FileChange(who.call_id, it.path, what, 0, 0, ""))
+            for it in planned:
+                self._note_kept(it, task)
         finally:
-            for file, _ in pending_writes:
-                file.pending_write = None
+            for it in planned:
+                self._state.report(it.path, WriteEnded())
+
+    def _record_kept(self, it: _PlannedWrite, state: FileState) -> None:
+        file = self._state.files.get(it.path)
+        if file and file.pending_write and not file.pending_write.is_done:
+            self._state.report(it.path, ProposalWritten(text_of(state.before), text_of(state.after)))
+            self._state.report(it.path, SavedByUs())
+
+    def _note_kept(self, it: _PlannedWrite, task: CallDecision) -> None:
+        file = self._state.files.get(it.path)
+        if file and (proposal := file.proposal(it.pending.number)):
+            self._note(file, proposal, self._judge_kept_hunks(file, it.pending, task), task)
 
     def _judge_kept_hunks(
         self, file: ReviewedFile, pending_write: PendingWrite, task: CallDecision
@@ -256,7 +277,8 @@ class ProposalDecisions:
         told = ids | (task.open_ids if ids else frozenset())  # includes the undecided part of a split hunk
         task.changed += [build_proposed_hunk(file.ledger, hunk) for hunk in proposal.hunks if hunk.id in told]
         for it in judged:
-            self._proposals.judge(proposal, it)
+            self._state.waits.judge(proposal.call, it)
+        self._state.end_if_decided(proposal.call)
 
     def _by_call(self, ids: Collection[str]) -> dict[Call, frozenset[str]]:
         """Return the pending hunks with these ids, and hunks linked to them, by call."""
@@ -270,13 +292,13 @@ class ProposalDecisions:
         return found
 
     def _find_concerned(self, task: CallDecision) -> list[tuple[ReviewedFile, Proposal]]:
-        found = self._proposals.of_call(task.call)
+        found = self._state.proposals_of(task.call)
         return [it for it in found if task.wanted & {hunk.id for hunk in it[1].pending_hunks}]
 
 
-def _write_of(file: ReviewedFile, pending_write: PendingWrite, data: bytes | None) -> FileWrite:
+def _write_of(planned: _PlannedWrite, data: bytes | None) -> FileWrite:
     """Return the write that puts the kept hunks into a file with the content `data`."""
-    write = pending_write.proposal.write
+    file, pending_write, write = planned.file, planned.pending, planned.proposal.write
     if pending_write.is_opaque:
         if data != write.base:
             raise StaleFileError(file.path)

@@ -10,69 +10,30 @@ Decisions about proposals of a call that no longer waits are sent to the model a
 from __future__ import annotations
 
 import os.path
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace as with_fields
+from collections.abc import Sequence
+from dataclasses import replace as with_fields
 from typing import Literal
 
 import anyio
 
 from agent_ls.environments.base import Attribution, FileState, FileWrite
 from agent_ls.environments.errors import EnvError, StaleFileError
-from agent_ls.loop.events.types import HunkStateChanged
 from agent_ls.review.hunks import LedgerHunk
-from agent_ls.review.ledger import LedgerChange
-from agent_ls.review.proposals import (
-    ProposalSheet,
-    mark_decided,
-    mark_written,
-    propose,
-    propose_bytes,
-    rebase_sheet,
-    with_new_lines,
-)
-from agent_ls.review.user_edits import apply_user_edit
-from agent_ls.services.review.change_events import build_proposed_hunk, file_change
-from agent_ls.services.review.hunk_events import By
-from agent_ls.services.review.proposal_notes import JudgedHunk, note_of_file, stopped_notice
-from agent_ls.services.review.reviewed_file import (
-    Call,
-    PendingWrite,
-    Proposal,
-    ReviewedFile,
-    is_text,
-    maybe_bytes,
-    text_of,
-)
+from agent_ls.review.proposals import ProposalSheet, propose, propose_bytes, rebase_sheet
+from agent_ls.services.review.effects import By
+from agent_ls.services.review.proposal_notes import note_of_file, stopped_notice
+from agent_ls.services.review.reports import ProposalClosed, ProposalsCompared, ProposalWritten, Proposed
+from agent_ls.services.review.reviewed_file import Call, Proposal, call_of, is_text, maybe_bytes, text_of
 from agent_ls.services.review.state import ReviewedSession, ReviewState
-
-ADMISSION_S = 5
-"""How many seconds a decision waits for the policy check of its call after a resume."""
-
-
-@dataclass(slots=True)
-class CallReview:
-    """A call that waits until each of its hunks is decided.
-
-    `is_admitted` is set when the policy allows the call; after a resume, the policy checks the call again.
-    """
-
-    attribution: Attribution
-    writes: Sequence[FileWrite]
-    judged: list[JudgedHunk] = field(default_factory=list)
-    is_over: anyio.Event = field(default_factory=anyio.Event)
-    is_admitted: anyio.Event = field(default_factory=anyio.Event)
+from agent_ls.services.review.waiting import CallReview
 
 
 class Proposals:
-    """The proposals of all calls.
-
-    When the text of a file changes, its proposals are moved with the text.
-    """
+    """The proposals of all calls."""
 
     def __init__(self, state: ReviewState) -> None:
         self._state = state
-        state.follow_texts(self.follow)
-        self._waits: dict[Call, CallReview] = {}
+        self._waits = state.waits
 
     # -- calls
 
@@ -117,35 +78,39 @@ class Proposals:
 
         The caller then waits for the decisions.
         """
-        self._waits[call_of(wait.attribution)] = wait
+        self._waits.add(wait)
         self._add(proposals, by)
 
     def _add(self, proposals: Sequence[Proposal], by: By) -> None:
-        """Add proposals to their files."""
+        """Add proposals to their files, then compare them with the texts of now."""
         for proposal in proposals:
             self.add_proposal(proposal, by)
         for proposal in proposals:
-            self.follow(self._state.files[proposal.write.path])
+            self._state.report(proposal.write.path, ProposalsCompared())
+
+    def add_proposal(self, proposal: Proposal, by: By) -> None:
+        """Add a proposal to its file, and publish hunks that have not been published yet."""
+        self._state.report(proposal.write.path, Proposed(proposal, by))
 
     async def wait_for_decisions(self, attribution: Attribution, session: ReviewedSession) -> list[FileState]:
         """Wait until each hunk of the call is decided; return the resulting files."""
         call = call_of(attribution)
-        wait = self._waits[call]
+        wait = self._waits.get(call)
         wait.is_admitted.set()
         try:
-            self.end_if_decided(call)
+            self._state.end_if_decided(call)
             await wait.is_over.wait()
         except anyio.get_cancelled_exc_class():
             if session.is_stopped:  # else the process is ending, and a resume restores the proposals
                 self.drop(attribution, session)
             raise
         finally:
-            self._waits.pop(call, None)
+            self._waits.remove(call)
         return [await self._outcome(write, wait, session) for write in wait.writes]
 
     def writes_of(self, call: Call) -> Sequence[FileWrite]:
         """Return the writes that a waiting call proposed."""
-        return self._waits[call].writes
+        return self._waits.get(call).writes
 
     async def _sheet(
         self, write: FileWrite, attribution: Attribution, session: ReviewedSession
@@ -166,24 +131,14 @@ class Proposals:
         self._state.begin(write.path, now)
         return sheet
 
-    async def is_admitted(self, call: Call) -> bool:
-        """Return whether the kept hunks of this call may be applied.
-
-        After a resume, waits briefly for the policy check.
-        """
-        if wait := self._waits.get(call):
-            with anyio.move_on_after(ADMISSION_S):
-                await wait.is_admitted.wait()
-            return wait.is_admitted.is_set()
-        return True
-
     def drop(self, attribution: Attribution, session: ReviewedSession) -> None:
         """Drop the proposals of a waiting call."""
-        wait = self._waits.pop(call_of(attribution))
+        call = call_of(attribution)
+        wait = self._waits.get(call)
+        self._waits.remove(call)
         wait.is_admitted.set()
-        for file, proposal in list(self.of_call(call_of(attribution))):
-            proposal.is_dropped = True
-            self.close(file, proposal, {hunk.id for hunk in proposal.pending_hunks}, "gone", "agent")
+        for file, proposal in self._state.proposals_of(call):
+            self._state.report(file.path, ProposalClosed(proposal.dropped(), "agent"))
         if any(judged.outcome == "kept" for judged in wait.judged):
             session.notice(stopped_notice(wait.judged, session.files.working_directory()))
 
@@ -197,154 +152,27 @@ class Proposals:
         return FileState(write.path, write.base, after, note_of_file(folder, write, after, judged))
 
     def is_waiting(self, call: Call) -> bool:
-        return call in self._waits
-
-    def judge(self, proposal: Proposal, judged: JudgedHunk) -> None:
-        """Record the decision about a hunk. The last decision of a call ends its wait."""
-        if wait := self._waits.get(proposal.call):
-            wait.judged.append(judged)
-            self.end_if_decided(proposal.call)
-
-    def end_if_decided(self, call: Call) -> None:
-        if (wait := self._waits.get(call)) and not any(True for _ in self.of_call(call)):
-            wait.is_over.set()
-
-    # -- changes of files
-
-    def follow(self, file: ReviewedFile) -> None:
-        """Move the proposals of a file after its text has changed."""
-        text = file.ledger.current_text
-        for proposal in list(file.proposals):
-            if file.pending_write and file.pending_write.proposal is proposal:
-                continue
-            proposal.sheets = tuple(rebase_sheet(sheet, text) for sheet in proposal.sheets)
-            for hunk in self._tell_news(file, proposal, "editor"):
-                if hunk.state == "kept":
-                    self.judge(
-                        proposal, JudgedHunk(file.path, build_proposed_hunk(file.ledger, hunk), "made")
-                    )
-        self.tidy(file)
+        return self._waits.is_waiting(call)
 
     def record_write(self, path: str, before: str, after: str, attribution: Attribution) -> bool:
         """Record an edit that writes or reverts kept hunks of a proposal. Return False if the edit does
         neither.
         """
         call = call_of(attribution)
-        files = [
-            file
-            for file in self._state.files.values()
+        written = [
+            name
+            for name, file in self._state.files.items()
             if file.pending_write and file.pending_write.call == call
         ]
-        if not files:
+        if not written:
             return False
         # The editor may have opened the file by another name, through a symbolic link.
         real = os.path.realpath(path)
-        file = next((it for it in files if path == it.path or os.path.realpath(it.path) == real), None)
-        if file is None or file.pending_write is None:
+        name = next((it for it in written if path == it or os.path.realpath(it) == real), None)
+        if name is None:
             return False
-        if file.pending_write.is_done:
-            self._take_back(file, file.pending_write, before, after)
-        else:
-            self.record_kept(file, file.pending_write, before, after)
+        self._state.report(name, ProposalWritten(before, after))
         return True
-
-    def record_kept(
-        self, file: ReviewedFile, pending_write: PendingWrite, before: str | None, after: str | None
-    ) -> None:
-        """Record that the kept hunks are in the file.
-
-        The write changed the file's text from `before` to `after`.
-        """
-        proposal = pending_write.proposal
-        self._state.user_edit(file.path, before)
-        rebased = (rebase_sheet(sheet, before) for sheet in pending_write.sheets)
-        self._state.replace_ledger(file, apply_user_edit(file.ledger, after), "user")
-        pending_write.is_done, pending_write.sheets_before = True, proposal.sheets
-        proposal.sheets = tuple(
-            part
-            for sheet in rebased
-            for part in mark_written(with_new_lines(sheet, pending_write.lines), pending_write.ids, after)
-        )
-        # The proposal was dropped while these hunks were being written: do not propose its other hunks again.
-        if proposal.is_dropped:
-            rest = {hunk.id for hunk in proposal.pending_hunks}
-            proposal.sheets = tuple(mark_decided(sheet, rest, "gone") for sheet in proposal.sheets)
-        self._tell_change(file, pending_write, before, after)
-        self._tell_news(file, proposal, "user", pending_write.comment)
-
-    def _take_back(self, file: ReviewedFile, pending_write: PendingWrite, before: str, after: str) -> None:
-        """Make the written hunks proposals again, because another file of the same decision could not be
-        written.
-        """
-        self._state.user_edit(file.path, after)
-        pending_write.is_done = False
-        pending_write.proposal.sheets = tuple(
-            rebase_sheet(sheet, after) for sheet in pending_write.sheets_before
-        )
-        self._tell_change(file, pending_write, before, after)
-        self._tell_news(file, pending_write.proposal, "agent")
-
-    def close(
-        self,
-        file: ReviewedFile,
-        proposal: Proposal,
-        ids: Collection[str],
-        state: Literal["undone", "gone"],
-        by: By,
-        comment: str = "",
-    ) -> None:
-        """Give these hunks their final state without changing the file."""
-        proposal.sheets = tuple(mark_decided(sheet, ids, state) for sheet in proposal.sheets)
-        self._tell_news(file, proposal, by, comment)
-        self.tidy(file)
-
-    def add_proposal(self, proposal: Proposal, by: By) -> None:
-        """Add a proposal to its file, and publish hunks that have not been published yet."""
-        file = self._state.files[proposal.write.path]
-        file.proposals.append(proposal)
-        self._tell_news(file, proposal, by)
-        self.tidy(file)
-
-    def tidy(self, file: ReviewedFile) -> None:
-        """Remove proposals without pending hunks; remember the final states of their hunks."""
-        for proposal in file.proposals:
-            file.decided.update({hunk.id: hunk.state for hunk in proposal.hunks})
-        pending_write = (
-            file.pending_write.proposal if file.pending_write else None
-        )  # a write in progress may still be reverted
-        file.proposals = [it for it in file.proposals if it.pending_hunks or it is pending_write]
-        self._state.texts_changed(file.path)
-
-    def of_call(self, call: Call) -> Iterator[tuple[ReviewedFile, Proposal]]:
-        """Yield the call's proposals that have pending hunks."""
-        for file in list(self._state.files.values()):
-            for proposal in list(file.proposals):
-                if proposal.call == call and proposal.pending_hunks:
-                    yield file, proposal
-
-    def _tell_change(
-        self, file: ReviewedFile, pending_write: PendingWrite, before: str | None, after: str | None
-    ) -> None:
-        if before != after and (session := self._state.find_session(pending_write.call[0])):
-            folder = session.files.working_directory()
-            change = LedgerChange(file.ledger, ())
-            session.emit(file_change(before, after, change, call_id=pending_write.call[1], folder=folder))
-
-    def _tell_news(
-        self, file: ReviewedFile, proposal: Proposal, by: By, comment: str = ""
-    ) -> list[LedgerHunk]:
-        """Publish the hunks that changed since they were last published; return them."""
-        now = {hunk.id: (hunk.state, hunk.base_lines, hunk.agent_lines) for hunk in proposal.hunks}
-        news = [hunk for hunk in proposal.hunks if proposal.told.get(hunk.id) != now[hunk.id]]
-        proposal.told = now
-        if news:
-            shown = tuple(build_proposed_hunk(file.ledger, hunk) for hunk in news)
-            self._state.publish(proposal.call[0], HunkStateChanged(file.path, shown, by, comment))
-        return news
-
-
-def call_of(attribution: Attribution) -> Call:
-    return (attribution.session_id, attribution.call_id)
 
 
 def write_kind(write: FileWrite) -> Literal["create", "delete", "content"]:

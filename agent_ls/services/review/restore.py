@@ -28,15 +28,16 @@ from agent_ls.review.restore import StoredHunk, restore_ledger
 from agent_ls.services.review.change_events import file_change
 from agent_ls.services.review.notebooks import user_edited
 from agent_ls.services.review.proposal_notes import orphan_notice
-from agent_ls.services.review.proposals import CallReview, Proposals, call_of
+from agent_ls.services.review.proposals import Proposals
 from agent_ls.services.review.restore_proposals import (
     WaitingCall,
     read_decisions,
     read_waiting,
     restore_proposal,
 )
-from agent_ls.services.review.reviewed_file import Proposal, is_text, maybe_bytes, text_of
+from agent_ls.services.review.reviewed_file import Proposal, call_of, is_text, maybe_bytes, text_of
 from agent_ls.services.review.state import ReviewedSession, ReviewState
+from agent_ls.services.review.waiting import CallReview
 from agent_ls.store.journal import NO_FILE, HunkPosition, Intent, fingerprint, text_fingerprint
 from agent_ls.store.locks import Owner
 from agent_ls.store.reader import StoredSession

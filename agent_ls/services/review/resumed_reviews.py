@@ -9,7 +9,8 @@ from anyio import get_cancelled_exc_class
 
 from agent_ls.environments.base import Attribution, FileState
 from agent_ls.loop.calls.approval import ApprovalQuestion, Approver, Denied
-from agent_ls.services.review.proposals import Proposals, call_of
+from agent_ls.services.review.proposals import Proposals
+from agent_ls.services.review.reviewed_file import call_of
 from agent_ls.services.review.state import ReviewedSession
 from agent_ls.tools.file_commits import effect_of_writes
 

@@ -1,40 +1,42 @@
-"""The review state of one file, and conversions between its bytes and text."""
+"""The review state of one file as a frozen value, and conversions between a file's bytes and its text.
+
+`advance.py` computes each next value.
+"""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
-
-import anyio
 
 from agent_ls.environments.base import Attribution, ExecutionEnvironment, FileWrite
 from agent_ls.environments.errors import PathNotFoundError
 from agent_ls.loop.events.types import Hunk
 from agent_ls.review.decisions import Decision
-from agent_ls.review.hunks import LedgerHunk, Lines
+from agent_ls.review.hunks import HunkState, LedgerHunk, Lines
 from agent_ls.review.ledger import FileLedger, LedgerChange
-from agent_ls.review.proposals import ProposalSheet
+from agent_ls.review.proposals import ProposalSheet, mark_decided
 from agent_ls.review.reopened_hunks import UndoneHunks
+from agent_ls.review.restore import StoredHunk
 from agent_ls.services.review.change_events import build_hunk
 from agent_ls.text import DecodedText, decode, looks_binary
 
 UTF_8 = DecodedText("")
-MOST_UNDOS = 20
-"""Maximum number of undo decisions remembered per file, each with the text before the decision."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class PendingDecision:
     """A decision that is being written to the file.
 
-    `outcome` contains the ledger after the decision. It is set as soon as the file's text contains the result.
+    `before` is the ledger for which the decision was made. `outcome` contains the ledger after the decision. It is
+    set as soon as the file's text contains the result. `is_seen`: the editor has reported that it applied the edit.
     """
 
     decision: Decision
     comment: str
+    before: FileLedger
     outcome: LedgerChange | None = None
+    is_seen: bool = False
 
     def list_changed(self) -> list[Hunk]:
         """Return the hunks that the decision changed, as they were directly after the decision."""
@@ -47,7 +49,11 @@ Call: TypeAlias = tuple[str, str]
 """Session id and call id."""
 
 
-@dataclass(slots=True)
+def call_of(attribution: Attribution) -> Call:
+    return (attribution.session_id, attribution.call_id)
+
+
+@dataclass(frozen=True, slots=True)
 class Proposal:
     """The change that a call proposes for a file.
 
@@ -58,13 +64,15 @@ class Proposal:
     attribution: Attribution
     write: FileWrite
     sheets: tuple[ProposalSheet, ...]
-    told: Mapping[str, tuple[str, Lines, Lines]] = field(default_factory=dict)
+    published: Mapping[str, tuple[str, Lines, Lines]] = field(default_factory=dict)
     """State, old lines and new lines of each hunk, by id, as clients know them."""
     is_dropped: bool = False
+    number: int = 0
+    """Identifies the proposal within its file; set when the file receives the proposal."""
 
     @property
     def call(self) -> Call:
-        return (self.attribution.session_id, self.attribution.call_id)
+        return call_of(self.attribution)
 
     @property
     def hunks(self) -> tuple[LedgerHunk, ...]:
@@ -78,19 +86,28 @@ class Proposal:
     def pending_hunks(self) -> tuple[LedgerHunk, ...]:
         return tuple(hunk for sheet in self.sheets for hunk in sheet.pending_hunks)
 
+    def with_states(self, ids: Collection[str], state: HunkState) -> Proposal:
+        """Return the proposal with these hunks in `state`, which is final."""
+        return replace(self, sheets=tuple(mark_decided(sheet, ids, state) for sheet in self.sheets))
 
-@dataclass(slots=True)
+    def dropped(self) -> Proposal:
+        """Return the proposal with its pending hunks withdrawn."""
+        rest = {hunk.id for hunk in self.pending_hunks}
+        return replace(self.with_states(rest, "gone"), is_dropped=True)
+
+
+@dataclass(frozen=True, slots=True)
 class PendingWrite:
     """Proposed hunks that are being written to a file after a decision.
 
-    `sheets` are copies of the proposal's sheets, in which a hunk is split if the user chose only some of its
-    lines. `ids` are the hunks to write. `lines` maps hunk ids to lines that replace the proposed lines.
-    `is_done`: the file's text contains the hunks, and `sheets_before` contains the proposal's sheets from
-    before the write.
+    `number` identifies the proposal. `sheets` are copies of the proposal's sheets, in which a hunk is split if the
+    user chose only some of its lines. `ids` are the hunks to write. `lines` maps hunk ids to lines that replace the
+    proposed lines. `is_done`: the file's text contains the hunks, and `sheets_before` contains the proposal's sheets
+    from before the write.
     """
 
     call: Call
-    proposal: Proposal
+    number: int
     sheets: tuple[ProposalSheet, ...]
     ids: frozenset[str]
     lines: Mapping[str, Lines]
@@ -103,31 +120,39 @@ class PendingWrite:
         return any(sheet.is_opaque for sheet in self.sheets)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class ReviewedFile:
     """The review state of one file.
 
-    `recorded` contains the session id and call id of each call whose change of the file is in the ledger.
-    `is_saved_by_us`: agent-ls wrote agent changes to the file on disk or made the editor save them. `proposals`
-    are the pending proposals for the file; `decided` maps ids of former proposed hunks to their last states.
-    `undone` are the last decisions that the editor's own undo may revert. `written_as` is the file's encoding.
-    The lock `deciding` is held while a decision is carried out.
+    `recorded` contains each call whose change of the file is in the ledger. `is_saved_by_us`: agent-ls wrote agent
+    changes to the file on disk or made the editor save them. `proposals` are the pending proposals for the file;
+    `decided` maps ids of former proposed hunks to their last states. `missing` are hunks of resumed sessions that
+    the text does not contain yet. `undone` are the last decisions that the editor's own undo may revert.
+    `pending_decision` and `pending_write` are what is being written now. `written_as` is the file's encoding.
     """
 
     ledger: FileLedger
-    recorded: set[tuple[str, str]] = field(default_factory=set)
-    pending_decision: PendingDecision | None = None
+    recorded: frozenset[Call] = frozenset()
     is_saved_by_us: bool = False
-    proposals: list[Proposal] = field(default_factory=list)
+    proposals: tuple[Proposal, ...] = ()
+    decided: Mapping[str, str] = field(default_factory=dict)
+    missing: tuple[StoredHunk, ...] = ()
+    undone: tuple[UndoneHunks, ...] = ()
+    pending_decision: PendingDecision | None = None
     pending_write: PendingWrite | None = None
-    decided: dict[str, str] = field(default_factory=dict)
-    undone: deque[UndoneHunks] = field(default_factory=lambda: deque(maxlen=MOST_UNDOS))
     written_as: DecodedText = UTF_8
-    deciding: anyio.Lock = field(default_factory=anyio.Lock)
 
     @property
     def path(self) -> str:
         return self.ledger.path
+
+    @property
+    def all_hunks(self) -> tuple[LedgerHunk, ...]:
+        """The open and the closed hunks, without proposals."""
+        return (*self.ledger.hunks, *self.ledger.closed)
+
+    def proposal(self, number: int) -> Proposal | None:
+        return next((it for it in self.proposals if it.number == number), None)
 
 
 def text_of(data: bytes | None) -> str | None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace as with_fields
 from functools import partial
 from pathlib import Path
 
@@ -20,9 +19,7 @@ from agent_ls.environments.errors import EnvError
 from agent_ls.loop.events.types import FileChange, Hunk
 from agent_ls.loop.seams import Clock
 from agent_ls.notebook.cell_alignment import EditorCell
-from agent_ls.review.agent_edits import apply_agent_edit, link_new_hunks
 from agent_ls.review.ledger import LedgerChange, open_ledger
-from agent_ls.review.user_edits import apply_user_edit
 from agent_ls.services.review.change_events import action, file_change
 from agent_ls.services.review.decision_request import DecisionRequest, Selection, Verdict
 from agent_ls.services.review.decisions import HunkDecisions
@@ -30,11 +27,11 @@ from agent_ls.services.review.findings import ReviewFindings
 from agent_ls.services.review.open_hunks import open_hunks, proposed_text
 from agent_ls.services.review.proposal_decisions import ProposalDecisions
 from agent_ls.services.review.proposals import Proposals
-from agent_ls.services.review.review_notices import gone_notice
-from agent_ls.services.review.reviewed_file import ReviewedFile, is_text, read_form, text_of
+from agent_ls.services.review.reports import AgentWrote, AgentWroteBytes, EditorUndid, SavedByUs, TextSeen
+from agent_ls.services.review.reviewed_file import call_of, is_text, read_form, text_of
 from agent_ls.services.review.running_commands import RunningCommands
 from agent_ls.services.review.saved_files import SavedFiles
-from agent_ls.services.review.state import ReviewedSession, ReviewState, all_hunks
+from agent_ls.services.review.state import ReviewedSession, ReviewState
 from agent_ls.services.review.undone_saves import SaveUndone, UndoneSaves, nothing_unsaved
 
 
@@ -76,13 +73,13 @@ class ReviewService:
     def document_closed(self, path: str) -> None:
         """Start a task that reads the file from disk. Hunks that are not in the file on disk become `gone`."""
         if (file := self.state.files.get(path)) and (file.ledger.hunks or file.proposals):
-            self._start(partial(self._look_at_disk, file))
+            self._start(partial(self._read_closed, path))
 
     def document_saved(self, path: str, text: str, *, is_asked: bool = False) -> None:
         """Note that the editor has written the file. `is_asked`: the server asked for this save."""
         self.saved.note(path, text)
-        if is_asked and (file := self.state.files.get(path)):
-            file.is_saved_by_us = True
+        if is_asked:
+            self.state.report(path, SavedByUs())
 
     def notebook_saved(self, path: str, cells: Sequence[EditorCell]) -> None:
         """Note that the editor has written a notebook that it reports as cells."""
@@ -93,7 +90,7 @@ class ReviewService:
 
         All changes since the last report count as edits by the user.
         """
-        self.state.user_edit(path, text)
+        self.state.report(path, TextSeen(text))
 
     def agent_edit(self, path: str, before: str | None, after: str | None, attribution: Attribution) -> None:
         """Report a call's change of a file. A second report of the same change is ignored."""
@@ -102,29 +99,16 @@ class ReviewService:
             return
         if self.proposals.record_write(path, before or "", after or "", attribution):
             return
-        file = self.state.files.get(path)
-        if file and self.knows_call(path, attribution) and file.ledger.current_text == after:
-            return
-        self.state.begin(path, before)
-        file = self.state.files[path]
-        self.state.hunk_events.flush(path)
-        file.recorded.add((attribution.session_id, attribution.call_id))
-        change = link_new_hunks(apply_agent_edit(file.ledger, after, attribution), self._links.get(path, ""))
-        self._announce_change(file, before, after, change, attribution)
+        if path not in self.state.files:
+            self.state.begin(path, before)
+        self.state.report(path, AgentWrote(before, after, attribution, self._links.get(path, "")))
 
     def undo_applied(self, path: str, before: str, after: str) -> None:
         """Report that the editor has applied the edit that undoes hunks, at the user's request.
 
         `before` and `after` are the document's text around this edit.
         """
-        file = self.state.files.get(path)
-        if file is None:
-            return
-        self.user_edit(path, before)
-        if pending_decision := file.pending_decision:
-            file.pending_decision = None
-            self._decisions.record_decision(file, pending_decision)
-        self.user_edit(path, after)
+        self.state.report(path, EditorUndid(before, after))
 
     # -- reports from environments
 
@@ -148,16 +132,14 @@ class ReviewService:
             return
         if is_text(state.before) and is_text(state.after):
             self.agent_edit(state.path, text_of(state.before), text_of(state.after), attribution)
-            if (file := self.state.files.get(state.path)) is None:
-                return
-            file.written_as, file.is_saved_by_us = read_form(state.before or state.after or b""), True
+            self.state.report(state.path, SavedByUs(read_form(state.before or state.after or b"")))
         else:
             self._changed_bytes(state, attribution)
 
     def knows_call(self, path: str, attribution: Attribution) -> bool:
         """Return whether the ledger already contains this call's change of the file."""
         file = self.state.files.get(path)
-        return file is not None and (attribution.session_id, attribution.call_id) in file.recorded
+        return file is not None and call_of(attribution) in file.recorded
 
     def current_texts(self) -> Mapping[str, object]:
         """Return the lines of each tracked file. If a later call returns the same object, the text has not changed."""
@@ -167,24 +149,19 @@ class ReviewService:
         """Use the ledger of a resumed session, and publish `change.changed`: the hunks that differ from the
         log.
         """
-        path = change.ledger.path
-        file = self.state.files.setdefault(path, ReviewedFile(change.ledger))
-        file.is_saved_by_us = True  # assumed, because the file had the changes when the session was opened
-        self.state.replace_ledger(file, change, "editor")
-        self.state.hunk_events.flush(path)
-        self.state.notify(file, [hunk for hunk in change.changed if hunk.state == "gone"], gone_notice)
+        self.state.adopt(change)
 
     def paths(self, session_id: str) -> list[str]:
         """Return the tracked files that a session has changed."""
         return [
             path
             for path, file in self.state.files.items()
-            if any(hunk.session_id == session_id for hunk in all_hunks(file.ledger))
+            if any(hunk.session_id == session_id for hunk in file.all_hunks)
         ]
 
     def flush(self) -> None:
         """Publish delayed hunk events now, because a turn or session is about to end."""
-        self.state.hunk_events.flush_all()
+        self.state.flush()
 
     def watch_texts(self, changed: Callable[[str], None]) -> None:
         """From now on, call `changed` with the path of a file each time its base or proposed text has changed."""
@@ -273,35 +250,31 @@ class ReviewService:
         Returns None if the file does not exist or was not read, for example while a foreground command runs.
         """
         await self.under_way.record_background_changes()
-        if (file := self.state.files.get(path)) and not self.under_way.is_waited_for:
-            return await self._seen_on_disk(file)
+        if path in self.state.files and not self.under_way.is_waited_for:
+            return await self._read(path)
         return None
 
-    async def _look_at_disk(self, file: ReviewedFile) -> None:
-        await self._seen_on_disk(file)
+    async def _read_closed(self, path: str) -> None:
+        await self._read(path)
 
-    async def _seen_on_disk(self, file: ReviewedFile) -> bytes | None:
+    async def _read(self, path: str) -> bytes | None:
         """Read the file, mark hunks that it does not contain as `gone`, and send the model a notice."""
+        file = self.state.files.get(path)
+        if file is None:
+            return None
         beside = [hunk for proposal in file.proposals for hunk in proposal.pending_hunks]
         owners = dict.fromkeys(hunk.session_id for hunk in (*file.ledger.hunks, *beside))
         session = next((found for owner in owners if (found := self.state.find_session(owner))), None)
         if session is None:
             return None
-        before = file.ledger.open_hunks
         try:
-            data = await self.state.catch_up(file, session.files)
+            return await self.state.catch_up(path, session.files, is_unexpected=True)
         except EnvError:
             return None
-        lost = [hunk for hunk in before if (now := file.ledger.find(hunk.id)) and now.state == "gone"]
-        self.state.notify(file, lost, gone_notice)
-        return data
 
     def _changed_bytes(self, state: FileState, attribution: Attribution) -> None:
         """Record the change of a binary file. Such a file has no hunks, so the change cannot be undone."""
-        if file := self.state.files.get(state.path):
-            self.state.replace_ledger(file, apply_user_edit(file.ledger, None), "agent")
-            if not file.proposals:
-                del self.state.files[state.path]
+        self.state.report(state.path, AgentWroteBytes())
         event = FileChange(attribution.call_id, state.path, action(state.before, state.after), 0, 0, "")
         self.state.publish(attribution.session_id, event)
 
@@ -320,19 +293,3 @@ class ReviewService:
             ledger = LedgerChange(open_ledger(path, after), ())
             folder = session.files.working_directory()
             session.emit(file_change(before, after, ledger, call_id=attribution.call_id, folder=folder))
-
-    def _announce_change(
-        self,
-        file: ReviewedFile,
-        before: str | None,
-        after: str | None,
-        change: LedgerChange,
-        attribution: Attribution,
-    ) -> None:
-        new = {hunk.id for hunk in change.new}
-        if session := self.state.find_session(attribution.session_id):
-            folder = session.files.working_directory()
-            session.emit(file_change(before, after, change, call_id=attribution.call_id, folder=folder))
-        others = tuple(hunk for hunk in change.changed if hunk.id not in new)
-        self.state.replace_ledger(file, with_fields(change, changed=others), "agent")
-        self.state.record_positions(file, attribution.session_id)

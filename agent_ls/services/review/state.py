@@ -1,15 +1,16 @@
-"""The review state of all changed files of this process: one ledger per file, and the sessions that own its hunks.
+"""The review state of all changed files of this process: one frozen value per file.
 
-All parts of the review work on this state: decisions, proposals, restore, and the service, which editors and
-environments report to. This module depends on none of these parts.
+`advance.py` decides what a report changes; `ReviewState.report` keeps the new value and carries out the effects. All
+parts of the review use this class: decisions, proposals, restore, and the service, which editors and environments
+report to. This module depends on none of these parts.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, assert_never
 
 import anyio
 
@@ -17,16 +18,36 @@ from agent_ls.background import TaskStarter
 from agent_ls.environments.base import Attribution, ExecutionEnvironment, FileState, FileWrite
 from agent_ls.loop.events.types import Hunk, HunkStateChanged, RecordedEvent
 from agent_ls.loop.seams import Clock
-from agent_ls.review.decisions import Decision, apply_decision
 from agent_ls.review.hunks import LedgerHunk
 from agent_ls.review.ledger import FileLedger, LedgerChange, open_ledger
-from agent_ls.review.reopened_hunks import is_missing, reopen_missing, reopen_undone
-from agent_ls.review.restore import StoredHunk
-from agent_ls.services.review.change_events import find_hunk_positions, relative_name
-from agent_ls.services.review.hunk_events import By, HunkEventPublisher
-from agent_ls.services.review.notebooks import user_edited
-from agent_ls.services.review.review_notices import returned_notice
-from agent_ls.services.review.reviewed_file import ReviewedFile, maybe_bytes, read_form, text_of
+from agent_ls.review.reopened_hunks import is_missing
+from agent_ls.services.review.advance import advance
+from agent_ls.services.review.change_events import file_change, find_hunk_positions, relative_name
+from agent_ls.services.review.effects import (
+    Effect,
+    Forget,
+    HunksMoved,
+    JudgeHunk,
+    NotifyModel,
+    PublishChange,
+    PublishDelayedHunks,
+    PublishHunks,
+    PublishProposed,
+    RecordPositions,
+    TextsChanged,
+)
+from agent_ls.services.review.hunk_events import HunkEventPublisher
+from agent_ls.services.review.reports import DiskSeen, Report, Restored, SessionTaken, TextSeen
+from agent_ls.services.review.review_notices import gone_notice, returned_notice
+from agent_ls.services.review.reviewed_file import (
+    Call,
+    Proposal,
+    ReviewedFile,
+    maybe_bytes,
+    read_form,
+    text_of,
+)
+from agent_ls.services.review.waiting import WaitingCalls
 from agent_ls.store.journal import HunkPositions
 
 H = TypeVar("H", Hunk, LedgerHunk)
@@ -80,7 +101,7 @@ class ReviewedSession(Protocol):
 
 
 class ReviewState:
-    """The tracked files, and the observers of their texts.
+    """The tracked files, each with its frozen value, and the effects of reports about them.
 
     `find_session` returns a live session by its id, or None. `is_reviewed` returns whether changes of a file get
     hunks: files in a session's own worktree get none.
@@ -97,76 +118,60 @@ class ReviewState:
         self.find_session = find_session
         self.is_reviewed = is_reviewed
         self.files: dict[str, ReviewedFile] = {}
-        self.hunk_events = HunkEventPublisher(self.publish, clock, start)
+        self.waits = WaitingCalls()
+        self._deciding: dict[str, anyio.Lock] = {}
+        self._hunk_events = HunkEventPublisher(self.publish, clock, start)
         self._recorded_positions: dict[tuple[str, str], HunkPositions] = {}
         self._writing: Counter[str] = Counter()
         self._written = anyio.Event()
-        self._missing: dict[str, tuple[StoredHunk, ...]] = {}
-        self._followers: list[Callable[[ReviewedFile], None]] = []
         self._text_watchers: list[Callable[[str], None]] = []
         self._position_watchers: list[Callable[[str], None]] = []
 
     # -- files
 
+    def report(self, path: str, report: Report) -> None:
+        """Report what happened to a tracked file. Does nothing for another file."""
+        if file := self.files.get(path):
+            self.files[path], effects = advance(file, report)
+            for effect in effects:
+                self._carry_out(path, effect)
+
     def begin(self, path: str, text: str | None) -> None:
         """Start tracking a file; `text` is its current content."""
         if path in self.files:
-            self.user_edit(path, text)
+            self.report(path, TextSeen(text))
         else:
             self.files[path] = ReviewedFile(open_ledger(path, text))
 
-    def user_edit(self, path: str, text: str | None) -> None:
-        """Record the file's current text.
+    def adopt(self, change: LedgerChange) -> None:
+        """Track a file of a resumed session. `change.changed` are the hunks that differ from its log."""
+        path = change.ledger.path
+        self.files.setdefault(path, ReviewedFile(change.ledger))
+        self.report(path, Restored(change))
 
-        All changes since the last report count as edits by the user.
-        """
-        if (file := self.files.get(path)) and file.ledger.current_text != text:
-            self.replace_ledger(file, user_edited(file.ledger, text), "editor")
-            if back := reopen_missing(file.ledger, self._missing.get(path, ())):
-                self.replace_ledger(file, back, "editor")
-            self._reopen_undone(file)
-
-    def _reopen_undone(self, file: ReviewedFile) -> None:
-        """Reopen hunks that the user had undone and then restored with the editor's own undo."""
-        for undone in reversed(file.undone):
-            if change := reopen_undone(file.ledger, undone):
-                ids = {hunk.id for hunk in undone.hunks}
-                self.replace_ledger(file, change, "editor")
-                self.notify(file, [it for it in change.changed if it.id in ids], returned_notice)
-                return
-
-    def replace_ledger(self, file: ReviewedFile, change: LedgerChange, by: By, comment: str = "") -> None:
-        """Replace a file's ledger with its new version, and publish the changed hunks."""
-        before, file.ledger = file.ledger, change.ledger
-        self.hunk_events.take(before, change, by, comment)
-        if file.proposals and before.current != change.ledger.current:
-            for follow in self._followers:
-                follow(file)
-        if before.current is not change.ledger.current:
-            for changed in self._position_watchers:
-                changed(change.ledger.path)
-        if before.base != change.ledger.base:
-            self.texts_changed(change.ledger.path)
-
-    async def catch_up(self, file: ReviewedFile, files: ExecutionEnvironment) -> bytes | None:
-        """Read the file and record unknown changes as the user's. Return its content, or None if it does not exist.
+    async def catch_up(
+        self, path: str, files: ExecutionEnvironment, *, is_unexpected: bool = False
+    ) -> bytes | None:
+        """Read a tracked file and record unknown changes as the user's. Return its content, None for no file.
 
         Raises:
             EnvError: the file cannot be read.
         """
-        path = file.ledger.path
-        self.hunk_events.flush(path)
+        self._hunk_events.flush(path)
         while True:
             while self._writing[path]:
                 await self._written.wait()
-            known = file.ledger
+            known = self.ledger(path)
             data = await maybe_bytes(files, path)
-            if file.ledger is known and not self._writing[path]:
+            if self.ledger(path) is known and not self._writing[path]:
                 break
-        self.user_edit(path, text_of(data))
-        if data is not None:
-            file.written_as = read_form(data)
+        form = None if data is None else read_form(data)
+        self.report(path, DiskSeen(text_of(data), form, is_unexpected))
         return data
+
+    def deciding(self, path: str) -> anyio.Lock:
+        """Return the lock that is held while a decision about a file is carried out."""
+        return self._deciding.setdefault(path, anyio.Lock())
 
     @contextmanager
     def writing(self, paths: Collection[str]) -> Iterator[None]:
@@ -183,6 +188,10 @@ class ReviewState:
         """Return whether an agent is writing the file now."""
         return self._writing[path] > 0
 
+    def flush(self) -> None:
+        """Publish delayed hunk events now."""
+        self._hunk_events.flush_all()
+
     def forget(self, session_id: str) -> None:
         """Drop the hunks of a session that another process has taken over.
 
@@ -191,43 +200,72 @@ class ReviewState:
         self._recorded_positions = {
             key: it for key, it in self._recorded_positions.items() if key[0] != session_id
         }
-        for path, items in self._missing.items():
-            self._missing[path] = tuple(it for it in items if it.hunk.session_id != session_id)
-        for path, file in list(self.files.items()):
-            own = frozenset(hunk.id for hunk in file.ledger.hunks if hunk.session_id == session_id)
-            beside = [it for it in file.proposals if it.call[0] != session_id]
-            if not own and len(beside) == len(file.proposals):
-                continue
-            file.ledger, file.proposals = apply_decision(file.ledger, Decision(own, "kept")).ledger, beside
-            if not file.ledger.hunks and not beside:
-                del self.files[path]
-            self.texts_changed(path)
+        for path in list(self.files):
+            self.report(path, SessionTaken(session_id))
 
     def ledger(self, path: str) -> FileLedger | None:
         """Return the file's ledger, or None."""
         file = self.files.get(path)
         return file.ledger if file else None
 
-    # -- hunks that no file contains at present
-
-    def await_missing(self, missing: Mapping[str, Sequence[StoredHunk]]) -> None:
-        """Watch files, by path, for these missing hunks of resumed sessions.
-
-        A hunk is reopened as soon as the file's text contains it.
-        """
-        for path, items in missing.items():
-            self._missing[path] = (*self._missing.get(path, ()), *items)
-
     def list_awaited(self, session_id: str) -> list[str]:
-        """Return the files whose text does not yet contain all hunks of a live session (see `await_missing`)."""
+        """Return the files whose text does not yet contain all hunks of a live session (see `HunksMissing`)."""
         if self.find_session(session_id) is None:
             return []
         return [
             path
-            for path, items in self._missing.items()
-            if (file := self.files.get(path))
-            and any(it.hunk.session_id == session_id and is_missing(file.ledger, it) for it in items)
+            for path, file in self.files.items()
+            if any(it.hunk.session_id == session_id and is_missing(file.ledger, it) for it in file.missing)
         ]
+
+    def proposals_of(self, call: Call) -> list[tuple[ReviewedFile, Proposal]]:
+        """Return the call's proposals that have pending hunks."""
+        return [
+            (file, proposal)
+            for file in self.files.values()
+            for proposal in file.proposals
+            if proposal.call == call and proposal.pending_hunks
+        ]
+
+    def end_if_decided(self, call: Call) -> None:
+        """End the wait of a call if none of its hunks is pending."""
+        if not self.proposals_of(call):
+            self.waits.end(call)
+
+    # -- effects
+
+    def _carry_out(self, path: str, effect: Effect) -> None:
+        match effect:
+            case PublishHunks(before, change, by, comment):
+                self._hunk_events.take(before, change, by, comment)
+            case PublishDelayedHunks():
+                self._hunk_events.flush(path)
+            case PublishChange():
+                self._publish_change(effect)
+            case PublishProposed(session_id, hunks, by, comment):
+                self.publish(session_id, HunkStateChanged(path, hunks, by, comment))
+            case RecordPositions(session_id):
+                self._record_positions(path, session_id)
+            case NotifyModel(gone_or_returned, about):
+                self.notify(path, gone_or_returned, gone_notice if about == "gone" else returned_notice)
+            case JudgeHunk(session_id, call_id, judged):
+                self.waits.judge((session_id, call_id), judged)
+                self.end_if_decided((session_id, call_id))
+            case HunksMoved():
+                for changed in self._position_watchers:
+                    changed(path)
+            case TextsChanged():
+                for changed in self._text_watchers:
+                    changed(path)
+            case Forget():
+                del self.files[path]
+            case _:
+                assert_never(effect)
+
+    def _publish_change(self, it: PublishChange) -> None:
+        if session := self.find_session(it.session_id):
+            folder = session.files.working_directory()
+            session.emit(file_change(it.before, it.after, it.change, call_id=it.call_id, folder=folder))
 
     # -- sessions
 
@@ -235,15 +273,16 @@ class ReviewState:
         """Emit an event in a session, if the session is live. After a hunk event, record the hunk positions."""
         if session := self.find_session(session_id):
             session.emit(event)
-        if isinstance(event, HunkStateChanged) and (file := self.files.get(event.path)):
-            self.record_positions(file, session_id)
+        if isinstance(event, HunkStateChanged) and event.path in self.files:
+            self._record_positions(event.path, session_id)
 
-    def record_positions(self, file: ReviewedFile, session_id: str) -> None:
+    def _record_positions(self, path: str, session_id: str) -> None:
         """Record the positions of all hunks of a session in a file.
 
         Called after each hunk event, because a change of one hunk can move the others.
         """
-        positions, session = _find_hunk_positions(file, session_id), self.find_session(session_id)
+        file, session = self.files[path], self.find_session(session_id)
+        positions = _find_hunk_positions(file, session_id)
         if positions and session:
             self._recorded_positions[session_id, positions.path] = positions
             session.record_hunk_positions(positions)
@@ -253,26 +292,20 @@ class ReviewState:
         found = (_find_hunk_positions(file, session_id) for file in self.files.values())
         return [it for it in found if it and self._recorded_positions.get((session_id, it.path)) != it]
 
-    def notify(
-        self, file: ReviewedFile, hunks: Sequence[H], words: Callable[[str, Sequence[H]], str]
-    ) -> None:
+    def notify(self, path: str, hunks: Sequence[H], words: Callable[[str, Sequence[H]], str]) -> None:
         """Post a notice about these hunks to the model of each session that owns some of them."""
         for session_id in dict.fromkeys(hunk.session_id for hunk in hunks):
             if session := self.find_session(session_id):
-                name = relative_name(file.ledger.path, session.files.working_directory())
+                name = relative_name(path, session.files.working_directory())
                 own = [hunk for hunk in hunks if hunk.session_id == session_id]
-                session.notice(words(name, own), file.ledger.path)
+                session.notice(words(name, own), path)
 
     def owner_of(self, file: ReviewedFile, ids: Collection[str]) -> ReviewedSession | None:
         """Return a live session that owns one of these hunks, or None."""
-        owners = (hunk.session_id for hunk in all_hunks(file.ledger) if hunk.id in ids)
+        owners = (hunk.session_id for hunk in file.all_hunks if hunk.id in ids)
         return next((found for owner in owners if (found := self.find_session(owner))), None)
 
     # -- observers, which must not raise
-
-    def follow_texts(self, follow: Callable[[ReviewedFile], None]) -> None:
-        """From now on, call `follow` each time the text of a file with proposals has changed."""
-        self._followers.append(follow)
 
     def watch_texts(self, changed: Callable[[str], None]) -> None:
         """From now on, call `changed` with the path of a file each time its base or proposed text has changed."""
@@ -284,16 +317,6 @@ class ReviewState:
         A text change moves the file's hunks.
         """
         self._position_watchers.append(changed)
-
-    def texts_changed(self, path: str) -> None:
-        """Notify the observers that the base or proposed text of a file has changed."""
-        for changed in self._text_watchers:
-            changed(path)
-
-
-def all_hunks(ledger: FileLedger) -> tuple[LedgerHunk, ...]:
-    """Return the open and the closed hunks of a file."""
-    return (*ledger.hunks, *ledger.closed)
 
 
 def _find_hunk_positions(file: ReviewedFile, session_id: str) -> HunkPositions | None:

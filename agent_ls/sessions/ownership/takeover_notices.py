@@ -17,6 +17,7 @@ from agent_ls.loop.seams import Clock
 from agent_ls.review.restore import StoredHunk
 from agent_ls.services.changes.stamps import stamps
 from agent_ls.services.review.change_events import relative_name
+from agent_ls.services.review.reports import HunksMissing
 from agent_ls.services.review.service import ReviewService
 from agent_ls.sessions.live import LiveSession
 from agent_ls.store.locks import Owner
@@ -59,7 +60,8 @@ def follow_missing(
     """
     if owner is None or not missing:
         return
-    review.state.await_missing(missing)
+    for path, hunks in missing.items():
+        review.state.report(path, HunksMissing(hunks))
     live.emit(unsaved_elsewhere(missing, owner, live.files.working_directory()))
     start(partial(_look_for_saves, partial(review.state.list_awaited, live.id), review.look_at_disk, clock))
 
