@@ -58,21 +58,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield folder
 
 
-@pytest.mark.report(
-    "openai/codex-security#129",
-    "git is started by its name with a PATH that may contain node_modules/.bin of the repository",
-    area="safety",
-    before="failed",
-)
-@pytest.mark.report(
-    "openai/codex#30833",
-    "helpers for worktrees start the first git on PATH, which the repository may own",
-    area="safety",
-    before="failed",
-)
-@pytest.mark.report(
-    "GitGuardian/ggshield#24", "a git in the scanned repository is run", area="safety", before="passed"
-)
+@pytest.mark.report("openai/codex-security#129", "openai/codex#30833", "GitGuardian/ggshield#24")
 async def test_a_session_starts_no_program_of_the_project(tmp_path: Path, project: Path) -> None:
     model = FakeProvider(
         [
@@ -100,18 +86,7 @@ async def test_commands_of_the_model_keep_their_path(tmp_path: Path, project: Pa
     await environment.cleanup()
 
 
-@pytest.mark.report(
-    "ilovepixelart/pi-code#235",
-    "a shell planted in the project becomes the shell of the project's hooks where the project is on PATH",
-    area="safety",
-    before="passed",
-)
-@pytest.mark.report(
-    "omercnet/vscode-acp#110",
-    "empty and relative entries of PATH and links into the workspace lead to programs of the repository",
-    area="safety",
-    before="failed",
-)
+@pytest.mark.report("ilovepixelart/pi-code#235", "omercnet/vscode-acp#110")
 @pytest.mark.parametrize(
     "entry",
     [
@@ -333,12 +308,7 @@ def hostile_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-@pytest.mark.report(
-    "aristocratos/bashtop#167",
-    "a helper Python is started with -c, so it imports modules from the current folder",
-    area="safety",
-    before="failed",
-)
+@pytest.mark.report("aristocratos/bashtop#167")
 async def test_a_search_imports_nothing_from_the_current_folder(tmp_path: Path, hostile_folder: Path) -> None:
     """A pattern that may backtrack is matched by a separate process, which starts in the folder of the project."""
     pattern, limits = "(a+)!", GrepOptions()

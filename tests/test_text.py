@@ -95,12 +95,7 @@ def test_bytes_that_are_not_valid_text_are_detected_and_preserved(data: bytes, i
             "before\n\x1b[?1049hTraceback: no config file\n",
             "before\nTraceback: no config file",
             id="died-on-the-other-screen",
-            marks=pytest.mark.report(
-                "daintreehq/daintree#1108",
-                "a program that dies on a full screen leaves a blank result",
-                area="shell",
-                before="failed",
-            ),
+            marks=pytest.mark.report("daintreehq/daintree#1108"),
         ),
         ("\x1b[?47h\x1b[2J\x1b[1;1Hfirst\x1b[5;3Hfatal: not a terminal", "first\nfatal: not a terminal"),
         ("a\x1b[?1049hdropped\x1b[?1049lb\n\x1b[?1049h~\r\n~\r\nkept", "ab\nkept"),

@@ -37,32 +37,17 @@ INITIALIZE = [
         '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":{},'
         '"clientInfo":{"name":"test","version":"1.0"},"protocolVersion":"2024-11-05"}}',
         1,
-        marks=pytest.mark.report(
-            "google-gemini/gemini-cli#22647",
-            "plain lines on stdout, and a date as the version of the protocol is refused",
-            area="acp",
-            before="failed",
-        ),
+        marks=pytest.mark.report("google-gemini/gemini-cli#22647"),
     ),
     pytest.param(
         '{"jsonrpc":"2.0","id":"0","method":"initialize","params":{"protocolVersion":1}}',
         "0",
-        marks=pytest.mark.report(
-            "Hmbown/Codewhale#1696",
-            "the id of an answer has another type than the id of the request",
-            area="acp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("Hmbown/Codewhale#1696"),
     ),
     pytest.param(
         '{"id":0,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":true}}}}',
         0,
-        marks=pytest.mark.report(
-            "zed-industries/zed#37128",
-            "a client leaves out the version of JSON-RPC, and the agent refuses each message",
-            area="acp",
-            before="failed",
-        ),
+        marks=pytest.mark.report("zed-industries/zed#37128"),
     ),
 ]
 
@@ -75,21 +60,7 @@ async def test_the_first_line_is_the_answer_to_initialize(project: Path, line: s
         assert answer["result"]["protocolVersion"] == 1
 
 
-@pytest.mark.report(
-    "gptme/gptme#1268",
-    "messages for the console reach the client as lines of JSON",
-    area="acp",
-    before="passed",
-)
-@pytest.mark.report(
-    "anomalyco/opencode#13634", "a first start writes about its data to stdout", area="acp", before="passed"
-)
-@pytest.mark.report(
-    "zed-industries/codex-acp#177",
-    "one line that is not JSON breaks the channel, and nothing is answered any more",
-    area="acp",
-    before="passed",
-)
+@pytest.mark.report("gptme/gptme#1268", "anomalyco/opencode#13634", "zed-industries/codex-acp#177")
 async def test_stdout_has_only_messages_and_a_broken_line_harms_no_later_one(project: Path) -> None:
     """The client reads each line of stdout as JSON, and fails if stderr has anything."""
     with AnthropicServer([[TOUCH], "Done."]) as server:
@@ -102,22 +73,7 @@ async def test_stdout_has_only_messages_and_a_broken_line_harms_no_later_one(pro
 
 
 @pytest.mark.report(
-    "OpenHands/OpenHands-CLI#543",
-    "an update of a session arrives before the answer that names it, and the client waits for ever",
-    area="acp",
-    before="passed",
-)
-@pytest.mark.report(
-    "PrimeIntellect-ai/prime-agent#1306",
-    "the commands are never announced, so a client can complete none",
-    area="acp",
-    before="passed",
-)
-@pytest.mark.report(
-    "stefandevo/glm-acp-agent#99",
-    "commands of the project are not in the list of the client",
-    area="acp",
-    before="passed",
+    "OpenHands/OpenHands-CLI#543", "PrimeIntellect-ai/prime-agent#1306", "stefandevo/glm-acp-agent#99"
 )
 async def test_commands_are_told_after_the_answer_that_names_the_session(project: Path) -> None:
     page = project / ".claude" / "commands" / "ship.md"
@@ -137,34 +93,12 @@ async def test_commands_are_told_after_the_answer_that_names_the_session(project
 
 
 @pytest.mark.report(
-    "anomalyco/opencode#4870", "a loaded session shows no conversation", area="acp", before="passed"
-)
-@pytest.mark.report(
+    "anomalyco/opencode#4870",
     "NousResearch/hermes-agent#12285",
-    "only the list of commands is sent when a session is loaded",
-    area="acp",
-    before="passed",
-)
-@pytest.mark.report(
     "netease-lcap/wave-agent#1185",
-    "the model knows the conversation of a loaded session, the client does not",
-    area="acp",
-    before="passed",
-)
-@pytest.mark.report(
     "NousResearch/hermes-agent#26957",
-    "a loaded conversation arrives after the answer, when clients no longer expect it",
-    area="acp",
-    before="passed",
-)
-@pytest.mark.report(
-    "MoonshotAI/kimi-cli#2132", "thoughts and calls of a loaded session are lost", area="acp", before="passed"
-)
-@pytest.mark.report(
+    "MoonshotAI/kimi-cli#2132",
     "mattapperson/noetic#99",
-    "after a session was loaded, its modes are gone and a mode can no longer be chosen",
-    area="acp",
-    before="passed",
 )
 async def test_the_whole_conversation_is_sent_before_the_answer_to_load(project: Path) -> None:
     with AnthropicServer([[Reasoning("Hm."), Text("I look."), READ], "Seen."]) as server:
@@ -188,24 +122,8 @@ async def test_the_whole_conversation_is_sent_before_the_answer_to_load(project:
 
 
 CANCELS = [
-    pytest.param(
-        True,
-        marks=pytest.mark.report(
-            "ThinkInAIXYZ/deepchat#1881",
-            "a permission that nobody answers keeps a cancelled prompt open",
-            area="acp",
-            before="passed",
-        ),
-    ),
-    pytest.param(
-        False,
-        marks=pytest.mark.report(
-            "QwenLM/qwen-code#7295",
-            "a prompt that is cancelled while it waits for a permission ends as end_turn",
-            area="acp",
-            before="passed",
-        ),
-    ),
+    pytest.param(True, marks=pytest.mark.report("ThinkInAIXYZ/deepchat#1881")),
+    pytest.param(False, marks=pytest.mark.report("QwenLM/qwen-code#7295")),
 ]
 
 
@@ -228,22 +146,7 @@ async def test_a_prompt_cancelled_while_it_waits_for_a_permission_ends_as_cancel
 
 
 @pytest.mark.report(
-    "hawkingrei/agenthub#603",
-    "a refused permission ends the whole prompt",
-    area="acp",
-    before="passed",
-)
-@pytest.mark.report(
-    "NousResearch/hermes-agent#50723",
-    "calls of the last round never get their final status",
-    area="acp",
-    before="passed",
-)
-@pytest.mark.report(
-    "NousResearch/hermes-agent#72964",
-    "nine of ten calls stay open after the turn",
-    area="acp",
-    before="passed",
+    "hawkingrei/agenthub#603", "NousResearch/hermes-agent#50723", "NousResearch/hermes-agent#72964"
 )
 async def test_each_call_ends_with_a_status_and_a_refused_one_ends_no_prompt(project: Path) -> None:
     calls = [READ, TOUCH, ToolCall("glob", {"pattern": "*"}), ToolCall("read_file", {"file_path": "none"})]
@@ -263,42 +166,20 @@ REFUSED_SETTINGS = [
     pytest.param(
         "session/set_mode",
         {"modeId": "does-not-exist"},
-        marks=pytest.mark.report(
-            "langchain-ai/deepagents#6138",
-            "any mode is accepted, also one that was never offered",
-            area="acp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("langchain-ai/deepagents#6138"),
     ),
     pytest.param(
         "session/set_config_option",
         {"configId": "model", "value": "totally-not-a-real-model-xyz"},
-        marks=pytest.mark.report(
-            "NousResearch/hermes-agent#72439",
-            "any model is accepted, and the next prompt ends at once without a word",
-            area="acp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("NousResearch/hermes-agent#72439"),
     ),
     pytest.param(
-        "session/set_mode",
-        {"modeId": "unsupported"},
-        marks=pytest.mark.report(
-            "MoonshotAI/kimi-cli#1689",
-            "an unknown mode is answered with an internal error",
-            area="acp",
-            before="passed",
-        ),
+        "session/set_mode", {"modeId": "unsupported"}, marks=pytest.mark.report("MoonshotAI/kimi-cli#1689")
     ),
     pytest.param(
         "session/set_config_option",
         {"configId": "mode", "value": "auto"},
-        marks=pytest.mark.report(
-            "agentclientprotocol/claude-agent-acp#507",
-            "a mode that a client offers fails with an internal error",
-            area="acp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("agentclientprotocol/claude-agent-acp#507"),
     ),
 ]
 
@@ -332,33 +213,9 @@ def window_only_with_a_line(params: dict[str, Any]) -> str:
 
 
 CLIENT_READS = [
-    pytest.param(
-        whole_file,
-        marks=pytest.mark.report(
-            "agentrq/acp-gateway#62",
-            "a client returns the whole file though some lines were asked for",
-            area="acp",
-            before="passed",
-        ),
-    ),
-    pytest.param(
-        window_only_with_a_line,
-        marks=pytest.mark.report(
-            "NousResearch/hermes-agent#19967",
-            "a client keeps to the number of lines only if the first line is not 1",
-            area="acp",
-            before="passed",
-        ),
-    ),
-    pytest.param(
-        None,
-        marks=pytest.mark.report(
-            "raphaeltm/simple-agent-manager#68",
-            "a client announces files and refuses each read",
-            area="acp",
-            before="passed",
-        ),
-    ),
+    pytest.param(whole_file, marks=pytest.mark.report("agentrq/acp-gateway#62")),
+    pytest.param(window_only_with_a_line, marks=pytest.mark.report("NousResearch/hermes-agent#19967")),
+    pytest.param(None, marks=pytest.mark.report("raphaeltm/simple-agent-manager#68")),
 ]
 
 
@@ -384,24 +241,7 @@ async def test_lines_are_right_whatever_a_client_makes_of_line_and_limit(project
     assert "line 1" in str(first) and "line 2" in str(first) and "line 3" not in str(first)
 
 
-@pytest.mark.report(
-    "anomalyco/opencode#31321",
-    "the first message about a call has no arguments and no place",
-    area="acp",
-    before="passed",
-)
-@pytest.mark.report(
-    "anomalyco/opencode#7368",
-    "later messages about a call do not say what kind it is",
-    area="acp",
-    before="passed",
-)
-@pytest.mark.report(
-    "AntigmaLabs/ante#198",
-    "calls are shown without kind, place and difference",
-    area="acp",
-    before="passed",
-)
+@pytest.mark.report("anomalyco/opencode#31321", "anomalyco/opencode#7368", "AntigmaLabs/ante#198")
 async def test_a_call_is_shown_with_kind_arguments_absolute_place_and_difference(project: Path) -> None:
     new = ToolCall("write_file", {"file_path": "new.py", "content": "y = 1\n"})
     with AnthropicServer([[READ], [EDIT, new], "Done."]) as server:
@@ -417,12 +257,7 @@ async def test_a_call_is_shown_with_kind_arguments_absolute_place_and_difference
                 assert (diff["path"], diff.get("oldText")) == (str(project / path), old)
 
 
-@pytest.mark.report(
-    "anomalyco/opencode#49563",
-    "the cancellation of a request does not reach the running prompt",
-    area="acp",
-    before="passed",
-)
+@pytest.mark.report("anomalyco/opencode#49563")
 async def test_a_cancelled_request_ends_its_prompt_and_its_permission(project: Path) -> None:
     async def never(params: dict[str, Any]) -> Any:
         await client.notify("$/cancel_request", requestId=running)

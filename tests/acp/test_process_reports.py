@@ -19,32 +19,13 @@ READ = ToolCall("read_file", {"file_path": "a.py"})
 TOUCH = ToolCall("shell", {"command": "touch made"})
 
 FAILURES = [
+    pytest.param(ErrorReply(401, "invalid x-api-key"), marks=pytest.mark.report("svkozak/pi-acp#135")),
     pytest.param(
-        ErrorReply(401, "invalid x-api-key"),
-        marks=pytest.mark.report(
-            "svkozak/pi-acp#135",
-            "a refused key ends the prompt as if it were answered",
-            area="acp",
-            before="passed",
-        ),
-    ),
-    pytest.param(
-        ErrorReply(400, "model: no such model"),
-        marks=pytest.mark.report(
-            "anomalyco/opencode#24494",
-            "an error of the model ends as end_turn with an empty answer",
-            area="acp",
-            before="passed",
-        ),
+        ErrorReply(400, "model: no such model"), marks=pytest.mark.report("anomalyco/opencode#24494")
     ),
     pytest.param(
         ErrorReply(403, "not allowed for this account"),
-        marks=pytest.mark.report(
-            "agent-of-empires/agent-of-empires#2426",
-            "an unsupported model is shown as a command without output",
-            area="acp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("agent-of-empires/agent-of-empires#2426"),
     ),
 ]
 
@@ -61,24 +42,7 @@ async def test_a_failed_model_call_is_an_error_with_its_reason(project: Path, fa
             assert refused.message != "Internal error" and refused.details
 
 
-@pytest.mark.report(
-    "sudoprivacy/sudocode#417",
-    "a session that waits for a permission keeps all other sessions of the process waiting",
-    area="acp",
-    before="passed",
-)
-@pytest.mark.report(
-    "endorhq/rover#552",
-    "only one session at a time can use a connection",
-    area="acp",
-    before="passed",
-)
-@pytest.mark.report(
-    "zed-industries/codex-acp#130",
-    "a session in another folder edits files of the folder in which the process began",
-    area="acp",
-    before="passed",
-)
+@pytest.mark.report("sudoprivacy/sudocode#417", "endorhq/rover#552", "zed-industries/codex-acp#130")
 async def test_sessions_of_one_process_run_side_by_side_in_their_own_folders(project: Path) -> None:
     async def never(params: dict[str, Any]) -> Any:
         return NO_ANSWER
@@ -104,18 +68,7 @@ async def test_sessions_of_one_process_run_side_by_side_in_their_own_folders(pro
             assert not client._asked[waiting][2]
 
 
-@pytest.mark.report(
-    "agentclientprotocol/claude-agent-acp#325",
-    "the process goes on when its client has closed the input",
-    area="acp",
-    before="passed",
-)
-@pytest.mark.report(
-    "can1357/oh-my-pi#4788",
-    "calls that run when the client goes are left behind",
-    area="acp",
-    before="passed",
-)
+@pytest.mark.report("agentclientprotocol/claude-agent-acp#325", "can1357/oh-my-pi#4788")
 async def test_a_process_whose_client_goes_ends_with_its_commands(project: Path) -> None:
     token = new_token()
     with AnthropicServer([[ToolCall("shell", {"command": f": {token}; sleep 600; true"})]]) as server:
@@ -127,18 +80,7 @@ async def test_a_process_whose_client_goes_ends_with_its_commands(project: Path)
     assert not processes_with(token)
 
 
-@pytest.mark.report(
-    "yetone/alma-releases#76",
-    "a client sends variables as an object, and the agent refuses the session",
-    area="acp",
-    before="passed",
-)
-@pytest.mark.report(
-    "can1357/oh-my-pi#7722",
-    "an MCP server with a malformed entry is left out, without a message",
-    area="acp",
-    before="passed",
-)
+@pytest.mark.report("yetone/alma-releases#76", "can1357/oh-my-pi#7722")
 async def test_variables_as_an_object_are_taken_and_a_malformed_server_is_told(
     project: Path, tmp_path: Path
 ) -> None:

@@ -20,62 +20,32 @@ CONTENT = [
             "resource": {"uri": "file:///p/image.png", "mimeType": "image/png", "blob": IMAGE},
         },
         "image/png",
-        marks=pytest.mark.report(
-            "esengine/DeepSeek-Reasonix#8271",
-            "an image that a client embeds as a resource never reaches the model",
-            area="acp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("esengine/DeepSeek-Reasonix#8271"),
     ),
     pytest.param(
         {"type": "image", "mimeType": "image/png", "data": IMAGE, "uri": None, "annotations": None},
         "image/png",
-        marks=pytest.mark.report(
-            "PrimeIntellect-ai/prime-agent#613",
-            "images are announced, and left out without a word",
-            area="acp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("PrimeIntellect-ai/prime-agent#613"),
     ),
     pytest.param(
         {"type": "image", "mimeType": "image/jpg", "data": "/9j/4AAQSkZJRg=="},
         "image/jpeg",
-        marks=pytest.mark.report(
-            "agentscope-ai/QwenPaw#3313",
-            "a picture of type image/jpg is refused by each model",
-            area="acp",
-            before="failed",
-        ),
+        marks=pytest.mark.report("agentscope-ai/QwenPaw#3313"),
     ),
     pytest.param(
         {"type": "resource", "resource": {"uri": "file:///p/a.txt", "mimeType": "text/plain", "blob": TEXT}},
         "the content",
-        marks=pytest.mark.report(
-            "evalstate/fast-agent#470",
-            "the text of an embedded file that arrives as bytes is not read",
-            area="acp",
-            before="failed",
-        ),
+        marks=pytest.mark.report("evalstate/fast-agent#470"),
     ),
     pytest.param(
         {"type": "resource", "resource": {"uri": "file:///p/a.txt", "text": "the\r\ncontent"}},
         "the",
-        marks=pytest.mark.report(
-            "NousResearch/hermes-agent#26607",
-            "a prompt of an embedded resource alone is empty",
-            area="acp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("NousResearch/hermes-agent#26607"),
     ),
     pytest.param(
         {"type": "audio", "mimeType": "audio/wav", "data": "UklGRg=="},
         "left out",
-        marks=pytest.mark.report(
-            "OpenHands/software-agent-sdk#2982",
-            "content that is not text is left out, without a message",
-            area="acp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("OpenHands/software-agent-sdk#2982"),
     ),
 ]
 
@@ -90,25 +60,9 @@ def test_content_of_a_prompt_reaches_the_model_or_is_named_as_left_out(
 
 URIS = [
     pytest.param(
-        "file:///p/my%20notes/a%23b.md",
-        "/p/my notes/a#b.md",
-        marks=pytest.mark.report(
-            "pacifio/atlas#162",
-            "agents take the rest of a URI for a path as it is, so blanks and # name no file",
-            area="acp",
-            before="passed",
-        ),
+        "file:///p/my%20notes/a%23b.md", "/p/my notes/a#b.md", marks=pytest.mark.report("pacifio/atlas#162")
     ),
-    pytest.param(
-        "file:///p/a.txt?x=1",
-        "/p/a.txt",
-        marks=pytest.mark.report(
-            "anomalyco/opencode#33534",
-            "the path of a URI is read only on one system",
-            area="acp",
-            before="passed",
-        ),
-    ),
+    pytest.param("file:///p/a.txt?x=1", "/p/a.txt", marks=pytest.mark.report("anomalyco/opencode#33534")),
 ]
 
 

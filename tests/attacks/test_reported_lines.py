@@ -16,39 +16,11 @@ RULES = frozenset(("words:ls", "words:echo", "words:cat"))
 
 @pytest.mark.report(
     "anomalyco/opencode#42979",
-    "a redirection writes outside the workspace, because only some programs are looked at",
-    area="safety",
-    before="passed",
-)
-@pytest.mark.report(
     "anomalyco/opencode#44728",
-    "cat of an outside file is refused, while head and ls of it run",
-    area="safety",
-    before="passed",
-)
-@pytest.mark.report(
     "anthropics/claude-code#70369",
-    "braces and process substitutions hide a command from the rules",
-    area="safety",
-    before="passed",
-)
-@pytest.mark.report(
     "agentclientprotocol/claude-agent-acp#303",
-    "carriage returns and other spaces may join a second command to an allowed one",
-    area="safety",
-    before="passed",
-)
-@pytest.mark.report(
     "charmbracelet/crush#3425",
-    "an allowed command is compared as a prefix of the line, so anything may follow",
-    area="safety",
-    before="passed",
-)
-@pytest.mark.report(
     "google-gemini/gemini-cli#5495",
-    "eval runs text that the check of the first word does not see",
-    area="safety",
-    before="passed",
 )
 @pytest.mark.parametrize("mode", ["ask", "edits"])
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from agent_ls.environments.base import CommandOptions
 from tests.support.sandboxes import make_sandbox, needs_bubblewrap
 
-pytestmark = [pytest.mark.req("X4", "X8")]
+pytestmark = pytest.mark.req("X4", "X8")
 
 ATTACKS = {
     "a link to a folder is replaced": (
@@ -54,18 +54,7 @@ ATTACKS = {
 }
 
 
-@pytest.mark.report(
-    "openai/codex#15725",
-    "the sandbox cannot start where a protected folder of the workspace is a link",
-    area="safety",
-    before="flaw",
-)
-@pytest.mark.report(
-    "openai/codex#20716",
-    "the sandbox ends with a panic where a link of the workspace crosses a protected path",
-    area="safety",
-    before="passed",
-)
+@pytest.mark.report("openai/codex#15725", "openai/codex#20716")
 @pytest.mark.parametrize("kind", [pytest.param("bubblewrap", marks=needs_bubblewrap)])
 @pytest.mark.parametrize(("repository", "line", "planted"), ATTACKS.values(), ids=ATTACKS.keys())
 def test_a_command_cannot_plant_files_at_a_protected_link(

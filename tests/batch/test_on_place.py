@@ -29,7 +29,7 @@ from tests.support.environments import BARE_PYTHON
 from tests.support.loopback import Answer, AnthropicServer, ToolCall
 from tests.support.processes import eventually, new_token, processes_with
 
-pytestmark = [pytest.mark.req("X12", "X3")]
+pytestmark = pytest.mark.req("X12", "X3")
 
 REMOTE_END = "$(echo $AGENT_LS_REMOTE_END | cut -d: -f2)"
 """The process of agent-ls at the place that runs a command, in the words of a shell there."""

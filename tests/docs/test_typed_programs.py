@@ -42,18 +42,7 @@ def write_all(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("checker", ["mypy", "pyright"])
-@pytest.mark.report(
-    "diggerhq/opencomputer#302",
-    "the kind of an event is also any string, so a checker accepts unknown kinds and missing cases",
-    area="library",
-    before="failed",
-)
-@pytest.mark.report(
-    "anthropics/claude-code#19684",
-    "an example of the docs calls a method that the object does not have",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("diggerhq/opencomputer#302", "anthropics/claude-code#19684")
 def test_programs_of_docs_and_examples_are_clean_under_strict_checkers(tmp_path: Path, checker: str) -> None:
     write_all(tmp_path)
     if checker == "mypy":

@@ -18,7 +18,7 @@ from tests.support.processes import LIMIT_SECONDS, eventually, new_token, proces
 from tests.support.served import Served
 from tests.support.terminal_host import ShownTerminal
 
-pytestmark = [pytest.mark.req("H5", "H8", "H17", "X5")]
+pytestmark = pytest.mark.req("H5", "H8", "H17", "X5")
 
 ASKS = "read -rp 'Go on? ' word; echo \"[$word]\""
 

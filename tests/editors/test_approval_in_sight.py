@@ -17,7 +17,6 @@ SCRIPT = Path(__file__).parent / "panel" / "approval.mjs"
 
 
 @pytest.mark.req("H7", "H9")
-@pytest.mark.anyio
 @pytest.mark.skipif(bool(why_not()), reason=why_not())
 @pytest.mark.timeout(600)
 async def test_changed_words_and_buttons_of_an_approval_are_in_sight_at_every_width() -> None:

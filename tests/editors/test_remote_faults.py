@@ -25,7 +25,6 @@ IS_WHOLE = os.environ.get("AGENT_LS_SWEEPS") == "whole"
 KILLS = 50 if IS_WHOLE else 4
 
 pytestmark = [
-    pytest.mark.anyio,
     pytest.mark.req("X1", "X3"),
     pytest.mark.timeout(3600 if IS_WHOLE else 300),
 ]

@@ -31,12 +31,7 @@ def forms(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[LocalEnvironm
     return LocalEnvironment(str(tmp_path), environ={}), file, form(asked, f"{FOLDER}/{NAME}")
 
 
-@pytest.mark.report(
-    "heypinchy/pinchy#729",
-    "a file stored as NFD cannot be read, because the model writes its name as NFC",
-    area="edits",
-    before="failed",
-)
+@pytest.mark.report("heypinchy/pinchy#729")
 async def test_a_file_is_read_listed_and_changed_in_either_form(
     forms: tuple[LocalEnvironment, Path, str],
 ) -> None:

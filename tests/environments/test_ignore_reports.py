@@ -10,96 +10,54 @@ import pytest
 from agent_ls.environments.base import GrepOptions
 from agent_ls.environments.local import LocalEnvironment
 
-pytestmark = pytest.mark.anyio
-
 RULES: list[Any] = [
     pytest.param(
         {".gitignore": "*.txt\n!shown.txt\n"},
         ["shown.txt"],
         ["hidden.txt"],
-        marks=pytest.mark.report(
-            "ggreer/the_silver_searcher#288",
-            "a file that a later rule shows again is not searched",
-            area="git",
-            before="passed",
-        ),
+        marks=pytest.mark.report("ggreer/the_silver_searcher#288"),
     ),
     pytest.param(
         {".gitignore": "*\n!*.txt\n"},
         ["shown.txt"],
         ["hidden.md"],
-        marks=pytest.mark.report(
-            "ggreer/the_silver_searcher#521",
-            "a rule that shows some files of all that are ignored is not read",
-            area="git",
-            before="passed",
-        ),
+        marks=pytest.mark.report("ggreer/the_silver_searcher#521"),
     ),
     pytest.param(
         {".gitignore": "*\n!*.*\n!*/\n"},
         ["shown.txt", "src/shown.c"],
         ["binary"],
-        marks=pytest.mark.report(
-            "ggreer/the_silver_searcher#1563",
-            "all folders count as ignored if only files without a dot are",
-            area="git",
-            before="passed",
-        ),
+        marks=pytest.mark.report("ggreer/the_silver_searcher#1563"),
     ),
     pytest.param(
         {".gitignore": "/sdk/\n"},
         ["b/sdk/shown.js"],
         ["sdk/hidden.js"],
-        marks=pytest.mark.report(
-            "ggreer/the_silver_searcher#194",
-            "a rule that begins with a slash does not hide its folder",
-            area="git",
-            before="passed",
-        ),
+        marks=pytest.mark.report("ggreer/the_silver_searcher#194"),
     ),
     pytest.param(
         {".gitignore": "dist/\n", "app/.gitignore": ".output\n"},
         ["app/shown.js"],
         ["app/.output/hidden.js"],
-        marks=pytest.mark.report(
-            "DeusData/codebase-memory-mcp#178",
-            "the rules of a folder inside of the project are not read",
-            area="git",
-            before="passed",
-        ),
+        marks=pytest.mark.report("DeusData/codebase-memory-mcp#178"),
     ),
     pytest.param(
         {".gitignore": "**/vendor/\n", "a/.gitignore": "!vendor\n"},
         ["a/vendor/shown.txt"],
         ["b/vendor/hidden.txt"],
-        marks=pytest.mark.report(
-            "libgit2/libgit2#7284",
-            "the rules of an inner folder cannot show what those of the outer one hide",
-            area="git",
-            before="passed",
-        ),
+        marks=pytest.mark.report("libgit2/libgit2#7284"),
     ),
     pytest.param(
         {".gitignore": "foo\n!foo/bar\n"},
         ["shown.txt"],
         ["foo/bar/hidden.txt", "foo/hidden.txt"],
-        marks=pytest.mark.report(
-            "libgit2/libgit2#2579",
-            "a file in an ignored folder is shown, because a rule names a folder in it",
-            area="git",
-            before="passed",
-        ),
+        marks=pytest.mark.report("libgit2/libgit2#2579"),
     ),
     pytest.param(
         {".gitignore": "build/\n!/some/build/\n"},
         ["some/build/shown.txt"],
         ["build/hidden.txt"],
-        marks=pytest.mark.report(
-            "BurntSushi/ripgrep#2731",
-            "a folder that a rule shows again is not searched from the folder above",
-            area="git",
-            before="passed",
-        ),
+        marks=pytest.mark.report("BurntSushi/ripgrep#2731"),
     ),
 ]
 

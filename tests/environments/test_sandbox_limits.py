@@ -15,7 +15,7 @@ from agent_ls.environments.sandbox import (
     seatbelt_profile,
 )
 
-pytestmark = [pytest.mark.req("X4")]
+pytestmark = pytest.mark.req("X4")
 
 LIMITS = SandboxLimits(
     writable=("/home/ada/shop", '/home/ada/a "b"'),

@@ -12,42 +12,10 @@ from tests.support.commands import environment, run, start
 pytestmark = pytest.mark.req("H13")
 
 CLOSED: list[Any] = [
-    pytest.param(
-        ("--help",),
-        marks=pytest.mark.report(
-            "agents-squads/squads-cli#138",
-            "output that is piped to head ends with an error about the pipe",
-            area="cli",
-            before="failed",
-        ),
-    ),
-    pytest.param(
-        ("exec", "--help"),
-        marks=pytest.mark.report(
-            "datakurre/graph-agent#41",
-            "a reader that closes the pipe early gets a trace of the program",
-            area="cli",
-            before="passed",
-        ),
-    ),
-    pytest.param(
-        ("doctor",),
-        marks=pytest.mark.report(
-            "golgor/cloud-sql-tracker#97",
-            "a command that checks the set-up panics when its reader is gone",
-            area="cli",
-            before="passed",
-        ),
-    ),
-    pytest.param(
-        ("exec", "--json", "hi"),
-        marks=pytest.mark.report(
-            "heygen-com/hyperframes#1184",
-            "an agent closes the pipe before the program has written all, and the program crashes",
-            area="cli",
-            before="passed",
-        ),
-    ),
+    pytest.param(("--help",), marks=pytest.mark.report("agents-squads/squads-cli#138")),
+    pytest.param(("exec", "--help"), marks=pytest.mark.report("datakurre/graph-agent#41")),
+    pytest.param(("doctor",), marks=pytest.mark.report("golgor/cloud-sql-tracker#97")),
+    pytest.param(("exec", "--json", "hi"), marks=pytest.mark.report("heygen-com/hyperframes#1184")),
 ]
 
 
@@ -66,27 +34,9 @@ def test_a_reader_that_closes_the_output_early_causes_no_trace(
 
 @pytest.mark.report(
     "zai-org/feedback#418",
-    "nothing documents how a run without a user ends if its turn failed",
-    area="cli",
-    before="passed",
-)
-@pytest.mark.report(
     "Dicklesworthstone/coding_agent_account_manager#24",
-    "a failure that is printed as JSON has the exit code of a success",
-    area="cli",
-    before="passed",
-)
-@pytest.mark.report(
     "langchain-ai/deepagents#5877",
-    "standard output is not only JSON, and does not tell a failed run",
-    area="cli",
-    before="passed",
-)
-@pytest.mark.report(
     "in-the-loop-labs/pair-review#520",
-    "a failed run prints nothing on standard output, only prose on standard error",
-    area="cli",
-    before="passed",
 )
 def test_a_failed_run_is_shown_by_its_json_and_its_exit_code(tmp_path: Path) -> None:
     done = run("exec", "--json", "hi", cwd=tmp_path, environ=environment(tmp_path / "home"))
@@ -97,24 +47,12 @@ def test_a_failed_run_is_shown_by_its_json_and_its_exit_code(tmp_path: Path) -> 
 
 PROMPTS: list[Any] = [
     pytest.param(
-        ("exec", ""),
-        "the prompt is empty",
-        marks=pytest.mark.report(
-            "agentic-os-org/ANOLISA#1610",
-            "input that cannot be used gives no output and the exit code of a success",
-            area="cli",
-            before="passed",
-        ),
+        ("exec", ""), "the prompt is empty", marks=pytest.mark.report("agentic-os-org/ANOLISA#1610")
     ),
     pytest.param(
         ("exec",),
         "the following arguments are required: prompt",
-        marks=pytest.mark.report(
-            "OpenRouterLabs/spawn#2892",
-            "a run without a prompt fails late, after all was set up",
-            area="cli",
-            before="passed",
-        ),
+        marks=pytest.mark.report("OpenRouterLabs/spawn#2892"),
     ),
     (("exec", "-"), "the prompt is empty"),
 ]

@@ -12,7 +12,7 @@ import pytest
 from tests.support.commands import Finished, environment, provider_variables, run
 from tests.support.loopback import Answer, AnthropicServer, Text, ToolCall
 
-pytestmark = [pytest.mark.req("X3")]
+pytestmark = pytest.mark.req("X3")
 
 
 @pytest.fixture

@@ -185,9 +185,7 @@ def test_an_allowed_command_runs_without_approval_and_other_commands_are_refused
 
 @pytest.mark.req("X8")
 @pytest.mark.parametrize("rule", ["write:src/[id]/page.tsx", "write:src/[id]/**"])
-@pytest.mark.report(
-    "sambernhardt/uifork#3", "a path with [orgSlug] is expanded as a glob", area="cli", before="failed"
-)
+@pytest.mark.report("sambernhardt/uifork#3")
 def test_an_allowed_path_with_brackets_is_the_file_of_that_name_and_no_other(
     rule: str, project: Path
 ) -> None:

@@ -11,7 +11,7 @@ from tests.support.commands import Finished, environment, provider_variables, ru
 from tests.support.loopback import AnthropicServer, Script, Text, ToolCall
 from tests.support.sandboxes import needs_bubblewrap
 
-pytestmark = [pytest.mark.req("H13", "X8")]
+pytestmark = pytest.mark.req("H13", "X8")
 
 SCRIPT: Script = [
     [Text("So."), ToolCall("write_file", {"file_path": "made.txt", "content": "x"})],

@@ -12,7 +12,7 @@ from agent_ls.services.permissions.trust import TRUST_VARIABLE
 from tests.support.commands import environment, provider_variables, run
 from tests.support.loopback import AnthropicServer, ErrorReply
 
-pytestmark = [pytest.mark.req("H13", "U8")]
+pytestmark = pytest.mark.req("H13", "U8")
 
 NOBODY = "http://127.0.0.1:9"
 

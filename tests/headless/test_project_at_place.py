@@ -16,7 +16,7 @@ import pytest
 from tests.support.commands import Finished, environment, provider_variables, run
 from tests.support.loopback import Answer, AnthropicServer, Text, ToolCall
 
-pytestmark = [pytest.mark.req("X3")]
+pytestmark = pytest.mark.req("X3")
 
 SKILL = "---\nname: {0}\ndescription: Knows about {0}. Use it always.\n---\nBody of {0}.\n"
 AGENT = "---\nname: {0}\ndescription: Looks for {0}.\n---\nText of {0}.\n"

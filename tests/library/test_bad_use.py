@@ -179,18 +179,7 @@ async def test_a_tool_that_raises_is_an_error_result(
     assert not record.success and record.error and record.error.code == "INTERNAL"
 
 
-@pytest.mark.report(
-    "google/adk-python#2425",
-    "a cancelled run leaves a tool call without a result, and work of the run goes on",
-    area="library",
-    before="failed",
-)
-@pytest.mark.report(
-    "pydantic/pydantic-ai#3960",
-    "a tool goes on after the run that called it was cancelled",
-    area="library",
-    before="failed",
-)
+@pytest.mark.report("google/adk-python#2425", "pydantic/pydantic-ai#3960")
 @pytest.mark.parametrize("where", ["stream", "tool"])
 async def test_a_cancelled_ask_interrupts_its_turn_and_leaves_the_session_idle(
     tmp_path: Path, where: str
@@ -334,24 +323,7 @@ INTERRUPTED = {
 }
 
 
-@pytest.mark.report(
-    "microsoft/autogen#3156",
-    "Ctrl+C does not end a program while a tool of the agent never returns",
-    area="library",
-    before="failed",
-)
-@pytest.mark.report(
-    "strands-agents/harness-sdk#501",
-    "a program that calls the agent without async reacts to Ctrl+C only after the agent's next phase",
-    area="library",
-    before="failed",
-)
-@pytest.mark.report(
-    "nottelabs/notte#441",
-    "Ctrl+C ends the program, and the session of the agent goes on",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("microsoft/autogen#3156", "strands-agents/harness-sdk#501", "nottelabs/notte#441")
 @pytest.mark.group("signals")
 @pytest.mark.parametrize("program", INTERRUPTED.values(), ids=INTERRUPTED)
 def test_ctrl_c_ends_the_program_with_its_session_and_commands(tmp_path: Path, program: str) -> None:
@@ -403,12 +375,7 @@ print("status", status, len(list(events)) > 3, session.state)
 """
 
 
-@pytest.mark.report(
-    "apache/airflow#70690",
-    "a forked worker waits for ever for something that only a thread of its parent could release",
-    area="library",
-    before="failed",
-)
+@pytest.mark.report("apache/airflow#70690")
 @pytest.mark.group("processes")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")
 def test_a_forked_process_gets_errors_opens_its_own_session_and_ends(tmp_path: Path) -> None:

@@ -48,12 +48,7 @@ def test_error_of_a_session_reaches_the_program(tmp_path: Path) -> None:
             raise ZeroDivisionError
 
 
-@pytest.mark.report(
-    "pydantic/pydantic-ai#2077",
-    "in a notebook, the function without async raises an error that does not say what to do",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("pydantic/pydantic-ai#2077")
 async def test_sync_functions_inside_a_running_loop_raise_an_error_that_says_await(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="await"):
         with agent_ls.open_session_sync(**options(tmp_path, FakeProvider())):

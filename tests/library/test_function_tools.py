@@ -57,18 +57,7 @@ class Shop:
         return fruit.upper()
 
 
-@pytest.mark.report(
-    "openai/openai-agents-python#94",
-    "a method as a tool has a parameter `self` in its schema, which the service refuses",
-    area="library",
-    before="failed",
-)
-@pytest.mark.report(
-    "microsoft/agent-framework#1343",
-    "a decorated method is called without its object",
-    area="library",
-    before="failed",
-)
+@pytest.mark.report("openai/openai-agents-python#94", "microsoft/agent-framework#1343")
 async def test_methods_are_tools_of_their_object(tmp_path: Path) -> None:
     shop, other = Shop(pear=1.8), Shop(pear=9.9)
     tools = [shop.price_of, shop.change, Shop.currency, shop.greeting, agent_ls.tool(shop.plain)]

@@ -30,12 +30,7 @@ async def opened(tmp_path: Path, model: FakeProvider, **more: Any) -> agent_ls.A
     return await agent_ls.open_session(**options(tmp_path, model, **more))
 
 
-@pytest.mark.report(
-    "google/adk-python#2196",
-    "a session that one request opened fails when another closes it, and later requests hang",
-    area="library",
-    before="failed",
-)
+@pytest.mark.report("google/adk-python#2196")
 async def test_a_session_is_opened_used_and_closed_by_three_tasks(tmp_path: Path) -> None:
     session = await in_task(opened(tmp_path, FakeProvider([text("One."), text("Two.")])))
     assert await in_task(session.ask("first")) == "One."
@@ -47,12 +42,7 @@ async def test_a_session_is_opened_used_and_closed_by_three_tasks(tmp_path: Path
         await session.ask("third")
 
 
-@pytest.mark.report(
-    "modelcontextprotocol/python-sdk#79",
-    "an exit stack with a client, closed by another task, raises an error about cancel scopes",
-    area="library",
-    before="failed",
-)
+@pytest.mark.report("modelcontextprotocol/python-sdk#79")
 async def test_an_exit_stack_of_another_task_ends_the_session(tmp_path: Path) -> None:
     stack = AsyncExitStack()
 
@@ -68,12 +58,7 @@ async def test_an_exit_stack_of_another_task_ends_the_session(tmp_path: Path) ->
     assert session.state == "CLOSED"
 
 
-@pytest.mark.report(
-    "modelcontextprotocol/python-sdk#922",
-    "two clients of one task that are closed in the order of their opening raise an error",
-    area="library",
-    before="failed",
-)
+@pytest.mark.report("modelcontextprotocol/python-sdk#922")
 async def test_sessions_of_one_task_are_closed_in_any_order(tmp_path: Path) -> None:
     sessions = [await opened(tmp_path, FakeProvider([text(str(number))])) for number in range(3)]
     for number in (1, 0, 2):
@@ -187,12 +172,7 @@ async def test_a_tool_may_close_its_own_session(tmp_path: Path) -> None:
     assert sessions[0].state == "CLOSED"
 
 
-@pytest.mark.report(
-    "anthropics/claude-agent-sdk-python#584",
-    "a session that is resumed directly after its client disconnects is not stored yet",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("anthropics/claude-agent-sdk-python#584")
 async def test_a_closed_session_can_be_resumed_at_once(tmp_path: Path) -> None:
     session = await opened(tmp_path, FakeProvider([text("One.")]))
     await session.ask("remember me")
@@ -203,12 +183,7 @@ async def test_a_closed_session_can_be_resumed_at_once(tmp_path: Path) -> None:
     assert "remember me" in [message.text for message in model.requests[0].messages]
 
 
-@pytest.mark.report(
-    "pydantic/pydantic-ai#1516",
-    "leaving the loop over a streamed answer early raises an error from the clean-up of generators",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("pydantic/pydantic-ai#1516")
 async def test_leaving_a_turn_early_needs_no_clean_up_and_the_turn_goes_on(tmp_path: Path) -> None:
     async with agent_ls.open_session(
         **options(tmp_path, FakeProvider([text("One."), text("Two.")]))
@@ -221,12 +196,7 @@ async def test_leaving_a_turn_early_needs_no_clean_up_and_the_turn_goes_on(tmp_p
         assert await session.ask("second") == "Two."
 
 
-@pytest.mark.report(
-    "conductor-oss/python-sdk#507",
-    "a client made in one event loop is used again in the next, and fails with a message about loops",
-    area="library",
-    before="flaw",
-)
+@pytest.mark.report("conductor-oss/python-sdk#507")
 def test_a_session_of_another_event_loop_says_how_to_go_on(tmp_path: Path) -> None:
     async def program() -> agent_ls.AgentSession:
         session = await opened(tmp_path, FakeProvider([text("One.")]))

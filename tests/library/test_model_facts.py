@@ -34,10 +34,7 @@ PROFILES: list[tuple[str, Callable[[], dict[str, agent_ls.ProviderProfile]]]] = 
 
 
 @pytest.mark.req("H18", "P1")
-@pytest.mark.report(
-    "garrytan/gbrain#2149", "a budget never stops a run, because the model has no price in the table",
-    area="library", before="failed",
-)  # fmt: skip
+@pytest.mark.report("garrytan/gbrain#2149")  # fmt: skip
 @pytest.mark.parametrize("profiles", [made for _, made in PROFILES], ids=[name for name, _ in PROFILES])
 async def test_a_cost_limit_stops_the_run_whatever_profile_the_program_gives(
     profiles: Callable[[], dict[str, agent_ls.ProviderProfile]], tmp_path: Path

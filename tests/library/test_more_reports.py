@@ -28,22 +28,7 @@ async def used(tmp_path: Path, tool: Any, **arguments: Any) -> tuple[dict[str, A
 
 
 @pytest.mark.report(
-    "openai/openai-agents-python#43",
-    "a function with an optional parameter cannot be a tool",
-    area="library",
-    before="passed",
-)
-@pytest.mark.report(
-    "openai/openai-agents-python#3733",
-    "all parameters are listed as required, so models fill optional ones with empty texts",
-    area="library",
-    before="passed",
-)
-@pytest.mark.report(
-    "livekit/agents#2186",
-    "the default None of a parameter makes the schema invalid for the service",
-    area="library",
-    before="passed",
+    "openai/openai-agents-python#43", "openai/openai-agents-python#3733", "livekit/agents#2186"
 )
 async def test_optional_parameters_are_optional_in_the_schema(tmp_path: Path) -> None:
     @agent_ls.tool
@@ -56,12 +41,7 @@ async def test_optional_parameters_are_optional_in_the_schema(tmp_path: Path) ->
     assert output == "x None None"
 
 
-@pytest.mark.report(
-    "langchain-ai/langchain#14521",
-    "a tool whose parameter has a dict as its default breaks the agent",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("langchain-ai/langchain#14521")
 async def test_a_dict_can_be_a_default(tmp_path: Path) -> None:
     @agent_ls.tool
     def count(a: int, d: dict[str, int] = {"c": 0}) -> str:  # noqa: B006
@@ -71,12 +51,7 @@ async def test_a_dict_can_be_a_default(tmp_path: Path) -> None:
     assert (await used(tmp_path, count, a=1))[1] == "1 {'c': 0}"
 
 
-@pytest.mark.report(
-    "kyegomez/swarms#1667",
-    "functions with variadic parameters get a schema that cannot be called",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("kyegomez/swarms#1667")
 async def test_variadic_parameters_are_refused_with_a_reason(tmp_path: Path) -> None:
     with pytest.raises(TypeError) as refused:
 
@@ -88,23 +63,13 @@ async def test_variadic_parameters_are_refused_with_a_reason(tmp_path: Path) -> 
     assert "many" in str(refused.value)
 
 
-@pytest.mark.report(
-    "anthropics/claude-agent-sdk-python#387",
-    "an unknown session id is reported only after a minute",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("anthropics/claude-agent-sdk-python#387")
 async def test_an_unknown_session_to_resume_is_refused_at_once(tmp_path: Path) -> None:
     with pytest.raises(agent_ls.AppError):
         await agent_ls.open_session(**options(tmp_path, FakeProvider(), resume="s-0000000000000000"))
 
 
-@pytest.mark.report(
-    "anthropics/claude-agent-sdk-python#454",
-    "parallel runs whose generators are left early break a cancel scope of another task",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("anthropics/claude-agent-sdk-python#454")
 def test_parallel_runs_may_be_left_early_under_asyncio(tmp_path: Path) -> None:
     async def one(number: int) -> str:
         folder = tmp_path / str(number)
@@ -121,12 +86,7 @@ def test_parallel_runs_may_be_left_early_under_asyncio(tmp_path: Path) -> None:
     assert all(asyncio.run(run()))
 
 
-@pytest.mark.report(
-    "anthropics/claude-agent-sdk-python#810",
-    "after a run was left early, the program turns at full load or is cancelled",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("anthropics/claude-agent-sdk-python#810")
 async def test_the_program_goes_on_after_a_run_that_was_left_early(tmp_path: Path) -> None:
     model = FakeProvider([text("Hello."), text("Again.")])
     async with agent_ls.open_session(**options(tmp_path, model)) as session:
@@ -140,12 +100,7 @@ async def test_the_program_goes_on_after_a_run_that_was_left_early(tmp_path: Pat
             assert await session.ask("again")
 
 
-@pytest.mark.report(
-    "evalstate/fast-agent#913",
-    "a call that differs from the tool's name only in capitals ends the agent",
-    area="library",
-    before="failed",
-)
+@pytest.mark.report("evalstate/fast-agent#913")
 async def test_a_name_in_other_capitals_means_the_tool(tmp_path: Path) -> None:
     @agent_ls.tool
     def lookup(word: str) -> str:
@@ -158,12 +113,7 @@ async def test_a_name_in_other_capitals_means_the_tool(tmp_path: Path) -> None:
     assert ends[0].output == "found a"
 
 
-@pytest.mark.report(
-    "danny-avila/LibreChat#13162",
-    "two tools of the same name make each request a 400",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("danny-avila/LibreChat#13162")
 async def test_two_tools_of_one_name_are_refused_before_any_request(tmp_path: Path) -> None:
     @agent_ls.tool(name="grep")
     def mine(word: str) -> str:

@@ -17,12 +17,7 @@ from tests.support.fake_provider import FakeProvider, text
 pytestmark = pytest.mark.req("H13")
 
 
-@pytest.mark.report(
-    "openai/openai-agents-python#2204",
-    "a model that calls a tool that does not exist ends the session with an exception",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("openai/openai-agents-python#2204")
 async def test_a_call_of_an_unknown_tool_is_an_error_result(tmp_path: Path) -> None:
     model = FakeProvider([call("no_such_tool", x=1), text("I see."), text("Again.")])
     async with agent_ls.open_session(**options(tmp_path, model)) as session:
@@ -32,12 +27,7 @@ async def test_a_call_of_an_unknown_tool_is_an_error_result(tmp_path: Path) -> N
         assert await session.ask("again") == "Again."
 
 
-@pytest.mark.report(
-    "openai/openai-agents-python#1658",
-    "the end of the stream cancels the work that stores the turn",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("openai/openai-agents-python#1658")
 async def test_a_turn_is_stored_when_its_last_event_has_been_read(tmp_path: Path) -> None:
     async with agent_ls.open_session(**options(tmp_path, FakeProvider([text("Blue.")]))) as session:
         async for event in session.run("my colour is blue"):
@@ -51,12 +41,7 @@ async def test_a_turn_is_stored_when_its_last_event_has_been_read(tmp_path: Path
     assert "my colour is blue" in said and "Blue." in said
 
 
-@pytest.mark.report(
-    "openai/openai-agents-python#2130",
-    "the stream of events hangs when the store of the session raises an error",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("openai/openai-agents-python#2130")
 async def test_a_turn_whose_adapter_raises_a_foreign_exception_ends_with_an_error_event(
     tmp_path: Path,
 ) -> None:
@@ -70,12 +55,7 @@ async def test_a_turn_whose_adapter_raises_a_foreign_exception_ends_with_an_erro
     assert "error" in kinds and kinds[-1] == "processing_end"
 
 
-@pytest.mark.report(
-    "pydantic/pydantic-ai#6849",
-    "the function without async fails if the thread's current event loop is closed",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("pydantic/pydantic-ai#6849")
 def test_a_blocking_session_ignores_a_closed_event_loop_of_the_thread(tmp_path: Path) -> None:
     def program() -> str:
         loop = asyncio.new_event_loop()
@@ -91,12 +71,7 @@ def test_a_blocking_session_ignores_a_closed_event_loop_of_the_thread(tmp_path: 
     assert said == ["One."]
 
 
-@pytest.mark.report(
-    "pydantic/pydantic-ai#3899",
-    "a plain tool that runs another agent without async freezes",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("pydantic/pydantic-ai#3899")
 @pytest.mark.parametrize("is_blocking", [True, False], ids=["blocking", "async"])
 async def test_a_plain_tool_may_run_another_agent(tmp_path: Path, is_blocking: bool) -> None:
     inner = options(tmp_path, FakeProvider([text("From inside.")]))
@@ -125,12 +100,7 @@ async def test_a_plain_tool_may_run_another_agent(tmp_path: Path, is_blocking: b
     assert [record.output for record in records] == ["From inside."]
 
 
-@pytest.mark.report(
-    "anthropics/claude-agent-sdk-python#159",
-    "the callback for permissions is never called",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("anthropics/claude-agent-sdk-python#159")
 @pytest.mark.parametrize("mode", ["ask", "edits", "full"])
 async def test_approve_is_called_for_what_the_mode_does_not_allow(tmp_path: Path, mode: Any) -> None:
     asked: list[str] = []
@@ -146,12 +116,7 @@ async def test_approve_is_called_for_what_the_mode_does_not_allow(tmp_path: Path
     assert asked == ["shell"]
 
 
-@pytest.mark.report(
-    "openai/codex#10936",
-    "a session is found only if the program runs in the folder where the session began",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("openai/codex#10936")
 async def test_a_session_is_resumed_from_another_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -170,18 +135,7 @@ async def test_a_session_is_resumed_from_another_folder(
     assert record.success and "found" in record.output
 
 
-@pytest.mark.report(
-    "anomalyco/opencode-sdk-python#46",
-    "the stream of events has signs of life only, and never the answer of the model",
-    area="library",
-    before="passed",
-)
-@pytest.mark.report(
-    "anomalyco/opencode#26697",
-    "the stream of events ends after its first event",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("anomalyco/opencode-sdk-python#46", "anomalyco/opencode#26697")
 def test_events_read_in_a_thread_have_all_turns_up_to_the_end(tmp_path: Path) -> None:
     model = FakeProvider([text("One."), text("Two.")])
     with agent_ls.open_session_sync(**options(tmp_path, model)) as session:
@@ -197,12 +151,7 @@ def test_events_read_in_a_thread_have_all_turns_up_to_the_end(tmp_path: Path) ->
     assert seen[0].kind == "session_start" and seen[-1].kind == "session_end"
 
 
-@pytest.mark.report(
-    "agno-agi/agno#3649",
-    "a conversation breaks after a tool was removed that the model has called before",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("agno-agi/agno#3649")
 async def test_a_session_goes_on_without_a_tool_that_was_called_before(tmp_path: Path) -> None:
     @agent_ls.tool
     def price() -> str:

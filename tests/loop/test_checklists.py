@@ -21,8 +21,6 @@ from tests.support.agents import Cast, spawn, wait_for
 from tests.support.fake_provider import FakeProvider, Gate, end, error, text, tool_call
 from tests.support.sessions import AnyArguments, RunningSession, running_session, tool
 
-pytestmark = pytest.mark.anyio
-
 # Event kinds of the loop specification, section 2.9
 KINDS = (
     "session_start",

@@ -177,10 +177,7 @@ def words_of(texts: list[str], room: int) -> Any:
 
 
 @pytest.mark.req("L13")
-@pytest.mark.report(
-    "obra/superpowers#147", "after a compaction the agent no longer follows what the user asked for at the start",
-    area="library", before="failed",
-)  # fmt: skip
+@pytest.mark.report("obra/superpowers#147")  # fmt: skip
 @pytest.mark.parametrize("count", [1, 2, 16, 60, 300])
 @pytest.mark.parametrize("size", [10, 1_500, 5_000])
 def test_messages_of_the_user_that_fit_stay_word_for_word(count: int, size: int) -> None:

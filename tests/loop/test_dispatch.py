@@ -22,8 +22,6 @@ from tests.support.fake_approver import FakeApprover
 from tests.support.fake_provider import FakeProvider, Piece, text, tool_call
 from tests.support.sessions import AnyArguments, MemoryRecorder, RunningSession, running_session, tool
 
-pytestmark = pytest.mark.anyio
-
 
 class Strict(Arguments):
     path: str

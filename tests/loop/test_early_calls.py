@@ -29,7 +29,7 @@ from tests.support.fake_provider import (
 )
 from tests.support.sessions import RunningSession, running_session, started_and_ended, tool
 
-pytestmark = [pytest.mark.anyio, pytest.mark.req("L11")]
+pytestmark = pytest.mark.req("L11")
 
 FILES = {"/project/a.txt": b"alpha\n", "/project/b.txt": b"beta\n"}
 

@@ -93,14 +93,7 @@ def test_a_line_of_ten_megabytes_is_cut_by_characters() -> None:
 
 @pytest.mark.spec("loop 9.5.5")
 @pytest.mark.req("O1")
-@pytest.mark.report(
-    "openai/codex#5141", "the omitted lines are counted after a first cut, so the number is always too small",
-    area="shell", before="failed",
-)  # fmt: skip
-@pytest.mark.report(
-    "fajarhide/omni#219", "most rows of a long output are cut, and the marker does not say how many",
-    area="shell", before="failed",
-)  # fmt: skip
+@pytest.mark.report("openai/codex#5141", "fajarhide/omni#219")  # fmt: skip
 @pytest.mark.parametrize(
     "line", ["{}", "{} " + "x" * 90, "{} \u20ac", "{}\r{}"], ids=["short", "long", "wide", "rewritten"]
 )

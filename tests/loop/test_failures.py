@@ -24,8 +24,6 @@ from tests.support.fake_provider import (
 )
 from tests.support.sessions import running_session, tool
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.mark.spec("loop 9.11.2")
 @pytest.mark.req("U8", "R1")

@@ -22,8 +22,6 @@ from agent_ls.tools.base import ToolContext, ToolOutput
 from tests.support.fake_provider import FakeProvider, Piece, problem_of, text, tool_call
 from tests.support.sessions import DEADLINE_S, AnyArguments, running_session, started_and_ended, tool
 
-pytestmark = pytest.mark.anyio
-
 Move: TypeAlias = tuple[str, int]
 MOVES = st.tuples(
     st.sampled_from(["submit", "steer", "follow_up", "unsteer", "interrupt", "nothing"]),

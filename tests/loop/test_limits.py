@@ -13,8 +13,6 @@ from agent_ls.loop.turns import SteeringTurn, ToolResultsTurn
 from tests.support.fake_provider import FakeProvider, Gate, end, problem_of, text, tool_call
 from tests.support.sessions import profile, running_session, tool
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.mark.spec("loop 9.1.4", "safety S5.7")
 @pytest.mark.req("L8", "L2")

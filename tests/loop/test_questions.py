@@ -24,7 +24,7 @@ from tests.support.agents import Cast, spawn, wait_for
 from tests.support.fake_provider import CallTool, FakeProvider, problem_of, text, tool_call
 from tests.support.sessions import RunningSession, running_session, tool
 
-pytestmark = [pytest.mark.anyio, pytest.mark.req("L15", "T7")]
+pytestmark = pytest.mark.req("L15", "T7")
 
 
 def ask(question: str = "Which one?", id: str = "ask", **arguments: Any) -> CallTool:

@@ -23,8 +23,6 @@ from agent_ls.loop.turns import AssistantTurn, ToolResultsTurn
 from tests.support.fake_provider import FakeProvider, Piece, end, problem_of, reasoning, text, tool_call
 from tests.support.sessions import running_session, tool
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.mark.spec("loop 9.1.2", "loop 9.10.4", "conversation 4.9", "safety S5.2", "safety S6.1")
 @pytest.mark.req("L3", "L5", "E1", "E8")

@@ -43,8 +43,6 @@ from tests.support.sessions import (
     tool,
 )
 
-pytestmark = pytest.mark.anyio
-
 
 class AskingApprover:
     """Asks for approval of commands through real PendingApprovals."""

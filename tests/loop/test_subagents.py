@@ -30,7 +30,7 @@ from tests.support.fake_approver import FakeApprover
 from tests.support.fake_provider import Fail, Gate, end, problem_of, text, tool_call
 from tests.support.sessions import RunningSession, running_session, tool
 
-pytestmark = [pytest.mark.anyio, pytest.mark.req("A1", "A2")]
+pytestmark = pytest.mark.req("A1", "A2")
 
 LOOK = tool("look")
 

@@ -28,7 +28,7 @@ from tests.support.fake_provider import FakeProvider, tool_call
 from tests.support.loopback import Answer, ChatServer, ToolCall
 from tests.support.sessions import AnyArguments, running_session, tool
 
-pytestmark = [pytest.mark.anyio, pytest.mark.req("T9")]
+pytestmark = pytest.mark.req("T9")
 
 PACKAGE = Path(agent_ls.__file__).parent
 # Error kinds of tools and environments for which the general remedy is right.

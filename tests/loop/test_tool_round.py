@@ -20,7 +20,7 @@ from agent_ls.tools.write_file import WRITE_FILE
 from tests.support.fake_provider import CallTool, FakeProvider, text, tool_call
 from tests.support.sessions import RunningSession, running_session, tool
 
-pytestmark = [pytest.mark.anyio, pytest.mark.req("L10")]
+pytestmark = pytest.mark.req("L10")
 
 HERE = MemoryEnvironment()
 READ, ANY_READ, FREE = Reach(paths=("/p/a",)), Reach(paths=None), Reach()

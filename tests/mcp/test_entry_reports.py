@@ -22,99 +22,52 @@ ENTRIES: list[Any] = [
     pytest.param(
         {"transport": "streamable-http", "url": URL},
         HttpTarget(URL),
-        marks=pytest.mark.report(
-            "getnao/nao#389",
-            "the kind of connection is called transport, and the server counts as a program",
-            area="mcp",
-            before="failed",
-        ),
+        marks=pytest.mark.report("getnao/nao#389"),
     ),
     pytest.param(
         {"transportType": "streamable-http", "url": URL},
         HttpTarget(URL),
-        marks=pytest.mark.report(
-            "tbxark/mcp-proxy#6",
-            "streamable HTTP is not known under the name of another program",
-            area="mcp",
-            before="failed",
-        ),
+        marks=pytest.mark.report("tbxark/mcp-proxy#6"),
     ),
     pytest.param(
         {"type": "streamable-http", "url": URL},
         HttpTarget(URL),
-        marks=pytest.mark.report(
-            "stbenjam/skillsaw#304", "streamable-http counts as an invalid type", area="mcp", before="passed"
-        ),
+        marks=pytest.mark.report("stbenjam/skillsaw#304"),
     ),
     pytest.param(
         {"url": URL, "headers": {"X": "Bearer ${TOKEN}", "Y": "${env:TOKEN}"}},
         HttpTarget(URL, (("X", "Bearer t-123456789"), ("Y", "t-123456789"))),
-        marks=pytest.mark.report(
-            "esengine/DeepSeek-Reasonix#2233",
-            "variables in headers are sent as they are written",
-            area="mcp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("esengine/DeepSeek-Reasonix#2233"),
     ),
     pytest.param(
         {"url": "${MISSING:-https://a.example}/mcp", "headers": {"X": "${MISSING:-fallback}"}},
         HttpTarget(URL, (("X", "fallback"),)),
-        marks=pytest.mark.report(
-            "netease-lcap/wave-agent#940",
-            "a variable with a default value is not expanded",
-            area="mcp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("netease-lcap/wave-agent#940"),
     ),
     pytest.param(
         {"command": "${MISSING:-db}", "args": ["--token=${TOKEN}"], "env": {"A": "${TOKEN}"}},
         StdioTarget("db", ("--token=t-123456789",), (("A", "t-123456789"),)),
-        marks=pytest.mark.report(
-            "langchain-ai/deepagents#4681",
-            "variables are expanded in headers, but not in commands and arguments",
-            area="mcp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("langchain-ai/deepagents#4681"),
     ),
     pytest.param(
         {"command": "a", "_onyx_scanner_original": {"command": "b"}},
         StdioTarget("a"),
-        marks=pytest.mark.report(
-            "anomalyco/opencode#18058",
-            "a key that another program adds to the entry makes the file invalid",
-            area="mcp",
-            before="failed",
-        ),
+        marks=pytest.mark.report("anomalyco/opencode#18058"),
     ),
     pytest.param(
         {"type": "local", "command": ["npx", "-y", "x"], "environment": {"A": "1"}, "enabled": True},
         StdioTarget("npx", ("-y", "x"), (("A", "1"),)),
-        marks=pytest.mark.report(
-            "DeusData/codebase-memory-mcp#1640",
-            "an entry in the form of OpenCode is not recognised",
-            area="mcp",
-            before="failed",
-        ),
+        marks=pytest.mark.report("DeusData/codebase-memory-mcp#1640"),
     ),
     pytest.param(
         {"url": URL, "oauth": {"clientId": "id", "callbackPort": 3118}},
         HttpTarget(URL),
-        marks=pytest.mark.report(
-            "intellectronica/ruler#520",
-            "the login of a server is dropped with the keys that are not known",
-            area="mcp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("intellectronica/ruler#520"),
     ),
     pytest.param(
         {"type": "stdio", "command": "a", "args": ["-p", 8080], "env": {"DEBUG": True, "PORT": 8080}},
         StdioTarget("a", ("-p", "8080"), (("DEBUG", "true"), ("PORT", "8080"))),
-        marks=pytest.mark.report(
-            "toolsdk-ai/toolsdk-mcp-registry#113",
-            "entries of remote and local servers are read by one strict form only",
-            area="mcp",
-            before="failed",
-        ),
+        marks=pytest.mark.report("toolsdk-ai/toolsdk-mcp-registry#113"),
     ),
 ]
 
@@ -157,12 +110,7 @@ def test_a_tool_that_another_agent_was_told_to_leave_out_is_not_offered(raw: dic
     assert config.is_offered("keep") and not config.is_offered("drop")
 
 
-@pytest.mark.report(
-    "anomalyco/opencode#39431",
-    "keys of a server that are not known are discarded, without a message",
-    area="mcp",
-    before="flaw",
-)
+@pytest.mark.report("anomalyco/opencode#39431")
 def test_a_key_that_is_not_known_is_told_and_the_server_is_used(tmp_path: Path) -> None:
     user_file(tmp_path, a={"command": "a", "totally_bogus_nested_key_xyz": {"a": 1}})
     found = find_servers(tmp_path, None)

@@ -28,39 +28,25 @@ RESULTS = [
         said("1 useful. Evidence is in structured content.", structuredContent=DATA),
         ["1 useful", *SHOWN],
         id="summary-and-data",
-        marks=pytest.mark.report(
-            "usememos/memos#6226", "structured content is dropped beside a text", area="mcp", before="failed"
-        ),
+        marks=pytest.mark.report("usememos/memos#6226"),
     ),
     pytest.param(
         said("4 items", structuredContent={"items": [{"id": "a1", "title": "Fix login"}]}),
         ["4 items", "Fix login"],
         id="count-and-items",
-        marks=pytest.mark.report(
-            "anomalyco/opencode#38923",
-            "the model reads only how many items there are",
-            area="mcp",
-            before="failed",
-        ),
+        marks=pytest.mark.report("anomalyco/opencode#38923"),
     ),
     pytest.param(
         said("file text", structuredContent={"fileName": "a.txt"}),
         ["file text", "a.txt"],
         id="text-and-facts",
-        marks=pytest.mark.report(
-            "NousResearch/hermes-agent#7118",
-            "the text of a file is lost where structured content is beside it",
-            area="mcp",
-            before="flaw",
-        ),
+        marks=pytest.mark.report("NousResearch/hermes-agent#7118"),
     ),
     pytest.param(
         {"content": [], "structuredContent": {"greeting": "Hello, World!"}},
         ["Hello, World!"],
         id="data-alone",
-        marks=pytest.mark.report(
-            "seuros/action_mcp#181", "structured content without any text", area="mcp", before="passed"
-        ),
+        marks=pytest.mark.report("seuros/action_mcp#181"),
     ),
     pytest.param({"structuredContent": {"a": "no content member"}}, ["no content member"], id="no-content"),
     pytest.param(said("fine", isError=None), ["fine"], id="is-error-null"),

@@ -19,7 +19,7 @@ from tests.support.fake_provider import Piece, text, tool_call
 from tests.support.sandboxes import needs_bubblewrap
 from tests.support.session_rig import deny
 
-pytestmark = [pytest.mark.req("T11", "H17")]
+pytestmark = pytest.mark.req("T11", "H17")
 
 
 async def test_a_project_server_needs_one_approval_that_displays_its_whole_command(tmp_path: Path) -> None:

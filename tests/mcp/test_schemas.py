@@ -30,12 +30,7 @@ def made(reference: str, **root: Any) -> Any:
             {"$defs": {"Unit": UNIT}},
             UNIT,
             id="definition",
-            marks=pytest.mark.report(
-                "github/copilot-cli#1876",
-                "parameters that refer to $defs cannot be built",
-                area="mcp",
-                before="passed",
-            ),
+            marks=pytest.mark.report("github/copilot-cli#1876")
         ),
         pytest.param("#/definitions/Unit", {"definitions": {"Unit": UNIT}}, UNIT, id="old-definition"),
         pytest.param(
@@ -44,12 +39,7 @@ def made(reference: str, **root: Any) -> Any:
                 "anyOf": [{"type": "null"}, {"properties": {"to": {"type": "array", "items": UNIT}}}]}}},
             UNIT,
             id="list-steps",
-            marks=pytest.mark.report(
-                "Softeria/ms-365-mcp-server#576",
-                "a schema generator writes references to other properties, which clients do not resolve",
-                area="mcp",
-                before="failed",
-            ),
+            marks=pytest.mark.report("Softeria/ms-365-mcp-server#576")
         ),
         pytest.param("#/$defs/Page%3CItem%3E", {"$defs": {"Page<Item>": PAGE}}, PAGE, id="percent-escape"),
         pytest.param("#/$defs/a~1b~0c", {"$defs": {"a/b~c": PAGE}}, PAGE, id="pointer-escape"),
@@ -100,9 +90,7 @@ FILTER: Any = {
 }
 
 
-@pytest.mark.report(
-    "google-labs-code/stitch-sdk#367", "a type that contains itself", area="mcp", before="failed"
-)
+@pytest.mark.report("google-labs-code/stitch-sdk#367")
 def test_type_that_contains_itself_is_written_out_once_and_named_inside() -> None:
     schema = {
         "type": "object",

@@ -18,49 +18,15 @@ pytestmark = pytest.mark.req("T11")
 NOISE = [
     pytest.param(
         {"noise": ["Azure DevOps MCP Server version : 1.0"]},
-        marks=pytest.mark.report(
-            "microsoft/azure-devops-mcp#147",
-            "a server prints its version to stdout, and the client gives up",
-            area="mcp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("microsoft/azure-devops-mcp#147"),
     ),
     pytest.param(
         {"noise": ["[db] Connected to /var/db", "", "{'a': 1}", "\x1b[32mready\x1b[0m"]},
-        marks=pytest.mark.report(
-            "hurttlocker/o8#1541",
-            "lines of a log on stdout break the connection",
-            area="mcp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("hurttlocker/o8#1541"),
     ),
-    pytest.param(
-        {"noise": ["-----", "Starting MCP server"]},
-        marks=pytest.mark.report(
-            "php-mcp/laravel#33",
-            "a line of hyphens is read as a number and breaks the connection",
-            area="mcp",
-            before="passed",
-        ),
-    ),
-    pytest.param(
-        {"line_end": "\r\n"},
-        marks=pytest.mark.report(
-            "bunkerlab-net/mempalace#19",
-            "lines that end with CR and LF cannot be parsed",
-            area="mcp",
-            before="passed",
-        ),
-    ),
-    pytest.param(
-        {"noise": ["\ufeff"]},
-        marks=pytest.mark.report(
-            "kagan-sh/kagan-legacy#148",
-            "output before the first message, on Windows, is not JSON",
-            area="mcp",
-            before="passed",
-        ),
-    ),
+    pytest.param({"noise": ["-----", "Starting MCP server"]}, marks=pytest.mark.report("php-mcp/laravel#33")),
+    pytest.param({"line_end": "\r\n"}, marks=pytest.mark.report("bunkerlab-net/mempalace#19")),
+    pytest.param({"noise": ["\ufeff"]}, marks=pytest.mark.report("kagan-sh/kagan-legacy#148")),
 ]
 
 
@@ -73,41 +39,17 @@ async def test_a_server_that_prints_other_lines_works(tmp_path: Path, plan: dict
 
 
 SCHEMAS = [
+    pytest.param({"type": "object"}, marks=pytest.mark.report("xpzouying/xiaohongshu-mcp#677")),
     pytest.param(
-        {"type": "object"},
-        marks=pytest.mark.report(
-            "xpzouying/xiaohongshu-mcp#677",
-            "a tool without parameters has no properties, and is refused",
-            area="mcp",
-            before="passed",
-        ),
-    ),
-    pytest.param(
-        {"type": "object", "properties": None},
-        marks=pytest.mark.report(
-            "MrNeRF/LichtFeld-Studio#1430",
-            "properties are null for one tool, and all 136 tools are lost",
-            area="mcp",
-            before="passed",
-        ),
+        {"type": "object", "properties": None}, marks=pytest.mark.report("MrNeRF/LichtFeld-Studio#1430")
     ),
     pytest.param(
         {"type": "object", "properties": {}, "required": None},
-        marks=pytest.mark.report(
-            "anthropics/claude-code#44364",
-            "required is null for one tool, and all tools are lost",
-            area="mcp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("anthropics/claude-code#44364"),
     ),
     pytest.param(
         {"$schema": "http://json-schema.org/draft-07/schema#"},
-        marks=pytest.mark.report(
-            "kerlenton/mcpsnoop#199",
-            "a schema with only its dialect loses all tools without a word",
-            area="mcp",
-            before="failed",
-        ),
+        marks=pytest.mark.report("kerlenton/mcpsnoop#199"),
     ),
 ]
 
@@ -132,23 +74,10 @@ async def test_a_tool_with_an_odd_schema_for_no_parameters_can_be_called(tmp_pat
 
 
 ODD = [
-    pytest.param(
-        {"anyOf": [{"type": "string"}]},
-        marks=pytest.mark.report(
-            "anthropics/claude-code#88049",
-            "one schema that is no object loses all tools of a server, without a message",
-            area="mcp",
-            before="failed",
-        ),
-    ),
+    pytest.param({"anyOf": [{"type": "string"}]}, marks=pytest.mark.report("anthropics/claude-code#88049")),
     pytest.param(
         {"type": "string", "description": "the document title"},
-        marks=pytest.mark.report(
-            "sandialabs/atlas-ui-3#727",
-            "a schema that is no object breaks each request of the session",
-            area="mcp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("sandialabs/atlas-ui-3#727"),
     ),
 ]
 
@@ -167,24 +96,8 @@ async def test_a_schema_of_another_type_loses_its_own_tool_only_and_is_told(
 
 
 CURSORS = [
-    pytest.param(
-        "",
-        marks=pytest.mark.report(
-            "modelcontextprotocol/java-sdk#628",
-            "an empty cursor counts as another page, for ever",
-            area="mcp",
-            before="failed",
-        ),
-    ),
-    pytest.param(
-        "same",
-        marks=pytest.mark.report(
-            "DeusData/codebase-memory-mcp#1247",
-            "a cursor that never changes gives each tool twenty times",
-            area="mcp",
-            before="failed",
-        ),
-    ),
+    pytest.param("", marks=pytest.mark.report("modelcontextprotocol/java-sdk#628")),
+    pytest.param("same", marks=pytest.mark.report("DeusData/codebase-memory-mcp#1247")),
 ]
 
 
@@ -203,42 +116,18 @@ NAMES = [
     pytest.param(
         "raw",
         "run_selection_stream_endpoint_run_selection_stream_get_with_a_very_long_name",
-        marks=pytest.mark.report(
-            "hanlulong/stata-mcp#48",
-            "a name of more than 64 characters makes each request a 400",
-            area="mcp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("hanlulong/stata-mcp#48"),
     ),
-    pytest.param(
-        "raw",
-        "admin.tools/list",
-        marks=pytest.mark.report(
-            "github/copilot-cli#1879",
-            "a name with a dot or a slash makes each request a 400",
-            area="mcp",
-            before="passed",
-        ),
-    ),
+    pytest.param("raw", "admin.tools/list", marks=pytest.mark.report("github/copilot-cli#1879")),
     pytest.param(
         "AzureMCP-AllTools",
         "azmcp_managedlustre_filesystem_subnetsize_validate",
-        marks=pytest.mark.report(
-            "microsoft/mcp#842",
-            "server and tool together are longer than 64 characters",
-            area="mcp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("microsoft/mcp#842"),
     ),
     pytest.param(
         "plugin.cloudflare/workers observability",
         "query_worker_observability",
-        marks=pytest.mark.report(
-            "cloudflare/skills#11",
-            "the prefix of a server makes the names of its tools too long",
-            area="mcp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("cloudflare/skills#11"),
     ),
 ]
 
@@ -259,46 +148,25 @@ RESULTS = [
     pytest.param(
         {"content": [{"type": "resource_link", "uri": "https://x.example/a.png", "name": "a"}]},
         "https://x.example/a.png",
-        marks=pytest.mark.report(
-            "kirodotdev/Kiro#8960",
-            "a link to a resource makes the whole result an error",
-            area="mcp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("kirodotdev/Kiro#8960"),
     ),
     pytest.param(
-        {"content": [], "isError": True},
-        "(no output)",
-        marks=pytest.mark.report(
-            "dapr/dapr-agents#83", "an error without content has no text at all", area="mcp", before="passed"
-        ),
+        {"content": [], "isError": True}, "(no output)", marks=pytest.mark.report("dapr/dapr-agents#83")
     ),
     pytest.param(
         {"toolResult": {"content": [{"type": "text", "text": "of the old form"}]}},
         "of the old form",
-        marks=pytest.mark.report(
-            "cloudflare/mcp-server-cloudflare#12",
-            "a result in the form of an old version is refused",
-            area="mcp",
-            before="failed",
-        ),
+        marks=pytest.mark.report("cloudflare/mcp-server-cloudflare#12"),
     ),
     pytest.param(
         {"content": [{"type": "audio", "data": "UklGRg==", "mimeType": "audio/wav"}]},
         "audio/wav",
-        marks=pytest.mark.report(
-            "praxis-proxy/ai#807",
-            "content that is not text is dropped, and the model reads nothing",
-            area="mcp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("praxis-proxy/ai#807"),
     ),
     pytest.param(
         {"content": [{"type": "resource", "resource": {"uri": "file:///a", "text": "inside"}}]},
         "inside",
-        marks=pytest.mark.report(
-            "Gitlawb/zero#823", "an embedded resource becomes an empty result", area="mcp", before="passed"
-        ),
+        marks=pytest.mark.report("Gitlawb/zero#823"),
     ),
 ]
 
@@ -315,12 +183,7 @@ async def test_something_of_each_result_reaches_the_model(
         assert said in str(found.content) and found.is_error is bool(result.get("isError"))
 
 
-@pytest.mark.report(
-    "anthropics/claude-ai-mcp#969",
-    "an image in a result is replaced by a sentence, and the model never sees it",
-    area="mcp",
-    before="passed",
-)
+@pytest.mark.report("anthropics/claude-ai-mcp#969")
 @pytest.mark.parametrize("media_type", ["image/png", "image/jpg", "image/PNG; a=b"])
 async def test_an_image_in_a_result_reaches_the_model(tmp_path: Path, media_type: str) -> None:
     data = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
@@ -334,45 +197,11 @@ async def test_an_image_in_a_result_reaches_the_model(tmp_path: Path, media_type
 
 
 ASKED = [
+    pytest.param("ping", '"result": {}', marks=pytest.mark.report("vercel/ai#15701")),
+    pytest.param("ping", '"id": "asked"', marks=pytest.mark.report("modelcontextprotocol/csharp-sdk#1390")),
+    pytest.param("roots/list", "file://", marks=pytest.mark.report("KlaatAI/klaatcode#59")),
     pytest.param(
-        "ping",
-        '"result": {}',
-        marks=pytest.mark.report(
-            "vercel/ai#15701",
-            "a ping of the server is refused, and the server ends the session",
-            area="mcp",
-            before="passed",
-        ),
-    ),
-    pytest.param(
-        "ping",
-        '"id": "asked"',
-        marks=pytest.mark.report(
-            "modelcontextprotocol/csharp-sdk#1390",
-            "a ping with a text as its id is answered as an unknown method",
-            area="mcp",
-            before="passed",
-        ),
-    ),
-    pytest.param(
-        "roots/list",
-        "file://",
-        marks=pytest.mark.report(
-            "KlaatAI/klaatcode#59",
-            "folders are announced, and the server waits for the answer for ever",
-            area="mcp",
-            before="passed",
-        ),
-    ),
-    pytest.param(
-        "sampling/createMessage",
-        '"error"',
-        marks=pytest.mark.report(
-            "modelcontextprotocol/python-sdk#1097",
-            "a request of the server during a call hangs both sides",
-            area="mcp",
-            before="passed",
-        ),
+        "sampling/createMessage", '"error"', marks=pytest.mark.report("modelcontextprotocol/python-sdk#1097")
     ),
 ]
 
@@ -388,18 +217,7 @@ async def test_a_request_of_the_server_during_a_call_is_answered(
         assert answer in str(rig.results()[0].content)
 
 
-@pytest.mark.report(
-    "NousResearch/hermes-agent#115502",
-    "200 messages that the tools have changed cause 200 requests for the list",
-    area="mcp",
-    before="passed",
-)
-@pytest.mark.report(
-    "microsoft/aspire#14494",
-    "each list causes a message that it has changed, without end",
-    area="mcp",
-    before="passed",
-)
+@pytest.mark.report("NousResearch/hermes-agent#115502", "microsoft/aspire#14494")
 async def test_a_storm_of_changes_causes_few_requests(tmp_path: Path) -> None:
     log = tmp_path / "log"
     plan = {"calls": {"echo": {"do": "change", "times": 200}}, "log": str(log)}

@@ -49,12 +49,7 @@ FAILING: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("kind", [*FAILING, "initialize", "tools/list"])
-@pytest.mark.report(
-    "anthropics/claude-code#43968",
-    "a run without a terminal goes on without a server that failed, and says nothing",
-    area="mcp",
-    before="failed",
-)
+@pytest.mark.report("anthropics/claude-code#43968")
 def test_exec_tells_of_a_server_that_does_not_come_up(kind: str, tmp_path: Path) -> None:
     server = FAILING.get(kind) or raw_server(tmp_path / "plans", "raw", refuse=kind)
     done, _ = play(tmp_path, ["Done."], "--json", "go", server=server)
@@ -98,12 +93,7 @@ async def test_server_whose_tools_are_known_is_told_when_it_fails(tmp_path: Path
         assert any("raw" in it.message for it in talk.of(Warning))
 
 
-@pytest.mark.report(
-    "can1357/oh-my-pi#12188",
-    "a run with one message does not wait for a slow server, and its tools are missing",
-    area="mcp",
-    before="failed",
-)
+@pytest.mark.report("can1357/oh-my-pi#12188")
 @pytest.mark.parametrize("name", ["raw__get-sum", "raw__get_sum"])
 def test_exec_waits_for_a_slow_server_and_takes_its_name_with_a_hyphen(name: str, tmp_path: Path) -> None:
     # The server waits until more than the usual firstWaitMs has passed.

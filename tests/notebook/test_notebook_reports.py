@@ -54,52 +54,27 @@ def added(text: str) -> dict[str, Any]:
     [
         pytest.param(
             lambda it: json.dumps(it, indent=4) + "\n",
-            marks=pytest.mark.report(
-                "jupyter/nbformat#228",
-                "a notebook indented by 4 is written with 1",
-                area="notebooks",
-                before="passed",
-            ),
+            marks=pytest.mark.report("jupyter/nbformat#228"),
             id="four",
         ),
         pytest.param(
             lambda it: json.dumps(it, indent=1) + "\n",
-            marks=pytest.mark.report(
-                "nteract/archived-desktop-app#4273",
-                "saving a notebook changes its indentation from 1 to 2",
-                area="notebooks",
-                before="passed",
-            ),
+            marks=pytest.mark.report("nteract/archived-desktop-app#4273"),
             id="one",
         ),
         pytest.param(
             lambda it: json.dumps(it, separators=(",", ":")),
-            marks=pytest.mark.report(
-                "microsoft/vscode-python#7887",
-                "a small change converts the whole JSON to another layout",
-                area="notebooks",
-                before="passed",
-            ),
+            marks=pytest.mark.report("microsoft/vscode-python#7887"),
             id="one line",
         ),
         pytest.param(
             lambda it: json.dumps(it, indent=1),
-            marks=pytest.mark.report(
-                "jupyter/nbconvert#236",
-                "the newline at the end of the file is lost",
-                area="notebooks",
-                before="passed",
-            ),
+            marks=pytest.mark.report("jupyter/nbconvert#236"),
             id="no final newline",
         ),
         pytest.param(
             lambda it: json.dumps(it, indent=1).replace("\n", "\r\n"),
-            marks=pytest.mark.report(
-                "jsboige/CoursIA#13589",
-                "notebooks without a final newline give noise in each diff",
-                area="notebooks",
-                before="passed",
-            ),
+            marks=pytest.mark.report("jsboige/CoursIA#13589"),
             id="crlf",
         ),
     ],
@@ -109,12 +84,7 @@ def test_a_change_of_one_cell_keeps_every_other_byte(layout: Callable[[object], 
     assert replaced(text, 0, "x = 3") == text.replace("x = 1", "x = 3")
 
 
-@pytest.mark.report(
-    "microsoft/vscode-jupyter#5933",
-    "saving drops the cell ids of nbformat 4.5",
-    area="notebooks",
-    before="passed",
-)
+@pytest.mark.report("microsoft/vscode-jupyter#5933")
 def test_ids_of_cells_are_kept() -> None:
     told = json.loads(replaced(json.dumps(ONE), 1, "changed"))
     assert [it["id"] for it in told["cells"]] == ["c1", "c2"]
@@ -126,34 +96,19 @@ def test_ids_of_cells_are_kept() -> None:
         pytest.param(
             notebook(cell("a"), minor=4),
             False,
-            marks=pytest.mark.report(
-                "AnswerDotAI/nbdev#1553",
-                "ids are added though the minor version forbids them",
-                area="notebooks",
-                before="passed",
-            ),
+            marks=pytest.mark.report("AnswerDotAI/nbdev#1553"),
             id="minor 4",
         ),
         pytest.param(
             notebook(cell("a"), minor=2),
             False,
-            marks=pytest.mark.report(
-                "holoviz-dev/nbsmoke#63",
-                "a new cell with an id makes a 4.2 notebook invalid",
-                area="notebooks",
-                before="passed",
-            ),
+            marks=pytest.mark.report("holoviz-dev/nbsmoke#63"),
             id="minor 2",
         ),
         pytest.param(
             notebook(cell("a"), cell("b", id="b"), minor=5),
             True,
-            marks=pytest.mark.report(
-                "jsboige/CoursIA#6285",
-                "notebooks of 4.5 have cells without ids",
-                area="notebooks",
-                before="passed",
-            ),
+            marks=pytest.mark.report("jsboige/CoursIA#6285"),
             id="missing ids",
         ),
     ],
@@ -167,34 +122,13 @@ def test_a_new_cell_has_an_id_only_where_the_format_has_ids(before: dict[str, An
 @pytest.mark.parametrize(
     "text",
     [
+        pytest.param("", marks=pytest.mark.report("vivek3141/dl-visualization#2"), id="empty"),
         pytest.param(
-            "",
-            marks=pytest.mark.report(
-                "vivek3141/dl-visualization#2",
-                "a notebook of 0 bytes cannot be opened",
-                area="notebooks",
-                before="passed",
-            ),
-            id="empty",
-        ),
-        pytest.param(
-            json.dumps(notebook())[:-1] + ",}",
-            marks=pytest.mark.report(
-                "interpretml/DiCE#425",
-                "a comma after the last key makes it unreadable",
-                area="notebooks",
-                before="passed",
-            ),
-            id="comma",
+            json.dumps(notebook())[:-1] + ",}", marks=pytest.mark.report("interpretml/DiCE#425"), id="comma"
         ),
         pytest.param(
             json.dumps(notebook(cell("'alice'"))).replace("'", '"'),
-            marks=pytest.mark.report(
-                "scipp/scipp#149",
-                "a quote without a backslash makes it unreadable",
-                area="notebooks",
-                before="passed",
-            ),
+            marks=pytest.mark.report("scipp/scipp#149"),
             id="quote",
         ),
     ],
@@ -209,22 +143,12 @@ def test_a_damaged_notebook_is_refused_with_a_reason(text: str) -> None:
     [
         pytest.param(
             {"cell_type": "markdown", "id": "m", "metadata": {}, "source": []},
-            marks=pytest.mark.report(
-                "Bycelium/PyFlow#158",
-                "an empty markdown cell crashes the reader",
-                area="notebooks",
-                before="passed",
-            ),
+            marks=pytest.mark.report("Bycelium/PyFlow#158"),
             id="empty markdown",
         ),
         pytest.param(
             cell("x", id="l", outputs=[{"output_type": "stream", "name": "stdout", "text": "l" * 2_000_000}]),
-            marks=pytest.mark.report(
-                "interpretml/interpret-community#52",
-                "an extremely long line cannot be read",
-                area="notebooks",
-                before="passed",
-            ),
+            marks=pytest.mark.report("interpretml/interpret-community#52"),
             id="long line",
         ),
     ],

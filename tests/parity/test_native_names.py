@@ -16,7 +16,7 @@ from tests.parity import wires
 from tests.parity.cell import SERVERS, cell
 from tests.support.loopback import Answer, ToolCall
 
-pytestmark = [pytest.mark.req("P7", "P8")]
+pytestmark = pytest.mark.req("P7", "P8")
 NATIVE = {"nativeToolNames": True}
 each = pytest.mark.parametrize("provider", SERVERS)
 PATCH = "*** Begin Patch\n*** Update File: a.py\n@@\n-x = 1\n+x = 2\n*** End Patch\n"

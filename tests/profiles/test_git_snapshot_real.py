@@ -11,7 +11,6 @@ from agent_ls.environments.local.environment import LocalEnvironment
 from agent_ls.profiles.git_snapshot import GitSnapshot, take_git_snapshot
 
 pytestmark = [
-    pytest.mark.anyio,
     pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed"),
 ]
 

@@ -11,8 +11,6 @@ from agent_ls.profiles.project_docs import (
     find_project_documents,
 )
 
-pytestmark = pytest.mark.anyio
-
 GIT = {"/repo/.git/HEAD": "ref: refs/heads/main\n"}
 
 

@@ -26,8 +26,6 @@ from agent_ls.tools.registry import ToolRegistry
 from tests.support.snapshots import check_snapshot
 from tests.support.tool_calls import result
 
-pytestmark = pytest.mark.anyio
-
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 HEAD = "0123456789abcdef0123456789abcdef01234567"
 FILES = {

@@ -38,44 +38,20 @@ async def lives(server: ServerProcess) -> None:
 INITIALIZE = [
     pytest.param(
         {"rootPath": None, "rootUri": None, "workspaceFolders": None},
-        marks=pytest.mark.report(
-            "REditorSupport/languageserver#219",
-            "a file without a folder is opened, and the server crashes",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("REditorSupport/languageserver#219"),
         id="no folder",
     ),
     pytest.param(
         {"workspaceFolders": None, "rootUri": "file:///nowhere/at/all"},
-        marks=pytest.mark.report(
-            "fwcd/kotlin-language-server#277",
-            "folders are null for a client that knows no folders",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("fwcd/kotlin-language-server#277"),
         id="null folders",
     ),
     pytest.param(
         {"workspaceFolders": [], "rootUri": None},
-        marks=pytest.mark.report(
-            "microsoft/language-server-protocol#2154",
-            "the list of folders is empty",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("microsoft/language-server-protocol#2154"),
         id="empty folders",
     ),
-    pytest.param(
-        {"rootUri": ""},
-        marks=pytest.mark.report(
-            "nim-lang/langserver#35",
-            "a root without a scheme ends the server",
-            area="lsp",
-            before="passed",
-        ),
-        id="empty root",
-    ),
+    pytest.param({"rootUri": ""}, marks=pytest.mark.report("nim-lang/langserver#35"), id="empty root"),
     pytest.param(
         {
             "capabilities": {
@@ -84,32 +60,17 @@ INITIALIZE = [
                 "general": None,
             }
         },
-        marks=pytest.mark.report(
-            "AdaCore/ada_language_server#804",
-            "a capability that is null crashes the server",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("AdaCore/ada_language_server#804"),
         id="null capabilities",
     ),
     pytest.param(
         {"capabilities": {}, "initializationOptions": None, "trace": "off", "processId": None},
-        marks=pytest.mark.report(
-            "OmniSharp/csharp-language-server-protocol#141",
-            "empty capabilities crash the server",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("OmniSharp/csharp-language-server-protocol#141"),
         id="empty capabilities",
     ),
     pytest.param(
         {"rootPath": "/nowhere", "rootUri": None},
-        marks=pytest.mark.report(
-            "eclipse-xtext/xtext#3391",
-            "no root, or only the old form of one, is an internal error",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("eclipse-xtext/xtext#3391"),
         id="root path",
     ),
 ]
@@ -128,13 +89,7 @@ async def test_a_client_with_little_to_say_is_served(tmp_path: Path, params: dic
         assert await server.exit_code() == 0
 
 
-@pytest.mark.report(
-    "nim-lang/langserver#407",
-    "an id that is a text is left out of the answer, so the client waits for ever",
-    area="lsp",
-    before="passed",
-)
-@pytest.mark.report("zenc-lang/zenc#56", "each answer has the same id", area="lsp", before="passed")
+@pytest.mark.report("nim-lang/langserver#407", "zenc-lang/zenc#56")
 async def test_answers_have_the_ids_of_their_requests_also_if_they_are_texts(tmp_path: Path) -> None:
     async with serving(tmp_path) as server:
         for number in ("1", "8799aaa9-7ba9-4ffe", 0):
@@ -147,24 +102,8 @@ async def test_answers_have_the_ids_of_their_requests_also_if_they_are_texts(tmp
 
 
 REFUSALS = [
-    pytest.param(
-        "vscode",
-        marks=pytest.mark.report(
-            "MathWorks/MATLAB-language-server#72",
-            "a client refuses a registration, and the server ends",
-            area="lsp",
-            before="passed",
-        ),
-    ),
-    pytest.param(
-        "neovim",
-        marks=pytest.mark.report(
-            "julia-vscode/LanguageServer.jl#616",
-            "an error as the answer to a registration crashes the server",
-            area="lsp",
-            before="passed",
-        ),
-    ),
+    pytest.param("vscode", marks=pytest.mark.report("MathWorks/MATLAB-language-server#72")),
+    pytest.param("neovim", marks=pytest.mark.report("julia-vscode/LanguageServer.jl#616")),
 ]
 
 
@@ -182,27 +121,9 @@ async def test_refused_requests_of_the_server_end_nothing(tmp_path: Path, editor
 
 @pytest.mark.report(
     "redhat-developer/yaml-language-server#377",
-    "a capability is registered at a client that does not register any",
-    area="lsp",
-    before="passed",
-)
-@pytest.mark.report(
     "microsoft/vscode-languageserver-node#1281",
-    "clients ignore registrations that servers send without asking whether they may",
-    area="lsp",
-    before="passed",
-)
-@pytest.mark.report(
     "vim/vim#21114",
-    "Vim cannot answer a request of a server whose id is a text",
-    area="lsp",
-    before="failed",
-)
-@pytest.mark.report(
     "yegappan/lsp#635",
-    "a request of a server with a text as its id is answered with another id",
-    area="lsp",
-    before="failed",
 )
 async def test_a_client_without_capabilities_is_asked_for_nothing(tmp_path: Path) -> None:
     async with serving(tmp_path) as server:
@@ -217,67 +138,37 @@ ODD_NOTICES = [
     pytest.param(
         "textDocument/didSave",
         {"textDocument": {"uri": URI}},
-        marks=pytest.mark.report(
-            "hudson-trading/slang-server#237",
-            "an editor tells that a file was saved which it has never opened",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("hudson-trading/slang-server#237"),
         id="save without open",
     ),
     pytest.param(
         "textDocument/didChange",
         {"textDocument": {"uri": URI, "version": 2}, "contentChanges": [{"text": "x"}]},
-        marks=pytest.mark.report(
-            "microsoft/language-server-protocol#1220",
-            "a change of a document that was not opened",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("microsoft/language-server-protocol#1220"),
         id="change without open",
     ),
     pytest.param(
         "textDocument/didClose",
         {"textDocument": {"uri": URI}},
-        marks=pytest.mark.report(
-            "tintoy/msbuild-project-tools-vscode#12",
-            "a document is closed before anything else",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("tintoy/msbuild-project-tools-vscode#12"),
         id="close without open",
     ),
     pytest.param(
         "workspace/didChangeWorkspaceFolders",
         {"event": {"added": [{"uri": "untitled:x", "name": "x"}], "removed": []}},
-        marks=pytest.mark.report(
-            "astral-sh/ruff#15392",
-            "a folder without a file URI makes the server panic",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("astral-sh/ruff#15392"),
         id="folder that is no file",
     ),
     pytest.param(
         "textDocument/didOpen",
         {"textDocument": {"uri": "buffer:115", "languageId": "typst", "version": 0, "text": "x"}},
-        marks=pytest.mark.report(
-            "Myriad-Dreamin/tinymist#2167",
-            "a buffer of Sublime Text without a file crashes the server",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("Myriad-Dreamin/tinymist#2167"),
         id="buffer",
     ),
     pytest.param(
         "textDocument/didOpen",
         {"textDocument": {"uri": "untitled:Untitled-1", "languageId": "", "version": 1, "text": "x"}},
-        marks=pytest.mark.report(
-            "elixir-lsp/elixir-ls#734",
-            "the scheme untitled is an error",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("elixir-lsp/elixir-ls#734"),
         id="untitled",
     ),
     pytest.param(
@@ -290,12 +181,7 @@ ODD_NOTICES = [
                 "text": "x",
             }
         },
-        marks=pytest.mark.report(
-            "neovim/neovim#16523",
-            "a buffer of fugitive is no file, and requests about it fail",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("neovim/neovim#16523"),
         id="fugitive",
     ),
     pytest.param(
@@ -308,12 +194,7 @@ ODD_NOTICES = [
                 "text": "x",
             }
         },
-        marks=pytest.mark.report(
-            "microsoft/vscode-eslint#1560",
-            "a buffer whose file does not exist yet crashes the server",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("microsoft/vscode-eslint#1560"),
         id="unwritten",
     ),
 ]
@@ -338,22 +219,12 @@ NONE: dict[str, Any] = {"diagnostics": []}
 ACTIONS = [
     pytest.param(
         {"range": RANGE, "context": {"diagnostics": [{"range": NO_PLACE, "message": "Parsing error"}]}},
-        marks=pytest.mark.report(
-            "microsoft/vscode-eslint#987",
-            "a diagnostic of another server has null for its lines",
-            area="lsp",
-            before="failed",
-        ),
+        marks=pytest.mark.report("microsoft/vscode-eslint#987"),
         id="null lines",
     ),
     pytest.param(
         {"range": RANGE, "context": {"diagnostics": [{"message": "no range"}]}},
-        marks=pytest.mark.report(
-            "ionide/FsAutoComplete#1186",
-            "a diagnostic without a range makes the request fail",
-            area="lsp",
-            before="failed",
-        ),
+        marks=pytest.mark.report("ionide/FsAutoComplete#1186"),
         id="no range",
     ),
     pytest.param(
@@ -361,12 +232,7 @@ ACTIONS = [
             "range": {"start": {"line": 0, "character": 3}, "end": {"line": 0, "character": 1}},
             "context": {"diagnostics": []},
         },
-        marks=pytest.mark.report(
-            "typescript-language-server/typescript-language-server#844",
-            "a range or diagnostics that do not fit crash the server",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("typescript-language-server/typescript-language-server#844"),
         id="reversed",
     ),
     pytest.param(
@@ -374,12 +240,7 @@ ACTIONS = [
             "range": {"start": {"line": 0, "character": 0}, "end": {"line": 60, "character": None}},
             "context": {"diagnostics": []},
         },
-        marks=pytest.mark.report(
-            "sublimelsp/LSP#969",
-            "the character of the end is null",
-            area="lsp",
-            before="failed",
-        ),
+        marks=pytest.mark.report("sublimelsp/LSP#969"),
         id="null end",
     ),
 ]

@@ -20,32 +20,17 @@ URI = "file:///nowhere/a.py"
 COMMANDS = [
     pytest.param(
         {"command": "agentLs.noSuchCommand"},
-        marks=pytest.mark.report(
-            "rubocop/rubocop#15569",
-            "a command without arguments crashes the server",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("rubocop/rubocop#15569"),
         id="no arguments",
     ),
     pytest.param(
         {"command": "agentLs.ask", "arguments": None},
-        marks=pytest.mark.report(
-            "EffortlessMetrics/perl-lsp#9855",
-            "an error about arguments does not say what is missing",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("EffortlessMetrics/perl-lsp#9855"),
         id="null arguments",
     ),
     pytest.param(
         {"command": "agentLs.ask", "arguments": {"file:///a": ["b"]}},
-        marks=pytest.mark.report(
-            "emacs-lsp/lsp-mode#395",
-            "a client sends an object in place of the list of arguments",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("emacs-lsp/lsp-mode#395"),
         id="object",
     ),
 ]
@@ -64,12 +49,7 @@ async def test_a_command_with_odd_arguments_is_answered_with_a_sentence(
         await lives(server)
 
 
-@pytest.mark.report(
-    "bash-lsp/bash-language-server#644",
-    "null as the answer to a question about settings is a warning",
-    area="lsp",
-    before="passed",
-)
+@pytest.mark.report("bash-lsp/bash-language-server#644")
 async def test_no_settings_for_the_section_are_no_error(tmp_path: Path) -> None:
     async def nothing(params: Any) -> Any:
         return [None for _ in params["items"]]
@@ -84,27 +64,9 @@ async def test_no_settings_for_the_section_are_no_error(tmp_path: Path) -> None:
 
 @pytest.mark.report(
     "openlawlibrary/pygls#605",
-    "answers after shutdown are dropped, and requests of the server never end",
-    area="lsp",
-    before="passed",
-)
-@pytest.mark.report(
     "wgsl-analyzer/wgsl-analyzer#96",
-    "the process ends at shutdown, and clients report a crash",
-    area="lsp",
-    before="passed",
-)
-@pytest.mark.report(
     "natebosch/vim-lsc#127",
-    "the server is gone before the client has sent exit",
-    area="lsp",
-    before="passed",
-)
-@pytest.mark.report(
     "erlang-ls/erlang_ls#19",
-    "requests after shutdown are not refused",
-    area="lsp",
-    before="passed",
 )
 async def test_after_shutdown_requests_are_refused_until_exit(tmp_path: Path) -> None:
     async with serving(tmp_path) as server:
@@ -119,12 +81,7 @@ async def test_after_shutdown_requests_are_refused_until_exit(tmp_path: Path) ->
         assert await server.exit_code() == 0
 
 
-@pytest.mark.report(
-    "microsoft/language-server-protocol#1786",
-    "headers, ids and texts of a message in other letters than ASCII",
-    area="lsp",
-    before="passed",
-)
+@pytest.mark.report("microsoft/language-server-protocol#1786")
 async def test_lengths_count_bytes_also_with_letters_that_are_not_ascii(tmp_path: Path) -> None:
     async with serving(tmp_path) as server:
         body = json.dumps(

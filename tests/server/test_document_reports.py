@@ -16,34 +16,19 @@ URIS = [
     pytest.param(
         "file:///c%3A/Dev/Test%20Projects/a.py",
         "file:///c:/Dev/Test%20Projects/a.py",
-        marks=pytest.mark.report(
-            "microsoft/vscode-languageserver-node#1280",
-            "the colon behind the letter of a drive is encoded, and the file is not found",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("microsoft/vscode-languageserver-node#1280"),
         id="encoded colon",
     ),
     pytest.param(
         "file:///c%3A/p/a.ipynb",
         "file:///c:/p/a.ipynb",
-        marks=pytest.mark.report(
-            "marimo-team/marimo-lsp#441",
-            "a document is opened under one form of its URI and asked for under another",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("marimo-team/marimo-lsp#441"),
         id="notebook",
     ),
     pytest.param(
         "file:///p/%C3%A9.py",
         "file:///p/é.py",
-        marks=pytest.mark.report(
-            "mattn/efm-langserver#312",
-            "a URI that is encoded in another way than the client's is another document",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("mattn/efm-langserver#312"),
         id="other encoding",
     ),
 ]
@@ -62,84 +47,49 @@ SYNCS = [
         'const face = "😀";',
         [((0, 0), (0, 18), 'const next = "🚀";')],
         'const next = "🚀";',
-        marks=pytest.mark.report(
-            "NousResearch/hermes-agent#116094",
-            "a semicolon is left behind after a letter of two units",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("NousResearch/hermes-agent#116094"),
         id="surrogates",
     ),
     pytest.param(
         "",
         [((0, 0), (0, 0), "\n\n\n"), ((3, 0), (3, 0), "hello")],
         "\n\n\nhello",
-        marks=pytest.mark.report(
-            "rust-lang/rust-analyzer#4153",
-            "the second of two changes refers to lines that the first has made",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("rust-lang/rust-analyzer#4153"),
         id="two changes",
     ),
     pytest.param(
         "a",
         [((0, 1), (0, 1), "B"), ((0, 2), (0, 2), "\n"), ((1, 0), (1, 0), "🙂"), ((1, 2), (1, 2), "D")],
         "aB\n🙂D",
-        marks=pytest.mark.report(
-            "sublimelsp/LSP#932",
-            "positions behind a face count letters in place of units",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("sublimelsp/LSP#932"),
         id="sublime",
     ),
     pytest.param(
         "x\n",
         [(None, None, "\nfunction bar(x) = x * x;\n")],
         "\nfunction bar(x) = x * x;\n",
-        marks=pytest.mark.report(
-            "Leathong/openscad-LSP#11",
-            "a change without a range, which is the whole text, crashes the server",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("Leathong/openscad-LSP#11"),
         id="whole text",
     ),
     pytest.param(
         "one\ntwo",
         [((103, 0), (103, 0), "  ")],
         "one\ntwo  ",
-        marks=pytest.mark.report(
-            "dart-lang/sdk#37011",
-            "a change behind the end of the text ends the server",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("dart-lang/sdk#37011"),
         id="behind the end",
     ),
     pytest.param(
         "one\nlast\n",
         [((1, 0), (2, 0), "new")],
         "one\nnew",
-        marks=pytest.mark.report(
-            "neovim/neovim#36653",
-            "a change of the last line with and without its line end",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("neovim/neovim#36653"),
         id="last line",
     ),
     pytest.param(
         "const a = 'é日本';\n",
         [((0, 14), (0, 14), "!")],
         "const a = 'é日本!';\n",
-        marks=pytest.mark.report(
-            "hudson-trading/slang-server#511",
-            "a change behind letters that are not ASCII is made at the wrong place",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("hudson-trading/slang-server#511"),
         id="units",
     ),
 ]
@@ -166,47 +116,10 @@ def test_changes_of_other_editors_give_their_text(
 @pytest.mark.parametrize(
     ("encoding", "character"),
     [
-        pytest.param(
-            "utf-8",
-            10,
-            marks=pytest.mark.report(
-                "helix-editor/helix#6921",
-                "a client that asked for UTF-8 sends positions in UTF-16, and servers crash",
-                area="lsp",
-                before="passed",
-            ),
-        ),
-        pytest.param(
-            "utf-8",
-            10,
-            marks=pytest.mark.report(
-                "aviatesk/JETLS.jl#306",
-                "positions in UTF-8 are counted in letters",
-                area="lsp",
-                before="passed",
-            ),
-            id="bytes",
-        ),
-        pytest.param(
-            "utf-32",
-            6,
-            marks=pytest.mark.report(
-                "helix-editor/helix#5711",
-                "UTF-8 is taken for a count of letters",
-                area="lsp",
-                before="passed",
-            ),
-        ),
-        pytest.param(
-            "utf-16",
-            7,
-            marks=pytest.mark.report(
-                "almide/almide#927",
-                "a position in UTF-16 is taken for bytes, and the server panics",
-                area="lsp",
-                before="passed",
-            ),
-        ),
+        pytest.param("utf-8", 10, marks=pytest.mark.report("helix-editor/helix#6921")),
+        pytest.param("utf-8", 10, marks=pytest.mark.report("aviatesk/JETLS.jl#306"), id="bytes"),
+        pytest.param("utf-32", 6, marks=pytest.mark.report("helix-editor/helix#5711")),
+        pytest.param("utf-16", 7, marks=pytest.mark.report("almide/almide#927")),
     ],
 )
 def test_positions_are_counted_in_the_agreed_encoding(encoding: Any, character: int) -> None:

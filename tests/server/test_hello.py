@@ -184,12 +184,7 @@ def test_clients_that_declare_no_versioned_edits_get_plain_ones(edit: object, is
     assert client_abilities({"capabilities": {"workspace": workspace}}).plain_edits is is_plain
 
 
-@pytest.mark.report(
-    "natebosch/vim-lsc#105",
-    "a client that knows only `changes` gets documentChanges",
-    area="lsp",
-    before="failed",
-)
+@pytest.mark.report("natebosch/vim-lsc#105")
 def test_plain_edit_has_changes_and_no_document_changes() -> None:
     edit = to_lsp.document_edit("file:///a", None, [], None).edit
     assert edit.changes == {"file:///a": []} and edit.document_changes is None

@@ -17,7 +17,7 @@ from tests.support.fake_editor_host import FakeEditorHost
 from tests.support.fake_provider import CallTool, Piece, Say
 from tests.support.session_rig import running
 
-pytestmark = [pytest.mark.anyio, pytest.mark.req("X2", "X3")]
+pytestmark = pytest.mark.req("X2", "X3")
 
 
 def call(tool: str, **arguments: object) -> Sequence[Piece]:

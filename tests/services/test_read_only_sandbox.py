@@ -29,7 +29,7 @@ from tests.support.fake_provider import text, tool_call
 from tests.support.sandboxes import needs_landlock
 from tests.support.session_rig import allow, deny, running
 
-pytestmark = [pytest.mark.req("X4", "X7", "X11")]
+pytestmark = pytest.mark.req("X4", "X7", "X11")
 
 
 def command(line: str, **more: object) -> list[Any]:

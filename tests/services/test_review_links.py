@@ -11,8 +11,6 @@ from agent_ls.services.review.decision_request import Selection
 from agent_ls.services.review.decisions import LINKED, OTHER_END, TYPED_INSIDE
 from tests.services.review_rig import Review
 
-pytestmark = pytest.mark.anyio
-
 OLD, NEW = "one\ntwo\n", "one\nTWO\n"
 
 

@@ -21,7 +21,7 @@ from tests.support.fake_provider import text, tool_call
 from tests.support.sandboxes import needs_bubblewrap
 from tests.support.session_rig import allow, deny, running
 
-pytestmark = [pytest.mark.req("X4", "X7")]
+pytestmark = pytest.mark.req("X4", "X7")
 
 CONFINED = Settings(sandbox={"enabled": True, "use": "bubblewrap"}, walkthrough_pause_ms=0)
 

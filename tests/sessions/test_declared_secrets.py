@@ -155,18 +155,7 @@ def test_usual_variables_are_no_secrets(tmp_path: Path) -> None:
     assert not set(secret_values(config, fill_variables(config, values), values))
 
 
-@pytest.mark.report(
-    "anthropics/claude-code#62705",
-    "listing the servers prints the values of the variables in their command lines",
-    area="safety",
-    before="passed",
-)
-@pytest.mark.report(
-    "anthropics/claude-code#87838",
-    "listing the servers prints headers and variables with secrets",
-    area="safety",
-    before="passed",
-)
+@pytest.mark.report("anthropics/claude-code#62705", "anthropics/claude-code#87838")
 def test_the_list_of_servers_does_not_display_declared_values(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

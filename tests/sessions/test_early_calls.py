@@ -12,7 +12,7 @@ from agent_ls.loop.events.types import ApprovalRequested, ProcessingEnd, ToolCal
 from tests.support.fake_provider import Gate, problem_of, text, tool_call
 from tests.support.session_rig import running
 
-pytestmark = [pytest.mark.anyio, pytest.mark.req("L11", "R3")]
+pytestmark = pytest.mark.req("L11", "R3")
 
 READ = tool_call("read_file", '{"file_path": "a.txt"}', id="r")
 

@@ -19,8 +19,6 @@ from agent_ls.sessions.new_session import SessionSpec
 from tests.support.session_rig import PROVIDER, running
 from tests.support.tool_calls import result
 
-pytestmark = pytest.mark.anyio
-
 FILES = {"/project/.git/HEAD": "ref: refs/heads/main\n", "/project/.git/config": "[core]\n\tbare = false\n"}
 
 

@@ -19,51 +19,11 @@ from tests.sessions.test_uncommitted_work import changed, commit
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(
-            "äfile.txt",
-            marks=pytest.mark.report(
-                "OpenHands/software-agent-sdk#4321",
-                "names that are not ASCII are read in octal",
-                area="git",
-                before="passed",
-            ),
-        ),
-        pytest.param(
-            "a b/c.txt",
-            marks=pytest.mark.report(
-                "wkentaro/git-hunk#10",
-                "a name that contains ` b/` is split at the wrong point",
-                area="git",
-                before="passed",
-            ),
-        ),
-        pytest.param(
-            "два слова.txt",
-            marks=pytest.mark.report(
-                "coollabsio/jean#647",
-                "a changed file with such a name is shown without a change",
-                area="git",
-                before="passed",
-            ),
-        ),
-        pytest.param(
-            "資料/一.txt",
-            marks=pytest.mark.report(
-                "cline/kanban#147",
-                "folders with Japanese names are shown as escapes",
-                area="git",
-                before="passed",
-            ),
-        ),
-        pytest.param(
-            'my_"file"_\\_☠',
-            marks=pytest.mark.report(
-                "ruby-git/ruby-git#418",
-                "quotes and backslashes in a name break the parser of diffs",
-                area="git",
-                before="passed",
-            ),
-        ),
+        pytest.param("äfile.txt", marks=pytest.mark.report("OpenHands/software-agent-sdk#4321")),
+        pytest.param("a b/c.txt", marks=pytest.mark.report("wkentaro/git-hunk#10")),
+        pytest.param("два слова.txt", marks=pytest.mark.report("coollabsio/jean#647")),
+        pytest.param("資料/一.txt", marks=pytest.mark.report("cline/kanban#147")),
+        pytest.param('my_"file"_\\_☠', marks=pytest.mark.report("ruby-git/ruby-git#418")),
     ],
 )
 async def test_a_changed_file_with_an_unusual_name_has_its_own_name_everywhere(
@@ -91,50 +51,18 @@ async def test_a_changed_file_with_an_unusual_name_has_its_own_name_everywhere(
         pytest.param(
             "*.txt\n!foo.txt\n",
             ["build/foo.txt", "buildtools/foo.txt", "foo.txt"],
-            marks=pytest.mark.report(
-                "ggreer/the_silver_searcher#288",
-                "a negated pattern is not respected",
-                area="git",
-                before="passed",
-            ),
+            marks=pytest.mark.report("ggreer/the_silver_searcher#288"),
         ),
         pytest.param(
-            "*\n!*.txt\n",
-            ["bar.txt", "foo.txt"],
-            marks=pytest.mark.report(
-                "ggreer/the_silver_searcher#521",
-                "files that a later line includes are not found",
-                area="git",
-                before="passed",
-            ),
+            "*\n!*.txt\n", ["bar.txt", "foo.txt"], marks=pytest.mark.report("ggreer/the_silver_searcher#521")
         ),
         pytest.param(
             "build*\n!buildtools\n",
             ["bar.txt", "buildtools/foo.txt", "foo.txt"],
-            marks=pytest.mark.report(
-                "BurntSushi/ripgrep#778",
-                "a folder that is included again is not searched",
-                area="git",
-                before="passed",
-            ),
+            marks=pytest.mark.report("BurntSushi/ripgrep#778"),
         ),
-        pytest.param(
-            "**\n",
-            [],
-            marks=pytest.mark.report(
-                "BurntSushi/ripgrep#1173", "the pattern ** ignores nothing", area="git", before="passed"
-            ),
-        ),
-        pytest.param(
-            "*\n!buildtools\n",
-            [],
-            marks=pytest.mark.report(
-                "BurntSushi/ripgrep#3059",
-                "a folder is included again, the files in it are still ignored, as in git",
-                area="git",
-                before="passed",
-            ),
-        ),
+        pytest.param("**\n", [], marks=pytest.mark.report("BurntSushi/ripgrep#1173")),
+        pytest.param("*\n!buildtools\n", [], marks=pytest.mark.report("BurntSushi/ripgrep#3059")),
     ],
 )
 async def test_a_search_ignores_what_git_ignores(
@@ -149,12 +77,7 @@ async def test_a_search_ignores_what_git_ignores(
     assert sorted({line.path for line in told.lines}) == found
 
 
-@pytest.mark.report(
-    "BurntSushi/ripgrep#2329",
-    "tracked files that .gitignore also names are not found",
-    area="git",
-    before="failed",
-)
+@pytest.mark.report("BurntSushi/ripgrep#2329")
 async def test_a_tracked_file_that_is_also_ignored_comes_back_after_a_command(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("one\n")
     commit(tmp_path)
@@ -165,18 +88,7 @@ async def test_a_tracked_file_that_is_also_ignored_comes_back_after_a_command(tm
 
 
 @pytest.mark.parametrize("kind", ["worktree", "submodule"])
-@pytest.mark.report(
-    "agent-of-empires/agent-of-empires#139",
-    "in a worktree, whose .git is a file, the agent cannot use git",
-    area="git",
-    before="passed",
-)
-@pytest.mark.report(
-    "anthropics/claude-code#42732",
-    "in a submodule, files are looked for in the parent's .git/modules",
-    area="git",
-    before="passed",
-)
+@pytest.mark.report("agent-of-empires/agent-of-empires#139", "anthropics/claude-code#42732")
 async def test_work_in_a_folder_whose_git_entry_is_a_file_is_read_and_comes_back(
     tmp_path: Path, kind: str
 ) -> None:

@@ -12,7 +12,7 @@ from agent_ls.loop.events.types import ApprovalRequested, ApprovalResolved
 from tests.support.fake_provider import text, tool_call
 from tests.support.session_rig import running
 
-pytestmark = [pytest.mark.anyio, pytest.mark.req("L10", "H7")]
+pytestmark = pytest.mark.req("L10", "H7")
 
 
 @pytest.mark.parametrize("is_rule_kept", [True, False])

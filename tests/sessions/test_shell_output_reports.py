@@ -22,39 +22,18 @@ RUNS: list[Any] = [
                 "line two",
             ),
         ),
-        marks=pytest.mark.report(
-            "cloudflare/sandbox-sdk#602",
-            "a here-document that writes a file hangs, and the next command too",
-            area="shell",
-            before="passed",
-        ),
+        marks=pytest.mark.report("cloudflare/sandbox-sdk#602"),
     ),
     pytest.param(
-        Run("cat << 'EOF'\nhello\nEOF", ("hello",)),
-        marks=pytest.mark.report(
-            "cloudflare/sandbox-sdk#446",
-            "the end of a here-document is indented, so the command waits forever",
-            area="shell",
-            before="passed",
-        ),
+        Run("cat << 'EOF'\nhello\nEOF", ("hello",)), marks=pytest.mark.report("cloudflare/sandbox-sdk#446")
     ),
     pytest.param(
         Run("cat << 'EOF' | tr a-z A-Z\nhello\nEOF", ("HELLO",)),
-        marks=pytest.mark.report(
-            "cloudflare/sandbox-sdk#139",
-            "a command with a here-document is put on one line, and hangs",
-            area="shell",
-            before="passed",
-        ),
+        marks=pytest.mark.report("cloudflare/sandbox-sdk#139"),
     ),
     pytest.param(
         Run("cat << 'EOF' > t.txt\nhello\nEOF\ncat t.txt", ("hello",)),
-        marks=pytest.mark.report(
-            "daytonaio/daytona#4230",
-            "a here-document before a redirection hangs in a session",
-            area="shell",
-            before="passed",
-        ),
+        marks=pytest.mark.report("daytonaio/daytona#4230"),
     ),
     pytest.param(
         Run(
@@ -64,30 +43,15 @@ RUNS: list[Any] = [
                 "  EOF",
             ),
         ),
-        marks=pytest.mark.report(
-            "xuzhougeng/wispterm#615",
-            "an indented end of a here-document makes the shell wait, and it reads the next commands",
-            area="shell",
-            before="passed",
-        ),
+        marks=pytest.mark.report("xuzhougeng/wispterm#615"),
     ),
     pytest.param(
         Run("cat << EOF | wc -c\n$(printf '%0600d' 0)\nEOF", ("601",)),
-        marks=pytest.mark.report(
-            "holzschu/a-shell#920",
-            "a here-document of more than 512 characters hangs",
-            area="shell",
-            before="passed",
-        ),
+        marks=pytest.mark.report("holzschu/a-shell#920"),
     ),
     pytest.param(
         Run("x=$(python3 - <<'PY'\nprint(1)\nPY\n); echo $x", ("1",)),
-        marks=pytest.mark.report(
-            "mvanhorn/last30days-skill#809",
-            "a here-document in a substitution blocks before the program starts",
-            area="shell",
-            before="passed",
-        ),
+        marks=pytest.mark.report("mvanhorn/last30days-skill#809"),
     ),
     pytest.param(
         Run(
@@ -97,34 +61,16 @@ RUNS: list[Any] = [
                 "你你你",
             ),
         ),
-        marks=pytest.mark.report(
-            "elizaOS/eliza#22493",
-            "a character at the border of two reads becomes two unknown ones",
-            area="shell",
-            before="passed",
-        ),
+        marks=pytest.mark.report("elizaOS/eliza#22493"),
     ),
     pytest.param(
         Run(
             'python3 -c \'import os, time; os.write(1, b"\\xf0"); time.sleep(0.1); os.write(1, b"\\x9f\\x99\\x82")\'',
             ("🙂",),
         ),
-        marks=pytest.mark.report(
-            "poe-platform/poe-code#369",
-            "a character that arrives in two parts is broken",
-            area="shell",
-            before="passed",
-        ),
+        marks=pytest.mark.report("poe-platform/poe-code#369"),
     ),
-    pytest.param(
-        Run("exit 42 || true", ("(no output)",), 42),
-        marks=pytest.mark.report(
-            "voidfreud/ita#17",
-            "the command exit ends the session of the agent",
-            area="shell",
-            before="passed",
-        ),
-    ),
+    pytest.param(Run("exit 42 || true", ("(no output)",), 42), marks=pytest.mark.report("voidfreud/ita#17")),
     pytest.param(
         Run(
             "f() { echo out; echo err >&2; return 1; }; f",
@@ -134,12 +80,7 @@ RUNS: list[Any] = [
             ),
             1,
         ),
-        marks=pytest.mark.report(
-            "Gitlawb/openclaude#1249",
-            "the output of a command that failed is lost, only its code is left",
-            area="shell",
-            before="passed",
-        ),
+        marks=pytest.mark.report("Gitlawb/openclaude#1249"),
     ),
     pytest.param(
         Run(
@@ -151,30 +92,11 @@ RUNS: list[Any] = [
                 "err 2",
             ),
         ),
-        marks=pytest.mark.report(
-            "anthropics/claude-code#2734",
-            "lines of standard output and standard error are not in their order",
-            area="shell",
-            before="failed",
-        ),
+        marks=pytest.mark.report("anthropics/claude-code#2734"),
     ),
+    pytest.param(Run("echo only >&2", ("only",)), marks=pytest.mark.report("anomalyco/opencode#300")),
     pytest.param(
-        Run("echo only >&2", ("only",)),
-        marks=pytest.mark.report(
-            "anomalyco/opencode#300",
-            "programs that write to standard error seem to print nothing",
-            area="shell",
-            before="passed",
-        ),
-    ),
-    pytest.param(
-        Run("echo \"assert! x\" 'a!b'", ("assert! x a!b",)),
-        marks=pytest.mark.report(
-            "max-sixty/tend#427",
-            "exclamation marks of a command get a backslash",
-            area="shell",
-            before="passed",
-        ),
+        Run("echo \"assert! x\" 'a!b'", ("assert! x a!b",)), marks=pytest.mark.report("max-sixty/tend#427")
     ),
     Run("git init -q; cat .git/config | grep -c bare", ("1",)),
     Run("printf 'a\\0b\\n'", ("a\0b",)),
@@ -188,40 +110,19 @@ async def test_the_model_reads_the_output_in_its_order(tmp_path: Path, run: Run)
     assert tuple(lines[: lines.index(f"Exit code: {run.code}")]) == run.lines
 
 
-@pytest.mark.report(
-    "openJiuwen-ai/jiuwenswarm#3568",
-    "of a long output only the beginning is kept, and the error at its end is lost",
-    area="shell",
-    before="failed",
-)
-@pytest.mark.report(
-    "Nano-Collective/nanocoder#777",
-    "the summary of a test run is cut off, because it is at the end",
-    area="shell",
-    before="passed",
-)
+@pytest.mark.report("openJiuwen-ai/jiuwenswarm#3568", "Nano-Collective/nanocoder#777")
 async def test_the_error_at_the_end_of_a_long_output_is_read(tmp_path: Path) -> None:
     (read,) = await read_by_model(tmp_path, shell("seq 1 20000; echo LAST >&2; exit 3"))
     assert "\n20000\nLAST\nExit code: 3\n" in read and read.startswith("1\n2\n")
 
 
-@pytest.mark.report(
-    "gptme/gptme#3810",
-    "set -e of one command stays on, and a later failure ends the shell",
-    area="shell",
-    before="passed",
-)
+@pytest.mark.report("gptme/gptme#3810")
 async def test_set_e_of_one_command_does_not_end_the_next(tmp_path: Path) -> None:
     first, second = await read_by_model(tmp_path, shell("set -e; echo a"), shell("false; echo still here"))
     assert first.startswith("a\nExit code: 0") and second.startswith("still here\nExit code: 0")
 
 
-@pytest.mark.report(
-    "NousResearch/hermes-agent#77988",
-    "a command with a NUL ends the tool with an unexpected error, and the next ones too",
-    area="shell",
-    before="passed",
-)
+@pytest.mark.report("NousResearch/hermes-agent#77988")
 async def test_a_command_with_a_nul_is_refused_and_the_next_one_runs(tmp_path: Path) -> None:
     refused, second = await read_by_model(tmp_path, shell("ls a\0b"), shell("/bin/echo ok"))
     assert "cannot contain a NUL character" in refused
@@ -231,30 +132,14 @@ async def test_a_command_with_a_nul_is_refused_and_the_next_one_runs(tmp_path: P
 LEFT = [
     pytest.param(
         'python3 -c \'import time; open("pid", "w").write(str(__import__("os").getpid())); time.sleep(600)\'',
-        marks=pytest.mark.report(
-            "SWE-agent/mini-swe-agent#826",
-            "a program keeps running after the time limit of its command",
-            area="shell",
-            before="passed",
-        ),
+        marks=pytest.mark.report("SWE-agent/mini-swe-agent#826"),
     ),
     pytest.param(
         "(trap '' TERM; exec sleep 600) & echo $! > pid; sleep 600",
-        marks=pytest.mark.report(
-            "anthropics/claude-code#82433",
-            "a process in the background survives the time limit of its command",
-            area="shell",
-            before="passed",
-        ),
+        marks=pytest.mark.report("anthropics/claude-code#82433"),
     ),
     pytest.param(
-        "sh -c 'echo $$ > pid; sleep 600 | cat'",
-        marks=pytest.mark.report(
-            "Marker-Inc-Korea/AutoRAG#1500",
-            "the time limit ends the shell only, and the call waits for its programs",
-            area="shell",
-            before="passed",
-        ),
+        "sh -c 'echo $$ > pid; sleep 600 | cat'", marks=pytest.mark.report("Marker-Inc-Korea/AutoRAG#1500")
     ),
 ]
 

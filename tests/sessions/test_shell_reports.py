@@ -53,241 +53,109 @@ class Run:
 
 
 RUNS = [
-    pytest.param(
-        Run("sleep 600 & echo done", ("done",)),
-        marks=pytest.mark.report(
-            "coder/xum#41",
-            "a command that leaves a process in the background never returns",
-            area="shell",
-            before="passed",
-        ),
-    ),
+    pytest.param(Run("sleep 600 & echo done", ("done",)), marks=pytest.mark.report("coder/xum#41")),
     pytest.param(
         Run("setsid sleep 600 & echo spawned", ("spawned",)),
-        marks=pytest.mark.report(
-            "Kuberwastaken/claurst#189",
-            "a process that detaches into its own session keeps the output open, and the call hangs",
-            area="shell",
-            before="passed",
-        ),
+        marks=pytest.mark.report("Kuberwastaken/claurst#189"),
     ),
     pytest.param(
         Run(
             "nohup sh -c 'while :; do echo x; sleep 1; done' > log 2>&1 & sleep 0.1; echo fg done",
             ("fg done",),
         ),
-        marks=pytest.mark.report(
-            "anomalyco/opencode#22012",
-            "a server in the background that goes on writing keeps the call open",
-            area="shell",
-            before="passed",
-        ),
+        marks=pytest.mark.report("anomalyco/opencode#22012"),
     ),
-    pytest.param(
-        Run("cat", ("(no output)",)),
-        marks=pytest.mark.report(
-            "neuml/txtai#1209", "a program that reads its input waits for ever", area="shell", before="passed"
-        ),
-    ),
+    pytest.param(Run("cat", ("(no output)",)), marks=pytest.mark.report("neuml/txtai#1209")),
     pytest.param(
         Run("grep -c none /dev/null", ("0",), 1),
-        marks=pytest.mark.report(
-            "anthropics/claude-agent-sdk-typescript#64",
-            "a command that fails and prints almost nothing hangs",
-            area="shell",
-            before="passed",
-        ),
+        marks=pytest.mark.report("anthropics/claude-agent-sdk-typescript#64"),
     ),
     pytest.param(
         Run("python3 << 'EOF'\nprint(\"hello\")\nEOF", ("hello",)),
-        marks=pytest.mark.report(
-            "agentscope-ai/QwenPaw#7046",
-            "the first line of a heredoc is taken for an argument of the program",
-            area="shell",
-            before="passed",
-        ),
+        marks=pytest.mark.report("agentscope-ai/QwenPaw#7046"),
     ),
     pytest.param(
         Run("python3 - <<'PY'\nfrom pathlib import Path\nprint(Path('/').name == '')\nPY", ("True",)),
-        marks=pytest.mark.report(
-            "warpdotdev/warp#14324",
-            "words that are added to the last line make the end of a heredoc unknown, and the shell waits",
-            area="shell",
-            before="passed",
-        ),
+        marks=pytest.mark.report("warpdotdev/warp#14324"),
     ),
     pytest.param(
-        Run("cat <<EOF\nhello\nEOF", ("hello",)),
-        marks=pytest.mark.report(
-            "zed-industries/zed#49106",
-            "a redirection added to a command ends in a heredoc: unexpected end of file",
-            area="shell",
-            before="passed",
-        ),
+        Run("cat <<EOF\nhello\nEOF", ("hello",)), marks=pytest.mark.report("zed-industries/zed#49106")
     ),
     pytest.param(
         Run(
             "cat <<EOF | tee a.hook\n[Trigger]\nExec = sh -c 'cp a b && cp c d'\nEOF",
             ("[Trigger]", "Exec = sh -c 'cp a b && cp c d'"),
         ),
-        marks=pytest.mark.report(
-            "gptme/gptme#108",
-            "a heredoc that is piped to another program stalls",
-            area="shell",
-            before="passed",
-        ),
+        marks=pytest.mark.report("gptme/gptme#108"),
     ),
     pytest.param(
-        Run("echo one # the rest is a comment", ("one",)),
-        marks=pytest.mark.report(
-            "zerx-lab/zap#326",
-            "a comment at the end of a command hides what the agent adds after it",
-            area="shell",
-            before="passed",
-        ),
+        Run("echo one # the rest is a comment", ("one",)), marks=pytest.mark.report("zerx-lab/zap#326")
     ),
     pytest.param(
         Run("printf '\\033[1m\\033[46m RUN \\033[49m\\033[22m \\033[36mv4\\033[39m\\n'", (" RUN  v4",)),
-        marks=pytest.mark.report(
-            "cline/cline#13346", "sequences for colours reach the model", area="shell", before="passed"
-        ),
+        marks=pytest.mark.report("cline/cline#13346"),
     ),
     pytest.param(
         Run("printf '21\\r\\n\\033[?2004h\\033]0;root@box: /\\007$ '", ("21", "$ ")),
-        marks=pytest.mark.report(
-            "THUDM/AgentBench#54",
-            "the title and the paste mode of a prompt reach the model",
-            area="shell",
-            before="passed",
-        ),
+        marks=pytest.mark.report("THUDM/AgentBench#54"),
     ),
     pytest.param(
         Run("printf '\\033]0;a: ready\\007build (primary)\\n'", ("build (primary)",)),
-        marks=pytest.mark.report(
-            "pingdotgg/t3code#7755",
-            "a program sets the title also where nothing displays it, and the words are read as a name",
-            area="shell",
-            before="passed",
-        ),
+        marks=pytest.mark.report("pingdotgg/t3code#7755"),
     ),
     pytest.param(
         Run(
             "printf 'Counting: 1%%\\rCounting: 50%%\\rCounting: 100%%, done.\\n'", ("Counting: 100%, done.",)
         ),
-        marks=pytest.mark.report(
-            "indexable-inc/index#1348", "each step of a progress line is kept", area="shell", before="passed"
-        ),
+        marks=pytest.mark.report("indexable-inc/index#1348"),
     ),
     pytest.param(
         Run("printf 'first\\rsecond\\nthird\\n'", ("second", "third")),
-        marks=pytest.mark.report(
-            "yvgude/lean-ctx#1140",
-            "texts that overwrite each other arrive as one glued line",
-            area="shell",
-            before="passed",
-        ),
+        marks=pytest.mark.report("yvgude/lean-ctx#1140"),
     ),
     pytest.param(
-        Run("printf '\\360'", ("\ufffd",)),
-        marks=pytest.mark.report(
-            "PrimeIntellect-ai/nano-rlm#61",
-            "one byte that is not UTF-8 ends the run",
-            area="shell",
-            before="passed",
-        ),
+        Run("printf '\\360'", ("\ufffd",)), marks=pytest.mark.report("PrimeIntellect-ai/nano-rlm#61")
     ),
     pytest.param(
         Run("printf 'before\\344after\\n'; echo more", ("before\ufffdafter", "more")),
-        marks=pytest.mark.report(
-            "NorthlandPositronics/Cogtrix#2298",
-            "after a byte that is not UTF-8 the rest of the output is lost, and the call counts as good",
-            area="shell",
-            before="passed",
-        ),
+        marks=pytest.mark.report("NorthlandPositronics/Cogtrix#2298"),
     ),
     pytest.param(
         Run(
             "printf '\\360\\237'; sleep 0.1; printf '\\224\\215 \\342\\200\\224 caf\\303\\251\\n'",
             ("🔍 — café",),
         ),
-        marks=pytest.mark.report(
-            "grebmann1/workbench#55",
-            "emoji and accents are decoded one byte at a time",
-            area="shell",
-            before="passed",
-        ),
+        marks=pytest.mark.report("grebmann1/workbench#55"),
     ),
     pytest.param(
         Run("env -u LANG -u LC_ALL -u PYTHONUTF8 python3 -c 'print(\"✓ Привет\")'", ("✓ Привет",)),
-        marks=pytest.mark.report(
-            "can1357/oh-my-pi#2701",
-            "a program without a locale cannot print letters that are not ASCII",
-            area="shell",
-            before="passed",
-        ),
+        marks=pytest.mark.report("can1357/oh-my-pi#2701"),
     ),
     pytest.param(
         Run("python3 -c \"print('Hello!')\"", ("Hello!",)),
-        marks=pytest.mark.report(
-            "microsoft/vscode#270810",
-            "an exclamation mark in double quotes is expanded from the history",
-            area="shell",
-            before="passed",
-        ),
+        marks=pytest.mark.report("microsoft/vscode#270810"),
     ),
     pytest.param(
-        Run("echo 'j%Th1s!@1978'", ("j%Th1s!@1978",)),
-        marks=pytest.mark.report(
-            "open-mcp-ai/termcp#28",
-            "a password with an exclamation mark is expanded from the history",
-            area="shell",
-            before="passed",
-        ),
+        Run("echo 'j%Th1s!@1978'", ("j%Th1s!@1978",)), marks=pytest.mark.report("open-mcp-ai/termcp#28")
     ),
     pytest.param(
         Run("read -r word </dev/tty || echo refused", ("refused",)),
-        marks=pytest.mark.report(
-            "openinterpreter/openinterpreter#1729",
-            "a program that asks for a password blocks until the time limit",
-            area="shell",
-            before="passed",
-        ),
+        marks=pytest.mark.report("openinterpreter/openinterpreter#1729"),
     ),
     pytest.param(
         Run("set -e; false; echo not reached", ("(no output)",), 1),
-        marks=pytest.mark.report(
-            "binaricat/Netcatty#1882",
-            "a command that sets -e closes the shell of the session",
-            area="shell",
-            before="passed",
-        ),
+        marks=pytest.mark.report("binaricat/Netcatty#1882"),
     ),
     pytest.param(
-        Run("trap 'echo bye' EXIT; exit 4", ("bye",), 4),
-        marks=pytest.mark.report(
-            "binaricat/Netcatty#1945",
-            "exit and trap in a command end the shell in which later commands run",
-            area="shell",
-            before="passed",
-        ),
+        Run("trap 'echo bye' EXIT; exit 4", ("bye",), 4), marks=pytest.mark.report("binaricat/Netcatty#1945")
     ),
     pytest.param(
         Run("git init -q .; git -c core.pager=less --paginate status -s", ("(no output)",)),
-        marks=pytest.mark.report(
-            "google-gemini/gemini-cli#13590",
-            "git opens a pager as if a person read, and nothing ends it",
-            area="shell",
-            before="passed",
-        ),
+        marks=pytest.mark.report("google-gemini/gemini-cli#13590"),
     ),
     pytest.param(
         Run("f() { local n=1; echo $n; }; alias ll='ls -l'; f", ("1",)),
-        marks=pytest.mark.report(
-            "NousResearch/hermes-agent#36703",
-            "functions with local variables make each command fail with 127",
-            area="shell",
-            before="passed",
-        ),
+        marks=pytest.mark.report("NousResearch/hermes-agent#36703"),
     ),
 ]
 
@@ -300,18 +168,7 @@ async def test_the_model_reads_the_lines_and_the_exit_code_of_a_command(tmp_path
     assert tuple(lines[:end]) == run.lines
 
 
-@pytest.mark.report(
-    "gptme/gptme#3810",
-    "an option that one command sets ends the shell in a later command",
-    area="shell",
-    before="passed",
-)
-@pytest.mark.report(
-    "gofixpoint/amika#342",
-    "a command with set -e never answers, because it has ended the shell that would answer",
-    area="shell",
-    before="passed",
-)
+@pytest.mark.report("gptme/gptme#3810", "gofixpoint/amika#342")
 async def test_options_of_one_command_do_not_reach_the_next(tmp_path: Path) -> None:
     first, second = await read_by_model(
         tmp_path, shell("set -eu; exec 2>&-; cd /; X=1; false"), shell("false; echo ${X:-unset}")
@@ -323,24 +180,8 @@ async def test_options_of_one_command_do_not_reach_the_next(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     "folder",
     [
-        pytest.param(
-            "gone",
-            marks=pytest.mark.report(
-                "get-bb/bb#1529",
-                "after its folder was deleted, a shell answers nothing and has no exit code",
-                area="shell",
-                before="passed",
-            ),
-        ),
-        pytest.param(
-            "wt",
-            marks=pytest.mark.report(
-                "gastownhall/gastown#1062",
-                "a deleted worktree makes each later command fail without a word",
-                area="shell",
-                before="passed",
-            ),
-        ),
+        pytest.param("gone", marks=pytest.mark.report("get-bb/bb#1529")),
+        pytest.param("wt", marks=pytest.mark.report("gastownhall/gastown#1062")),
     ],
 )
 async def test_a_deleted_folder_fails_its_own_command_and_no_other(tmp_path: Path, folder: str) -> None:
@@ -354,18 +195,7 @@ async def test_a_deleted_folder_fails_its_own_command_and_no_other(tmp_path: Pat
     assert folder in lost and "Exit code: 0" not in lost
 
 
-@pytest.mark.report(
-    "tailcallhq/forgecode#1271",
-    "the output is cut by lines only, so one long line fills the context",
-    area="shell",
-    before="passed",
-)
-@pytest.mark.report(
-    "clacky-ai/openclacky#455",
-    "only the beginning of a long output is kept, and the error at its end is lost",
-    area="shell",
-    before="passed",
-)
+@pytest.mark.report("tailcallhq/forgecode#1271", "clacky-ai/openclacky#455")
 async def test_of_one_very_long_line_the_beginning_and_the_end_are_left(tmp_path: Path) -> None:
     (read,) = await read_by_model(
         tmp_path, shell("printf start; head -c 400000 /dev/zero | tr '\\0' x; printf 'error: end'; exit 2")
@@ -374,12 +204,7 @@ async def test_of_one_very_long_line_the_beginning_and_the_end_are_left(tmp_path
     assert len(read) < 40_000
 
 
-@pytest.mark.report(
-    "earendil-works/pi#7522",
-    "each command of the model can read the keys of all providers",
-    area="shell",
-    before="passed",
-)
+@pytest.mark.report("earendil-works/pi#7522")
 async def test_keys_of_providers_do_not_reach_commands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -389,12 +214,7 @@ async def test_keys_of_providers_do_not_reach_commands(
     assert "PATH=" in read and "of-the-user-only" not in read
 
 
-@pytest.mark.report(
-    "anthropics/claude-code#79175",
-    "a command in the background waits for input for ever and looks like a slow one",
-    area="shell",
-    before="passed",
-)
+@pytest.mark.report("anthropics/claude-code#79175")
 async def test_a_command_in_the_background_that_waits_for_input_can_be_given_its_end(tmp_path: Path) -> None:
     environment = LocalEnvironment(str(tmp_path))
     try:

@@ -21,7 +21,7 @@ from tests.support.agents import Cast, Script, send, spawn, wait_for
 from tests.support.fake_provider import CallTool, Gate, text, tool_call
 from tests.support.session_rig import running, wait
 
-pytestmark = [pytest.mark.anyio, pytest.mark.req("A1", "A2")]
+pytestmark = pytest.mark.req("A1", "A2")
 
 
 def write(path: str, content: str, id: str = "w") -> CallTool:

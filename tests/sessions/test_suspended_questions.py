@@ -20,7 +20,7 @@ from agent_ls.loop.events.types import (
 from tests.support.fake_provider import problem_of, text, tool_call
 from tests.support.session_rig import running, wait
 
-pytestmark = [pytest.mark.anyio, pytest.mark.req("R4", "L15")]
+pytestmark = pytest.mark.req("R4", "L15")
 
 ASK = tool_call("ask_user", '{"question": "Which one?", "choices": ["red", "blue"]}', id="ask")
 READ = tool_call("read_file", '{"file_path": "a.txt"}', id="read")

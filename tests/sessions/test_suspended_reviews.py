@@ -28,7 +28,7 @@ from agent_ls.services.review.decision_request import Selection
 from tests.support.fake_provider import CallTool, Piece, problem_of, text, tool_call
 from tests.support.session_rig import DEADLINE_S, SessionRig, Talk, deny, running, wait
 
-pytestmark = [pytest.mark.anyio, pytest.mark.req("R4", "H6")]
+pytestmark = pytest.mark.req("R4", "H6")
 
 Script: TypeAlias = Sequence[Piece | Sequence[Piece]]
 

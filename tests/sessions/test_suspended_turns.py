@@ -33,7 +33,7 @@ from tests.support.session_rig import DEADLINE_S, SessionRig, Talk, running, wai
 
 __all__ = ["work"]  # a fixture
 
-pytestmark = [pytest.mark.anyio, pytest.mark.req("R4", "H7")]
+pytestmark = pytest.mark.req("R4", "H7")
 
 YES, NO = (
     ApprovalAnswer("allow", decided_by="test"),

@@ -78,10 +78,7 @@ def test_other_effects_and_folders_with_unusual_names_are_left_alone() -> None:
 
 
 @pytest.mark.req("X6", "X7")
-@pytest.mark.report(
-    "omnigent-ai/omnigent#2692", "a run without a user refuses commands that its permission mode should allow",
-    area="safety", before="failed",
-)  # fmt: skip
+@pytest.mark.report("omnigent-ai/omnigent#2692")  # fmt: skip
 async def test_usual_checks_of_a_model_run_in_mode_full_without_a_callback(tmp_path: Path) -> None:
     commands = [
         "python3 -c 'print(40 + 2)'",

@@ -59,12 +59,7 @@ def log(folder: Path) -> list[dict[str, str]]:
     return [json.loads(line) for line in run(folder, "policy", "log", "--json").splitlines()]
 
 
-@pytest.mark.report(
-    "QwenLM/qwen-code#4615",
-    "an approval of a project's server has to be bound to its definition, not to its name",
-    area="safety",
-    before="passed",
-)
+@pytest.mark.report("QwenLM/qwen-code#4615")
 def test_each_entry_is_listed_and_its_command_takes_it_back(project: Path, tmp_path: Path) -> None:
     state, settings = tmp_path / "state", tmp_path / "settings.json"
     assert not kinds(project)

@@ -40,63 +40,34 @@ def places(tmp_path: Path) -> dict[str, Path]:
     ("place", "root", "branch"),
     [
         pytest.param(
-            "beside",
-            "beside",
-            "beside",
-            marks=pytest.mark.report(
-                "earendil-works/pi#490",
-                "in a worktree, whose .git is a file, no branch is found",
-                area="git",
-                before="passed",
-            ),
-            id="worktree",
+            "beside", "beside", "beside", marks=pytest.mark.report("earendil-works/pi#490"), id="worktree"
         ),
         pytest.param(
             "deeper",
             "beside",
             "beside",
-            marks=pytest.mark.report(
-                "BaseIntelligence/bounty-challenge#9209",
-                "a folder in a worktree is taken for no repository",
-                area="git",
-                before="passed",
-            ),
+            marks=pytest.mark.report("BaseIntelligence/bounty-challenge#9209"),
             id="folder in a worktree",
         ),
         pytest.param(
             "nested",
             "nested",
             "nested",
-            marks=pytest.mark.report(
-                "The-PR-Agent/pr-agent#3437",
-                "a worktree inside of the checkout is taken for the checkout itself",
-                area="git",
-                before="passed",
-            ),
+            marks=pytest.mark.report("The-PR-Agent/pr-agent#3437"),
             id="worktree in the checkout",
         ),
         pytest.param(
             "sub",
             "sub",
             "of-sub",
-            marks=pytest.mark.report(
-                "athal7/opencode-devcontainers#127",
-                "a submodule is taken for a worktree of its parent",
-                area="git",
-                before="passed",
-            ),
+            marks=pytest.mark.report("athal7/opencode-devcontainers#127"),
             id="submodule",
         ),
         pytest.param(
             "sub-tree",
             "sub-tree",
             "sub-tree",
-            marks=pytest.mark.report(
-                "GitoxideLabs/gitoxide#1759",
-                "a worktree of a submodule gets the status of another one",
-                area="git",
-                before="passed",
-            ),
+            marks=pytest.mark.report("GitoxideLabs/gitoxide#1759"),
             id="worktree of a submodule",
         ),
     ],

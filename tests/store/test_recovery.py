@@ -47,8 +47,6 @@ from tests.support.fake_clock import FakeClock
 from tests.support.fake_provider import FakeProvider, Gate, problem_of, reasoning, text, tool_call
 from tests.support.sessions import DEADLINE_S, AnyArguments, Run, make_session, tool
 
-pytestmark = pytest.mark.anyio
-
 NOW = "2026-02-02T00:00:00.000Z"
 
 

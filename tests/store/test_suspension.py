@@ -42,7 +42,7 @@ from agent_ls.tools.base import Tool, ToolContext, ToolOutput
 from tests.support.fake_provider import FakeProvider, problem_of, tool_call
 from tests.support.sessions import DEADLINE_S, AnyArguments, make_session, tool
 
-pytestmark = [pytest.mark.anyio, pytest.mark.req("R3", "R4", "H7", "L16")]
+pytestmark = pytest.mark.req("R3", "R4", "H7", "L16")
 
 NOW = "2026-02-02T00:00:00.000Z"
 ROUND = ["peek", "look", "peek", "slow", "shell", "edit"]

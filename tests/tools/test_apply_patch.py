@@ -16,8 +16,6 @@ from agent_ls.tools.patch_errors import KINDS
 from agent_ls.tools.read_file import READ_FILE
 from tests.support.tool_calls import ToolCalls, TypingEnvironment
 
-pytestmark = pytest.mark.anyio
-
 FILES = {"a.py": "def f():\n    return 1\n", "b.py": "B = 1\n", "old.py": "gone\n", "sub/c.py": "C = 1\n"}
 
 

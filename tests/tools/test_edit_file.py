@@ -14,8 +14,6 @@ from agent_ls.tools.edit_file import CHANGED_ELSEWHERE, EDIT_FILE, EDIT_OCCURREN
 from agent_ls.tools.read_file import READ_FILE
 from tests.support.tool_calls import ToolCalls, TypingEnvironment
 
-pytestmark = pytest.mark.anyio
-
 TWELVE = "".join(f"line {n}\n" for n in range(1, 13))
 
 

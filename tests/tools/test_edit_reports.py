@@ -17,20 +17,13 @@ from agent_ls.tools.read_file import READ_FILE
 from tests.patch.applying import patch
 from tests.support.tool_calls import ToolCalls
 
-pytestmark = pytest.mark.anyio
-
 EDITS: list[Any] = [
     pytest.param(
         b'log("done");\n',
         'log("done");',
         'log("$& ok");',
         b'log("$& ok");\n',
-        marks=pytest.mark.report(
-            "anomalyco/opencode#45892",
-            "dollar signs of the new text are expanded, so the file holds text that nobody wrote",
-            area="edits",
-            before="passed",
-        ),
+        marks=pytest.mark.report("anomalyco/opencode#45892"),
         id="dollar and ampersand",
     ),
     pytest.param(
@@ -38,12 +31,7 @@ EDITS: list[Any] = [
         "PLACEHOLDER",
         "$$100 USD",
         b"price: $$100 USD\n",
-        marks=pytest.mark.report(
-            "modelcontextprotocol/servers#4157",
-            "two dollar signs of the new text become one",
-            area="edits",
-            before="passed",
-        ),
+        marks=pytest.mark.report("modelcontextprotocol/servers#4157"),
         id="two dollars",
     ),
     pytest.param(
@@ -51,12 +39,7 @@ EDITS: list[Any] = [
         "target",
         "x `$` y $` z",
         b"A\nB\nx `$` y $` z\nC\n",
-        marks=pytest.mark.report(
-            "withastro/flue#506",
-            "a dollar sign before a backtick copies all text before the match into the edit",
-            area="edits",
-            before="passed",
-        ),
+        marks=pytest.mark.report("withastro/flue#506"),
         id="dollar and backtick",
     ),
     pytest.param(
@@ -64,12 +47,7 @@ EDITS: list[Any] = [
         "line two",
         "A$&B A$$B",
         b"line one\r\nA$&B A$$B\r\nline three\r\n",
-        marks=pytest.mark.report(
-            "netease-lcap/wave-agent#1752",
-            "dollar signs are expanded in a file with Windows line ends",
-            area="edits",
-            before="passed",
-        ),
+        marks=pytest.mark.report("netease-lcap/wave-agent#1752"),
         id="dollars and CRLF",
     ),
     pytest.param(
@@ -77,12 +55,7 @@ EDITS: list[Any] = [
         "hello",
         "hello2",
         "\ufeffhello2\n中文\n".encode(),
-        marks=pytest.mark.report(
-            "MoonshotAI/kimi-code#3825",
-            "an edit of the first line removes the byte order mark",
-            area="edits",
-            before="passed",
-        ),
+        marks=pytest.mark.report("MoonshotAI/kimi-code#3825"),
         id="byte order mark at the edited line",
     ),
     pytest.param(
@@ -90,12 +63,7 @@ EDITS: list[Any] = [
         "x = 1",
         "x = 2",
         "\ufeffDim é, ő, ű\r\nx = 2\r\n".encode(),
-        marks=pytest.mark.report(
-            "anthropics/claude-code#60174",
-            "an edit elsewhere removes the byte order mark and breaks accented letters",
-            area="edits",
-            before="passed",
-        ),
+        marks=pytest.mark.report("anthropics/claude-code#60174"),
         id="byte order mark and accents",
     ),
     pytest.param(
@@ -103,12 +71,7 @@ EDITS: list[Any] = [
         "two\nthree",
         "2\n3",
         b"line one\r\n2\r\n3\r\n",
-        marks=pytest.mark.report(
-            "github/copilot-cli#3389",
-            "an edit adds a byte order mark to a file that had none",
-            area="edits",
-            before="passed",
-        ),
+        marks=pytest.mark.report("github/copilot-cli#3389"),
         id="no byte order mark is added",
     ),
     pytest.param(
@@ -116,145 +79,79 @@ EDITS: list[Any] = [
         "alpha\nbeta\ngamma",
         "a\nb\nc",
         b"a\nb\nc\n",
-        marks=pytest.mark.report(
-            "anomalyco/opencode#45880",
-            "in a file with both kinds of line ends, no text over several lines is found",
-            area="edits",
-            before="passed",
-        ),
+        marks=pytest.mark.report("anomalyco/opencode#45880"),
     ),
     pytest.param(
         b"alpha\nbeta\r\ngamma\r\n",
         "alpha",
         "ALPHA",
         b"ALPHA\nbeta\r\ngamma\r\n",
-        marks=pytest.mark.report(
-            "dimitar-grigorov/mcp-file-tools#24",
-            "one line with another line end, and all line ends of the file are changed",
-            area="edits",
-            before="passed",
-        ),
+        marks=pytest.mark.report("dimitar-grigorov/mcp-file-tools#24"),
     ),
     pytest.param(
         b"start\n10%\r50%\r100%\ndone\n",
         "done",
         "finished",
         b"start\n10%\r50%\r100%\nfinished\n",
-        marks=pytest.mark.report(
-            "openclaw/openclaw#116011",
-            "carriage returns in other lines become line ends",
-            area="edits",
-            before="passed",
-        ),
+        marks=pytest.mark.report("openclaw/openclaw#116011"),
     ),
     pytest.param(
         "cafe\u0301 = 1\n".encode(),
         "caf\u00e9 = 1",
         "caf\u00e9 = 2",
         "caf\u00e9 = 2\n".encode(),
-        marks=pytest.mark.report(
-            "anomalyco/opencode#31786",
-            "text with accents is not found if the file has them in another form",
-            area="edits",
-            before="passed",
-        ),
+        marks=pytest.mark.report("anomalyco/opencode#31786"),
     ),
     pytest.param(
         "art. 2º\u00a0x\n".encode(),
         "art. 2º x",
         "art. 3º x",
         "art. 3º\u00a0x\n".encode(),
-        marks=pytest.mark.report(
-            "ProfSynapse/nexus#186",
-            "text with a no-break space is not found",
-            area="edits",
-            before="passed",
-        ),
+        marks=pytest.mark.report("ProfSynapse/nexus#186"),
     ),
     pytest.param(
         "say “hello”\n".encode(),
         'say "hello"',
         'say "bye"',
         "say “bye”\n".encode(),
-        marks=pytest.mark.report(
-            "Intrect-io/OpenSwarm#166",
-            "text with typographic quotes is not found (here one of two quotes became a plain one)",
-            area="edits",
-            before="flaw",
-        ),
+        marks=pytest.mark.report("Intrect-io/OpenSwarm#166"),
     ),
     pytest.param(
         b"x = 1\n// caf\xe9\n",
         "x = 1",
         "x = 2",
         b"x = 2\n// caf\xe9\n",
-        marks=pytest.mark.report(
-            "anomalyco/opencode#49600",
-            "an edit elsewhere replaces letters that are not UTF-8",
-            area="edits",
-            before="passed",
-        ),
+        marks=pytest.mark.report("anomalyco/opencode#49600"),
     ),
     pytest.param(
         b"// \xa9 M.\r\nint a;\r\n",
         "int a;",
         "int b;",
         b"// \xa9 M.\r\nint b;\r\n",
-        marks=pytest.mark.report(
-            "github/copilot-cli#3732",
-            "a copyright sign of Windows is replaced by an edit of the next line",
-            area="edits",
-            before="passed",
-        ),
+        marks=pytest.mark.report("github/copilot-cli#3732"),
     ),
     pytest.param(
         b"x = 1\n\xd6\xd0\xce\xc4\n",
         "x = 1",
         "y = 1",
         b"y = 1\n\xd6\xd0\xce\xc4\n",
-        marks=pytest.mark.report(
-            "anomalyco/opencode#45924",
-            "Chinese letters in GBK are replaced by an edit of the line before",
-            area="edits",
-            before="passed",
-        ),
+        marks=pytest.mark.report("anomalyco/opencode#45924"),
     ),
     pytest.param(
         "進行\n".encode(),
         "進行",
         "**進行中**",
         "**進行中**\n".encode(),
-        marks=pytest.mark.report(
-            "anthropics/claude-code#46712",
-            "the last Chinese letter of the new text is cut in its middle",
-            area="edits",
-            before="passed",
-        ),
+        marks=pytest.mark.report("anthropics/claude-code#46712"),
     ),
     pytest.param(
         b"a = 1 \t\nb\n",
         "a = 1\nb",
         "a = 2\nb",
         b"a = 2\nb\n",
-        marks=pytest.mark.report(
-            "open-octo/octo-agent#1224",
-            "text is not found because of blanks at the end of a line",
-            area="edits",
-            before="passed",
-        ),
+        marks=pytest.mark.report("open-octo/octo-agent#1224"),
     ),
-    pytest.param(
-        b"abc\n",
-        "abc",
-        "",
-        b"",
-        marks=pytest.mark.report(
-            "justrach/codedb#409",
-            "a file of one line cannot be emptied, an empty line stays",
-            area="edits",
-            before="passed",
-        ),
-    ),
+    pytest.param(b"abc\n", "abc", "", b"", marks=pytest.mark.report("justrach/codedb#409")),
 ]
 
 
@@ -271,25 +168,9 @@ async def test_an_edit_writes_the_new_text_as_it_is_and_keeps_all_other_bytes(
 @pytest.mark.parametrize(
     ("content", "old"),
     [
+        pytest.param(b"foo\nfoo\nfoo\n", "foo\nfoo\n", marks=pytest.mark.report("earendil-works/pi#9697")),
         pytest.param(
-            b"foo\nfoo\nfoo\n",
-            "foo\nfoo\n",
-            marks=pytest.mark.report(
-                "earendil-works/pi#9697",
-                "of two places that overlap, the first is changed without a word",
-                area="edits",
-                before="failed",
-            ),
-        ),
-        pytest.param(
-            b"x = 1\nx = 1\nx = 1\n",
-            "x = 1\nx = 1",
-            marks=pytest.mark.report(
-                "use-agent-os/agent-os#2290",
-                "text that is in the file twice, with a line in common, is not ambiguous",
-                area="edits",
-                before="failed",
-            ),
+            b"x = 1\nx = 1\nx = 1\n", "x = 1\nx = 1", marks=pytest.mark.report("use-agent-os/agent-os#2290")
         ),
         pytest.param(
             b"x = 1 \r\nx = 1 \r\nx = 1 \r\n",
@@ -312,12 +193,7 @@ async def test_all_places_that_do_not_overlap_are_replaced() -> None:
     assert calls.bytes("f") == b"bba\n"
 
 
-@pytest.mark.report(
-    "anthropics/claude-code#62723",
-    "text in UTF-8 is written into a file in Shift JIS",
-    area="edits",
-    before="passed",
-)
+@pytest.mark.report("anthropics/claude-code#62723")
 async def test_text_that_a_file_cannot_hold_is_not_written() -> None:
     content = "設定=旧\n".encode("shift_jis")
     calls = ToolCalls(MemoryEnvironment({"f": content}))
@@ -330,15 +206,7 @@ async def test_text_that_a_file_cannot_hold_is_not_written() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        pytest.param(
-            patch("*** Add File: f", "+x"),
-            marks=pytest.mark.report(
-                "can1357/oh-my-pi#3991",
-                "a patch that adds a file replaces a file of this name",
-                area="edits",
-                before="passed",
-            ),
-        ),
+        pytest.param(patch("*** Add File: f", "+x"), marks=pytest.mark.report("can1357/oh-my-pi#3991")),
         patch("*** Update File: a", "*** Move to: f", "@@", "-x", "+y"),
     ],
 )
@@ -350,18 +218,7 @@ async def test_a_patch_does_not_replace_a_file_that_was_not_read(text: str) -> N
     assert calls.bytes("f") == b"keep\n"
 
 
-@pytest.mark.report(
-    "zai-org/feedback#87",
-    "an edit makes a program a plain file that cannot be started",
-    area="edits",
-    before="passed",
-)
-@pytest.mark.report(
-    "anthropics/claude-code#20356",
-    "an edit removes the permission to run a script",
-    area="edits",
-    before="passed",
-)
+@pytest.mark.report("zai-org/feedback#87", "anthropics/claude-code#20356")
 @pytest.mark.parametrize("mode", [0o755, 0o600])
 async def test_an_edit_keeps_the_permissions_of_a_file(tmp_path: Path, mode: int) -> None:
     (tmp_path / "f").write_text("echo a\n")

@@ -22,7 +22,7 @@ from agent_ls.tools.edit_file import EDIT_FILE
 from agent_ls.tools.file_types import FILE_TYPES
 from agent_ls.tools.shell import ShellArguments
 
-pytestmark = [pytest.mark.anyio, pytest.mark.req("P7", "T6")]
+pytestmark = pytest.mark.req("P7", "T6")
 
 FILES = {
     "src/a.py": "import os\n\ndef run(\n    one,\n):\n    TODO\n    return 1\n\nTODO\n",

@@ -9,8 +9,6 @@ import pytest
 from agent_ls.environments.base import GrepOptions
 from agent_ls.environments.local import LocalEnvironment
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture(params=[None, ""], ids=["ripgrep", "without"])
 def environment(request: pytest.FixtureRequest, tmp_path: Path) -> LocalEnvironment:
@@ -20,26 +18,8 @@ def environment(request: pytest.FixtureRequest, tmp_path: Path) -> LocalEnvironm
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(
-            "dir:name/file.txt",
-            marks=pytest.mark.report(
-                "QwenLM/qwen-code#5370",
-                "matches in files whose path has a colon are dropped",
-                area="search",
-                before="passed",
-            ),
-            id="colon",
-        ),
-        pytest.param(
-            "C:12:x.txt",
-            marks=pytest.mark.report(
-                "andrewyng/openworker#17",
-                "the colon after a drive letter ends the path of each match",
-                area="search",
-                before="passed",
-            ),
-            id="drive letter",
-        ),
+        pytest.param("dir:name/file.txt", marks=pytest.mark.report("QwenLM/qwen-code#5370"), id="colon"),
+        pytest.param("C:12:x.txt", marks=pytest.mark.report("andrewyng/openworker#17"), id="drive letter"),
         pytest.param("-n.txt", id="dash"),
         pytest.param("line\nend.txt", id="line end"),
         pytest.param("a-3-b.txt", id="looks like context"),
@@ -58,12 +38,7 @@ async def test_a_match_has_the_path_and_line_of_its_file(
         ]
 
 
-@pytest.mark.report(
-    "code-yeongyu/oh-my-openagent#2962",
-    "Windows line ends make each line of a match unreadable to the parser",
-    area="search",
-    before="passed",
-)
+@pytest.mark.report("code-yeongyu/oh-my-openagent#2962")
 async def test_lines_of_a_windows_file_end_without_a_carriage_return(
     environment: LocalEnvironment, tmp_path: Path
 ) -> None:

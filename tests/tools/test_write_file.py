@@ -10,8 +10,6 @@ from agent_ls.tools.read_file import READ_FILE
 from agent_ls.tools.write_file import WRITE_FILE
 from tests.support.tool_calls import ToolCalls, TypingEnvironment
 
-pytestmark = pytest.mark.anyio
-
 
 async def session(content: str | bytes, *, read: bool = True) -> ToolCalls:
     calls = ToolCalls(MemoryEnvironment({"f": content}))

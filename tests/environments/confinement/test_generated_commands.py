@@ -17,7 +17,7 @@ from tests.environments.confinement.test_looking_alone import READS_OUTSIDE, loo
 from tests.policy.fuzz import PARTS, commands, placed
 from tests.support.sandboxes import needs_bubblewrap, needs_landlock
 
-pytestmark = [pytest.mark.req("X4", "X7", "X11")]
+pytestmark = pytest.mark.req("X4", "X7", "X11")
 
 SEED = seeded(15)
 LIMIT = CommandOptions(timeout_ms=500)

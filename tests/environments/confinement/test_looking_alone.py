@@ -27,7 +27,7 @@ from tests.environments.confinement.harm_world import SECRET, HarmWorld, harm_wo
 from tests.environments.confinement.harmful import OTHERS, harmful
 from tests.support.sandboxes import needs_bubblewrap, needs_landlock
 
-pytestmark = [pytest.mark.req("X4", "X6", "X7", "X11")]
+pytestmark = pytest.mark.req("X4", "X6", "X7", "X11")
 
 KINDS = [
     pytest.param("landlock", marks=needs_landlock),

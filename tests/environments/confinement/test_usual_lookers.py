@@ -11,7 +11,7 @@ from agent_ls.environments.base import CommandOptions
 from tests.environments.confinement.harm_world import harm_world
 from tests.environments.confinement.test_looking_alone import IS_WHOLE, KINDS, looking
 
-pytestmark = [pytest.mark.req("X4", "X11", "T5")]
+pytestmark = pytest.mark.req("X4", "X11", "T5")
 
 QUICK = CommandOptions(timeout_ms=60_000)
 

@@ -23,7 +23,7 @@ from agent_ls.environments.remote.host import RemoteHost
 from agent_ls.environments.remote.place import Place
 from tests.support.environments import HERE, SHORT_GRACE_MS, remote
 
-pytestmark = [pytest.mark.anyio, pytest.mark.req("X1", "X3")]
+pytestmark = pytest.mark.req("X1", "X3")
 
 BY_ATTRIBUTION = Attribution()
 

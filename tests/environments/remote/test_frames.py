@@ -24,7 +24,7 @@ from agent_ls.environments.remote.frames import (
 )
 from agent_ls.environments.remote.values import ValueFault, pack, pack_error, unpack, unpack_error
 
-pytestmark = [pytest.mark.req("X3")]
+pytestmark = pytest.mark.req("X3")
 
 
 def sent(*messages: RemoteMessage) -> bytes:

@@ -25,7 +25,6 @@ IS_WHOLE = os.environ.get("AGENT_LS_SWEEPS") == "whole"
 KILLS = 50 if IS_WHOLE else 1  # per kind of kill and work
 
 pytestmark = [
-    pytest.mark.anyio,
     pytest.mark.req("X1", "X3"),
     pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc"),
     pytest.mark.timeout(3600 if IS_WHOLE else 300),

@@ -19,7 +19,7 @@ from agent_ls.environments.remote.host import RemoteHost
 from agent_ls.environments.remote.launchers import SSH_OPTIONS, launch_argv
 from agent_ls.environments.remote.place import Place, PlaceNameError, check_place, parse_place
 
-pytestmark = [pytest.mark.req("X3")]
+pytestmark = pytest.mark.req("X3")
 
 PYTHON = ("python3", "-I", "-c", ONE_LINE)
 OVER_SSH = f"exec python3 -I -c '{ONE_LINE}'"
@@ -113,7 +113,6 @@ STAND_INS = {
 }  # fmt: skip
 
 
-@pytest.mark.anyio
 @pytest.mark.skipif(os.name == "nt", reason="the programs are shell scripts")
 @pytest.mark.parametrize("name", STAND_INS)
 async def test_a_program_that_runs_a_given_command_can_be_a_place(name: str, tmp_path: Path) -> None:
@@ -131,7 +130,6 @@ async def test_a_program_that_runs_a_given_command_can_be_a_place(name: str, tmp
     await host.close()
 
 
-@pytest.mark.anyio
 @pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="chroot needs root on Linux")
 async def test_a_chroot_can_be_a_place(tmp_path: Path) -> None:
     # /usr/sbin is not on PATH for every user

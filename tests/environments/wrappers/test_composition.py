@@ -20,7 +20,7 @@ from agent_ls.environments.wrappers.sandboxed import SandboxedEnvironment
 from agent_ls.services.permissions.paths import PathBounds, places_of
 from tests.support.sandboxes import make_sandbox, needs_bubblewrap
 
-pytestmark = [pytest.mark.req("X4")]
+pytestmark = pytest.mark.req("X4")
 
 WHO = Attribution()
 SHARE = 1 if os.environ.get("AGENT_LS_SWEEPS") == "whole" else 5

@@ -25,7 +25,7 @@ from tests.environments.confinement.harm_world import SECRET, harm_world
 from tests.support.environments import ended_at_its_limit
 from tests.support.sandboxes import make_sandbox, needs_bubblewrap, needs_landlock
 
-pytestmark = [pytest.mark.req("X4", "X6")]
+pytestmark = pytest.mark.req("X4", "X6")
 
 KINDS = [
     pytest.param("bubblewrap", marks=needs_bubblewrap),

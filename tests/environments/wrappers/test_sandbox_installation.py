@@ -18,7 +18,7 @@ from agent_ls.doctor.examination import examine
 from agent_ls.environments.base import CommandOptions
 from tests.support.sandboxes import make_sandbox, needs_bubblewrap, needs_landlock
 
-pytestmark = [pytest.mark.req("X4", "X6")]
+pytestmark = pytest.mark.req("X4", "X6")
 
 PROGRAM = """
 import asyncio, json, subprocess, sys

@@ -105,22 +105,7 @@ def overwrite(out: Path, word: str = "new") -> Any:
 
 
 @pytest.mark.report(
-    "NousResearch/hermes-agent#57558",
-    "an approved hook is stored by its command, so its script can be edited and stays trusted",
-    area="safety",
-    before="failed",
-)
-@pytest.mark.report(
-    "NousResearch/hermes-agent#57697",
-    "the digest of a hook's script is checked only when hooks are registered, not when one runs",
-    area="safety",
-    before="failed",
-)
-@pytest.mark.report(
-    "google-gemini/gemini-cli#17255",
-    "trust of a hook does not cover its script",
-    area="safety",
-    before="failed",
+    "NousResearch/hermes-agent#57558", "NousResearch/hermes-agent#57697", "google-gemini/gemini-cli#17255"
 )
 @pytest.mark.parametrize("command", SPELLINGS)
 async def test_a_script_that_the_model_rewrites_does_not_run_at_the_next_call(

@@ -19,82 +19,40 @@ ANSWERS = [
     pytest.param(
         ("Stop", 0, "✅ Shell ready on arm64\n{}\n", ""),
         HookAnswer(),
-        marks=pytest.mark.report(
-            "anthropics/claude-code#21992",
-            "a line of the shell's start-up file before the JSON makes the hook fail",
-            area="rules",
-            before="failed",
-        ),
+        marks=pytest.mark.report("anthropics/claude-code#21992"),
     ),
     pytest.param(
         ("PreToolUse", 0, f"loading...\n{CONTEXT}\n\n", ""),
         HookAnswer(context="known"),
-        marks=pytest.mark.report(
-            "cline/cline#7314",
-            "characters around the JSON make the answer unreadable",
-            area="rules",
-            before="failed",
-        ),
+        marks=pytest.mark.report("cline/cline#7314"),
     ),
     pytest.param(
         ("SessionStart", 0, "<session-context>\nBe brief.\n", ""),
         HookAnswer(context="<session-context>\nBe brief."),
-        marks=pytest.mark.report(
-            "mindfold-ai/Trellis#18",
-            "plain text at the start of a session is an error and not context",
-            area="rules",
-            before="failed",
-        ),
+        marks=pytest.mark.report("mindfold-ai/Trellis#18"),
     ),
     pytest.param(
         ("SessionEnd", 0, "=== Session summary ===\n", ""),
         HookAnswer(),
-        marks=pytest.mark.report(
-            "arpitnath/claude-capsule-kit#27",
-            "a banner that a hook prints is an error",
-            area="rules",
-            before="failed",
-        ),
+        marks=pytest.mark.report("arpitnath/claude-capsule-kit#27"),
     ),
     pytest.param(
-        ("PostToolUse", 0, "", ""),
-        HookAnswer(),
-        marks=pytest.mark.report(
-            "mksglu/context-mode#235",
-            "a hook that prints nothing is shown as an error at each call",
-            area="rules",
-            before="passed",
-        ),
+        ("PostToolUse", 0, "", ""), HookAnswer(), marks=pytest.mark.report("mksglu/context-mode#235")
     ),
     pytest.param(
         ("PreToolUse", 2, "", ""),
         HookAnswer("deny", blocks=True, reason="no reason was given"),
-        marks=pytest.mark.report(
-            "vybestack/llxprt-code#2942",
-            "a hook that ends with 2 without a reason does not block",
-            area="rules",
-            before="passed",
-        ),
+        marks=pytest.mark.report("vybestack/llxprt-code#2942"),
     ),
     pytest.param(
         ("PreToolUse", 2, '{"hookSpecificOutput": {"additionalContext": "x"}}', "no issues here"),
         HookAnswer("deny", blocks=True, reason="no issues here"),
-        marks=pytest.mark.report(
-            "anthropics/claude-code#26923",
-            "a hook that ends with 2 and prints JSON does not block",
-            area="rules",
-            before="passed",
-        ),
+        marks=pytest.mark.report("anthropics/claude-code#26923"),
     ),
     pytest.param(
         ("PreToolUse", 0, json.dumps(json.loads(CONTEXT), indent=2), ""),
         HookAnswer(context="known"),
-        marks=pytest.mark.report(
-            "anthropics/claude-code#24794",
-            "JSON of several lines is read line by line and lost",
-            area="rules",
-            before="passed",
-        ),
+        marks=pytest.mark.report("anthropics/claude-code#24794"),
     ),
 ]
 
@@ -110,21 +68,10 @@ def test_the_answer_of_a_hook_is_what_its_author_meant(
 UNREADABLE = [
     pytest.param(
         '{"continue":true,"status":"ready"}\n{"continue":true}\n',
-        marks=pytest.mark.report(
-            "thedotmack/claude-mem#3910",
-            "two objects, one after the other, cannot be read",
-            area="rules",
-            before="passed",
-        ),
+        marks=pytest.mark.report("thedotmack/claude-mem#3910"),
     ),
     pytest.param(
-        '{"decision": "block", "reason": "cut',
-        marks=pytest.mark.report(
-            "baekenough/oh-my-customcode#1632",
-            "an object that is cut off counts as plain text, and the call runs",
-            area="rules",
-            before="passed",
-        ),
+        '{"decision": "block", "reason": "cut', marks=pytest.mark.report("baekenough/oh-my-customcode#1632")
     ),
 ]
 
@@ -134,12 +81,7 @@ def test_an_object_that_cannot_be_read_is_a_problem_and_never_silence(stdout: st
     assert parse_answer(0, stdout, "", "PreToolUse").problem
 
 
-@pytest.mark.report(
-    "anthropics/claude-code#44707",
-    "a hook that fails with 1 does not block, and nobody notices",
-    area="rules",
-    before="passed",
-)
+@pytest.mark.report("anthropics/claude-code#44707")
 def test_another_exit_code_is_a_problem() -> None:
     assert "no rules" in parse_answer(1, "", "no rules", "PreToolUse").problem
 
@@ -148,21 +90,11 @@ HOOK = {"type": "command", "command": "true"}
 FILES = [
     pytest.param(
         '{"hooks": {"PreToolUse": [{"hooks": [' + json.dumps(HOOK) + "]}, // ours\n],}}",
-        marks=pytest.mark.report(
-            "raymondchins/agentmap#19",
-            "a comment or a comma at the end makes all settings unreadable",
-            area="rules",
-            before="failed",
-        ),
+        marks=pytest.mark.report("raymondchins/agentmap#19"),
     ),
     pytest.param(
         "\ufeff" + json.dumps({"hooks": {"PreToolUse": [{"matcher": "Bash|Edit", "hooks": [HOOK]}]}}),
-        marks=pytest.mark.report(
-            "vshulcz/deja-vu#3230",
-            "settings as editors write them are refused as broken",
-            area="rules",
-            before="passed",
-        ),
+        marks=pytest.mark.report("vshulcz/deja-vu#3230"),
     ),
 ]
 

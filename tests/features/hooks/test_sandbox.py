@@ -15,7 +15,7 @@ from tests.support.fake_provider import text, tool_call
 from tests.support.sandboxes import needs_bubblewrap, needs_landlock
 from tests.support.session_rig import allow, running
 
-pytestmark = [pytest.mark.req("T15", "X7")]
+pytestmark = pytest.mark.req("T15", "X7")
 
 SANDBOXES = [
     pytest.param("bubblewrap", marks=needs_bubblewrap),

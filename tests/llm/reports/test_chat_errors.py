@@ -20,12 +20,7 @@ OVERFLOWS: list[Any] = [
             type="tokens",
         ),
         "groq",
-        marks=pytest.mark.report(
-            "tinyhumansai/openhuman#4404",
-            "Groq's limit of tokens a minute is below one request, which is sent again and again",
-            area="chat-servers",
-            before="flaw",
-        ),
+        marks=pytest.mark.report("tinyhumansai/openhuman#4404"),
         id="groq",
     ),
     pytest.param(
@@ -35,12 +30,7 @@ OVERFLOWS: list[Any] = [
             "Limit 30000, Requested 342389. The input or output tokens must be reduced"
         ),
         "compatible",
-        marks=pytest.mark.report(
-            "vanna-ai/vanna-flask#11",
-            "one request has more tokens than a minute allows, and is answered with 429",
-            area="chat-servers",
-            before="failed",
-        ),
+        marks=pytest.mark.report("vanna-ai/vanna-flask#11"),
         id="tpm as 429",
     ),
     pytest.param(
@@ -52,12 +42,7 @@ OVERFLOWS: list[Any] = [
             }
         },
         "compatible",
-        marks=pytest.mark.report(
-            "evalstate/fast-agent#346",
-            "GitHub Models refuses 8,000 tokens with 413",
-            area="chat-servers",
-            before="flaw",
-        ),
+        marks=pytest.mark.report("evalstate/fast-agent#346"),
         id="github",
     ),
     pytest.param(

@@ -27,18 +27,7 @@ SCHEMA: dict[str, Any] = {
 LIMITED = (ToolDefinition("read", "", SCHEMA),)
 
 
-@pytest.mark.report(
-    "flagdizero/jenny-android-ai-agent#2",
-    "llama.cpp refuses each message, because a schema makes its grammar too large",
-    area="chat-servers",
-    before="failed",
-)
-@pytest.mark.report(
-    "agentscope-ai/QwenPaw#2732",
-    "a search tool's schema makes the grammar of llama.cpp fail",
-    area="chat-servers",
-    before="failed",
-)
+@pytest.mark.report("flagdizero/jenny-android-ai-agent#2", "agentscope-ai/QwenPaw#2732")
 @pytest.mark.parametrize(
     "message",
     [
@@ -63,12 +52,7 @@ PARALLEL = (
 )
 
 
-@pytest.mark.report(
-    "vllm-project/vllm#25108",
-    "the template of Llama refuses a history with parallel calls",
-    area="chat-servers",
-    before="failed",
-)
+@pytest.mark.report("vllm-project/vllm#25108")
 def test_parallel_calls_become_single_ones_for_a_template_that_demands_it() -> None:
     error = say("This model only supports single tool-calls at once!")
     sent = replayed(codec("vllm"), Request("m", PARALLEL, tools=TOOLS), 400, error)["messages"]
@@ -77,18 +61,7 @@ def test_parallel_calls_become_single_ones_for_a_template_that_demands_it() -> N
         assert asked["tool_calls"][0]["id"] == given["tool_call_id"]
 
 
-@pytest.mark.report(
-    "OpenHands/software-agent-sdk#1314",
-    "MiniMax behind a broker accepts only texts as content",
-    area="chat-servers",
-    before="failed",
-)
-@pytest.mark.report(
-    "devoxx/DevoxxGenieIDEAPlugin#1256",
-    "Workers AI refuses lists as content",
-    area="chat-servers",
-    before="failed",
-)
+@pytest.mark.report("OpenHands/software-agent-sdk#1314", "devoxx/DevoxxGenieIDEAPlugin#1256")
 @pytest.mark.parametrize(
     "message",
     [
@@ -103,18 +76,7 @@ def test_contents_are_texts_for_a_server_that_demands_it(message: str) -> None:
     assert all(isinstance(item["content"], str) for item in sent)
 
 
-@pytest.mark.report(
-    "xorbitsai/xagent#1576",
-    "no endpoint of the broker supports tool_choice",
-    area="chat-servers",
-    before="failed",
-)
-@pytest.mark.report(
-    "BerriAI/litellm#26257",
-    "a proxy refuses tool_choice for a model",
-    area="chat-servers",
-    before="failed",
-)
+@pytest.mark.report("xorbitsai/xagent#1576", "BerriAI/litellm#26257")
 @pytest.mark.parametrize(
     ("status", "message"),
     [
@@ -131,12 +93,7 @@ def test_a_refused_tool_choice_is_left_out(status: int, message: str) -> None:
     assert "tool_choice" not in replayed(codec("openrouter"), request, status, say(message))
 
 
-@pytest.mark.report(
-    "danny-avila/LibreChat#14375",
-    "Bedrock refuses old calls in a request without tools",
-    area="chat-servers",
-    before="failed",
-)
+@pytest.mark.report("danny-avila/LibreChat#14375")
 @pytest.mark.parametrize(
     "message",
     [
@@ -151,22 +108,7 @@ def test_old_calls_are_told_as_text_where_a_request_has_no_tools(message: str) -
 
 
 @pytest.mark.report(
-    "OpenHands/software-agent-sdk#2887",
-    "arguments that are no JSON make each later request a 400",
-    area="chat-servers",
-    before="passed",
-)
-@pytest.mark.report(
-    "strands-agents/harness-sdk#1696",
-    "a result as list of parts is not read by several servers",
-    area="chat-servers",
-    before="passed",
-)
-@pytest.mark.report(
-    "pydantic/pydantic-ai#393",
-    "TGI refuses an answer of the history without the field content",
-    area="chat-servers",
-    before="passed",
+    "OpenHands/software-agent-sdk#2887", "strands-agents/harness-sdk#1696", "pydantic/pydantic-ai#393"
 )
 def test_the_history_has_valid_arguments_texts_and_all_fields() -> None:
     broken = ToolCallPart("c", "read", '{"a": "He said "x""}')
@@ -179,79 +121,44 @@ def test_the_history_has_valid_arguments_texts_and_all_fields() -> None:
 KINDS: list[Any] = [
     pytest.param(
         "openrouter", 400, {"error": {"message": "Provider returned error", "code": 400}}, e.ServerError, True,
-        marks=pytest.mark.report(
-            "earendil-works/pi#2204",
-            "the broker's error without a reason ends the session, though another try works",
-            area="chat-servers",
-            before="failed",
-        ),
-        id="no reason",
+        marks=pytest.mark.report("earendil-works/pi#2204"),
+        id="no reason"
     ),
     pytest.param(
         "openrouter", 404, {"error": {"message": "Provider returned error", "code": 404}}, e.ServerError, True,
-        marks=pytest.mark.report(
-            "NousResearch/hermes-agent#97311",
-            "the broker's 404 without a reason is taken for an unknown model",
-            area="chat-servers",
-            before="failed",
-        ),
-        id="404 without reason",
+        marks=pytest.mark.report("NousResearch/hermes-agent#97311"),
+        id="404 without reason"
     ),
     pytest.param(
         "lmstudio", 400, {"error": "Cannot truncate prompt with n_keep (15028) >= n_ctx (7424)"},
         e.ContextLengthError, False,
-        marks=pytest.mark.report(
-            "anomalyco/opencode#11141",
-            "LM Studio names n_keep and n_ctx for a prompt that is too long",
-            area="chat-servers",
-            before="failed",
-        ),
-        id="LM Studio",
+        marks=pytest.mark.report("anomalyco/opencode#11141"),
+        id="LM Studio"
     ),
     pytest.param(
         "lmstudio", 400, {"error": "The model has crashed without additional information. (Exit code: 1844)"},
         e.ServerError, True,
-        marks=pytest.mark.report(
-            "lmstudio-ai/lmstudio-bug-tracker#1620",
-            "the model of LM Studio crashes, which is reported as a bad request",
-            area="chat-servers",
-            before="failed",
-        ),
-        id="crash",
+        marks=pytest.mark.report("lmstudio-ai/lmstudio-bug-tracker#1620"),
+        id="crash"
     ),
     pytest.param(
         "zai", 429, {"error": {"code": "1113", "message": "余额不足或无可用资源包,请充值。"}},
         e.QuotaExceededError, False,
-        marks=pytest.mark.report(
-            "agentscope-ai/QwenPaw#202",
-            "an empty balance at Zhipu looks like a rate limit",
-            area="chat-servers",
-            before="passed",
-        ),
-        id="balance",
+        marks=pytest.mark.report("agentscope-ai/QwenPaw#202"),
+        id="balance"
     ),
     pytest.param(
         "zai", 429, {"error": {"code": "1302", "message": "High concurrency usage of this API"}},
         e.RateLimitError, True,
-        marks=pytest.mark.report(
-            "kaitranntt/ccs#402",
-            "too many requests at once at Z.ai",
-            area="chat-servers",
-            before="passed",
-        ),
-        id="concurrency",
+        marks=pytest.mark.report("kaitranntt/ccs#402"),
+        id="concurrency"
     ),
     pytest.param(
         "compatible", 500,
         {"success": False, "error": {"code": "INTERNAL_SERVER_ERROR", "status": 500, "message": "An unexpected error"}},
         e.ServerError, True,
-        marks=pytest.mark.report(
-            "CommandCodeAI/command-code#785",
-            "an API ends its stream silently, or sends a 500 with an object of its own",
-            area="chat-servers",
-            before="passed",
-        ),
-        id="own object",
+        marks=pytest.mark.report("CommandCodeAI/command-code#785"),
+        id="own object"
     ),
 ]  # fmt: skip
 
@@ -271,12 +178,7 @@ RATE_OF_AZURE = {
 }
 
 
-@pytest.mark.report(
-    "everruns/everruns#3740",
-    "a limit of tokens a minute is taken for a conversation that is too long",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("everruns/everruns#3740")
 def test_a_rate_of_tokens_is_no_overflow() -> None:
     error = refusal(429, RATE_OF_AZURE)
     assert (type(error), error.retryable) == (e.RateLimitError, True)
@@ -291,18 +193,7 @@ def test_refusals_of_servers_have_their_kind(
     assert (type(error), error.retryable) == (kind, again)
 
 
-@pytest.mark.report(
-    "charmbracelet/crush#279",
-    "Mistral refuses a user's message after results",
-    area="chat-servers",
-    before="passed",
-)
-@pytest.mark.report(
-    "NousResearch/hermes-agent#20154",
-    "Mistral models at NIM refuse the role user after the role tool",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("charmbracelet/crush#279", "NousResearch/hermes-agent#20154")
 def test_an_answer_stands_between_results_and_the_next_message() -> None:
     raw = json.dumps(
         {"object": "error", "message": "Unexpected role 'user' after role 'tool'", "code": "3230"}
@@ -318,24 +209,14 @@ STREAMS: list[Any] = [
     pytest.param(
         [chunk(call(0, "a", "read", '{"a": 1}')), chunk(call(0, "b", "list", "{}")), chunk(finish="stop")],
         [("read", '{"a": 1}'), ("list", "{}")],
-        marks=pytest.mark.report(
-            "ollama/ollama#16212",
-            "several calls with index 0 and finish_reason stop",
-            area="chat-servers",
-            before="passed",
-        ),
-        id="index 0 and stop",
+        marks=pytest.mark.report("ollama/ollama#16212"),
+        id="index 0 and stop"
     ),
     pytest.param(
         [chunk(call(0, None, "read", "")), chunk(call(0, None, NONE, '{"a": 1}')), chunk(finish="tool_calls")],
         [("read", '{"a": 1}')],
-        marks=pytest.mark.report(
-            "langbot-app/LangBot#2261",
-            "calls of Ollama without an id are dropped",
-            area="chat-servers",
-            before="passed",
-        ),
-        id="no id",
+        marks=pytest.mark.report("langbot-app/LangBot#2261"),
+        id="no id"
     ),
     pytest.param(
         [
@@ -345,13 +226,8 @@ STREAMS: list[Any] = [
             chunk({"tool_calls": None}, "tool_calls"),
         ],
         [("read", '{"a": 1}')],
-        marks=pytest.mark.report(
-            "SeraphimSerapis/tool-eval-bench#12",
-            "null in fields of a delta makes the client fail",
-            area="chat-servers",
-            before="passed",
-        ),
-        id="null everywhere",
+        marks=pytest.mark.report("SeraphimSerapis/tool-eval-bench#12"),
+        id="null everywhere"
     ),
     pytest.param(
         [
@@ -362,46 +238,26 @@ STREAMS: list[Any] = [
             chunk(finish="tool_calls"),
         ],
         [("read", '{"a": 1}'), ("list", "{}")],
-        marks=pytest.mark.report(
-            "InternLM/lmdeploy#3412",
-            "an empty id in later pieces, and the same index for each call",
-            area="chat-servers",
-            before="passed",
-        ),
-        id="empty id later",
+        marks=pytest.mark.report("InternLM/lmdeploy#3412"),
+        id="empty id later"
     ),
     pytest.param(
         [chunk(call(0, "a", "read", "{}"), "tool_calls"), chunk(finish="stop")],
         [("read", "{}")],
-        marks=pytest.mark.report(
-            "RayBytes/ChatMock#114",
-            "two finish reasons: clients that read the last one drop the calls",
-            area="chat-servers",
-            before="passed",
-        ),
-        id="two finish reasons",
+        marks=pytest.mark.report("RayBytes/ChatMock#114"),
+        id="two finish reasons"
     ),
     pytest.param(
         [chunk(call(0, "a", "read", "{}"), "unknown")],
         [("read", "{}")],
-        marks=pytest.mark.report(
-            "vercel/workflow#1387",
-            "calls with an unknown finish reason never run",
-            area="chat-servers",
-            before="failed",
-        ),
-        id="unknown finish reason",
+        marks=pytest.mark.report("vercel/workflow#1387"),
+        id="unknown finish reason"
     ),
     pytest.param(
         [{"choices": [], "usage": None, "prompt_annotations": []}, chunk(call(0, "a", "read", {"a": 1}), "stop")],
         [("read", '{"a":1}')],
-        marks=pytest.mark.report(
-            "huggingface/text-generation-inference#2461",
-            "TGI sends arguments as an object",
-            area="chat-servers",
-            before="passed",
-        ),
-        id="object",
+        marks=pytest.mark.report("huggingface/text-generation-inference#2461"),
+        id="object"
     ),
 ]  # fmt: skip
 
@@ -414,12 +270,7 @@ def test_calls_of_odd_streams_run(chunks: list[Any], calls: list[tuple[str, str]
     assert response.finish_reason.kind == "tool_calls"
 
 
-@pytest.mark.report(
-    "NousResearch/hermes-agent#95404",
-    "a call runs although the stream broke off before its end",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("NousResearch/hermes-agent#95404")
 def test_a_call_of_a_stream_that_breaks_off_does_not_run() -> None:
     data = wire(chunk(call(0, "a", "read", "{}"))).replace(b"data: [DONE]\n\n", b"")
     with pytest.raises(e.StreamError):

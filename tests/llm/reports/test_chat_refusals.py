@@ -48,18 +48,7 @@ LOOPED = (
 )
 
 
-@pytest.mark.report(
-    "abhigyanpatwari/GitNexus#43",
-    "DeepSeek refuses an answer with calls that lacks reasoning_content",
-    area="chat-servers",
-    before="failed",
-)
-@pytest.mark.report(
-    "qwersyk/Newelle#404",
-    "the reasoning must be passed back in thinking mode",
-    area="chat-servers",
-    before="failed",
-)
+@pytest.mark.report("abhigyanpatwari/GitNexus#43", "qwersyk/Newelle#404")
 @pytest.mark.parametrize(
     "message",
     [
@@ -73,18 +62,7 @@ def test_reasoning_is_passed_back_to_a_server_that_demands_it(message: str) -> N
     assert all(item["reasoning_content"] for item in sent["messages"] if item["role"] == "assistant")
 
 
-@pytest.mark.report(
-    "mistralai/mistral-vibe#1006",
-    "a chat template refuses roles that do not alternate, with status 500",
-    area="chat-servers",
-    before="failed",
-)
-@pytest.mark.report(
-    "eclipse-theia/theia#17104",
-    "a follow-up question is refused, because roles must alternate",
-    area="chat-servers",
-    before="failed",
-)
+@pytest.mark.report("mistralai/mistral-vibe#1006", "eclipse-theia/theia#17104")
 @pytest.mark.parametrize(
     ("status", "message"),
     [
@@ -105,18 +83,7 @@ def test_roles_alternate_for_a_template_that_demands_it(status: int, message: st
     assert roles[roles.index("tool") + 1] == "assistant"
 
 
-@pytest.mark.report(
-    "liliMozi/openhanako#701",
-    "an image in the history makes each later request of a text model a 400",
-    area="chat-servers",
-    before="failed",
-)
-@pytest.mark.report(
-    "nesquena/hermes-webui#2297",
-    "after an image was read, the session cannot go on",
-    area="chat-servers",
-    before="failed",
-)
+@pytest.mark.report("liliMozi/openhanako#701", "nesquena/hermes-webui#2297")
 @pytest.mark.parametrize(
     "words",
     [
@@ -129,12 +96,7 @@ def test_a_refusal_of_images_is_recognised(words: str) -> None:
     assert refuses_images(refusal(400, say(words), "deepseek"))
 
 
-@pytest.mark.report(
-    "cline/cline#8942",
-    "ids of Kimi's calls are refused by Claude after a change of model",
-    area="chat-servers",
-    before="failed",
-)
+@pytest.mark.report("cline/cline#8942")
 def test_ids_of_calls_fit_the_pattern_that_the_service_demands() -> None:
     raw = json.dumps(
         say(
@@ -171,12 +133,7 @@ DROPPED: list[Any] = [
         },
         "stream_options",
         "",
-        marks=pytest.mark.report(
-            "openai/openai-agents-python#442",
-            "Mistral refuses stream_options with 422",
-            area="chat-servers",
-            before="failed",
-        ),
+        marks=pytest.mark.report("openai/openai-agents-python#442"),
         id="stream_options",
     ),
     pytest.param(
@@ -185,12 +142,7 @@ DROPPED: list[Any] = [
         say("Unknown field: stream_options"),
         "stream_options",
         "",
-        marks=pytest.mark.report(
-            "anomalyco/opencode#31156",
-            "Databricks refuses stream_options",
-            area="chat-servers",
-            before="failed",
-        ),
+        marks=pytest.mark.report("anomalyco/opencode#31156"),
         id="unknown field",
     ),
     pytest.param(
@@ -204,12 +156,7 @@ DROPPED: list[Any] = [
         ),
         "max_tokens",
         "max_completion_tokens",
-        marks=pytest.mark.report(
-            "owndev/Open-WebUI-Functions#136",
-            "newer models refuse max_tokens",
-            area="chat-servers",
-            before="failed",
-        ),
+        marks=pytest.mark.report("owndev/Open-WebUI-Functions#136"),
         id="max_tokens",
     ),
     pytest.param(
@@ -232,12 +179,7 @@ DROPPED: list[Any] = [
         say("Unsupported value: 'stream' does not support true with this model.", param="stream"),
         "stream",
         "",
-        marks=pytest.mark.report(
-            "RooCodeInc/Roo-Code#274",
-            "a model that cannot stream refuses the request",
-            area="chat-servers",
-            before="failed",
-        ),
+        marks=pytest.mark.report("RooCodeInc/Roo-Code#274"),
         id="stream",
     ),
 ]

@@ -22,67 +22,37 @@ CALLS: list[Any] = [
             )
         ],
         [("read", '{"path": "a"}'), ("list", "{}"), ("read", '{"path": "b"}')],
-        marks=pytest.mark.report(
-            "router-for-me/CLIProxyAPI#5058",
-            "several calls in one delta without index become one call with joined arguments",
-            area="chat-servers",
-            before="failed",
-        ),
+        marks=pytest.mark.report("router-for-me/CLIProxyAPI#5058"),
         id="calls in one delta without index",
     ),
     pytest.param(
         [call(None, None, "read", '{"city": "Paris"}'), call(None, None, "get_time", '{"tz": "JST"}')],
         [("read", '{"city": "Paris"}'), ("get_time", '{"tz": "JST"}')],
-        marks=pytest.mark.report(
-            "jin-bo/agentao#117",
-            "parallel calls without index in separate deltas are joined to garbage",
-            area="chat-servers",
-            before="failed",
-        ),
+        marks=pytest.mark.report("jin-bo/agentao#117"),
         id="calls in deltas without index and id",
     ),
     pytest.param(
         [call(0, "c", "read", '{"q": "Emma Bull"}'), call(0, "c", "read", '{"q": "Virginia Woolf"}')],
         [("read", '{"q": "Emma Bull"}'), ("read", '{"q": "Virginia Woolf"}')],
-        marks=pytest.mark.report(
-            "huggingface/smolagents#1958",
-            "parallel calls of Ollama with the same index and id are merged",
-            area="chat-servers",
-            before="failed",
-        ),
+        marks=pytest.mark.report("huggingface/smolagents#1958"),
         id="same index and id",
     ),
     pytest.param(
         [call(0, "call_a", "get_time", '{"city":"paris"}'), call(0, "call_b", "read", '{"city":"rome"}')],
         [("get_time", '{"city":"paris"}'), ("read", '{"city":"rome"}')],
-        marks=pytest.mark.report(
-            "earendil-works/pi#8861",
-            "two calls that share an index: the second is silently dropped",
-            area="chat-servers",
-            before="passed",
-        ),
+        marks=pytest.mark.report("earendil-works/pi#8861"),
         id="same index, other id",
     ),
     pytest.param(
         [call(0, "c", "read", ""), call(1, None, "", '{"path"'), call(2, None, "", ': "a"}')],
         [("read", '{"path": "a"}')],
-        marks=pytest.mark.report(
-            "dirac-run/dirac#215",
-            "argument pieces with counted-up indexes and no id are dropped, so the arguments are cut",
-            area="chat-servers",
-            before="failed",
-        ),
+        marks=pytest.mark.report("dirac-run/dirac#215"),
         id="index counts pieces",
     ),
     pytest.param(
         [call(1, "c", "read", '{"path": "a"}')],
         [("read", '{"path": "a"}')],
-        marks=pytest.mark.report(
-            "microsoft/foundry-local#372",
-            "the index of a single call is 1",
-            area="chat-servers",
-            before="passed",
-        ),
+        marks=pytest.mark.report("microsoft/foundry-local#372"),
         id="first index 1",
     ),
     pytest.param(
@@ -91,12 +61,7 @@ CALLS: list[Any] = [
             pieces(call(None, "c1", "", '": 1}'), call(None, "c2", "", '": 2}')),
         ],
         [("read", '{"p": 1}'), ("list", '{"p": 2}')],
-        marks=pytest.mark.report(
-            "maximhq/bifrost#1829",
-            "interleaved pieces of parallel calls are joined to one call",
-            area="chat-servers",
-            before="failed",
-        ),
+        marks=pytest.mark.report("maximhq/bifrost#1829"),
         id="interleaved without index",
     ),
     pytest.param(
@@ -159,28 +124,8 @@ def test_calls_are_told_apart_whatever_index_and_id_say(
 
 
 ENDS: list[Any] = [
-    pytest.param(
-        "",
-        "stop",
-        marks=pytest.mark.report(
-            "ollama/ollama#4357",
-            "finish_reason is an empty text in each event",
-            area="chat-servers",
-            before="passed",
-        ),
-        id="empty",
-    ),
-    pytest.param(
-        None,
-        "stop",
-        marks=pytest.mark.report(
-            "vllm-project/vllm#27572",
-            "the stream ends without any finish_reason",
-            area="chat-servers",
-            before="passed",
-        ),
-        id="null",
-    ),
+    pytest.param("", "stop", marks=pytest.mark.report("ollama/ollama#4357"), id="empty"),
+    pytest.param(None, "stop", marks=pytest.mark.report("vllm-project/vllm#27572"), id="null"),
     pytest.param("MAX_TOKENS", "length", id="upper case"),
     pytest.param("network_error", "error", id="network_error"),
     pytest.param("model_context_window_exceeded", "length", id="window"),
@@ -194,34 +139,19 @@ def test_odd_finish_reasons_end_the_answer(finish: str | None, kind: str) -> Non
     assert answer(chunk({"content": "Hi"}, finish)).finish_reason.kind == kind
 
 
-@pytest.mark.report(
-    "higress-group/higress#3506",
-    "a proxy passes Anthropic's tool_use on as the finish reason",
-    area="chat-servers",
-    before="failed",
-)
+@pytest.mark.report("higress-group/higress#3506")
 def test_the_stop_reason_of_anthropic_in_a_chat_stream_runs_the_call() -> None:
     assert answer(chunk(call(0, "c", "list", "{}"), "tool_use")).finish_reason.kind == "tool_calls"
 
 
-@pytest.mark.report(
-    "damianvtran/local-operator#223",
-    "an error beside a choice with finish_reason error is dropped",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("damianvtran/local-operator#223")
 def test_an_error_beside_a_choice_ends_the_answer_with_its_words() -> None:
     broken = chunk({"content": ""}, "error", error={"code": 502, "message": "Network connection lost"})
     with pytest.raises(e.ServerError, match="Network connection lost"):
         answer(chunk({"content": "Hal"}), broken)
 
 
-@pytest.mark.report(
-    "diegosouzapw/OmniRoute#8210",
-    "an error beside an empty list of choices becomes an empty answer",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("diegosouzapw/OmniRoute#8210")
 def test_an_error_beside_empty_choices_is_no_empty_answer() -> None:
     event = {
         "choices": [],
@@ -343,12 +273,7 @@ FORMS: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-@pytest.mark.report(
-    "openai/openai-go#227",
-    "comments before the first event make the stream an error",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("openai/openai-go#227")
 @pytest.mark.parametrize("form", FORMS)
 def test_streams_in_all_forms_of_the_format_are_read(form: str) -> None:
     data = FORMS[form](wire(chunk({"content": "Hi"}), chunk(finish="stop")))

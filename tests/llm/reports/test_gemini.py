@@ -40,32 +40,17 @@ def declared(**properties: Any) -> dict[str, Any]:
 SCHEMAS: list[Any] = [
     pytest.param(
         {"type": "string", "properties": {"a": {"type": "string"}}, "required": ["a"]},
-        marks=pytest.mark.report(
-            "anomalyco/opencode#11889",
-            "properties of a type that is no object make each request a 400",
-            area="gemini",
-            before="failed",
-        ),
+        marks=pytest.mark.report("anomalyco/opencode#11889"),
         id="properties of a string",
     ),
     pytest.param(
         {"anyOf": [{"type": ""}, {"type": "string"}]},
-        marks=pytest.mark.report(
-            "zereight/gitlab-mcp#166",
-            "a branch with an empty type is refused",
-            area="gemini",
-            before="failed",
-        ),
+        marks=pytest.mark.report("zereight/gitlab-mcp#166"),
         id="empty type",
     ),
     pytest.param(
         {"type": "array", "items": {"anyOf": [{"type": "array", "items": {}}, {"type": "string"}]}},
-        marks=pytest.mark.report(
-            "sbroenne/mcp-server-excel#672",
-            "a table as list of lists behind anyOf is refused",
-            area="gemini",
-            before="failed",
-        ),
+        marks=pytest.mark.report("sbroenne/mcp-server-excel#672"),
         id="table",
     ),
     pytest.param({"type": "string", "format": "uri"}, id="format uri"),
@@ -96,18 +81,7 @@ def test_a_schema_that_the_service_may_refuse_goes_by_json_schema(schema: Any) -
     assert found["parametersJsonSchema"]["properties"]["x"] == schema
 
 
-@pytest.mark.report(
-    "promptfoo/promptfoo#6902",
-    "additionalProperties of an MCP tool is an unknown name for the service",
-    area="gemini",
-    before="passed",
-)
-@pytest.mark.report(
-    "QwenLM/qwen-code#1186",
-    "$schema of an MCP tool is an unknown name for the service",
-    area="gemini",
-    before="passed",
-)
+@pytest.mark.report("promptfoo/promptfoo#6902", "QwenLM/qwen-code#1186")
 def test_a_plain_schema_has_only_the_keywords_of_the_service() -> None:
     found = declared(x={"type": "string", "additionalProperties": False, "examples": ["a"], "$comment": "b"})
     assert found["parameters"] == {"type": "OBJECT", "properties": {"x": {"type": "STRING"}}}
@@ -117,12 +91,7 @@ ENDS: list[Any] = [
     pytest.param(
         [chunk(finish="MALFORMED_FUNCTION_CALL")],
         "error",
-        marks=pytest.mark.report(
-            "NousResearch/hermes-agent#83882",
-            "a malformed call ends as an empty success",
-            area="gemini",
-            before="passed",
-        ),
+        marks=pytest.mark.report("NousResearch/hermes-agent#83882"),
         id="malformed call",
     ),
     pytest.param(
@@ -134,31 +103,19 @@ ENDS: list[Any] = [
             }
         ],
         "error",
-        marks=pytest.mark.report(
-            "inngest/agent-kit#178",
-            "content without parts crashes the decoder",
-            area="gemini",
-            before="passed",
-        ),
+        marks=pytest.mark.report("inngest/agent-kit#178"),
         id="content without parts",
     ),
     pytest.param(
         [chunk(CALL, finish="UNEXPECTED_TOOL_CALL")],
         "error",
-        marks=pytest.mark.report(
-            "google-gemini-php/client#137",
-            "a call without offered tools has a finish reason of its own",
-            area="gemini",
-            before="passed",
-        ),
+        marks=pytest.mark.report("google-gemini-php/client#137"),
         id="unexpected call",
     ),
     pytest.param(
         [{"candidates": [{"content": {"role": "model"}, "finishReason": "STOP"}]}],
         "stop",
-        marks=pytest.mark.report(
-            "BerriAI/litellm#24453", "STOP with a role and no parts", area="gemini", before="passed"
-        ),
+        marks=pytest.mark.report("BerriAI/litellm#24453"),
         id="role only",
     ),
     pytest.param(
@@ -170,12 +127,7 @@ ENDS: list[Any] = [
     pytest.param(
         [chunk({"text": ""}), chunk({"text": ""}), chunk(CALL), chunk(finish="STOP")],
         "tool_calls",
-        marks=pytest.mark.report(
-            "run-llama/LlamaIndexTS#1993",
-            "empty parts before a call confuse the agent",
-            area="gemini",
-            before="passed",
-        ),
+        marks=pytest.mark.report("run-llama/LlamaIndexTS#1993"),
         id="empty parts before a call",
     ),
 ]
@@ -201,24 +153,14 @@ ERRORS: list[Any] = [
             }
         ],
         e.InvalidRequestError,
-        marks=pytest.mark.report(
-            "nearai/ironclaw#1510",
-            "the error is in a list and is taken for a passing one",
-            area="gemini",
-            before="passed",
-        ),
+        marks=pytest.mark.report("nearai/ironclaw#1510"),
         id="list",
     ),
     pytest.param(
         400,
         {"error": '{"error": {"code": 400, "message": "Function call is missing a thought_signature"}}'},
         e.InvalidRequestError,
-        marks=pytest.mark.report(
-            "MadAppGang/claudish#26",
-            "a proxy sends the error of the service as text",
-            area="gemini",
-            before="passed",
-        ),
+        marks=pytest.mark.report("MadAppGang/claudish#26"),
         id="error as text",
     ),
     pytest.param(
@@ -275,18 +217,7 @@ def test_refusals_have_the_class_of_their_cause(status: int, body: Any, kind: ty
     assert refuses_reasoning(error) == ("thought_signature" in str(error))
 
 
-@pytest.mark.report(
-    "lbjlaq/Antigravity-Manager#3202",
-    "a call of the history without its signature is refused",
-    area="gemini",
-    before="passed",
-)
-@pytest.mark.report(
-    "mpfaffenberger/code_puppy#165",
-    "a call that is sent back needs a signature",
-    area="gemini",
-    before="passed",
-)
+@pytest.mark.report("lbjlaq/Antigravity-Manager#3202", "mpfaffenberger/code_puppy#165")
 def test_a_call_of_another_model_gets_a_signature() -> None:
     made = Message(Role.ASSISTANT, (ToolCallPart("c", "functions.f:0", '{"a": 1}'),))
     request = Request(
@@ -306,12 +237,7 @@ def test_a_name_that_another_model_made_up_fits_the_service() -> None:
     assert names == ["functions_f_0", "functions_f_0"]
 
 
-@pytest.mark.report(
-    "google/adk-js#344",
-    "STOP without any part after a result looks like success",
-    area="gemini",
-    before="passed",
-)
+@pytest.mark.report("google/adk-js#344")
 def test_stop_without_parts_is_an_empty_answer() -> None:
     response = answer(chunk(finish="STOP"))
     assert (response.message.parts, response.finish_reason.kind) == ((), "stop")

@@ -44,73 +44,38 @@ def given(*ids: str) -> Message:
 HISTORIES: list[Any] = [
     pytest.param(
         (user("a"), called("c1", "c2"), given("c1"), user("go on")),
-        marks=pytest.mark.report(
-            "anthropics/claude-code#3639",
-            "a call without a result makes each later request of the session a 400",
-            area="anthropic",
-            before="passed",
-        ),
-        id="a result is missing",
+        marks=pytest.mark.report("anthropics/claude-code#3639"),
+        id="a result is missing"
     ),
     pytest.param(
         (user("a"), called("c1"), user("stop, do this instead")),
-        marks=pytest.mark.report(
-            "MayDay-wpf/snow-cli#68",
-            "after an interrupted call no message is accepted",
-            area="anthropic",
-            before="passed",
-        ),
-        id="interrupted",
+        marks=pytest.mark.report("MayDay-wpf/snow-cli#68"),
+        id="interrupted"
     ),
     pytest.param(
         (user("a"), Message(Role.ASSISTANT, (ReasoningPart(""), *called("c1").parts)), user("b")),
-        marks=pytest.mark.report(
-            "lidge-jun/opencodex#620",
-            "calls of an answer whose text is empty lose their results",
-            area="anthropic",
-            before="passed",
-        ),
-        id="only calls",
+        marks=pytest.mark.report("lidge-jun/opencodex#620"),
+        id="only calls"
     ),
     pytest.param(
         (user("a"), given("c9"), user("b")),
-        marks=pytest.mark.report(
-            "anthropics/claude-code#14936",
-            "a result without its call breaks the session",
-            area="anthropic",
-            before="passed",
-        ),
-        id="result without call",
+        marks=pytest.mark.report("anthropics/claude-code#14936"),
+        id="result without call"
     ),
     pytest.param(
         (user("a"), Message(Role.ASSISTANT, (*called("c1").parts, TextPart("I look."))), given("c1"), user("b")),
-        marks=pytest.mark.report(
-            "leookun/cursor-byok#307",
-            "text after a call separates the call from its result",
-            area="responses",
-            before="passed",
-        ),
-        id="text after a call",
+        marks=pytest.mark.report("leookun/cursor-byok#307"),
+        id="text after a call"
     ),
     pytest.param(
         (user("a"), called("c1"), Message(Role.ASSISTANT, (TextPart("Done."),)), user("b")),
-        marks=pytest.mark.report(
-            "openai/openai-agents-python#673",
-            "no tool output found for a call of an earlier run",
-            area="responses",
-            before="passed",
-        ),
-        id="never answered",
+        marks=pytest.mark.report("openai/openai-agents-python#673"),
+        id="never answered"
     ),
     pytest.param(
         (user("a"), called("c1", "c2", "c3"), given("c3", "c1"), user("b")),
-        marks=pytest.mark.report(
-            "google-gemini/gemini-cli#3814",
-            "the number of responses must equal the number of calls",
-            area="gemini",
-            before="passed",
-        ),
-        id="fewer responses than calls",
+        marks=pytest.mark.report("google-gemini/gemini-cli#3814"),
+        id="fewer responses than calls"
     ),
 ]  # fmt: skip
 
@@ -137,12 +102,7 @@ def test_each_call_of_a_history_has_its_result_on_every_wire(messages: tuple[Mes
             assert sum("functionResponse" in part for part in contents[at + 1]["parts"]) == count
 
 
-@pytest.mark.report(
-    "1jehuang/jcode#276",
-    "parallel results with images are split into several messages",
-    area="anthropic",
-    before="passed",
-)
+@pytest.mark.report("1jehuang/jcode#276")
 def test_parallel_results_with_images_stay_in_one_message() -> None:
     image = ImagePart(data=b"x", media_type="image/png")
     results = tool_results([ToolResultPart(one, "f", "x", images=(image,)) for one in ("c1", "c2")])
@@ -150,12 +110,7 @@ def test_parallel_results_with_images_stay_in_one_message() -> None:
     assert [message["role"] for message in sent["messages"]] == ["user", "assistant", "user"]
 
 
-@pytest.mark.report(
-    "can1357/oh-my-pi#5614",
-    "a beta header that Vertex refuses is sent by default",
-    area="anthropic",
-    before="passed",
-)
+@pytest.mark.report("can1357/oh-my-pi#5614")
 def test_no_beta_header_is_sent_by_default() -> None:
     assert "anthropic-beta" not in ANTHROPIC.encode(ASK, stream=True).headers
 
@@ -188,12 +143,7 @@ STREAMS: list[Any] = [
             *end(),
         ],
         ("Hi", "hm"),
-        marks=pytest.mark.report(
-            "BerriAI/litellm#32357",
-            "reasoning is sent inside of a block of text, and the message starts twice",
-            area="anthropic",
-            before="failed",
-        ),
+        marks=pytest.mark.report("BerriAI/litellm#32357"),
         id="thinking in a text block",
     ),
     pytest.param(
@@ -204,34 +154,19 @@ STREAMS: list[Any] = [
             {"type": "message_stop"},
         ],
         ("Hi", ""),
-        marks=pytest.mark.report(
-            "Alishahryar1/free-claude-code#209",
-            "a proxy sends no usage, and the client fails",
-            area="anthropic",
-            before="passed",
-        ),
+        marks=pytest.mark.report("Alishahryar1/free-claude-code#209"),
         id="no usage",
     ),
     pytest.param(
         [start(), *text_block(2, "Hi"), *end()],
         ("Hi", ""),
-        marks=pytest.mark.report(
-            "enricoros/big-AGI#917",
-            "a block begins at an unexpected index",
-            area="anthropic",
-            before="passed",
-        ),
+        marks=pytest.mark.report("enricoros/big-AGI#917"),
         id="first index 2",
     ),
     pytest.param(
         [start(), *text_block(0, "H"), delta(0, type="text_delta", text="i"), *end()],
         ("Hi", ""),
-        marks=pytest.mark.report(
-            "router-for-me/CLIProxyAPI#3720",
-            "a piece arrives for a block that has ended",
-            area="anthropic",
-            before="passed",
-        ),
+        marks=pytest.mark.report("router-for-me/CLIProxyAPI#3720"),
         id="piece after the end",
     ),
 ]
@@ -244,12 +179,7 @@ def test_odd_streams_of_proxies_are_read(events: list[Any], said: tuple[str, str
     assert (response.text, response.reasoning) == said
 
 
-@pytest.mark.report(
-    "orangeboyChen/codebuddy2api#11",
-    "a call begins before the text in front of it has ended",
-    area="anthropic",
-    before="passed",
-)
+@pytest.mark.report("orangeboyChen/codebuddy2api#11")
 def test_a_call_may_begin_before_the_text_ends() -> None:
     call = opened(1, "tool_use", id="t", name="f", input={})
     response = answer(
@@ -280,18 +210,7 @@ def test_blocks_are_numbered_once() -> None:
 ENDED = (user("a"), Message(Role.ASSISTANT, (TextPart("I began"),)))
 
 
-@pytest.mark.report(
-    "anomalyco/opencode#27920",
-    "a conversation that ends with an answer is refused by local servers with thinking on",
-    area="chat-servers",
-    before="failed",
-)
-@pytest.mark.report(
-    "llm-exe/llm-exe#503",
-    "newer Claude models refuse a conversation that ends with an answer",
-    area="anthropic",
-    before="failed",
-)
+@pytest.mark.report("anomalyco/opencode#27920", "llm-exe/llm-exe#503")
 @pytest.mark.parametrize(
     ("provider", "message"),
     [
@@ -321,12 +240,7 @@ def test_a_message_of_the_user_follows_a_last_answer_that_is_refused(provider: s
 DONE = b"data: [DONE]\n\n"
 
 
-@pytest.mark.report(
-    "Oaklight/argo-proxy#83",
-    "a converter sends no response.completed after a call, so the client sees a broken stream",
-    area="responses",
-    before="failed",
-)
+@pytest.mark.report("Oaklight/argo-proxy#83")
 def test_a_stream_of_whole_items_that_says_done_is_an_answer() -> None:
     data = responses_sse(CREATED, added(0, CALL), done(0, CALL)) + DONE
     assert len(response_of(OPENAI, data, ASK).tool_calls) == 1
@@ -335,12 +249,7 @@ def test_a_stream_of_whole_items_that_says_done_is_an_answer() -> None:
             response_of(OPENAI, broken, ASK)
 
 
-@pytest.mark.report(
-    "BenedictKing/ccx#97",
-    "usage without reasoning tokens makes the client fail",
-    area="responses",
-    before="passed",
-)
+@pytest.mark.report("BenedictKing/ccx#97")
 def test_usage_may_lack_its_details() -> None:
     usage = {"input_tokens": 3, "output_tokens": 2, "total_tokens": 5, "output_tokens_details": {}}
     response = response_of(OPENAI, responses_sse(CREATED, done(0, CALL), final(usage=usage)), ASK)
@@ -378,12 +287,7 @@ def complete_anthropic(text: str) -> Response:
     return ANTHROPIC.decode(ASK, ReplyHead(200), json.dumps(body).encode())
 
 
-@pytest.mark.report(
-    "MiniMax-AI/MiniMax-M2.5#10",
-    "calls of MiniMax in its own tags, in a text block of Anthropic's API, are removed and not run",
-    area="anthropic",
-    before="failed",
-)
+@pytest.mark.report("MiniMax-AI/MiniMax-M2.5#10")
 @pytest.mark.parametrize("said", ["", "I look.\n\n"])
 @pytest.mark.parametrize("call", [MINIMAX, KIMI], ids=["MiniMax", "Kimi"])
 @pytest.mark.parametrize("read", [on_anthropic, on_responses, complete_anthropic])

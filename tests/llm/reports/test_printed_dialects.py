@@ -20,85 +20,45 @@ READ = ("read", {"path": "a.py"})
 DIALECTS: list[Any] = [
     pytest.param(
         '<|tool_call_start|>[read(path="a.py")]<|tool_call_end|>',
-        marks=pytest.mark.report(
-            "lmstudio-ai/lmstudio-bug-tracker#1979",
-            "calls of LFM2 in the syntax of Python stay in the text",
-            area="chat-servers",
-            before="failed",
-        ),
-        id="LFM",
+        marks=pytest.mark.report("lmstudio-ai/lmstudio-bug-tracker#1979"),
+        id="LFM"
     ),
     pytest.param(
         f'[TOOL_CALL] {{ "tool": "read", "args": {ARGS} }} [/TOOL_CALL]',
-        marks=pytest.mark.report(
-            "lmstudio-ai/lmstudio-bug-tracker#1177",
-            "calls of MiniMax between [TOOL_CALL] marks are not run",
-            area="chat-servers",
-            before="failed",
-        ),
-        id="MiniMax, old",
+        marks=pytest.mark.report("lmstudio-ai/lmstudio-bug-tracker#1177"),
+        id="MiniMax, old"
     ),
     pytest.param(
         '[TOOL_CALL]\n{tool => "read", args => {\n  --path "a.py"\n}}\n[/TOOL_CALL]',
-        marks=pytest.mark.report(
-            "NousResearch/hermes-agent#35935",
-            "MiniMax writes calls with arrows and dashes, which are shown as text",
-            area="chat-servers",
-            before="failed",
-        ),
-        id="MiniMax, arrows",
+        marks=pytest.mark.report("NousResearch/hermes-agent#35935"),
+        id="MiniMax, arrows"
     ),
     pytest.param(
         "<tool_call>\n<function=read>\n<parameter=path>\na.py\n</parameter>\n</function>\n</tool_call>",
-        marks=pytest.mark.report(
-            "lmstudio-ai/lmstudio-bug-tracker#2115",
-            "a call in the form of Qwen Coder stays in the text, although a call was required",
-            area="chat-servers",
-            before="passed",
-        ),
-        id="Qwen Coder",
+        marks=pytest.mark.report("lmstudio-ai/lmstudio-bug-tracker#2115"),
+        id="Qwen Coder"
     ),
     pytest.param(
         "<tool_call>read<arg_key>path</arg_key><arg_value>a.py</arg_value></tool_call>\n"
         "<tool_call>read\n<arg_key>path</arg_key>\n<arg_value>a.py</arg_value>\n</tool_call>",
-        marks=pytest.mark.report(
-            "lmstudio-ai/lmstudio-bug-tracker#1528",
-            "parallel calls of GLM are taken for extra content after the first one",
-            area="chat-servers",
-            before="failed",
-        ),
-        id="GLM",
+        marks=pytest.mark.report("lmstudio-ai/lmstudio-bug-tracker#1528"),
+        id="GLM"
     ),
     pytest.param(
         "<|tool_calls_section_begin|><|tool_call_begin|>functions.read:0<|tool_call_argument_begin|>"
         f"{ARGS}<|tool_call_end|><|tool_calls_section_end|>",
-        marks=pytest.mark.report(
-            "NousResearch/hermes-agent#24534",
-            "calls of Kimi stay in the text as special tokens, and nothing runs",
-            area="chat-servers",
-            before="failed",
-        ),
-        id="Kimi",
+        marks=pytest.mark.report("NousResearch/hermes-agent#24534"),
+        id="Kimi"
     ),
     pytest.param(
         f"<|channel|>commentary to=functions.read <|constrain|>json<|message|>{ARGS}<|call|>",
-        marks=pytest.mark.report(
-            "lablup/mlxcel#654",
-            "calls of gpt-oss stay in the text as marks of its channels",
-            area="chat-servers",
-            before="failed",
-        ),
-        id="gpt-oss",
+        marks=pytest.mark.report("lablup/mlxcel#654"),
+        id="gpt-oss"
     ),
     pytest.param(
         f"<|start|>assistant<|channel|>analysis to=functions.read code<|message|>\n{ARGS}<|call|>",
-        marks=pytest.mark.report(
-            "waybarrios/vllm-mlx#562",
-            "a call of gpt-oss in its analysis channel is shown as text",
-            area="chat-servers",
-            before="failed",
-        ),
-        id="gpt-oss, analysis",
+        marks=pytest.mark.report("waybarrios/vllm-mlx#562"),
+        id="gpt-oss, analysis"
     ),
     pytest.param(
         f'<minimax:tool_call>\n  <invoke name="read">\n    {PARAMETER}\n  </invoke>\n</minimax:tool_call>',
@@ -106,43 +66,23 @@ DIALECTS: list[Any] = [
     ),
     pytest.param(
         f"<tools>\n{JSON}\n</tools>",
-        marks=pytest.mark.report(
-            "vllm-project/vllm#32926",
-            "Qwen2.5-Coder puts its calls into <tools>, for which no parser exists",
-            area="chat-servers",
-            before="failed",
-        ),
-        id="Qwen2.5-Coder",
+        marks=pytest.mark.report("vllm-project/vllm#32926"),
+        id="Qwen2.5-Coder"
     ),
     pytest.param(
         f"{JSON}\n{JSON}",
-        marks=pytest.mark.report(
-            "selfagency/opilot#149",
-            "several calls of a local model are printed as JSON and do not run",
-            area="chat-servers",
-            before="passed",
-        ),
-        id="JSON objects",
+        marks=pytest.mark.report("selfagency/opilot#149"),
+        id="JSON objects"
     ),
     pytest.param(
         f'{{\n  "tool_calls": [\n    {{"name": "read", "arguments": {ARGS}, "id": "162875335"}}\n  ]\n}}',
-        marks=pytest.mark.report(
-            "ggml-org/llama.cpp#14697",
-            "the field tool_calls itself arrives as JSON in the text",
-            area="chat-servers",
-            before="failed",
-        ),
-        id="field as text",
+        marks=pytest.mark.report("ggml-org/llama.cpp#14697"),
+        id="field as text"
     ),
     pytest.param(
         '<|tool_call>call:read{path:<|"|>a.py<|"|>}<tool_call|>',
-        marks=pytest.mark.report(
-            "ggml-org/llama.cpp#22786",
-            "a correct call of Gemma 4 arrives as text",
-            area="chat-servers",
-            before="failed",
-        ),
-        id="Gemma",
+        marks=pytest.mark.report("ggml-org/llama.cpp#22786"),
+        id="Gemma"
     ),
     pytest.param(f"[TOOL_REQUEST]\n{JSON}\n[END_TOOL_REQUEST]", id="LM Studio"),
     pytest.param(f"[TOOL_CALLS]read[ARGS]{ARGS}", id="Mistral"),
@@ -199,12 +139,7 @@ def test_calls_in_the_form_of_any_model_run(text: str, place: str) -> None:
     assert response.text.strip() == ("I look." if place == "after a sentence" else "")
 
 
-@pytest.mark.report(
-    "vybestack/llxprt-code#749",
-    "calls of Kimi inside of its reasoning do not run",
-    area="chat-servers",
-    before="failed",
-)
+@pytest.mark.report("vybestack/llxprt-code#749")
 def test_a_call_at_the_end_of_reasoning_runs_if_nothing_else_was_said() -> None:
     call = f"<|tool_call_begin|>functions.read:0<|tool_call_argument_begin|>{ARGS}<|tool_call_end|>"
     thought = f"I need the file.\n{call}"
@@ -215,23 +150,11 @@ def test_a_call_at_the_end_of_reasoning_runs_if_nothing_else_was_said() -> None:
 
 UNOPENED: list[Any] = [
     pytest.param(
-        "It is 2.\n</think>\n\nTwo.",
-        marks=pytest.mark.report(
-            "vllm-project/vllm#31045",
-            "the template opens the reasoning, so the answer has only the closing tag",
-            area="chat-servers",
-            before="failed",
-        ),
-        id="own line",
+        "It is 2.\n</think>\n\nTwo.", marks=pytest.mark.report("vllm-project/vllm#31045"), id="own line"
     ),
     pytest.param(
         "It is 2.</think>\n\nTwo.",
-        marks=pytest.mark.report(
-            "perplexityai/api-discussion#177",
-            "R1 sends a closing tag of reasoning without the opening one",
-            area="chat-servers",
-            before="failed",
-        ),
+        marks=pytest.mark.report("perplexityai/api-discussion#177"),
         id="end of a line",
     ),
 ]

@@ -19,12 +19,7 @@ RESCUED: list[Any] = [
         {"failed_generation": 'read_file{"path": "a.py"}</function>', "code": "tool_use_failed"},
         [("read_file", {"path": "a.py"})],
         "",
-        marks=pytest.mark.report(
-            "huggingface/smolagents#1119",
-            "Groq refuses what its model wrote, so the call is lost",
-            area="chat-servers",
-            before="failed",
-        ),
+        marks=pytest.mark.report("huggingface/smolagents#1119"),
         id="name and arguments",
     ),
     pytest.param(
@@ -32,12 +27,7 @@ RESCUED: list[Any] = [
         {"failed_generation": '<function=read_file={"path": "a.py"}</function>', "code": "tool_use_failed"},
         [("read_file", {"path": "a.py"})],
         "",
-        marks=pytest.mark.report(
-            "tashfeenahmed/freellmapi#264",
-            "each call of a Llama model at Groq becomes a 400 with the call in it",
-            area="chat-servers",
-            before="failed",
-        ),
+        marks=pytest.mark.report("tashfeenahmed/freellmapi#264"),
         id="function tag",
     ),
     pytest.param(
@@ -48,12 +38,7 @@ RESCUED: list[Any] = [
         },
         [("read_file", {"path": "a.py"})],
         "",
-        marks=pytest.mark.report(
-            "groq/groq-typescript#28",
-            "a call in a code block is refused as tool_use_failed",
-            area="chat-servers",
-            before="failed",
-        ),
+        marks=pytest.mark.report("groq/groq-typescript#28"),
         id="fence",
     ),
     pytest.param(
@@ -61,12 +46,7 @@ RESCUED: list[Any] = [
         {"failed_generation": "### Top stories\nOne.", "code": "tool_use_failed"},
         [],
         "### Top stories\nOne.",
-        marks=pytest.mark.report(
-            "agno-agi/agno#4090",
-            "an answer in words is refused as a failed call",
-            area="chat-servers",
-            before="failed",
-        ),
+        marks=pytest.mark.report("agno-agi/agno#4090"),
         id="text",
     ),
     pytest.param(
@@ -77,12 +57,7 @@ RESCUED: list[Any] = [
         },
         [("read_file", {"path": "a.py"})],
         "",
-        marks=pytest.mark.report(
-            "ggml-org/llama.cpp#24644",
-            "llama.cpp answers 500 with the complete call in the error",
-            area="chat-servers",
-            before="failed",
-        ),
+        marks=pytest.mark.report("ggml-org/llama.cpp#24644"),
         id="llama.cpp",
     ),
     pytest.param(
@@ -93,12 +68,7 @@ RESCUED: list[Any] = [
         },
         [("read_file", {"path": "a.py"})],
         "",
-        marks=pytest.mark.report(
-            "ggml-org/llama.cpp#20260",
-            "text before a call makes llama.cpp answer 500",
-            area="chat-servers",
-            before="failed",
-        ),
+        marks=pytest.mark.report("ggml-org/llama.cpp#20260"),
         id="llama.cpp, text before",
     ),
 ]
@@ -125,34 +95,19 @@ MALFORMED: list[Any] = [
             "type": "invalid_request_error",
             "code": "tool_use_failed",
         },
-        marks=pytest.mark.report(
-            "HunorLaczko/ha-groq-cloud-api#20",
-            "Groq refuses the arguments of a call with 400, and the conversation is over",
-            area="chat-servers",
-            before="failed",
-        ),
+        marks=pytest.mark.report("HunorLaczko/ha-groq-cloud-api#20"),
         id="Groq, schema",
     ),
     pytest.param(
         500,
         {"message": "Failed to parse input at pos 491: <tool_call> <function=glob_search", "code": 500},
-        marks=pytest.mark.report(
-            "pwilkin/llama.cpp#5",
-            "an unreadable call of GLM ends the request with 500",
-            area="chat-servers",
-            before="flaw",
-        ),
+        marks=pytest.mark.report("pwilkin/llama.cpp#5"),
         id="llama.cpp",
     ),
     pytest.param(
         500,
         {"message": "error parsing tool call: raw='{\"a\"', err=unexpected end of JSON input"},
-        marks=pytest.mark.report(
-            "ollama/ollama#11781",
-            "Ollama cannot parse a call of gpt-oss and sends an error object",
-            area="chat-servers",
-            before="flaw",
-        ),
+        marks=pytest.mark.report("ollama/ollama#11781"),
         id="Ollama",
     ),
 ]

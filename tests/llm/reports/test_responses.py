@@ -49,52 +49,27 @@ CALLS: list[Any] = [
             done(0, {**BARE, "name": "", "arguments": '{"a": 1}'}),
             final(),
         ],
-        marks=pytest.mark.report(
-            "router-for-me/CLIProxyAPI#1004",
-            "the last event of a call has no name",
-            area="responses",
-            before="failed",
-        ),
+        marks=pytest.mark.report("router-for-me/CLIProxyAPI#1004"),
         id="name missing at the end",
     ),
     pytest.param(
         [CREATED, added(0, BARE), ARGS_DONE, done(0, BARE), final()],
-        marks=pytest.mark.report(
-            "lidge-jun/opencodex#4652",
-            "arguments arrive only in the event that ends them",
-            area="responses",
-            before="failed",
-        ),
+        marks=pytest.mark.report("lidge-jun/opencodex#4652"),
         id="arguments in done only",
     ),
     pytest.param(
         [CREATED, added(0, BARE), delta("function_call_arguments", 0, '{"a": 1}'), final()],
-        marks=pytest.mark.report(
-            "yunionio/cloudpods#25157",
-            "a converter sends no done events before response.completed",
-            area="responses",
-            before="failed",
-        ),
+        marks=pytest.mark.report("yunionio/cloudpods#25157"),
         id="no end of the item",
     ),
     pytest.param(
         [CREATED, added(0, BARE), ARGS_DONE, final()],
-        marks=pytest.mark.report(
-            "tombii/better-ccflare#233",
-            "the events that end an item are missing or arrive alone",
-            area="responses",
-            before="failed",
-        ),
+        marks=pytest.mark.report("tombii/better-ccflare#233"),
         id="no end, arguments at once",
     ),
     pytest.param(
         [CREATED, final(output=[{**BARE, "arguments": '{"a": 1}', "status": "completed"}])],
-        marks=pytest.mark.report(
-            "NVIDIA-NeMo/Switchyard#777",
-            "output is only in the final response",
-            area="responses",
-            before="passed",
-        ),
+        marks=pytest.mark.report("NVIDIA-NeMo/Switchyard#777"),
         id="final response only",
     ),
     pytest.param(
@@ -105,9 +80,7 @@ CALLS: list[Any] = [
             done(0, {**BARE, "arguments": '{"a": 1}'}),
             final(output=[]),
         ],
-        marks=pytest.mark.report(
-            "mcowger/plexus#644", "the final response has an empty output", area="responses", before="passed"
-        ),
+        marks=pytest.mark.report("mcowger/plexus#644"),
         id="final response empty",
     ),
     pytest.param(
@@ -117,9 +90,7 @@ CALLS: list[Any] = [
             done(0, {**BARE, "arguments": '{"a": 1}'}),
             final(),
         ],
-        marks=pytest.mark.report(
-            "LibreChat-AI/agents#164", "response.created is never sent", area="responses", before="passed"
-        ),
+        marks=pytest.mark.report("LibreChat-AI/agents#164"),
         id="no created",
     ),
     pytest.param(
@@ -169,12 +140,7 @@ TEXTS: list[Any] = [
             without(delta("output_text", 0, " 👋"), "output_index"),
             final(),
         ],
-        marks=pytest.mark.report(
-            "Oaklight/llm-rosetta#56",
-            "text pieces without index and without their item, empty final output",
-            area="responses",
-            before="passed",
-        ),
+        marks=pytest.mark.report("Oaklight/llm-rosetta#56"),
         id="pieces alone",
     ),
     pytest.param([CREATED, added(0, MESSAGE), done(0, MESSAGE), final()], id="whole item"),
@@ -195,12 +161,7 @@ def test_texts_of_incomplete_streams_are_read_once(events: Sequence[Any]) -> Non
     assert answer(*events).text == "Grüße 👋"
 
 
-@pytest.mark.report(
-    "pjq/sap-ai-core-llm-proxy#35",
-    "a proxy sends the response itself in place of its event",
-    area="responses",
-    before="failed",
-)
+@pytest.mark.report("pjq/sap-ai-core-llm-proxy#35")
 def test_a_response_in_place_of_its_event_is_read() -> None:
     whole = {
         "id": "r",
@@ -223,12 +184,7 @@ ERRORS: list[Any] = [
             "error": {"message": "Upstream provider error", "type": "server_error"},
         },
         e.ServerError,
-        marks=pytest.mark.report(
-            "openai/codex#24973",
-            "response.failed states its error beside the response",
-            area="responses",
-            before="failed",
-        ),
+        marks=pytest.mark.report("openai/codex#24973"),
         id="beside the response",
     ),
     pytest.param(
@@ -240,12 +196,7 @@ ERRORS: list[Any] = [
             },
         },
         e.AuthenticationError,
-        marks=pytest.mark.report(
-            "openai/codex#1597",
-            "a wrong key arrives as response.failed and looks like a lost connection",
-            area="responses",
-            before="passed",
-        ),
+        marks=pytest.mark.report("openai/codex#1597"),
         id="wrong key",
     ),
     pytest.param(
@@ -270,18 +221,7 @@ def test_errors_of_the_stream_are_shown_in_the_words_of_the_server(
         answer(CREATED, event)
 
 
-@pytest.mark.report(
-    "openai/codex#8119",
-    "a session dies when its encrypted reasoning cannot be verified",
-    area="responses",
-    before="failed",
-)
-@pytest.mark.report(
-    "openai/codex#8100",
-    "the refusal of encrypted reasoning arrives wrapped by a proxy",
-    area="responses",
-    before="failed",
-)
+@pytest.mark.report("openai/codex#8119", "openai/codex#8100")
 @pytest.mark.parametrize(
     "body",
     [
@@ -326,34 +266,19 @@ DROPPED: list[Any] = [
             "code": "unsupported_value",
         },
         ("reasoning", "summary"),
-        marks=pytest.mark.report(
-            "OpenHands/software-agent-sdk#987",
-            "an unverified organisation may not ask for summaries",
-            area="responses",
-            before="failed",
-        ),
+        marks=pytest.mark.report("OpenHands/software-agent-sdk#987"),
         id="unverified organisation",
     ),
     pytest.param(
         {"message": "InvalidParameter: json: unknown field summary"},
         ("reasoning", "summary"),
-        marks=pytest.mark.report(
-            "CherryHQ/cherry-studio#20284",
-            "a compatible service refuses the field summary",
-            area="responses",
-            before="failed",
-        ),
+        marks=pytest.mark.report("CherryHQ/cherry-studio#20284"),
         id="unknown field",
     ),
     pytest.param(
         {"message": "unsupported request field(s): store", "type": "invalid_request_error"},
         ("store",),
-        marks=pytest.mark.report(
-            "carloslfu/slotstream#19",
-            "a local server refuses the field store",
-            area="responses",
-            before="failed",
-        ),
+        marks=pytest.mark.report("carloslfu/slotstream#19"),
         id="store",
     ),
     pytest.param(

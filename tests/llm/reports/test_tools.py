@@ -49,62 +49,32 @@ def refused(node: dict[str, Any], place: str = "parameters") -> Iterator[str]:
 SCHEMAS: list[Any] = [
     pytest.param(
         {"anyOf": [{"type": "string"}, {"const": 1}, {}]},
-        marks=pytest.mark.report(
-            "agno-agi/agno#3298",
-            "branches without a type make each request a 400",
-            area="gemini",
-            before="passed",
-        ),
+        marks=pytest.mark.report("agno-agi/agno#3298"),
         id="branches without type",
     ),
     pytest.param(
         {"type": ["string", "number", "null"]},
-        marks=pytest.mark.report(
-            "zed-industries/zed#44875",
-            "a list of types is refused: the field is not repeating",
-            area="gemini",
-            before="passed",
-        ),
+        marks=pytest.mark.report("zed-industries/zed#44875"),
         id="list of types",
     ),
     pytest.param(
         {"type": "object"},
-        marks=pytest.mark.report(
-            "MarkusPfundstein/mcp-obsidian#21",
-            "an object without named properties is refused",
-            area="gemini",
-            before="passed",
-        ),
+        marks=pytest.mark.report("MarkusPfundstein/mcp-obsidian#21"),
         id="object without properties",
     ),
     pytest.param(
         {"type": "string", "enum": ["list", "open", ""]},
-        marks=pytest.mark.report(
-            "sbroenne/mcp-server-excel#607",
-            "an empty text in an enumeration is refused",
-            area="gemini",
-            before="passed",
-        ),
+        marks=pytest.mark.report("sbroenne/mcp-server-excel#607"),
         id="empty value",
     ),
     pytest.param(
         {"type": "integer", "enum": [0, 2, 4]},
-        marks=pytest.mark.report(
-            "microsoft/azure-devops-mcp#139",
-            "numbers in an enumeration are refused",
-            area="gemini",
-            before="passed",
-        ),
+        marks=pytest.mark.report("microsoft/azure-devops-mcp#139"),
         id="numbers",
     ),
     pytest.param(
         {"type": "object", "properties": {"go_back": {"type": "object", "properties": {}}}},
-        marks=pytest.mark.report(
-            "browser-use/browser-use#7",
-            "an empty object within an object is refused",
-            area="gemini",
-            before="passed",
-        ),
+        marks=pytest.mark.report("browser-use/browser-use#7"),
         id="empty object inside",
     ),
 ]
@@ -118,26 +88,8 @@ def test_no_schema_has_what_gemini_refuses(schema: dict[str, Any]) -> None:
 
 LONG = "x" * 300
 NAMES: list[Any] = [
-    pytest.param(
-        LONG,
-        marks=pytest.mark.report(
-            "anthropics/claude-code#7370",
-            "a call with a very long name makes each later request a 400",
-            area="anthropic",
-            before="passed",
-        ),
-        id="long",
-    ),
-    pytest.param(
-        "invalid tool",
-        marks=pytest.mark.report(
-            "strands-agents/harness-sdk#1069",
-            "a call of a tool with an invalid name ends the session",
-            area="anthropic",
-            before="passed",
-        ),
-        id="blank",
-    ),
+    pytest.param(LONG, marks=pytest.mark.report("anthropics/claude-code#7370"), id="long"),
+    pytest.param("invalid tool", marks=pytest.mark.report("strands-agents/harness-sdk#1069"), id="blank"),
     pytest.param("", id="empty"),
 ]
 
@@ -159,23 +111,13 @@ def test_names_of_old_calls_are_accepted_on_every_wire(name: str) -> None:
     assert all(0 < len(one) <= 64 and " " not in one for one in sent), sent
 
 
-@pytest.mark.report(
-    "earendil-works/pi#3108",
-    "a call without a name makes the session unusable",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("earendil-works/pi#3108")
 def test_a_call_without_a_name_is_dropped_with_a_warning() -> None:
     response = answer(chunk({"content": "Hi"}), chunk(call(0, "c", "", "{}")), chunk(finish="tool_calls"))
     assert not response.tool_calls and response.warnings and response.text == "Hi"
 
 
-@pytest.mark.report(
-    "SAIL-Research-Lab/cheetahclaws#57",
-    "a result without its call is refused by DeepSeek, until the program is started again",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("SAIL-Research-Lab/cheetahclaws#57")
 def test_results_without_their_call_are_not_sent_to_chat_servers() -> None:
     orphan = tool_results([ToolResultPart("c9", "f", "x")])
     sent = body_of(CHAT.encode(Request("m", (user("a"), orphan, user("b"))), stream=True))["messages"]
