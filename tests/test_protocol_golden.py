@@ -49,6 +49,7 @@ RESULTS: dict[str, type[protocol.Wire]] = {
     "agent/removeRule": protocol.RemoveRuleResult,
     "agent/trust": protocol.TrustResult,
     "agent/hunks": protocol.HunksResult,
+    "agent/looked": protocol.Empty,
     "agent/review": protocol.ReviewResult,
     "workspace/textDocumentContent": protocol.TextDocumentContentResult,
     "agent/terminals": protocol.TerminalsResult,

@@ -366,7 +366,7 @@ class Session:
         if self.questions.pending():
             return False
         return isinstance(event, ApprovalResolved | QuestionAnswered) or (
-            isinstance(event, HunkStateChanged) and not self._emitter.waiting_calls
+            isinstance(event, HunkStateChanged) and event.by != "look" and not self._emitter.waiting_calls
         )
 
     def emit_delta(self, delta: Delta) -> None:

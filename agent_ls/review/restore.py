@@ -21,13 +21,14 @@ class StoredHunk:
     """A hunk as last stored, with its lines in the text at that time.
 
     `is_placed`: the hunk's position is valid in the current text, so no search is needed. `is_beside`: the hunk
-    is only proposed, so the file does not contain it.
+    is only proposed, so the file does not contain it. `is_looked`: the user had looked at these lines.
     """
 
     hunk: LedgerHunk
     lines: Lines
     is_placed: bool = False
     is_beside: bool = False
+    is_looked: bool = False
 
     @property
     def awaits(self) -> bool:

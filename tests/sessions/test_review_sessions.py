@@ -109,6 +109,23 @@ async def test_a_review_decision_before_a_restart_is_sent_once_after_the_resume(
         assert [len(reviews(request)) for request in rig.model.requests] == [1, 1]
 
 
+async def test_what_the_user_has_looked_at_is_known_after_a_restart(work: Path) -> None:
+    async with running(work.parent, [[read()], [edit("one", "ONE")], text("done")]) as rig:
+        talk = await rig.talk("edits")
+        await talk.say("go")
+        rig.manager.review.look(hunk_ids(talk))
+        rig.manager.review.look(hunk_ids(talk))
+        assert [event.by for event in talk.of(HunkStateChanged)] == ["look"]
+    async with running(work.parent) as rig:
+        await rig.reopen(talk.session_id)
+        ((hunk,),) = rig.manager.review.open_hunks().values()
+        assert hunk.looked
+        (work / "a.txt").write_text("ONE more\nkeep\nlast\n")
+        await rig.manager.review.look_at_disk(str(work / "a.txt"))
+        ((hunk,),) = rig.manager.review.open_hunks().values()
+        assert not hunk.looked
+
+
 @pytest.mark.req("H6", "X9")
 async def test_an_edit_after_an_undo_requires_reading_the_file_again(work: Path) -> None:
     gate = Gate()

@@ -55,6 +55,8 @@ OBJECTS: Mapping[str, type[Any]] = {
         protocol.FileHunks,
         protocol.HunkInfo,
         protocol.HunkCell,
+        protocol.GuideRow,
+        protocol.GuideMark,
         protocol.RuleInfo,
         protocol.TrustedFolder,
         protocol.RevertFile,

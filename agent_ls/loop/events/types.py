@@ -262,7 +262,7 @@ class Hunk:
     `base_lines` and `lines` are lines with their endings. `what` says whether the `content` changed or the
     whole file was created or deleted. For a `proposed` hunk, `lines` would replace [start, end). Hunks with
     the same `link` are decided together. `later_turns` lists later turns that changed lines written by the turn
-    `turn_id`.
+    `turn_id`. `looked`: the user has looked at exactly this text.
     """
 
     id: str
@@ -280,6 +280,7 @@ class Hunk:
     lines: tuple[str, ...]
     link: str = ""
     later_turns: tuple[str, ...] = ()
+    looked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,12 +299,14 @@ class FileChange(Emitted):
 
 @dataclass(frozen=True, slots=True)
 class HunkStateChanged(Emitted):
-    """Hunks whose state or lines changed. `by`: `user` (a decision), `editor` (typing, undo) or `agent`."""
+    """Hunks whose state or lines changed. `by`: `user` (a decision), `editor` (typing, undo), `agent`, or `look`
+    (only `looked` changed).
+    """
 
     kind: ClassVar[Literal["hunk_state"]] = "hunk_state"
     path: str
     hunks: tuple[Hunk, ...]
-    by: Literal["user", "editor", "agent"]
+    by: Literal["user", "editor", "agent", "look"]
     comment: str = ""
 
 

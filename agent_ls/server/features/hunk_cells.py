@@ -1,17 +1,21 @@
-"""Map the hunks of a notebook file to the notebook's cells, and to the documents that the editor has for
-these cells.
+"""Describe the hunks of files for clients. The hunks of a notebook file are mapped to the notebook's cells, and to
+the documents that the editor has for these cells.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
+from agent_ls.environments.base import sha256
 from agent_ls.loop.events.types import Hunk
 from agent_ls.notebook.cell_alignment import editor_cells
 from agent_ls.notebook.cells import NotebookError, is_notebook, parse_notebook
 from agent_ls.notebook.hunk_cells import CellHunk, HunkMapper
 from agent_ls.server import protocol as wire
 from agent_ls.server.editor.notebooks import OpenNotebooks
+from agent_ls.server.rpc import to_wire
+from agent_ls.server.rpc.context import Context
 from agent_ls.server.rpc.to_wire import HunkCells
 from agent_ls.services.review.service import ReviewService
 
@@ -63,3 +67,22 @@ def _to_wire(found: CellHunk, hunk: Hunk, documents: Sequence[tuple[str, int]]) 
         old_lines=old,
         new_lines=new,
     )
+
+
+def files_of_hunks(
+    context: Context,
+    found: Mapping[str, Sequence[Hunk]],
+    reason: Callable[[Hunk], str | None] = lambda hunk: None,
+) -> tuple[wire.FileHunks, ...]:
+    """Return the hunks of files for clients. `reason` returns the reason of a hunk, None for none."""
+
+    def base_hash(path: str) -> str:
+        text = context.manager.review.base_text(path)
+        return sha256(text.encode("utf-8", "surrogateescape")) if text is not None else ""
+
+    def version(path: str) -> int | None:
+        document = context.host.open_document(path)
+        return document.version if document else None
+
+    cells = partial(cells_of_hunks, context.manager.review, context.host.notebooks)
+    return to_wire.file_hunks(found, base_hash, version, cells, reason)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
-from agent_ls.environments.base import sha256
 from agent_ls.loop.calls.approval import ApprovalAnswer, UnknownApprovalError
 from agent_ls.server import protocol as wire
-from agent_ls.server.features.hunk_cells import cells_of_hunks
+from agent_ls.server.features.hunk_cells import files_of_hunks
 from agent_ls.server.lsp.from_lsp import maybe_path
 from agent_ls.server.rpc import to_wire
 from agent_ls.server.rpc.context import Context
@@ -68,6 +66,12 @@ def _find_earlier_decision(live: LiveSession, request_id: str) -> wire.ApproveRe
 
 async def hunks(context: Context, params: wire.Hunks) -> wire.HunksResult:
     path = file_path(params.uri, params.method) if params.uri else None
+    if params.guide:
+        if params.session_id is None:
+            raise InvalidParamsError(params.method, "a guide needs sessionId")
+        from agent_ls.server.features.guide import guided_hunks  # imported only when needed
+
+        return await guided_hunks(context, params.session_id, path=path, turn_id=params.turn_id)
     if params.session_id and (read := context.manager.owners.find_follower(params.session_id)):
         hunks = read.open_hunks(path=path, turn_id=params.turn_id)
         return wire.HunksResult(files=to_wire.file_hunks(hunks, lambda path: "", lambda path: None))
@@ -78,17 +82,13 @@ async def hunks(context: Context, params: wire.Hunks) -> wire.HunksResult:
 def pending_hunks(
     context: Context, *, session_id: str | None = None, path: str | None = None, turn_id: str | None = None
 ) -> tuple[wire.FileHunks, ...]:
-    def base_hash(path: str) -> str:
-        text = context.manager.review.base_text(path)
-        return sha256(text.encode("utf-8", "surrogateescape")) if text is not None else ""
-
-    def version(path: str) -> int | None:
-        document = context.host.open_document(path)
-        return document.version if document else None
-
     found = context.manager.review.open_hunks(session_id=session_id, path=path, turn_id=turn_id)
-    cells = partial(cells_of_hunks, context.manager.review, context.host.notebooks)
-    return to_wire.file_hunks(found, base_hash, version, cells)
+    return files_of_hunks(context, found)
+
+
+async def looked(context: Context, params: wire.Looked) -> wire.Empty:
+    context.manager.review.look(frozenset(params.hunk_ids))
+    return wire.Empty()
 
 
 def settled_hunks(context: Context, path: str) -> wire.FileHunks | None:
@@ -134,4 +134,9 @@ def file_path(uri: str, method: str) -> str:
     raise InvalidParamsError(method, f"uri: {uri} is not the URI of a file")
 
 
-ROUTES = (route(wire.Approve, approve), route(wire.Hunks, hunks), route(wire.Review, review))
+ROUTES = (
+    route(wire.Approve, approve),
+    route(wire.Hunks, hunks),
+    route(wire.Looked, looked),
+    route(wire.Review, review),
+)

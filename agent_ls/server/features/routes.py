@@ -51,6 +51,7 @@ METHODS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "review": (
             "agent/approve",
             "agent/hunks",
+            "agent/looked",
             "agent/review",
         ),
         "rules": (

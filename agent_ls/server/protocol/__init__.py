@@ -85,10 +85,13 @@ if TYPE_CHECKING:
     )
     from agent_ls.server.protocol.review import (
         FileHunks as FileHunks,
+        GuideMark as GuideMark,
+        GuideRow as GuideRow,
         HunkCell as HunkCell,
         HunkInfo as HunkInfo,
         Hunks as Hunks,
         HunksResult as HunksResult,
+        Looked as Looked,
         Review as Review,
         ReviewResult as ReviewResult,
     )

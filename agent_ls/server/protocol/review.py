@@ -30,7 +30,8 @@ class HunkInfo(Wire):
 
     The `newLines` of a `proposed` hunk would replace the lines in `newRange`. Hunks with the same `link` are decided
     together. `laterTurnIds`: later turns that have changed lines written by the turn `turnId`. `cells`: the
-    same change in the cells of a notebook.
+    same change in the cells of a notebook. `looked`: the user has looked at exactly this text. `reason` is given
+    with a guide: one line, why the agent made the change.
     """
 
     id: str
@@ -46,6 +47,8 @@ class HunkInfo(Wire):
     link: str | None = None
     later_turn_ids: tuple[str, ...] | None = None
     cells: tuple[HunkCell, ...] | None = None
+    looked: bool | None = None
+    reason: str | None = None
 
 
 class FileHunks(Wire):
@@ -58,16 +61,49 @@ class FileHunks(Wire):
 
 
 class Hunks(Params):
-    """Returns hunks that need a decision: all, or those of one session, file or turn."""
+    """Returns hunks that need a decision: all, or those of one session, file or turn.
+
+    `guide`: also return kept and undone hunks, the reasons, and the rows of a guided review. Needs `sessionId`.
+    """
 
     method: ClassVar[str] = "agent/hunks"
     session_id: str | None = None
     uri: str | None = None
     turn_id: str | None = None
+    guide: bool = False
+
+
+class GuideMark(Wire):
+    """A fact that makes a hunk deserve a second look. `text` has a few words."""
+
+    kind: Literal["untested", "newProblem", "sensitive", "signature", "yourText"]
+    text: str
+
+
+class GuideRow(Wire):
+    """A row of a guided review. `title` is the reason of a `change`, else what the group has in common.
+
+    `unknown` are the kinds of marks that could not be decided.
+    """
+
+    kind: Literal["change", "renames", "whiteSpace", "generated"]
+    title: str
+    hunk_ids: tuple[str, ...]
+    state: Literal["notLooked", "looked", "kept", "undone"]
+    marks: tuple[GuideMark, ...] = ()
+    unknown: tuple[Literal["untested", "newProblem", "sensitive", "signature", "yourText"], ...] = ()
 
 
 class HunksResult(Wire):
     files: tuple[FileHunks, ...]
+    guide: tuple[GuideRow, ...] | None = None
+
+
+class Looked(Params):
+    """Notes that the user has looked at these hunks, until their text changes. Unknown ids are ignored."""
+
+    method: ClassVar[str] = "agent/looked"
+    hunk_ids: tuple[str, ...]
 
 
 class Review(Params):

@@ -109,7 +109,9 @@ def open_part(part: Delta, agent_id: str = "") -> wire.OpenPart:
     )
 
 
-def hunk(hunk: Hunk, cells: tuple[wire.HunkCell, ...] | None = None) -> wire.HunkInfo:
+def hunk(
+    hunk: Hunk, cells: tuple[wire.HunkCell, ...] | None = None, reason: str | None = None
+) -> wire.HunkInfo:
     return wire.HunkInfo(
         id=hunk.id,
         session_id=hunk.session_id,
@@ -124,6 +126,8 @@ def hunk(hunk: Hunk, cells: tuple[wire.HunkCell, ...] | None = None) -> wire.Hun
         link=hunk.link or None,
         later_turn_ids=hunk.later_turns or None,
         cells=cells or None,
+        looked=hunk.looked or None,
+        reason=reason,
     )
 
 
@@ -144,15 +148,18 @@ def file_hunks(
     base_hash: Callable[[str], str],
     version: Callable[[str], int | None],
     cells: Callable[[str, Sequence[Hunk]], HunkCells] = lambda path, hunks: {},
+    reason: Callable[[Hunk], str | None] = lambda hunk: None,
 ) -> tuple[wire.FileHunks, ...]:
-    """Return the hunks of files for clients. `cells` returns the parts of a notebook's hunks by hunk id."""
+    """Return the hunks of files for clients. `cells` returns the parts of a notebook's hunks by hunk id, `reason`
+    the reason of a hunk.
+    """
     in_cells = {path: cells(path, hunks) for path, hunks in by_path.items()}
     return tuple(
         wire.FileHunks(
             uri=to_lsp.uri(path),
             base_hash=base_hash(path),
             version=version(path),
-            hunks=tuple(hunk(item, in_cells[path].get(item.id)) for item in hunks),
+            hunks=tuple(hunk(item, in_cells[path].get(item.id), reason(item)) for item in hunks),
         )
         for path, hunks in by_path.items()
     )

@@ -159,6 +159,7 @@ def find(state: ReviewState, stored: StoredSession, evidence: Evidence) -> LogCo
     missing: dict[str, tuple[StoredHunk, ...]] = {}
     look = _Look(state, stored, evidence)
     for path, items in evidence.hunks.items():
+        state.looked.restore(items)
         if path in evidence.now:
             ledger, told = look.ledger_and_events(path)
             found, lost = look.proposals(path)
@@ -372,7 +373,12 @@ def stored_hunks(events: Iterable[bytes]) -> dict[str, list[StoredHunk]]:
                         known.hunk.agent_lines if known and hunk.state not in _AS_WRITTEN else hunk.lines
                     )
                     is_beside = known.is_beside if known else hunk.state == "proposed"
-                    stored = StoredHunk(_ledger_hunk(hunk, agent_lines), hunk.lines, is_beside=is_beside)
+                    stored = StoredHunk(
+                        _ledger_hunk(hunk, agent_lines),
+                        hunk.lines,
+                        is_beside=is_beside,
+                        is_looked=hunk.looked,
+                    )
                     found[path][hunk.id] = stored
             case _:
                 pass

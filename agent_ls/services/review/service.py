@@ -16,7 +16,7 @@ from pathlib import Path
 from agent_ls.background import TaskStarter
 from agent_ls.environments.base import Attribution, FileState
 from agent_ls.environments.errors import EnvError
-from agent_ls.loop.events.types import FileChange, Hunk
+from agent_ls.loop.events.types import FileChange, Hunk, HunkStateChanged
 from agent_ls.loop.seams import Clock
 from agent_ls.notebook.cell_alignment import EditorCell
 from agent_ls.review.ledger import LedgerChange, open_ledger
@@ -177,8 +177,18 @@ class ReviewService:
         self, *, session_id: str | None = None, path: str | None = None, turn_id: str | None = None
     ) -> dict[str, list[Hunk]]:
         """Return undecided hunks by absolute path, ordered by position."""
-        files = self.state.files.values()
-        return open_hunks(files, session_id=session_id, path=path, turn_id=turn_id)
+        found = open_hunks(self.state.files.values(), session_id=session_id, path=path, turn_id=turn_id)
+        return {path: list(map(self.state.looked.mark, hunks)) for path, hunks in found.items()}
+
+    def look(self, hunk_ids: Collection[str]) -> None:
+        """Note that the user has looked at undecided hunks, and publish it. Unknown ids are ignored."""
+        self.flush()
+        for path, hunks in self.open_hunks().items():
+            new = [hunk for hunk in hunks if hunk.id in hunk_ids and not hunk.looked]
+            self.state.looked.note(new)
+            for session_id in dict.fromkeys(hunk.session_id for hunk in new):
+                own = tuple(hunk for hunk in new if hunk.session_id == session_id)
+                self.state.publish(session_id, HunkStateChanged(path, own, "look"))
 
     def is_created(self, session_id: str, path: str) -> bool:
         """Return whether all text of an existing file is from this session, and the user has kept none of it.

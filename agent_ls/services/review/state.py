@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol, TypeVar, assert_never
+from dataclasses import replace
+from typing import Protocol, TypeVar
 
 import anyio
 
@@ -48,6 +50,14 @@ from agent_ls.services.review.reviewed_file import (
     text_of,
 )
 from agent_ls.services.review.waiting import WaitingCalls
+from agent_ls.review.reopened_hunks import is_missing, reopen_missing, reopen_undone
+from agent_ls.review.restore import StoredHunk
+from agent_ls.services.review.change_events import find_hunk_positions, relative_name
+from agent_ls.services.review.hunk_events import By, HunkEventPublisher
+from agent_ls.services.review.looked import LookedHunks
+from agent_ls.services.review.notebooks import user_edited
+from agent_ls.services.review.review_notices import returned_notice
+from agent_ls.services.review.reviewed_file import ReviewedFile, maybe_bytes, read_form, text_of
 from agent_ls.store.journal import HunkPositions
 
 H = TypeVar("H", Hunk, LedgerHunk)
@@ -121,6 +131,8 @@ class ReviewState:
         self.waits = WaitingCalls()
         self._deciding: dict[str, anyio.Lock] = {}
         self._hunk_events = HunkEventPublisher(self.publish, clock, start)
+        self.looked = LookedHunks()
+        self.hunk_events = HunkEventPublisher(self.publish, clock, start)
         self._recorded_positions: dict[tuple[str, str], HunkPositions] = {}
         self._writing: Counter[str] = Counter()
         self._written = anyio.Event()
@@ -271,6 +283,8 @@ class ReviewState:
 
     def publish(self, session_id: str, event: RecordedEvent) -> None:
         """Emit an event in a session, if the session is live. After a hunk event, record the hunk positions."""
+        if isinstance(event, HunkStateChanged):
+            event = replace(event, hunks=tuple(map(self.looked.mark, event.hunks)))
         if session := self.find_session(session_id):
             session.emit(event)
         if isinstance(event, HunkStateChanged) and event.path in self.files:

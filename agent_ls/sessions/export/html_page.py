@@ -30,6 +30,7 @@ from agent_ls.loop.events.items import (
     TurnEnd,
     UserMessage,
 )
+from agent_ls.sessions.export.changes import ChangedLines, ExportedChange
 from agent_ls.sessions.export.html_style import STYLE
 from agent_ls.text import reveal_controls, strip_escapes, to_display_line
 
@@ -41,11 +42,15 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def page(
-    title: str, facts: Sequence[tuple[str, str]], items: Sequence[Item], rounds: Sequence[RoundFigures]
+    title: str,
+    facts: Sequence[tuple[str, str]],
+    items: Sequence[Item],
+    rounds: Sequence[RoundFigures],
+    changes: Sequence[ExportedChange] = (),
 ) -> str:
     """Return the page. `facts` are listed at the top of the page, `items` are ordered from old to new.
 
-    `rounds` are the model calls whose tokens and costs are listed per turn.
+    `rounds` are the model calls whose tokens and costs are listed per turn, `changes` are in reading order.
     """
     name = text(to_display_line(title) or "Session")
     parts = [
@@ -60,6 +65,7 @@ def page(
         "</dl></header><main>",
         *(_wrapped(item) for item in items),
         "</main>",
+        *_changes(changes),
         *_costs(rounds),
         "</body></html>",
     ]
@@ -169,6 +175,28 @@ def _diff(diff: str) -> str:
     kinds = {"+": ' class="add"', "-": ' class="del"', "@": ' class="hunk"'}
     rows = (f"<span{kinds.get(line[:1], '')}>{text(line)}</span>" for line in lines[head:])
     return f'<pre class="diff">{"".join(rows)}</pre>'
+
+
+def _changes(changes: Sequence[ExportedChange]) -> Iterator[str]:
+    if not changes:
+        return
+    yield '<section class="changes"><h2>Changes in reading order</h2>'
+    for change in changes:
+        state = f'<span class="{_word(change.state)}">{text(change.state)}</span>'
+        marks = "".join(f' <span class="mark">{text(mark)}</span>' for mark in change.marks)
+        yield f"<details open><summary>{text(change.title or 'A change')} {state}{marks}</summary>"
+        for place in change.places:
+            yield f'<div class="dim"><code>{text(place.path)}:{place.line}</code></div>{_hunk(place)}'
+        if change.evidence:
+            yield f'<p class="dim">{text(change.evidence)}</p>'
+        yield "</details>"
+    yield "</section>"
+
+
+def _hunk(place: ChangedLines) -> str:
+    old = (f'<span class="del">{text(f"-{line}")}</span>' for line in place.old)
+    new = (f'<span class="add">{text(f"+{line}")}</span>' for line in place.new)
+    return f'<pre class="diff">{"".join((*old, *new))}</pre>'
 
 
 def _costs(rounds: Sequence[RoundFigures]) -> Iterator[str]:

@@ -32,8 +32,9 @@ code { font: 13px ui-monospace, monospace; }
 .add { background: var(--add); }
 .del { background: var(--del); }
 .hunk { background: var(--hunk); color: var(--dim); }
-.failed, .error { color: var(--bad); }
-.done, .allow { color: var(--good); }
+.mark { border: 1px solid var(--line); border-radius: 6px; padding: 0 .4rem; font-size: .8rem; color: var(--dim); }
+.failed, .error, .undone { color: var(--bad); }
+.done, .allow, .kept { color: var(--good); }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .85rem; }
 th, td { text-align: right; padding: .15rem .7rem; border-bottom: 1px solid var(--line); }
 th:first-child, td:first-child { text-align: left; }

@@ -29,14 +29,18 @@ _TICKS = re.compile(r"`+")
 _MARKUP = re.compile(r"([\\`*_\[\]<>#|~&])")
 
 
-def markdown(title: str, facts: Sequence[tuple[str, str]], items: Sequence[Item]) -> str:
+def markdown(
+    title: str, facts: Sequence[tuple[str, str]], items: Sequence[Item], changes: Sequence[str] = ()
+) -> str:
     """Return the transcript. `facts` are listed at the top of the document; `items` are ordered from old to
-    new.
+    new. `changes` are the lines of the list of changes at its end.
     """
-    lines = [f"# {_words(title) or 'Session'}", ""]
+    lines = [f"# {words(title) or 'Session'}", ""]
     lines += [f"- {name}: {code(value)}" for name, value in facts]
     for item in items:
         lines += ["", *_item(item.body, item.timestamp)]
+    if changes:
+        lines += ["", "## Changes in reading order", "", *changes]
     return "\n".join(lines) + "\n"
 
 
@@ -64,7 +68,7 @@ def code(text: str) -> str:
 def _item(body: Body, timestamp: str) -> Iterator[str]:
     match body:
         case UserMessage(text=text):
-            yield from (f"## You, {_words(timestamp)}", "", *format_quote(text))
+            yield from (f"## You, {words(timestamp)}", "", *format_quote(text))
         case SteerMessage(text=text, status=status):
             yield from (f"### You, during the turn ({status})", "", *format_quote(text))
         case SaidItem(kind=kind, text=text, interrupted=interrupted):
@@ -77,14 +81,12 @@ def _item(body: Body, timestamp: str) -> Iterator[str]:
             if change.diff:
                 yield from ("", *format_code_block(change.diff, "diff"))
         case AskedApproval(request=request, status=status, reason=reason, command=command):
-            why = (
-                f": {_words(reason)}" if reason else f", and ran instead: {code(command)}" if command else ""
-            )
+            why = f": {words(reason)}" if reason else f", and ran instead: {code(command)}" if command else ""
             yield f"*Approval of* {code(request.summary)}: **{status}**{why}"
         case RetriedCall(text=text, attempt=attempt):
-            yield f"*Tried again ({attempt}):* {_words(text)}"
+            yield f"*Tried again ({attempt}):* {words(text)}"
         case Notice(level=level, text=text, hint=hint):
-            yield f"**{level.capitalize()}:** {_words(text)}{f' ({_words(hint)})' if hint else ''}"
+            yield f"**{level.capitalize()}:** {words(text)}{f' ({words(hint)})' if hint else ''}"
         case RollBack(event=event):
             yield f"*Rolled back: {len(event.turns)} turns, {len(event.files)} files*"
         case TurnEnd(reason=reason, files=files, facts=facts):
@@ -94,7 +96,7 @@ def _item(body: Body, timestamp: str) -> Iterator[str]:
             for file in files:
                 yield f"- {code(file.path)} ({file.action}, +{file.added} -{file.removed})"
             if facts:
-                yield from ("", _words(facts.text))
+                yield from ("", words(facts.text))
 
 
 def _tool(body: ToolUse) -> Iterator[str]:
@@ -108,6 +110,6 @@ def _lines(text: str) -> list[str]:
     return text.replace("\r\n", "\n").replace("\r", "\n").rstrip("\n").split("\n")
 
 
-def _words(text: str) -> str:
+def words(text: str) -> str:
     """Return the text as one line with its Markdown characters escaped."""
     return _MARKUP.sub(r"\\\1", to_display_line(text, max_chars=2_000))

@@ -1,7 +1,7 @@
 """Pure: what a session changed and checked, as Markdown for the description of a pull request.
 
-Only facts of the log: the user's messages, the changed files with the decisions about them, and the evidence. Nothing
-in it is the model's own account.
+Facts of the log: the user's messages, the changed files with the decisions about them, and the evidence. Only the
+reasons of single changes are the model's words, and the report says so.
 """
 
 from __future__ import annotations
@@ -57,15 +57,25 @@ def report(
     items: Sequence[Item],
     decided: Mapping[str, Counter[Decided]],
     folder: str,
+    changes: Sequence[str] = (),
 ) -> str:
     """Return the report. `facts` are listed at its end, `decided` are the decisions by path. Paths are relative to
-    `folder`, which is not part of the report.
+    `folder`, which is not part of the report. `changes` are the lines of the list of changes.
     """
     files = _files(items)
     for path, counts in decided.items():
         if path in files:
             files[path].decided = counts
     lines = ["## Changed files", "", *_table(files, folder)]
+    if changes:
+        lines += [
+            "",
+            "## Changes in reading order",
+            "",
+            "The reasons are in the agent's words.",
+            "",
+            *changes,
+        ]
     lines += ["", "## Requests and evidence", "", *_requests(items)]
     said = " · ".join(f"{name.lower()} {code(value)}" for name, value in facts if value != folder)
     lines.append(f"Made with agent-ls: {said}")

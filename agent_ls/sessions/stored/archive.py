@@ -137,6 +137,7 @@ def _transcript(
 ) -> str:
     # imported here because they are rarely used
     from agent_ls.loop.events.figures import figures_of
+    from agent_ls.sessions.export.changes import markdown_changes, read_changes
     from agent_ls.sessions.export.html_page import page
     from agent_ls.sessions.export.markdown import markdown
     from agent_ls.sessions.export.report import decisions, report
@@ -158,12 +159,14 @@ def _transcript(
     ]
     title, facts = clean(found.title), [(name, clean(value)) for name, value in facts]
     items = [clean_item(item, clean) for item in pages.all_items(path)]
+    changes, folder = read_changes(path.parent, clean), clean(header.workspace_folder)
+    listed = list(markdown_changes(changes, folder))
     if format_ == "markdown":
-        return markdown(title, facts, items)
+        return markdown(title, facts, items, listed)
     if format_ == "report":
         decided = {clean(name): counts for name, counts in decisions(pages.all_events(path)).items()}
-        return report(facts, items, decided, clean(header.workspace_folder))
-    return page(title, facts, items, figures_of(pages.all_events(path)).rounds)
+        return report(facts, items, decided, folder, listed)
+    return page(title, facts, items, figures_of(pages.all_events(path)).rounds, changes)
 
 
 def _jsonl(path: Path) -> str:

@@ -426,6 +426,20 @@ export interface FollowUpResult { readonly queuedId: string; }
 
 export interface Fork { readonly sessionId: string; readonly clientKey: string; readonly atTurnId?: string; }
 
+export interface GuideMark {
+  readonly kind: "untested" | "newProblem" | "sensitive" | "signature" | "yourText";
+  readonly text: string;
+}
+
+export interface GuideRow {
+  readonly kind: "change" | "renames" | "whiteSpace" | "generated";
+  readonly title: string;
+  readonly hunkIds: readonly string[];
+  readonly state: "notLooked" | "looked" | "kept" | "undone";
+  readonly marks: readonly GuideMark[];
+  readonly unknown: readonly ("untested" | "newProblem" | "sensitive" | "signature" | "yourText")[];
+}
+
 export interface History { readonly sessionId: string; readonly before?: number; readonly limit?: number; }
 
 export interface HistoryResult { readonly items: readonly Item[]; readonly more: boolean; }
@@ -446,6 +460,7 @@ export interface Hunk {
   readonly lines: readonly string[];
   readonly link: string;
   readonly laterTurns: readonly string[];
+  readonly looked: boolean;
   readonly uri: string;
 }
 
@@ -472,19 +487,26 @@ export interface HunkInfo {
   readonly link?: string;
   readonly laterTurnIds?: readonly string[];
   readonly cells?: readonly HunkCell[];
+  readonly looked?: boolean;
+  readonly reason?: string;
 }
 
 export interface HunkStateChanged {
   readonly path: string;
   readonly hunks: readonly Hunk[];
-  readonly by: "user" | "editor" | "agent";
+  readonly by: "user" | "editor" | "agent" | "look";
   readonly comment: string;
   readonly uri: string;
 }
 
-export interface Hunks { readonly sessionId?: string; readonly uri?: string; readonly turnId?: string; }
+export interface Hunks {
+  readonly sessionId?: string;
+  readonly uri?: string;
+  readonly turnId?: string;
+  readonly guide?: boolean;
+}
 
-export interface HunksResult { readonly files: readonly FileHunks[]; }
+export interface HunksResult { readonly files: readonly FileHunks[]; readonly guide?: readonly GuideRow[]; }
 
 export interface ImageInput { readonly type: "image"; readonly mediaType: string; readonly data: string; }
 
@@ -518,6 +540,8 @@ export interface LimitChanges {
   readonly secondsPerInput?: number;
   readonly secondsPerSession?: number;
 }
+
+export interface Looked { readonly hunkIds: readonly string[]; }
 
 export interface LoopDetection { readonly message: string; }
 

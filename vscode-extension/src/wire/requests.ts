@@ -1,6 +1,6 @@
 // Requests and notifications with their parameters and results, by method. Types only.
 // Written by `python -m tests.tools.wire_types` from the server's own types: do not edit.
-import type { Abort, AcceptPlan, AcceptPlanResult, Answer, AnswerResult, Approve, ApproveResult, BringChanges, BringChangesResult, ClientAnswer, CloseSession, Commands, CommandsResult, CommitMessage, CommitMessageResult, Compact, CompactResult, Complete, CompleteResult, Configure, ConfigureResult, CredentialResult, DeleteSession, Diagnostics, Draft, EditorState, Empty, Export, ExportResult, FollowUp, FollowUpResult, Fork, History, HistoryResult, Hunks, HunksResult, Interrupt, McpServers, McpServersResult, McpSwitch, Memory, MemoryResult, Models, ModelsResult, NewSession, Output, OutputResult, Queue, RemoveRule, RemoveRuleResult, Rename, Revert, RevertResult, Review, ReviewResult, Rules, RulesResult, SessionResult, Sessions, SessionsResult, SetCredential, Steer, SteerResult, Submit, SubmitResult, Subscribe, SubscribeResult, TakeOver, TerminalInput, TerminalKill, TerminalOutput, TerminalOutputResult, TerminalResize, Terminals, TerminalsResult, TextDocumentContent, TextDocumentContentResult, Trust, TrustResult, Unsteer, Unsubscribe } from "./objects";
+import type { Abort, AcceptPlan, AcceptPlanResult, Answer, AnswerResult, Approve, ApproveResult, BringChanges, BringChangesResult, ClientAnswer, CloseSession, Commands, CommandsResult, CommitMessage, CommitMessageResult, Compact, CompactResult, Complete, CompleteResult, Configure, ConfigureResult, CredentialResult, DeleteSession, Diagnostics, Draft, EditorState, Empty, Export, ExportResult, FollowUp, FollowUpResult, Fork, History, HistoryResult, Hunks, HunksResult, Interrupt, Looked, McpServers, McpServersResult, McpSwitch, Memory, MemoryResult, Models, ModelsResult, NewSession, Output, OutputResult, Queue, RemoveRule, RemoveRuleResult, Rename, Revert, RevertResult, Review, ReviewResult, Rules, RulesResult, SessionResult, Sessions, SessionsResult, SetCredential, Steer, SteerResult, Submit, SubmitResult, Subscribe, SubscribeResult, TakeOver, TerminalInput, TerminalKill, TerminalOutput, TerminalOutputResult, TerminalResize, Terminals, TerminalsResult, TextDocumentContent, TextDocumentContentResult, Trust, TrustResult, Unsteer, Unsubscribe } from "./objects";
 
 export interface Requests {
   "agent/newSession": { readonly params: NewSession; readonly result: SessionResult };
@@ -31,6 +31,7 @@ export interface Requests {
   "agent/compact": { readonly params: Compact; readonly result: CompactResult };
   "agent/approve": { readonly params: Approve; readonly result: ApproveResult };
   "agent/hunks": { readonly params: Hunks; readonly result: HunksResult };
+  "agent/looked": { readonly params: Looked; readonly result: Empty };
   "agent/review": { readonly params: Review; readonly result: ReviewResult };
   "agent/rules": { readonly params: Rules; readonly result: RulesResult };
   "agent/removeRule": { readonly params: RemoveRule; readonly result: RemoveRuleResult };

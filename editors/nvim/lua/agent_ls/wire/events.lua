@@ -150,7 +150,7 @@
 ---@class agent_ls.wire.HunkStateChanged
 ---@field path string
 ---@field hunks agent_ls.wire.Hunk[]
----@field by "user"|"editor"|"agent"
+---@field by "user"|"editor"|"agent"|"look"
 ---@field comment string
 ---@field uri string
 

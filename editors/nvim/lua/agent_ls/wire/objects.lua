@@ -183,6 +183,18 @@
 ---@field type "folder"
 ---@field uri string
 
+---@class agent_ls.wire.GuideMark
+---@field kind "untested"|"newProblem"|"sensitive"|"signature"|"yourText"
+---@field text string
+
+---@class agent_ls.wire.GuideRow
+---@field kind "change"|"renames"|"whiteSpace"|"generated"
+---@field title string
+---@field hunkIds string[]
+---@field state "notLooked"|"looked"|"kept"|"undone"
+---@field marks agent_ls.wire.GuideMark[]
+---@field unknown ("untested"|"newProblem"|"sensitive"|"signature"|"yourText")[]
+
 ---@class agent_ls.wire.Hunk
 ---@field id string
 ---@field sessionId string
@@ -199,6 +211,7 @@
 ---@field lines string[]
 ---@field link string
 ---@field laterTurns string[]
+---@field looked boolean
 ---@field uri string
 
 ---@class agent_ls.wire.HunkCell
@@ -223,6 +236,8 @@
 ---@field link? string
 ---@field laterTurnIds? string[]
 ---@field cells? agent_ls.wire.HunkCell[]
+---@field looked? boolean
+---@field reason? string
 
 ---@class agent_ls.wire.ImageInput
 ---@field type "image"

@@ -31,6 +31,7 @@
 ---@field ["agent/compact"] agent_ls.wire.Compact
 ---@field ["agent/approve"] agent_ls.wire.Approve
 ---@field ["agent/hunks"] agent_ls.wire.Hunks
+---@field ["agent/looked"] agent_ls.wire.Looked
 ---@field ["agent/review"] agent_ls.wire.Review
 ---@field ["agent/rules"] agent_ls.wire.Rules
 ---@field ["agent/removeRule"] agent_ls.wire.RemoveRule
@@ -170,12 +171,16 @@
 ---@field sessionId? string
 ---@field uri? string
 ---@field turnId? string
+---@field guide? boolean
 
 ---@class agent_ls.wire.Interrupt
 ---@field sessionId string
 ---@field clientKey? string
 ---@field keepProcesses? boolean
 ---@field thenSubmit? agent_ls.wire.InputPart[]
+
+---@class agent_ls.wire.Looked
+---@field hunkIds string[]
 
 ---@class agent_ls.wire.McpServers
 ---@field sessionId string

@@ -31,6 +31,7 @@
 ---@field ["agent/compact"] agent_ls.wire.CompactResult
 ---@field ["agent/approve"] agent_ls.wire.ApproveResult
 ---@field ["agent/hunks"] agent_ls.wire.HunksResult
+---@field ["agent/looked"] agent_ls.wire.Empty
 ---@field ["agent/review"] agent_ls.wire.ReviewResult
 ---@field ["agent/rules"] agent_ls.wire.RulesResult
 ---@field ["agent/removeRule"] agent_ls.wire.RemoveRuleResult
@@ -103,6 +104,7 @@
 
 ---@class agent_ls.wire.HunksResult
 ---@field files agent_ls.wire.FileHunks[]
+---@field guide? agent_ls.wire.GuideRow[]
 
 ---@class agent_ls.wire.McpServersResult
 ---@field servers agent_ls.wire.McpServerInfo[]
