@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from agent_ls.llm.absent_arguments import without_absent
+from agent_ls.llm.argument_forms import in_wanted_form
 from agent_ls.llm.messages import JsonObject, Message, ToolCallPart, ToolResultPart
 from agent_ls.llm.requests import ToolDefinition, check_tool
 from agent_ls.llm.schema_check import check_schema, find_schema_error
@@ -80,7 +81,7 @@ def _arguments(text: str, tool: CallableTool) -> tuple[dict[str, Any], str]:
         return {}, f"this is not valid JSON ({error})"
     if not isinstance(value, dict):
         return {}, "an object is expected"
-    value = without_absent(value, tool.parameters)
+    value = in_wanted_form(without_absent(value, tool.parameters), tool.parameters)
     return value, find_schema_error(value, tool.parameters)
 
 

@@ -10,7 +10,10 @@ _RENAMED = {
     "httpUrl": "url", "serverUrl": "url", "endpoint": "url", "transport": "type", "transportType": "type",
     "environment": "env", "http_headers": "headers", "requestInit": "headers",
 }  # fmt: skip
-_TYPES = {"local": "stdio", "remote": "http", "streamable": "http", "streamable_http": "http"}
+_TYPES = {
+    "local": "stdio", "stdio": "stdio", "remote": "http", "http": "http", "streamable": "http",
+    "streamable_http": "http", "streamable-http": "http", "streamablehttp": "http", "sse": "sse",
+}  # fmt: skip
 _ALLOWED = ("includeTools", "enabledTools", "enabled_tools")
 _DENIED = ("excludeTools", "disabledTools", "disabled_tools")
 _IGNORED = frozenset(
@@ -23,21 +26,27 @@ _IGNORED = frozenset(
 
 def our_entry(raw: Mapping[str, Any]) -> dict[str, Any]:
     """Return the entry with the keys of agent-ls, as far as other agents have them under another name."""
+    raw = {key: value for key, value in raw.items() if value is not None}
+    if isinstance(program := raw.get("command"), Mapping):  # the first form of Zed
+        raw = {**raw, **program, "command": program.get("path")}
+        raw.pop("path", None)
     entry = {_RENAMED.get(key, key): value for key, value in raw.items() if key not in _IGNORED}
     kind = entry.get("type")
     if isinstance(kind, str):
         entry["type"] = _TYPES.get(kind.lower(), kind)
+    if isinstance(address := entry.get("url"), str):
+        entry["url"] = address.strip()
     if isinstance(words := entry.get("command"), list) and words:
         entry["command"], entry["args"] = words[0], [*words[1:], *(entry.get("args") or [])]
     if isinstance(args := entry.get("args"), list):
         entry["args"] = [_as_text(it) for it in args]
     for key in ("env", "headers"):
-        if isinstance(table := entry.get(key), Mapping):
+        if isinstance(table := _as_table(entry.get(key)), Mapping):
             table = table["headers"] if isinstance(table.get("headers"), Mapping) else table
             entry[key] = {name: _as_text(value) for name, value in table.items()}
     _add_headers(entry, raw)
     _add_filter(entry, raw)
-    if raw.get("disabled") is True or raw.get("isActive") is False:
+    if _truth(raw.get("disabled")) is True or _truth(raw.get("isActive")) is False:
         entry["enabled"] = False
     if isinstance(entry.get("trust"), bool):  # another agent's permission to call without approval
         del entry["trust"]
@@ -51,6 +60,28 @@ def unknown_keys(entry: Mapping[str, Any], known: frozenset[str]) -> tuple[str, 
     the user would miss.
     """
     return tuple(key for key in entry if key not in known and not get_close_matches(key, known, 1, 0.75))
+
+
+def _truth(value: Any) -> Any:
+    """Return a Boolean that is written as text as a Boolean, other values unchanged."""
+    word = value.strip().lower() if isinstance(value, str) else ""
+    return {"true": True, "false": False}.get(word, value)
+
+
+def _as_table(value: Any) -> Any:
+    """Return pairs that are written as a list (`A=b`, or an object with `name` and `value`) as a table."""
+    if not isinstance(value, list):
+        return value
+    table = {}
+    for item in value:
+        match item:
+            case {"name": str(name), "value": inner}:
+                table[name] = inner
+            case str() if "=" in item:
+                table[item.partition("=")[0]] = item.partition("=")[2]
+            case _:
+                return value
+    return table
 
 
 def _as_text(value: Any) -> Any:

@@ -91,10 +91,13 @@ class ServerContext:
 
 @dataclass(slots=True)
 class _OwnerRequests:
-    """Flags that other tasks set to ask the task that owns the connection to reload the lists or to stop."""
+    """Flags that other tasks set to ask the task that owns the connection to reload the lists, to connect again, or
+    to stop.
+    """
 
     wake: anyio.Event = field(default_factory=anyio.Event)
     reload: bool = False
+    connect: bool = False
     stop: bool = False
 
     def wake_owner(self) -> None:
@@ -161,6 +164,9 @@ class ManagedServer:
                 if self._wanted.stop:
                     self._set_state("stopped", "")
                     return
+                if self._wanted.connect:
+                    self._wanted.connect = False
+                    continue
             except (ConfigError, EnvError) as error:
                 self._set_state("failed", str(error))
                 return
@@ -261,7 +267,7 @@ class ManagedServer:
             group.start_soon(connection.follow_changes, lambda kind: self._list_changed(kind))
             if process:
                 group.start_soon(self._watch_end, process)
-            while not self._wanted.stop:
+            while not (self._wanted.stop or self._wanted.connect):
                 await self._wanted.wake.wait()
                 self._wanted.wake = anyio.Event()
                 if self._wanted.reload:
@@ -340,11 +346,32 @@ class ManagedServer:
         return await self._ask_connection(lambda connection: connection.resource(uri, timeout_s))
 
     async def _ask_connection(self, ask: Callable[[McpConnection], Awaitable[T]]) -> T:
+        """Ask the server; ask once more on a new connection if the server does not know the old one any more."""
         connection = await self._connected()
-        from agent_ls.mcp.session import CLOSED, McpServerError
+        from agent_ls.mcp.session import SessionLostError
+
+        tools = self.description.tools
+        try:
+            return await self._ask_once(connection, ask)
+        except SessionLostError:
+            self._connect_again(connection)
+        connection = await self._connected()
+        if self.description.tools != tools:
+            raise UnavailableError(
+                f"The MCP server {self.name} has restarted with other tools. Call it again."
+            )
+        try:
+            return await self._ask_once(connection, ask)
+        except SessionLostError as error:
+            raise UnavailableError(f"The MCP server {self.name} failed: {error}.") from error
+
+    async def _ask_once(self, connection: McpConnection, ask: Callable[[McpConnection], Awaitable[T]]) -> T:
+        from agent_ls.mcp.session import CLOSED, McpServerError, SessionLostError
 
         try:
             return await ask(connection)
+        except SessionLostError:
+            raise
         except McpServerError as error:
             if found := login_needed(error):
                 raise UnavailableError(f"The MCP server {self.name} needs a login: {found}") from error
@@ -353,6 +380,12 @@ class ManagedServer:
                 # lost now, so that no other call uses it.
                 self._lose()
             raise UnavailableError(f"The MCP server {self.name} failed: {error}.") from error
+
+    def _connect_again(self, connection: McpConnection) -> None:
+        if self._connection is connection:  # otherwise another call has asked for it
+            self._lose()
+            self._wanted.connect = True
+            self._wanted.wake_owner()
 
     async def connected(self) -> None:
         """Wait until the server is connected and `description` is current.

@@ -26,12 +26,20 @@ _OF_OTHERS = frozenset(
 """Members that only the results of other requests than a call have."""
 
 
+def as_result(value: Any) -> dict[str, Any]:
+    """Return the result of a request as an object. PHP writes an empty object as an empty list."""
+    if isinstance(value, dict):
+        return value
+    return {"content": _repair_blocks(value)} if value else {}
+
+
 def repair_result(result: dict[str, Any]) -> None:
     """Change the result of a request in place.
 
     Members that are null are removed, as if the server had left them out; null for a list is the empty list. Content
     that is no list becomes one. A block of an unknown type, or without a member that its type needs, becomes a text
-    block with its JSON. A result of a form that no version of the protocol has becomes one too.
+    block with its JSON. A result of a form that no version of the protocol has becomes one too. Structured content that
+    is no object gets the form in which SDKs write such values.
     """
     if isinstance(old := result.pop("toolResult", None), dict) and "content" in old:
         result |= old
@@ -42,6 +50,10 @@ def repair_result(result: dict[str, Any]) -> None:
             result[name] = []
         elif name != "content":
             del result[name]
+    if not isinstance(result.get("_meta", {}), dict):
+        del result["_meta"]
+    if not isinstance(structured := result.get("structuredContent", {}), dict):
+        result["structuredContent"] = {"result": structured}
     if "content" in result:
         result["content"] = _repair_blocks(result["content"])
     elif "structuredContent" in result or "isError" in result:
@@ -59,8 +71,10 @@ def repair_tool(tool: dict[str, Any]) -> None:
     """Make the schema of a tool in a list one that the protocol allows, in place.
 
     No schema, null, or only a dialect means no parameters. A schema without a type, or with several, that allows an
-    object gets the type `object`. Members that are null are removed.
+    object gets the type `object`. Members that are null are removed. The schema of results is removed, because the
+    SDK would drop a result that does not match it, and the model reads results as they are.
     """
+    tool.pop("outputSchema", None)
     schema = tool.get("inputSchema")
     if schema is None or schema is True:
         schema = {}

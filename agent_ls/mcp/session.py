@@ -38,10 +38,11 @@ from agent_ls.mcp.descriptions import (
     ServerTool,
 )
 from agent_ls.mcp.elicitation import fields_of
+from agent_ls.mcp.http_answers import HttpAnswers
 from agent_ls.mcp.limits import HttpLimits, JudgeAddress
 from agent_ls.mcp.oauth import refuse_login
 from agent_ls.mcp.process import MAX_LINE_BYTES, EndedError, ServerProcess
-from agent_ls.mcp.repairs import repair_result, repair_tool
+from agent_ls.mcp.repairs import as_result, repair_result, repair_tool
 from agent_ls.mcp.schemas import is_object_schema
 
 # the SDK would log messages of the server, with tracebacks
@@ -67,6 +68,10 @@ class McpServerError(Exception):
     """
 
 
+class SessionLostError(McpServerError):
+    """The server no longer knows the session of this connection, for example after its restart. It did nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class ConnectionCallbacks:
     """Functions that a connection calls. `changed` gets the name of the list that changed, and returns at
@@ -88,6 +93,8 @@ class _ListFilter:
     problems: dict[str, str] = field(default_factory=dict)
 
     def remove_invalid(self, message: Any) -> None:
+        if isinstance(message, dict) and "result" in message:
+            message["result"] = as_result(message["result"])
         result = message.get("result") if isinstance(message, dict) else getattr(message, "result", None)
         if isinstance(result, dict):
             repair_result(result)
@@ -122,9 +129,10 @@ class _ListFilter:
 class McpConnection:
     """An open connection. Any task may call it while the connection is open."""
 
-    def __init__(self, client: Client, list_filter: _ListFilter) -> None:
+    def __init__(self, client: Client, list_filter: _ListFilter, answers: HttpAnswers | None = None) -> None:
         self._client = client
         self._list_filter = list_filter
+        self._answers = answers
 
     @property
     def era(self) -> Era:
@@ -140,7 +148,7 @@ class McpConnection:
         can = client.server_capabilities
         info = client.server_info
         self._list_filter.problems.clear()
-        with _SdkErrors(timeout_s):
+        with _SdkErrors(timeout_s, self._answers):
             tools = await self._fetch_list("tools", client.list_tools) if can.tools else []
             prompts = await self._fetch_list("prompts", client.list_prompts) if can.prompts else []
             resources = await self._fetch_list("resources", client.list_resources) if can.resources else []
@@ -178,6 +186,7 @@ class McpConnection:
         """Call a tool. Cancelling this method notifies the server.
 
         Raises:
+            SessionLostError: the call did not reach the server's tool, because a new connection is needed.
             McpServerError: the server refused the call, sent an invalid answer, ended, or took too long.
         """
 
@@ -185,7 +194,7 @@ class McpConnection:
             share = f"{progress:g}/{total:g}" if total else f"{progress:g}"
             on_progress(f"{share} {message}" if message else share)
 
-        with _SdkErrors(timeout_s):
+        with _SdkErrors(timeout_s, self._answers):
             result = await self._client.call_tool(tool, dict(arguments), progress_callback=progress)
         blocks = tuple(block for part in result.content if (block := _block(part)))
         return CallResult(blocks, result.structured_content, bool(result.is_error))
@@ -198,7 +207,7 @@ class McpConnection:
         Raises:
             McpServerError: the server refused the request, sent an invalid answer, ended, or took too long.
         """
-        with _SdkErrors(timeout_s):
+        with _SdkErrors(timeout_s, self._answers):
             result = await self._client.get_prompt(name, dict(arguments))
         return [block for message in result.messages if (block := _block(message.content))]
 
@@ -208,7 +217,7 @@ class McpConnection:
         Raises:
             McpServerError: the server refused the request, sent an invalid answer, ended, or took too long.
         """
-        with _SdkErrors(timeout_s):
+        with _SdkErrors(timeout_s, self._answers):
             result = await self._client.read_resource(uri)
         return [_content(part) for part in result.contents]
 
@@ -267,6 +276,8 @@ async def by_http(
     list_filter = _ListFilter()
     timeout = httpx2.Timeout(timeout_s, read=None)
     hooks: Any = HttpLimits(target.url, MAX_LINE_BYTES, judge).hooks()
+    answers = HttpAnswers()
+    hooks["response"].append(answers.read)
     if asks_nobody:
         hooks["response"].append(refuse_login)
     async with httpx2.AsyncClient(
@@ -274,7 +285,7 @@ async def by_http(
     ) as http:
         transport = streamable_http_client(target.url, http_client=http, max_sse_event_size=MAX_LINE_BYTES)
         async with _connected(
-            _filter_lists(transport, list_filter), list_filter, callbacks, is_legacy, timeout_s
+            _filter_lists(transport, list_filter), list_filter, callbacks, is_legacy, timeout_s, answers
         ) as connection:
             yield connection
 
@@ -286,6 +297,7 @@ async def _connected(
     callbacks: ConnectionCallbacks,
     is_legacy: bool,
     timeout_s: float,
+    answers: HttpAnswers | None = None,
 ) -> AsyncIterator[McpConnection]:
     async def on_message(message: Any) -> None:
         match message:
@@ -327,7 +339,7 @@ async def _connected(
             async with client:
                 entered = True
                 starting.deadline = float("inf")
-                yield McpConnection(client, list_filter)
+                yield McpConnection(client, list_filter, answers)
         if starting.cancelled_caught and not entered:
             raise McpServerError(f"the server did not answer within {timeout_s:g} s")
     except BaseException as error:
@@ -430,11 +442,14 @@ async def _filter_lists(
 class _SdkErrors:
     """Context manager that limits the time of a request, and converts exceptions of the SDK to McpServerError."""
 
-    def __init__(self, timeout_s: float) -> None:
+    def __init__(self, timeout_s: float, answers: HttpAnswers | None = None) -> None:
         self._timeout_s = timeout_s
+        self._answers = answers
         self._scope = anyio.CancelScope()
 
     def __enter__(self) -> None:
+        if self._answers:
+            self._answers.refused = ""
         self._scope = anyio.move_on_after(self._timeout_s)
         self._scope.__enter__()
 
@@ -443,7 +458,14 @@ class _SdkErrors:
         if was_timeout:
             raise McpServerError(f"the server did not answer within {self._timeout_s:g} s") from None
         if error is not None and (problem := problem_of(error)):
-            raise McpServerError(problem) from error
+            if self._answers and self._answers.has_lost_session:
+                raise SessionLostError(problem) from error
+            refused = self._answers.refused if self._answers and problem == _SDK_REFUSED else ""
+            raise McpServerError(refused or problem) from error
+
+
+_SDK_REFUSED = "Server returned an error response"
+"""What the SDK says about each HTTP status of an error, whatever the answer says."""
 
 
 def problem_of(error: BaseException) -> str:

@@ -105,7 +105,12 @@ def read_file(path: Path) -> Any:
     if len(data) > MAX_BYTES:
         raise ValueError(f"the file is larger than {MAX_BYTES // 1024} KiB")
     text = data.decode("utf-8-sig")
-    return tomllib.loads(text) if path.suffix == ".toml" else parse_jsonc(text)
+    if path.suffix == ".toml":
+        return tomllib.loads(text)
+    return parse_jsonc(text) if text.strip() else {}
+
+
+_TABLES = ("mcpServers", "servers", "mcp_servers", "context_servers", "mcp.servers", "amp.mcpServers")
 
 
 def servers_of(raw: Any) -> Mapping[str, Any]:
@@ -114,12 +119,29 @@ def servers_of(raw: Any) -> Mapping[str, Any]:
     Raises:
         ValueError: the file has no such table.
     """
-    for name in ("mcpServers", "servers", "mcp_servers"):
-        if isinstance(raw, Mapping) and isinstance(table := raw.get(name), Mapping):
-            return table
+    if isinstance(raw, Mapping):
+        inner = raw.get("mcp")
+        places = [(raw, name) for name in _TABLES]
+        places += (
+            [(inner, "servers"), (inner, "mcpServers"), (raw, "mcp")] if isinstance(inner, Mapping) else []
+        )
+        for holder, name in places:
+            if name in holder and (table := _as_table(holder[name])) is not None:
+                return table
     if raw == {} or (isinstance(raw, Mapping) and "inputs" in raw):
         return {}
     raise ValueError("the file has no table of MCP servers")
+
+
+def _as_table(value: Any) -> Mapping[str, Any] | None:
+    """Return a table of servers, which may be a list of entries with names; None for other values."""
+    if value is None:
+        return {}
+    if isinstance(value, list) and all(
+        isinstance(it, Mapping) and isinstance(it.get("name"), str) for it in value
+    ):
+        return {it["name"]: {key: part for key, part in it.items() if key != "name"} for it in value}
+    return value if isinstance(value, Mapping) else None
 
 
 def _entries(

@@ -14,6 +14,7 @@ from pydantic import ConfigDict
 
 from agent_ls.environments.effects import CallEffect
 from agent_ls.llm.absent_arguments import without_absent
+from agent_ls.llm.argument_forms import in_wanted_form
 from agent_ls.llm.errors import ConfigurationError
 from agent_ls.llm.schema_check import find_schema_error
 from agent_ls.mcp.asking import ask_user
@@ -107,7 +108,7 @@ async def _prepare(
     values = _redacted(collect_given(arguments), kit.redact)
     # The description may come from the cache, so check the definition that the server has now.
     tool = await _find_tool(server, tool.name)
-    values = without_absent(values, tool.schema)
+    values = in_wanted_form(without_absent(values, tool.schema), tool.schema)
     check_arguments(tool, values)
     timeout_ms = server.config.timeout_ms or kit.call_timeout_ms()
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agent_ls.mcp.config import HttpTarget, StdioTarget, Target, VariableValues, fill_variables, parse_server
-from agent_ls.mcp.sources import find_servers
+from agent_ls.mcp.sources import FoundServers, find_servers
 from tests.mcp.plans import user_file
 
 pytestmark = pytest.mark.req("T11")
@@ -19,6 +19,44 @@ VALUES = VariableValues({"TOKEN": "t-123456789", "EMPTY": ""}.get, lambda server
 
 URL = "https://a.example/mcp"
 ENTRIES: list[Any] = [
+    pytest.param(
+        {"source": "custom", "command": {"path": "npx", "args": ["-y", "x"], "env": {"T": "v"}}},
+        StdioTarget("npx", ("-y", "x"), (("T", "v"),)),
+        marks=pytest.mark.report(
+            "zed-industries/zed#33539",
+            "the program is an object with path, args and env",
+            area="mcp",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        {"command": "x", "env": {"T": "${env:TOKEN}"}, "args": None, "cwd": None, "tools": None},
+        StdioTarget("x", (), (("T", "t-123456789"),)),
+        marks=pytest.mark.report(
+            "vanillagreencom/kendex#2184",
+            "a variable of the environment has a prefix in an entry of Cursor",
+            area="mcp",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        {"transport": "stdio", "command": "x", "environment": {"N": 5}},
+        StdioTarget("x", (), (("N", "5"),)),
+        marks=pytest.mark.report(
+            "pantheon-org/tekhne#226",
+            "transport and environment have no effect, without a word",
+            area="mcp",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        {"command": "x", "env": ["A=b=c", {"name": "D", "value": "e"}]},
+        StdioTarget("x", (), (("A", "b=c"), ("D", "e"))),
+    ),
+    pytest.param(
+        {"type": "HTTP", "url": f" {URL} ", "headers": [{"name": "A", "value": "b"}]},
+        HttpTarget(URL, (("A", "b"),)),
+    ),
     pytest.param(
         {"transport": "streamable-http", "url": URL},
         HttpTarget(URL),
@@ -124,3 +162,42 @@ def test_a_file_with_a_byte_order_mark_or_a_comment_is_read(tmp_path: Path, star
     (tmp_path / "mcp.json").write_text(start + text, "utf-8")
     found = find_servers(tmp_path, None)
     assert [it.name for it in found.servers] == ["a"] and not found.problems
+
+
+@pytest.mark.parametrize(
+    "entry", [{"disabled": "true"}, {"disabled": True}, {"isActive": "False"}, {"enabled": "false"}]
+)
+def test_a_server_that_is_switched_off_stays_off_however_it_is_written(entry: dict[str, Any]) -> None:
+    assert not parse_server("s", {"command": "x", **entry}, "user").is_enabled
+
+
+TABLES: list[Any] = [
+    pytest.param(
+        '{"mcpServers": {"a": {"url": "https://mcp.example/mcp",}}}',
+        marks=pytest.mark.report(
+            "upstash/context7#563",
+            "a comma after the address makes the whole file invalid",
+            area="mcp",
+            before="passed",
+        ),
+    ),
+    '{"mcpServers": [{"name": "a", "command": "x"}]}',
+    '{"context_servers": {"a": {"command": "x"}}}',
+    '{"mcp": {"servers": {"a": {"command": "x"}}}}',
+    '{"mcp": {"a": {"type": "local", "command": ["x", "y"]}}}',
+    '{"mcp.servers": {"a": {"command": "x"}}}',
+    '\ufeff// servers\r\n{"mcp_servers": {"a": {"command": "x"}}}',
+]
+
+
+@pytest.mark.parametrize("written", TABLES)
+def test_the_table_of_servers_is_found_under_its_other_names(tmp_path: Path, written: str) -> None:
+    (tmp_path / "mcp.json").write_text(written, "utf-8")
+    found = find_servers(tmp_path, None)
+    assert [it.name for it in found.servers] == ["a"] and not found.problems
+
+
+@pytest.mark.parametrize("written", ["", "  \n", "{}", '{"mcpServers": null}'])
+def test_a_file_without_servers_is_no_error(tmp_path: Path, written: str) -> None:
+    (tmp_path / "mcp.json").write_text(written, "utf-8")
+    assert find_servers(tmp_path, None) == FoundServers()

@@ -1,0 +1,124 @@
+"""A legacy MCP server over HTTP whose answers have the oddities of real ones."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+SESSION = "Mcp-Session-Id"
+
+
+@dataclass(slots=True)
+class Oddities:
+    """The points in which a server differs from most.
+
+    `of_get`: the status of GET. `of_notice`: status and body of an answer to a notification. `lost`: the status of one
+    request with the session of the first connection, as after a restart. `form`: how answers are written. `kind`: their
+    content type.
+    """
+
+    of_get: int = 405
+    of_notice: tuple[int, bytes] = (202, b"")
+    lost: int = 0
+    lost_body: bytes = b'{"error": "Session not found"}'
+    form: str = "json"
+    kind: str = ""
+    path: str = "/mcp"
+    calls: list[dict[str, Any]] = field(default_factory=list)
+    sessions: int = 0
+
+
+@contextmanager
+def odd_server(odd: Oddities) -> Iterator[str]:
+    """Run a server with these oddities; yield its address."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            self.reply(odd.of_get, b"nothing here", "text/plain")
+
+        def do_DELETE(self) -> None:
+            self.reply(404, b"", "text/plain")
+
+        def do_POST(self) -> None:
+            message = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))))
+            if self.path != odd.path:
+                self.send_response(307)
+                self.send_header("location", odd.path)
+                self.send_header("content-length", "0")
+                self.end_headers()
+            elif "id" not in message:
+                self.reply(*odd.of_notice, "text/plain")
+            elif odd.lost and odd.calls and self.headers.get(SESSION) == "s1":
+                self.reply(odd.lost, odd.lost_body, "application/json")
+            else:
+                self.answer(message)
+
+        def answer(self, message: dict[str, Any]) -> None:
+            match message["method"]:
+                case "initialize":
+                    odd.sessions += 1
+                    result: Any = {
+                        "protocolVersion": "2025-06-18",
+                        "capabilities": {"tools": {}},
+                        "serverInfo": {"name": "odd", "version": "1"},
+                    }
+                case "tools/list":
+                    schema = {"type": "object", "properties": {}}
+                    result = {"tools": [{"name": "echo", "inputSchema": schema}]}
+                case "tools/call":
+                    odd.calls.append(message["params"])
+                    result = {"content": [{"type": "text", "text": f"called {len(odd.calls)}"}]}
+                case method:
+                    error = {"code": -32601, "message": f"Method not found: {method}"}
+                    return self.write({"jsonrpc": "2.0", "id": message["id"], "error": error})
+            self.write({"jsonrpc": "2.0", "id": message["id"], "result": result})
+
+        def write(self, message: dict[str, Any]) -> None:
+            data = json.dumps(message)
+            kind = odd.kind or (
+                "application/json" if odd.form in ("json", "gzip", "bom") else "text/event-stream"
+            )
+            body = {
+                "json": data,
+                "gzip": data,
+                "bom": f"\ufeff{data}",
+                "sse": f"event: message\ndata: {data}\n\n",
+                "bare": f"data: {data}\n\n",
+                "crlf": f": hello\r\n\r\nevent: message\r\nid: 1\r\ndata: {data}\r\n\r\n",
+                "unfinished": f"event: message\ndata: {data}\n",
+                "noticed": f'data: {{"jsonrpc":"2.0","method":"notifications/x"}}\n\nevent: message\ndata:{data}\n\n',
+            }[odd.form]
+            self.reply(200, body.encode(), kind)
+
+        def reply(self, status: int, body: bytes, kind: str) -> None:
+            self.send_response(status)
+            if odd.form == "gzip":
+                body = gzip.compress(body)
+                self.send_header("content-encoding", "gzip")
+            self.send_header("content-type", kind)
+            self.send_header("content-length", str(len(body)))
+            if status == 200:
+                self.send_header(SESSION, f"s{odd.sessions}")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Print nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}/mcp"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -1,0 +1,158 @@
+"""Arguments that models write in another form than the schema of a server's tool wants."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_ls.llm.argument_forms import in_wanted_form
+from tests.mcp.plans import raw_server, tool, user_file
+from tests.mcp.rig import running
+from tests.support.fake_provider import Piece, text, tool_call
+
+pytestmark = pytest.mark.req("T11")
+
+TEXTS = {"type": "array", "items": {"type": "string"}}
+CASES: list[Any] = [
+    pytest.param(
+        TEXTS,
+        '["Purpose"]',
+        ["Purpose"],
+        marks=pytest.mark.report(
+            "punkpeye/mcp-remote#319", "a list arrives as a text with JSON", area="mcp", before="failed"
+        ),
+    ),
+    pytest.param(
+        {"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "null"}]},
+        "[1271, 2106]",
+        [1271, 2106],
+        marks=pytest.mark.report(
+            "anthropics/claude-code#73137",
+            "a list of numbers arrives as a text, and the server refuses it",
+            area="mcp",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        {"anyOf": [TEXTS, {"type": "string"}, {"type": "null"}]},
+        ["Top", "Child"],
+        ["Top", "Child"],
+        marks=pytest.mark.report(
+            "github/copilot-cli#4301",
+            "a list becomes a text where the schema allows both",
+            area="mcp",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        {"type": "object", "properties": {"a": {"type": "integer"}}},
+        '{"a": "1"}',
+        {"a": 1},
+        marks=pytest.mark.report(
+            "anomalyco/opencode#32812",
+            "an object arrives as a text, or as an empty text",
+            area="mcp",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        {},
+        '["u1"]',
+        '["u1"]',
+        marks=pytest.mark.report(
+            "anthropics/claude-code#86459",
+            "a list for a parameter without a type becomes a text",
+            area="mcp",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        {"type": "array"},
+        "[1, 2, 3]",
+        [1, 2, 3],
+        marks=pytest.mark.report(
+            "lmstudio-ai/lmstudio-bug-tracker#1644",
+            "a list without a type for its items counts as an object",
+            area="mcp",
+            before="failed",
+        ),
+    ),
+    pytest.param({"type": "object"}, "", {}, id="empty object"),
+    pytest.param(TEXTS, " ", [], id="empty list"),
+    pytest.param({"anyOf": [TEXTS, {"type": "string"}]}, '["Top"]', '["Top"]', id="a text is allowed"),
+    pytest.param({"type": "integer"}, "5", 5, id="integer"),
+    pytest.param({"type": "number"}, "1.5", 1.5, id="number"),
+    pytest.param({"type": "number"}, "NaN", "NaN", id="no number of JSON"),
+    pytest.param({"type": "boolean"}, "True", True, id="boolean of Python"),
+    pytest.param({"type": "integer"}, "five", "five", id="no number"),
+    pytest.param({"type": "array", "items": {"type": "object"}}, ['{"a":1}'], [{"a": 1}], id="inside"),
+    pytest.param({"$ref": "#/$defs/Texts"}, '["x"]', ["x"], id="reference"),
+    pytest.param({"$ref": "#/properties/other"}, '["x"]', '["x"]', id="unknown reference"),
+    pytest.param(TEXTS, "Purpose", "Purpose", id="a bare text is not guessed"),
+]
+
+
+@pytest.mark.parametrize(("schema", "written", "read"), CASES)
+def test_a_text_becomes_what_the_schema_wants_only_where_it_forbids_a_text(
+    schema: Any, written: Any, read: Any
+) -> None:
+    whole = {"type": "object", "properties": {"v": schema}, "$defs": {"Texts": TEXTS}}
+    assert in_wanted_form({"v": written, "w": "1"}, whole) == {"v": read, "w": "1"}
+
+
+async def test_the_server_gets_the_list_and_not_its_text(tmp_path: Path) -> None:
+    schema = {"type": "object", "properties": {"v": TEXTS}}
+    user_file(
+        tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", tools=[tool("echo", schema=schema)])
+    )
+    async with running(tmp_path, [tool_call("raw__echo", '{"v": "[\\"a\\"]"}'), text("done")]) as rig:
+        await (await rig.talk("full")).say("go")
+        assert rig.results()[0].content == 'echo {"v": ["a"]}'
+
+
+OUTPUT = {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]}
+SAID = [{"type": "text", "text": "said"}]
+RESULTS: list[Any] = [
+    {"content": SAID, "isError": True, "structuredContent": {"error": "x"}},
+    {"content": SAID},
+    {"content": SAID, "structuredContent": {"wrong": 1}},
+    {"content": SAID, "structuredContent": "deleted"},
+    {"content": SAID, "structuredContent": [1, 2]},
+    {"content": SAID, "_meta": []},
+]
+
+
+@pytest.mark.report(
+    "yamadashy/repomix#833",
+    "a failure does not match the schema of results, and its text is lost",
+    area="mcp",
+    before="passed",
+)
+@pytest.mark.report(
+    "cristianuibar/bricks-mcp#45",
+    "each call fails, because a declared result in JSON is not sent",
+    area="mcp",
+    before="failed",
+)
+@pytest.mark.report(
+    "cyanheads/obsidian-mcp-server#108",
+    "each call fails, because the result does not match the declared schema",
+    area="mcp",
+    before="failed",
+)
+@pytest.mark.report(
+    "agentmail-to/agentmail-toolkit#13",
+    "the structured content is a text, and the whole result is refused",
+    area="mcp",
+    before="failed",
+)
+async def test_a_result_that_does_not_match_its_declaration_is_read(tmp_path: Path) -> None:
+    results = {f"t{number}": {"result": case} for number, case in enumerate(RESULTS)}
+    tools = [tool(name, outputSchema=OUTPUT) for name in results]
+    user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", tools=tools, calls=results))
+    script: list[Piece] = [*(tool_call(f"raw__{name}") for name in results), text("done")]
+    async with running(tmp_path, script) as rig:
+        await (await rig.talk("full")).say("go")
+        assert [str(it.content).startswith("said") for it in rig.results()] == [True] * len(RESULTS)
