@@ -12,7 +12,7 @@ from agent_ls.testing.environment import *  # noqa: F403  # its tests and fixtur
 from agent_ls.testing.environment_factory import EnvironmentFactory, write_files
 from tests.editors import places
 
-pytestmark = pytest.mark.req("X1", "X3")
+pytestmark = [pytest.mark.req("X1", "X3")]
 
 
 def at(

@@ -10,7 +10,7 @@ from agent_ls.review.hunks import LedgerHunk
 from agent_ls.review.ledger import FileLedger, LedgerChange
 from agent_ls.services.review.proposal_notes import JudgedHunk
 
-By: TypeAlias = Literal["user", "editor", "agent"]
+By: TypeAlias = Literal["user", "editor", "agent", "look"]
 """Who caused a change of hunks."""
 
 

@@ -21,7 +21,6 @@ from agent_ls.services.review.effects import By
 
 TYPING_INTERVAL_MS = 500
 
-By: TypeAlias = Literal["user", "editor", "agent", "look"]
 Tell: TypeAlias = Callable[[str, RecordedEvent], None]
 """Publishes an event to a session, by id; does nothing if the session is not live."""
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Protocol, TypeVar, assert_never
 from dataclasses import replace
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, assert_never
 
 import anyio
 
@@ -39,6 +38,7 @@ from agent_ls.services.review.effects import (
     TextsChanged,
 )
 from agent_ls.services.review.hunk_events import HunkEventPublisher
+from agent_ls.services.review.looked import LookedHunks
 from agent_ls.services.review.reports import DiskSeen, Report, Restored, SessionTaken, TextSeen
 from agent_ls.services.review.review_notices import gone_notice, returned_notice
 from agent_ls.services.review.reviewed_file import (
@@ -50,14 +50,6 @@ from agent_ls.services.review.reviewed_file import (
     text_of,
 )
 from agent_ls.services.review.waiting import WaitingCalls
-from agent_ls.review.reopened_hunks import is_missing, reopen_missing, reopen_undone
-from agent_ls.review.restore import StoredHunk
-from agent_ls.services.review.change_events import find_hunk_positions, relative_name
-from agent_ls.services.review.hunk_events import By, HunkEventPublisher
-from agent_ls.services.review.looked import LookedHunks
-from agent_ls.services.review.notebooks import user_edited
-from agent_ls.services.review.review_notices import returned_notice
-from agent_ls.services.review.reviewed_file import ReviewedFile, maybe_bytes, read_form, text_of
 from agent_ls.store.journal import HunkPositions
 
 H = TypeVar("H", Hunk, LedgerHunk)
@@ -132,7 +124,6 @@ class ReviewState:
         self._deciding: dict[str, anyio.Lock] = {}
         self._hunk_events = HunkEventPublisher(self.publish, clock, start)
         self.looked = LookedHunks()
-        self.hunk_events = HunkEventPublisher(self.publish, clock, start)
         self._recorded_positions: dict[tuple[str, str], HunkPositions] = {}
         self._writing: Counter[str] = Counter()
         self._written = anyio.Event()

@@ -11,7 +11,7 @@ from agent_ls.environments.local import LocalEnvironment
 from agent_ls.testing.environment import *  # noqa: F403  # its tests and fixtures
 from agent_ls.testing.environment_factory import EnvironmentFactory, write_files
 
-pytestmark = pytest.mark.req("H19", "X1", "T5", "T6")
+pytestmark = [pytest.mark.req("H19", "X1", "T5", "T6")]
 
 
 def local(folder: Path, files: Mapping[str, str | bytes], ripgrep: str | None = None) -> LocalEnvironment:
