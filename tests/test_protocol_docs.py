@@ -33,11 +33,10 @@ def test_the_generated_tables_of_the_protocol_documentation_match_the_code() -> 
     assert protocol_docs.renew_pages(PAGES) == PAGES, WHAT_TO_DO
 
 
-@pytest.mark.parametrize("name", TABLES)
-def test_every_row_of_a_protocol_table_has_a_description(name: str) -> None:
-    silent = [row for row in protocol_docs.written_rows(TABLES[name]) if not row[-1]]
+def test_every_row_of_a_protocol_table_has_a_description() -> None:
+    silent = [row for table in TABLES.values() for row in protocol_docs.written_rows(table) if not row[-1]]
 
-    assert not silent, f"fill in the last column of {silent} in docs/protocol/"
+    assert not silent, "fill in the last column in docs/protocol/"
 
 
 def test_every_request_has_documentation_tables_and_a_heading() -> None:

@@ -9,6 +9,7 @@ is: what provokes a race, kills a process or waits for another program's start i
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +195,7 @@ INNER = (
 """What `make check` runs of `make test`: engines and house rules, which start no server and no editor."""
 
 
+@cache
 def group_of(file: str) -> str | None:
     """Return the group of a test file, a path below tests/. None: it belongs to `make test`."""
     for name, group in GROUPS.items():
@@ -202,6 +204,7 @@ def group_of(file: str) -> str | None:
     return None
 
 
+@cache
 def is_inner(file: str) -> bool:
     return _is_in(file, INNER)
 

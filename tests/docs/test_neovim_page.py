@@ -38,9 +38,9 @@ def test_the_subcommands_on_the_page_match_the_plugin() -> None:
     assert sorted(name for row in rows for name in code_words(row[0])) == sorted(SUBCOMMANDS)
 
 
-@pytest.mark.parametrize("name", [*OPTIONS, *KEYMAPS, *SUBCOMMANDS])
-def test_each_option_keymap_and_subcommand_is_in_the_plugin_help(name: str) -> None:
-    assert re.search(rf"`{name}`|:AgentLs {name}\b", HELP)
+def test_each_option_keymap_and_subcommand_is_in_the_plugin_help() -> None:
+    names = [*OPTIONS, *KEYMAPS, *SUBCOMMANDS]
+    assert [name for name in names if not re.search(rf"`{name}`|:AgentLs {name}\b", HELP)] == []
 
 
 @pytest.mark.parametrize("place", ["docs/installation.md", "README.md"])

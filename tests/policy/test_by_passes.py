@@ -26,16 +26,11 @@ def judged(command: str, mode: Mode) -> object:
     return judge(CommandEffect(command, "/w"), Situation(mode, PLACES))
 
 
-@pytest.mark.parametrize("command", lines_of("by_passes.txt"))
-def test_a_line_that_is_not_read_only_needs_approval(command: str) -> None:
-    for mode in MODES:
-        assert isinstance(judged(command, mode), Ask)
-
-
-def test_every_hostile_line_needs_approval() -> None:
+@pytest.mark.parametrize("name", ["by_passes.txt", "hostile.txt"])
+def test_every_line_that_is_not_read_only_needs_approval(name: str) -> None:
     silent = [
         command
-        for command in lines_of("hostile.txt")
+        for command in lines_of(name)
         if not all(isinstance(judged(command, mode), Ask) for mode in MODES)
     ]
     assert silent == []

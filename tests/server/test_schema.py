@@ -33,13 +33,13 @@ ITEM = whole(SCHEMA["$defs"]["Item"])
 
 
 @pytest.mark.req("H2")
-@pytest.mark.parametrize("example", REQUESTS, ids=lambda e: e["method"])
-def test_a_golden_request_and_its_answer_fit_the_schema(example: dict[str, Any]) -> None:
-    method, params, result = example["method"], example["params"], example["result"]
-
-    assert find_schema_error(params, METHODS[method]["params"]) == ""
-    assert not result or find_schema_error(result, METHODS[method]["result"]) == ""
-    assert find_schema_error({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}, MESSAGE) == ""
+def test_each_golden_request_and_its_answer_fit_the_schema() -> None:
+    for example in REQUESTS:
+        method, params, result = example["method"], example["params"], example["result"]
+        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        assert find_schema_error(params, METHODS[method]["params"]) == "", method
+        assert not result or find_schema_error(result, METHODS[method]["result"]) == "", method
+        assert find_schema_error(message, MESSAGE) == "", method
 
 
 def test_the_cached_validator_finds_the_same_errors_as_an_uncached_validation() -> None:
@@ -56,20 +56,14 @@ def test_the_cached_validator_finds_the_same_errors_as_an_uncached_validation() 
 
 
 @pytest.mark.req("E1")
-@pytest.mark.parametrize(
-    "event",
-    [*SESSION, read("client_request.json")["event"], read("access.json")["event"]],
-    ids=lambda e: e["kind"],
-)
-def test_a_golden_event_matches_the_schema_only_with_all_required_fields(
-    event: dict[str, Any],
-) -> None:
-    assert find_schema_error(event, EVENT) == ""
-    for name in event["data"]:
-        if name in ("name", "owner"):
-            continue  # a text delta has no name, and a session that is not open has no owner
-        poorer = {key: value for key, value in event["data"].items() if key != name}
-        assert find_schema_error({**event, "data": poorer}, EVENT), f"{event['kind']} without {name}"
+def test_each_golden_event_matches_the_schema_only_with_all_required_fields() -> None:
+    for event in (*SESSION, read("client_request.json")["event"], read("access.json")["event"]):
+        assert find_schema_error(event, EVENT) == "", event["kind"]
+        for name in event["data"]:
+            if name in ("name", "owner"):
+                continue  # a text delta has no name, and a session that is not open has no owner
+            poorer = {key: value for key, value in event["data"].items() if key != name}
+            assert find_schema_error({**event, "data": poorer}, EVENT), f"{event['kind']} without {name}"
 
 
 @pytest.mark.req("E1")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from agent_ls.environments.base import Attribution, ExecutionEnvironment
 from agent_ls.environments.errors import InvalidPatternError
 from agent_ls.environments.local import LocalEnvironment
+from agent_ls.environments.local.ripgrep import candidates, find_working
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.loop.calls.arguments import ArgumentsError, parse_arguments
 from agent_ls.loop.calls.reads import ReadFiles
@@ -19,7 +21,7 @@ from agent_ls.profiles.create import create_profile
 from agent_ls.profiles.options import ProfileOptions
 from agent_ls.tools.base import Tool, ToolContext, ToolError
 from agent_ls.tools.edit_file import EDIT_FILE
-from agent_ls.tools.file_types import FILE_TYPES
+from agent_ls.tools.file_types import FILE_TYPES, glob_of_type
 from agent_ls.tools.shell import ShellArguments
 
 pytestmark = pytest.mark.req("P7", "T6")
@@ -134,11 +136,11 @@ async def test_an_unknown_file_type_is_refused_with_similar_ones() -> None:
         await asked(MemoryEnvironment(FILES), "anthropic", pattern="x", type="typescrip")
 
 
-@pytest.mark.parametrize("file_type", FILE_TYPES)
-async def test_each_file_type_is_accepted_by_ripgrep(file_type: str, tmp_path: Path) -> None:
-    environment = with_ripgrep(tmp_path)
-    found = await asked(environment, "anthropic", pattern="nowhere", type=file_type)
-    assert found.startswith("No matches")
+def test_the_glob_of_each_file_type_is_accepted_by_ripgrep(tmp_path: Path) -> None:
+    globs = [f"--glob={glob_of_type(file_type)}" for file_type in FILE_TYPES]
+    command = [find_working(candidates()), "--files", *globs, str(written(tmp_path))]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert len(listed.stdout.splitlines()) == len(FILES)
 
 
 @pytest.mark.parametrize("pattern", [r"[[:alpha:]]+", r"\p{Lu}"])
