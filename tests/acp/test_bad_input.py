@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import pytest
 
 from agent_ls.acp.capabilities import EXTENSIONS
 from tests.acp.client import AcpClient, acp_client
-from tests.support.loopback import AnthropicServer, ErrorReply, Gate, Text, ToolCall
+from tests.support.loopback import AnthropicServer, Gate, Text, ToolCall
 from tests.support.processes import is_running
 
 METHODS = (
@@ -90,30 +89,6 @@ async def test_each_request_with_a_wrongly_typed_field_gets_exactly_one_response
         await lives(client)
 
 
-LINES = [
-    (b"nonsense", -32700), (b"{", -32700), (b"[" * 50_000, -32700), (b"\xff\xfe", -32700), (b"1", -32600),
-    (b"null", -32600), (b'"text"', -32600), (b"[]", -32600), (b"{}", -32600),
-    (b'{"jsonrpc":"1.0","id":1,"method":"session/list"}', -32600),
-    (b'{"jsonrpc":"2.0","id":[],"method":"session/list"}', -32600), (b'{"jsonrpc":"2.0","id":1,"method":7}', -32600),
-]  # fmt: skip
-
-
-def errors_since(client: AcpClient, start: int) -> list[dict[str, Any]]:
-    return [message["error"] for _, message in client.wire[start:] if "error" in message]
-
-
-async def test_an_invalid_line_is_answered_with_an_error(project: Path) -> None:
-    async with acp_client(project, is_schema_checked=False) as client:
-        await client.initialize()
-        for line, code in LINES:
-            start = len(client.wire)
-            await client.send_line(line)
-            await client.wait_for(partial(errors_since, client, start))
-            (error,) = errors_since(client, start)
-            assert error["code"] == code and is_a_sentence(error), line[:99]
-            await lives(client)
-
-
 async def test_unknown_methods_are_refused_and_unknown_notifications_ignored(project: Path) -> None:
     async with acp_client(project, is_schema_checked=False) as client:
         await client.initialize()
@@ -165,58 +140,6 @@ async def test_a_malformed_initialize_is_refused_and_the_process_continues(
             await client._asked[number][1].wait()
         assert "error" in client._asked[number][2][0]
         await lives(client)
-
-
-async def test_a_prompt_without_a_key_fails_with_a_helpful_message(project: Path) -> None:
-    async with acp_client(project) as client:
-        told = await client.initialize()
-        assert [it["id"] for it in told["authMethods"]] == ["keys"]
-        session_id = await client.new_session()
-        number = await client.start_prompt(session_id)
-        error = await _error(client, number)
-        assert error["code"] == -32000 and "key" in error["message"].lower()
-        assert len(error["data"]["details"]) > len(error["message"])
-        refused = await client.refused("authenticate", methodId="keys")
-        assert refused.code == -32000 and "agent-ls keys set" in refused.details
-
-
-async def _error(client: AcpClient, number: int) -> dict[str, Any]:
-    with anyio.fail_after(240):
-        await client._asked[number][1].wait()
-    error: dict[str, Any] = client._asked[number][2][0]["error"]
-    return error
-
-
-FAILURES = [
-    pytest.param(ErrorReply(401), -32000, "key", id="wrong key"),
-    pytest.param(ErrorReply(404), -32603, "model", id="unknown model"),
-    pytest.param(ErrorReply(400), -32603, "", id="bad request"),
-]
-
-
-@pytest.mark.parametrize(("failure", "code", "word"), FAILURES)
-async def test_a_failed_model_call_fails_the_prompt_with_a_message(
-    project: Path, failure: ErrorReply, code: int, word: str
-) -> None:
-    with AnthropicServer([failure]) as server:
-        async with acp_client(project, server) as client:
-            await client.initialize()
-            error = await _error(client, await client.start_prompt(await client.new_session()))
-            assert error["code"] == code and word in error["message"].lower() and is_a_sentence(error)
-
-
-async def test_a_request_cancelled_by_the_client_is_answered_with_cancelled(project: Path) -> None:
-    gate = Gate()
-    with AnthropicServer([[Text("Working", gate)], "Fine."]) as server:
-        async with acp_client(project, server) as client:
-            await client.initialize()
-            session_id = await client.new_session()
-            number = await client.start_prompt(session_id)
-            await anyio.to_thread.run_sync(gate.wait_reached)
-            await client.notify("$/cancel_request", requestId=number)
-            assert (await _error(client, number))["code"] == -32800
-            gate.open()
-            assert await client.prompt(session_id) == "end_turn"
 
 
 async def test_a_request_id_already_in_use_is_refused(project: Path) -> None:

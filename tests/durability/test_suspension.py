@@ -36,9 +36,6 @@ all_endings = pytest.mark.parametrize(
     else list(zip(["openai", "anthropic"] * 2, ENDINGS, strict=True)),
     ids=lambda value: value if isinstance(value, str) else value.__name__,
 )
-pairs = pytest.mark.parametrize(
-    ("wire", "end"), [pytest.param("anthropic", kill, id="kill"), pytest.param("openai", shut_down, id="end")]
-)
 
 
 READ = ToolCall("read_file", {"file_path": "notes.txt"})
@@ -129,107 +126,6 @@ async def test_allowing_an_edit_after_a_restart_applies_the_displayed_edit(
             answers.append(await say(editor, session_id, asked[0], "allow", clientKey=key))
         assert [answer["decision"] for answer in answers] == ["allow"] * 4
         assert len(provider.requests) == 3
-
-
-@pairs
-async def test_a_denial_after_a_restart_reaches_the_model_with_its_reason_over_stdio(
-    wire: str, end: Ending, project: Path
-) -> None:
-    calls: list[Answer] = [
-        [Text("I run it."), ToolCall("shell", {"command": "rm notes.txt"})],
-        "As you like.",
-    ]
-    with SERVERS[wire](calls) as provider:
-        session_id, asked = await suspended(wire, provider, project, end)
-        async with editing(provider, project) as (editor, _):
-            await reopened(editor, session_id, asked)
-            await say(editor, session_id, asked[0], "deny", reason="it is needed")
-            await editor.client.event("processing_end", reason="refused")
-        assert "it is needed" in str(provider.requests[1].body)
-    assert (project / "notes.txt").read_text() == TEXT
-
-
-CHANGED = [
-    pytest.param(
-        "anthropic",
-        ToolCall("edit_file", {"file_path": "notes.txt", "old_string": "tw", "new_string": "TW"}),
-        "one\ntwo more\nthree\n",
-        "one\nTWo more\nthree\n",
-        id="anthropic",
-    ),
-    pytest.param(
-        "openai", edit("openai", "notes.txt", "two\n", "TWO\n"), "one\ntwo  \nthree\n", None, id="openai"
-    ),
-]
-
-
-@pytest.mark.parametrize(("wire", "call", "text", "edited"), CHANGED)
-async def test_a_file_changed_during_the_restart_needs_approval_again(
-    wire: str, call: ToolCall, text: str, edited: str | None, project: Path
-) -> None:
-    with SERVERS[wire]([[READ], [call], "All done."]) as provider:
-        session_id, asked = await suspended(wire, provider, project, kill)
-        (project / "notes.txt").write_text(text)
-        async with editing(provider, project) as (editor, _):
-            await reopened(editor, session_id, asked)
-            await say(editor, session_id, asked[0], "allow")
-            again = await editor.client.event("approval_requested")
-            assert again["data"]["requestId"] != asked[0]["requestId"]
-            assert again["data"]["digest"] != asked[0]["digest"]
-            assert (project / "notes.txt").read_text() == text
-            await editor.approve(again)
-            await editor.client.event("processing_end", reason="completed")
-    assert (project / "notes.txt").read_text() == (edited or TEXT.replace("two", "TWO"))
-
-
-@pairs
-async def test_two_pending_approvals_are_answered_through_two_servers(
-    wire: str, end: Ending, project: Path
-) -> None:
-    for name in ("a", "b"):
-        (project.parent / name).write_text(f"this is {name}")
-    reads = [ToolCall("read_file", {"file_path": str(project.parent / name)}) for name in ("a", "b")]
-    calls: list[Answer] = [[*reads, ToolCall("shell", {"command": "echo made > made"})], "All done."]
-    with SERVERS[wire](calls) as provider:
-        session_id, asked = await suspended(wire, provider, project, end, count=2)
-        async with editing(provider, project) as (editor, server):
-            await reopened(editor, session_id, asked)
-            await say(editor, session_id, asked[1], "allow")
-            await editor.client.event("tool_call_end", callId=asked[1]["callId"])
-            await end(editor, server)
-            await server.exit_code()
-        async with editing(provider, project) as (editor, _):
-            resumed = await editor.subscribe(session_id)
-            assert resumed["pending"]["approvals"] == asked[:1]
-            await say(editor, session_id, asked[0], "allow")
-            command = await editor.client.event("approval_requested", tool="shell")
-            assert not (project / "made").exists()
-            await editor.approve(command)
-            await editor.client.event("processing_end", reason="completed")
-        assert (project / "made").read_text() == "made\n"
-        body = str(provider.requests[1].body)
-        assert body.index("this is a") < body.index("this is b")
-        assert len(provider.requests) == 2
-
-
-@pairs
-async def test_messages_are_queued_and_an_interrupt_denies_the_approval_in_a_restored_turn(
-    wire: str, end: Ending, project: Path
-) -> None:
-    command = ToolCall("shell", {"command": "echo made > made"})
-    with SERVERS[wire]([[command], "I see.", "Well."]) as provider:
-        session_id, asked = await suspended(wire, provider, project, end)
-        async with editing(provider, project) as (editor, _):
-            await reopened(editor, session_id, asked)
-            assert (await editor.submit(session_id, "And then?")).keys() == {"queuedId"}
-            assert (await editor.submit(session_id, "Quick.", whenBusy="steer")).keys() == {"steerId"}
-            await editor.client.request("agent/interrupt", {"sessionId": session_id, "clientKey": new_key()})
-            resolved = await editor.client.event("approval_resolved")
-            assert (resolved["data"]["decision"], resolved["data"]["decidedBy"]) == ("deny", "interrupt")
-            await editor.client.event("processing_end", reason="interrupted")
-            await editor.submit(session_id, "Never mind.")
-            await editor.client.event("processing_end", reason="completed")
-    assert not (project / "made").exists()
 
 
 @pytest.mark.req("H13", "X8")

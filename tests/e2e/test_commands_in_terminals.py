@@ -178,40 +178,6 @@ async def test_input_for_a_command_that_runs_with_pipes_is_refused_with_a_hint(t
         assert not terminals.shown
 
 
-async def test_killing_a_command_leaves_the_terminal_usable_for_the_next_command(tmp_path: Path) -> None:
-    script = [shell("echo begun; exec sleep 600"), shell("echo next"), "Done."]
-    async with commanding(tmp_path, script) as (found, session_id, terminals):
-        opened = (await found.client.event("terminal_open"))["data"]
-        await eventually(lambda: opened["callId"] in terminals.calls)
-        await terminals.of(opened["callId"]).until("\nbegun\n")
-        await found.change("terminalKill", session_id, terminalId=opened["terminalId"])
-
-        ended = (await found.client.event("tool_call_end", errorKind="stopped"))["data"]
-        assert ended["output"].startswith("begun\n")
-        await found.client.event("processing_end", reason="completed")
-        assert len(terminals.shown) == 1
-
-
-@pytest.mark.req("L16")
-async def test_closing_the_terminal_ends_the_command_and_the_tool_call_has_one_result(tmp_path: Path) -> None:
-    token = new_token()
-    script = [shell(f"trap '' TERM; echo begun; : {token}; sleep 600"), "I see."]
-    async with commanding(tmp_path, script) as (found, session_id, terminals):
-        await found.editor.approve(await found.client.event("approval_requested"))
-        opened = (await found.client.event("terminal_open"))["data"]
-        await eventually(lambda: opened["callId"] in terminals.calls)
-        shown = terminals.of(opened["callId"])
-        await shown.until("\nbegun\n")
-        shown.close()
-
-        ended = (await found.client.event("tool_call_end"))["data"]
-        assert "The user closed the terminal" in ended["output"] and ended["isError"]
-        await found.client.event("processing_end", reason="completed")
-        assert not processes_with(token)
-        ends = [event for event in found.recorded(session_id) if event["kind"] == "tool_call_end"]
-        assert len(ends) == 1
-
-
 @pytest.mark.req("L16", "R3")
 async def test_a_killed_server_leaves_no_relay_and_no_command(tmp_path: Path) -> None:
     token = new_token()

@@ -108,29 +108,3 @@ async def test_new_diagnostics_after_an_edit_are_in_the_tool_result(tmp_path: Pa
             assert output.startswith("Edited a.py") and "a.py:2: error: 2 is a number (lint 17)" in output
             assert "one is odd" not in output
         assert "2 is a number" in json.dumps(provider.requests[-1].body)
-
-
-@pytest.mark.req("H12", "H2")
-async def test_interrupting_the_wait_for_diagnostics_keeps_the_edit_and_the_tool_result(
-    tmp_path: Path,
-) -> None:
-    with AnthropicServer([*EDIT, "I see."]) as provider:
-        async with editing(tmp_path, provider, diagnosticsWaitMs=60_000) as editor:
-            session_id = await editor.new_session(provider="anthropic")
-            await editor.submit(session_id, "Change it.")
-            await editor.client.event("file_change")
-            await editor.client.request("agent/interrupt", {"sessionId": session_id})
-            ended = await editor.client.event("tool_call_end", name="edit_file")
-            assert ended["data"]["output"].startswith("Edited a.py") and not ended["data"]["isError"]
-            await editor.client.event("processing_end", reason="interrupted")
-            assert editor.documents[(tmp_path / "a.py").as_uri()].source == "one\n2\n"
-
-
-@pytest.mark.req("H12")
-async def test_the_tool_result_reports_that_diagnostics_did_not_arrive_in_time(tmp_path: Path) -> None:
-    with AnthropicServer(EDIT) as provider:
-        async with editing(tmp_path, provider, diagnosticsWaitMs=1) as editor:
-            session_id = await editor.new_session(provider="anthropic")
-            assert await say(editor, session_id, "Change it.") == "completed"
-            ended = await editor.client.event("tool_call_end", name="edit_file")
-            assert "has not finished checking a.py" in ended["data"]["output"]

@@ -16,7 +16,6 @@ from tests.support.loopback import (
     Answer,
     AnthropicServer,
     ChatServer,
-    ErrorReply,
     Gate,
     Reply,
     Text,
@@ -83,23 +82,6 @@ async def test_an_api_key_set_after_an_error_applies_to_the_open_session_at_once
             await give(editor, None)
             assert await say(editor, session_id, "And without?") == "error"
         assert len(provider.requests) == 1
-
-
-@pytest.mark.req("H16", "R1", "L3")
-async def test_a_session_closed_by_a_wrong_key_continues_with_the_right_one_after_a_resume(
-    folder: Path,
-) -> None:
-    answers: list[Answer] = [ErrorReply(401, message=f"the key {WRONG} is wrong"), "At last."]
-    with AnthropicServer(answers) as provider:
-        async with editing(folder, provider.base_url) as (editor, _):
-            await give(editor, WRONG)
-            session_id = await editor.new_session(provider="anthropic")
-            assert await say(editor, session_id, "Hello?") == "error"
-            await editor.client.event("session_end", state="CLOSED")
-            await give(editor, RIGHT)
-            assert (await editor.subscribe(session_id))["session"]["state"] == "IDLE"
-            assert await say(editor, session_id, "And now?") == "completed"
-        assert [request.headers["x-api-key"] for request in provider.requests] == [WRONG, RIGHT]
 
 
 @pytest.mark.req("H16")

@@ -308,41 +308,6 @@ async def test_an_incompatible_plugin_is_reported_once_and_treated_as_plugin_fre
             await Editor(server.client).new_session()
 
 
-async def test_invalid_settings_are_reported_and_the_rest_applies(project: Path) -> None:
-    async with server_process() as server:
-        editor = Editor(server.client)
-        await editor.start(project, provider="walkthrough", noSuchThing=1)
-        told = await server.client.wait_for(lambda m: m.get("method") == "window/showMessage")
-        assert "noSuchThing" in told["params"]["message"]
-        await editor.new_session(provider=None)
-
-
-async def test_changed_settings_apply_to_later_sessions(project: Path) -> None:
-    async with server_process() as server:
-        editor = Editor(server.client)
-        await editor.start(project, provider="walkthrough")
-        before = await editor.new_session(provider=None)
-        # A change for other servers, or without content.
-        for settings in (
-            None,
-            {},
-            {"other": {"mode": "full"}},
-            7,
-        ):
-            await server.client.notify("workspace/didChangeConfiguration", {"settings": settings})
-        changed = {
-            "agentLs": {"provider": "walkthrough", "mode": "plan", "providers": {"ollama": {}}, "mood": 1}
-        }
-        await server.client.notify("workspace/didChangeConfiguration", {"settings": changed})
-        after = await editor.new_session(provider=None)
-        modes = {it["id"]: it["mode"] for it in (await server.client.request("agent/sessions"))["sessions"]}
-        assert modes == {before: "ask", after: "plan"}
-        told = [
-            m["params"]["message"] for m in server.client.received if m.get("method") == "window/showMessage"
-        ]
-        assert len(told) == 1 and "agentLs.mood" in told[0]
-
-
 @pytest.mark.req("R3", "R4", "H7")
 async def test_a_resume_after_a_kill_keeps_everything_but_the_running_turn(project: Path) -> None:
     key = new_key()

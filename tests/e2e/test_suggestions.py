@@ -368,18 +368,6 @@ async def test_each_model_failure_is_reported_once_until_a_suggestion_succeeds(t
             assert all(message.startswith(f"No suggestion: {MODEL} failed: ") for message in found.told)
 
 
-async def test_an_unreachable_model_server_is_reported_once(tmp_path: Path) -> None:
-    with AnthropicServer([]) as provider:
-        address = provider.base_url
-    async with suggesting(tmp_path, address=address) as found:
-        file = found.project / "a.py"
-        await found.editor.open(file, "x = ")
-        for _ in range(2):
-            assert await found.suggest(file, (0, 4)) == []
-        (message,) = found.told
-        assert MODEL in message and KEY not in message
-
-
 async def test_model_answers_without_insertable_text_give_no_suggestion(tmp_path: Path) -> None:
     with AnthropicServer(["a\x1b[2Jb", Reply([Text("")])], allow_violations=True) as provider:
         async with suggesting(tmp_path, provider) as found:

@@ -152,25 +152,6 @@ async def test_tool_loop_sends_back_signed_parts_unchanged_and_continues(
         assert repr(raw)[2:-2] in sent
 
 
-@pytest.mark.req("U3")
-@every_wire
-async def test_complete_and_stream_return_the_same_response(server: Server, provider: str) -> None:
-    async with connected(server, provider, lambda _: WHOLE) as (client, _):
-        whole, folded = await client.complete(ask(provider)), await streamed(client, ask(provider))
-
-        def told(response: Response) -> list[Any]:
-            return [
-                (type(part), getattr(part, "text", ""), getattr(part, "arguments", ""))
-                for part in response.message.parts
-            ]
-
-        assert told(whole) == told(folded)
-        assert whole.finish_reason == folded.finish_reason
-        assert (whole.model, whole.provider) == (folded.model, folded.provider)
-        assert whole.usage.output_tokens
-        assert whole.raw
-
-
 @pytest.mark.req("U4")
 @every_wire
 async def test_history_of_another_provider_is_accepted(server: Server, provider: str) -> None:
@@ -213,34 +194,6 @@ async def test_a_history_with_unpaired_calls_and_lone_surrogates_is_accepted(
         messages = [user("hi"), *(message for turn in turns for message in turn)]
         assert (await streamed(client, ask(provider, *messages))).text == "Fine."
         assert "\ufffd lone surrogate" in repr(running.requests[0].body)
-
-
-@pytest.mark.req("L17")
-@every_wire
-async def test_an_empty_response_is_valid_and_the_next_request_works(server: Server, provider: str) -> None:
-    async with connected(server, provider, [[], [Reasoning("only")], "Here."]) as (client, _):
-        history = [user("hi")]
-        for _ in range(2):
-            response = await streamed(client, ask(provider, *history))
-            assert response.text == ""
-            history += [response.message, user("and?")]
-        assert (await streamed(client, ask(provider, *history))).text == "Here."
-
-
-@pytest.mark.req("L17")
-@every_wire
-async def test_tool_call_cut_by_the_output_limit_is_dropped(server: Server, provider: str) -> None:
-    cut = ToolCall("read_file", {"path": "a long path"}, unfinished=True)
-    async with connected(server, provider, [[Reasoning("hm"), Text("I"), cut], "Next."]) as (client, _):
-        response = await streamed(client, ask(provider))
-        assert (response.finish_reason.kind, response.tool_calls) == ("length", ())
-        if provider != "gemini":  # sends calls only complete, so a cut call is absent
-            assert response.warnings == (
-                "the model did not finish its call of read_file, so the call was dropped",
-            )
-        assert (
-            await streamed(client, ask(provider, user("hi"), response.message, user("go on")))
-        ).text == "Next."
 
 
 @pytest.mark.req("U7")
@@ -306,32 +259,6 @@ async def test_error_responses_are_mapped_to_error_classes(
         assert error.retryable is retryable
         assert (error.provider, error.model) == (provider, ask(provider).model)
         assert "html" not in str(error)
-
-
-@pytest.mark.req("U8")
-@every_wire
-async def test_retry_after_is_reported_and_nothing_is_retried(server: Server, provider: str) -> None:
-    reply = ErrorReply(429, headers={"retry-after": "7"})
-    async with connected(server, provider, [reply, "later"]) as (client, running):
-        assert (await failure(client, ask(provider))).retry_after_s == 7
-        assert len(running.requests) == 1
-
-
-@pytest.mark.req("U8")
-@every_wire
-async def test_error_with_status_200_is_still_an_error(server: Server, provider: str) -> None:
-    body = {
-        "type": "error",
-        "error": {
-            "type": "rate_limit_error",
-            "code": "rate_limit_exceeded",
-            "message": "slow",
-            "status": "RESOURCE_EXHAUSTED",
-        },
-    }
-    async with connected(server, provider, lambda _: ErrorReply(200, body)) as (client, _):
-        assert type(await failure(client, ask(provider))) is e.RateLimitError
-        assert type(await failure(client, ask(provider), stream=False)) is e.RateLimitError
 
 
 BROKEN: list[tuple[str, Sequence[Any], type[e.LlmError]]] = [
@@ -443,15 +370,6 @@ def _open_after(event: StreamEvent, gate: Gate) -> bool:
         gate.open()
         return True
     return False
-
-
-@every_wire
-async def test_consecutive_model_calls_share_one_connection(server: Server, provider: str) -> None:
-    async with connected(server, provider, lambda _: "hi") as (client, running):
-        for _ in range(3):
-            await streamed(client, ask(provider))
-        await client.complete(ask(provider))
-        assert running.connections_opened == 1
 
 
 @every_wire

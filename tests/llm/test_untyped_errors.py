@@ -6,37 +6,9 @@ import pytest
 
 from agent_ls.llm import errors as e
 from tests.llm.test_end_to_end import Server, ask, connected, every_wire, failure
-from tests.support.loopback import ErrorReply, Event, Text
-
-WORDS = "\x1b[31mOut of\x00 cheese\x07\n\u202eagain\x9b"
-PLAIN = "Out of cheese again"
+from tests.support.loopback import ErrorReply
 
 pytestmark = pytest.mark.req("U8", "R1")
-
-
-@pytest.mark.parametrize("stream", [True, False], ids=["stream", "complete"])
-@every_wire
-async def test_an_error_body_with_status_200_is_reported_with_the_message_of_the_provider(
-    server: Server, provider: str, stream: bool
-) -> None:
-    body = {"error": {"message": WORDS}}
-    async with connected(server, provider, [ErrorReply(200, body)]) as (client, _):
-        error = await failure(client, ask(provider), stream=stream)
-    assert PLAIN in str(error)
-    assert str(error).isprintable()
-
-
-@pytest.mark.parametrize("before", [(), (Text("Half a sen"),)], ids=["at once", "in mid-answer"])
-@every_wire
-async def test_an_untyped_error_event_in_a_stream_is_reported_with_the_message_of_the_provider(
-    server: Server, provider: str, before: tuple[Text, ...]
-) -> None:
-    async with connected(
-        server, provider, [[*before, Event({"type": "fault", "error": {"message": WORDS}})]]
-    ) as (client, _):
-        error = await failure(client, ask(provider))
-    assert PLAIN in str(error)
-    assert str(error).isprintable()
 
 
 @pytest.mark.parametrize(

@@ -153,19 +153,6 @@ async def test_a_review_setting_change_does_not_apply_to_an_already_proposed_edi
         assert (work / "a.txt").read_text() == "ONE\nKEEP\nlast\n"
 
 
-@pytest.mark.req("H6", "L7")
-async def test_an_interrupt_drops_proposals(work: Path) -> None:
-    async with running(work.parent, [[READ], [edit()], text("done")]) as rig:
-        talk = await rig.talk("ask", deny, review="before")
-        async with anyio.create_task_group() as group:
-            group.start_soon(talk.say, "go")
-            await proposed(rig, talk)
-            talk.live.session.interrupt()
-        assert talk.of(HunkStateChanged)[-1].hunks[0].state == "gone"
-        assert rig.manager.review.open_hunks() == {}
-        assert (work / "a.txt").read_text() == LINES
-
-
 @pytest.mark.req("H6")
 async def test_the_review_before_setting_proposes_hunks_in_an_open_document(work: Path) -> None:
     path = str(work / "a.txt")

@@ -148,33 +148,6 @@ async def test_an_edit_after_an_undo_requires_reading_the_file_again(work: Path)
     assert (work / "a.txt").read_text() == "uno\nkeep\nlast\n"
 
 
-@pytest.mark.req("H6", "H1")
-async def test_two_sessions_on_one_file_get_notices_of_their_own_hunks(work: Path) -> None:
-    script: Script = [
-        [read()],
-        [edit("one", "ONE")],
-        text("done"),
-        [read()],
-        [edit("last", "LAST")],
-        text("done"),
-    ]
-    async with running(work.parent, script) as rig:
-        first = await rig.talk("edits")
-        await first.say("go")
-        second = await rig.talk("edits")
-        await second.say("go")
-        changed, refused = await rig.manager.review.review("undo", Selection(path=str(work / "a.txt")))
-        assert [hunk.state for hunk in changed] == ["undone", "undone"] and refused == []
-        await first.say("more")
-        await second.say("more")
-        (one,), (two,) = map(reviews, rig.model.requests[-2:])
-        assert "ONE" in one and "LAST" not in one and "LAST" in two
-        for talk in (first, second):
-            hunks = [hunk for event in talk.of(HunkStateChanged) for hunk in event.hunks]
-            assert {hunk.session_id for hunk in hunks} == {talk.session_id}
-    assert (work / "a.txt").read_text() == "one\nkeep\nlast\n"
-
-
 @pytest.mark.req("H6")
 async def test_closing_a_document_with_unsaved_agent_edits_is_reported_to_the_model_once(work: Path) -> None:
     path = str(work / "a.txt")

@@ -4,7 +4,6 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
 
 from agent_ls.llm.errors import (
     InvalidRequestError,
@@ -42,7 +41,7 @@ from agent_ls.llm.stream import (
     ToolCallEnd,
     ToolCallStart,
 )
-from tests.support.codec_runs import ANTHROPIC, HEAD, ask, cut, events_of, response_of
+from tests.support.codec_runs import ANTHROPIC, ask, events_of, response_of
 
 
 def sse(*events: dict[str, Any]) -> bytes:
@@ -125,51 +124,6 @@ def test_stream_with_every_kind_of_content_is_decoded_to_the_expected_events() -
         ProviderEvent({"type": "something_new", "x": 1}),
         StreamFinish(FinishReason("tool_calls", "tool_use"), Usage(117, 20, 7, 100, 5), {}),
     ]
-
-
-@pytest.mark.req("U3")
-@given(sizes=st.lists(st.integers(1, 200)))
-def test_any_chunking_gives_the_same_events(sizes: list[int]) -> None:
-    assert events_of(ANTHROPIC, cut(WHOLE, sizes)) == events_of(ANTHROPIC, [WHOLE])
-
-
-def test_stream_byte_by_byte_and_with_other_line_ends_gives_the_same_events() -> None:
-    expected = events_of(ANTHROPIC, [WHOLE])
-    for ending in (b"\n", b"\r\n", b"\r"):
-        data = WHOLE.replace(b"\n", ending)
-        assert events_of(ANTHROPIC, [data[i : i + 1] for i in range(len(data))]) == expected
-
-
-@pytest.mark.req("U3")
-def test_complete_and_stream_give_the_same_response() -> None:
-    body = {
-        "id": "msg_1",
-        "model": "claude-x",
-        "content": [
-            THINKING,
-            {"type": "redacted_thinking", "data": "opaque"},
-            {"type": "text", "text": "Grüße 👋\u2028"},
-            {
-                "type": "tool_use",
-                "id": "toolu_1",
-                "name": "f",
-                "input": {"path": "ä"},
-                "caller": {"type": "direct"},
-            },
-        ],
-        "stop_reason": "tool_use",
-        "usage": {
-            "input_tokens": 12,
-            "cache_read_input_tokens": 100,
-            "cache_creation_input_tokens": 5,
-            "output_tokens": 20,
-            "output_tokens_details": {"thinking_tokens": 7},
-        },
-    }
-    whole = ANTHROPIC.decode(ask(), HEAD, json.dumps(body).encode())
-    streamed = response_of(ANTHROPIC, WHOLE)
-    for name in ("id", "provider", "model", "message", "finish_reason", "usage", "warnings", "rate_limit"):
-        assert getattr(streamed, name) == getattr(whole, name), name
 
 
 @pytest.mark.req("L17")
@@ -343,14 +297,6 @@ def test_an_error_event_in_a_stream_raises_the_matching_error_class(
         events_of(ANTHROPIC, [sse(start(), *text_block(0, "a", open=True), error)])
     assert type(raised.value) is expected
     assert raised.value.provider == "anthropic"
-
-
-@pytest.mark.req("U3")
-def test_stream_cut_anywhere_before_its_terminal_event_is_an_error() -> None:
-    frames = WHOLE.split(b"\n\n")
-    for count in range(len(frames) - 2):  # the answer is complete with its stop reason
-        with pytest.raises(StreamError, match="middle of the answer"):
-            events_of(ANTHROPIC, [b"\n\n".join(frames[:count]) + b"\n\n"])
 
 
 def test_data_after_the_terminal_event_is_ignored() -> None:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
 
 from agent_ls.llm import errors as e
 from agent_ls.llm.catalog import capabilities_lookup
@@ -15,14 +14,13 @@ from agent_ls.llm.messages import (
     SearchPart,
     Source,
     TextPart,
-    ToolCallPart,
     user,
 )
 from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.providers.openai_chat import ChatCodec
 from agent_ls.llm.requests import Request, ToolDefinition, Usage
 from agent_ls.llm.stream import StreamFinish, TextDelta, ToolCallDelta, ToolCallEnd, ToolCallStart
-from tests.support.codec_runs import CHAT, HEAD, ask, cut, events_of, response_of
+from tests.support.codec_runs import CHAT, HEAD, ask, events_of, response_of
 
 TOOLS = (ToolDefinition("f", "", {"type": "object"}), ToolDefinition("g", "", {"type": "object"}))
 ASK = Request("m", (user("hi"),), tools=TOOLS)
@@ -145,12 +143,6 @@ def test_every_kind_of_stream_end_is_mapped_to_a_finish_reason(data: bytes, kind
     assert (response.text, response.finish_reason.kind) == ("hi", kind)
 
 
-@pytest.mark.parametrize("data", [b"", wire(chunk({"content": "hi"}), done=False), wire(done=True)])
-def test_cut_stream_is_an_error(data: bytes) -> None:
-    with pytest.raises(e.StreamError):
-        events_of(CHAT, [data])
-
-
 USAGES = {
     "own chunk": [chunk({}, "stop"), {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 2}}],
     "with the last choice": [chunk({}, "stop", usage={"prompt_tokens": 3, "completion_tokens": 2})],
@@ -230,35 +222,6 @@ def test_web_search_annotations_are_decoded_as_citations_or_a_search_part() -> N
     (alone,) = response_of(CHAT, wire(chunk({"annotations": [cited]}), chunk({}, "stop"))).message.parts
     assert isinstance(alone, SearchPart)
     assert alone.sources == (Source("https://a.example", "A"),)
-
-
-WHOLE = {
-    "role": "assistant",
-    "content": "👋 text",
-    "reasoning": "hm",
-    "reasoning_details": [{"type": "reasoning.text", "text": "hm", "signature": "s"}],
-    "tool_calls": [
-        {"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"a": "ü"}'}},
-        {
-            "id": "c2",
-            "type": "function",
-            "function": {"name": "g", "arguments": ""},
-            "extra_content": {"x": 1},
-        },
-    ],
-}
-
-
-@given(st.lists(st.integers(1, 9)))
-def test_complete_answer_and_stream_in_any_chunks_give_the_same_response(sizes: list[int]) -> None:
-    body = {"id": "r1", "model": "m1", "choices": [{"message": WHOLE, "finish_reason": "tool_calls"}]}
-    whole = CHAT.decode(ASK, HEAD, json.dumps(body).encode())
-    streamed = events_of(CHAT, cut(wire(chunk(WHOLE), chunk({}, "tool_calls")), sizes), ASK)
-    parts = [event.part for event in streamed if hasattr(event, "part")]
-    assert list(whole.message.parts) == parts
-    assert isinstance(parts[-1], ToolCallPart)
-    assert parts[-1].origin is not None
-    assert parts[-1].origin.raw == {"extra_content": {"x": 1}}
 
 
 def test_surrogate_pair_cut_between_deltas_is_joined() -> None:
