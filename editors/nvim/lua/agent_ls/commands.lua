@@ -352,6 +352,7 @@ M.commands = {
   comment = { run = function(text) review().comment(text) end, help = "comment on the change under the cursor" },
   own_text = { run = function() review().own_text() end, help = "accept the proposed change with your own text" },
   changes = { run = function() review().show_all() end, help = "show all pending changes of all files in one buffer" },
+  guide = { run = function() review().show_guide() end, help = "list the changes of this session in reading order, with reasons and marks" },
   hunks = { run = function() pickers().hunks() end, help = "choose a pending change from a list, and jump to it" },
   compare = { run = function() review().compare() end, help = "compare this file side by side" },
   keep_turn = { run = judge("judge_turn", "keep"), help = "keep all changes of the turn that made this change" },

@@ -22,6 +22,7 @@ M.method = {
   accept_plan = "agent/acceptPlan",
   approve = "agent/approve",
   hunks = "agent/hunks",
+  looked = "agent/looked",
   review = "agent/review",
   text_content = "workspace/textDocumentContent",
   editor_state = "agent/editorState",
@@ -110,6 +111,7 @@ local function shared_members(raw)
     call_id = raw.callId,
     what = raw.what,
     state = raw.state,
+    looked = raw.looked or nil,
   }
 end
 

@@ -21,6 +21,7 @@
 ---@field call_id string
 ---@field what "content"|"create"|"delete"
 ---@field state agent_ls.HunkState
+---@field looked boolean? the user has looked at exactly this text
 ---@field first integer first line in the current text
 ---@field last integer line after the last one in the current text
 ---@field old_lines string[] lines that the user had accepted, without line ends

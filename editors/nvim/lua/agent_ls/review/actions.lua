@@ -5,6 +5,7 @@ local client = require("agent_ls.client")
 local compare = require("agent_ls.review.compare")
 local config = require("agent_ls.config")
 local files = require("agent_ls.files")
+local guide = require("agent_ls.review.guide")
 local log = require("agent_ls.log")
 local model = require("agent_ls.review.model")
 local session = require("agent_ls.session")
@@ -107,24 +108,43 @@ end
 ---Returns the positions of the changes in a buffer: a file, a comparison, or the list of all changes.
 ---@param bufnr integer
 ---@return agent_ls.Place[]
-local function places(bufnr) return compare.list_positions(bufnr) or changes.list_positions(bufnr) or signs.list_positions(bufnr) end
+local function places(bufnr) return compare.list_positions(bufnr) or changes.list_positions(bufnr) or guide.list_positions(bufnr) or signs.list_positions(bufnr) end
 
----@return agent_ls.Hunk? the change under the cursor
-local function hunk_at_cursor()
+---@param first integer row of the guide, from 0
+---@param last integer row after the last
+---@return agent_ls.Hunk[] the undecided changes of these rows
+local function guided_hunks(first, last)
+  local ids = {}
+  for row = first, last - 1 do
+    vim.list_extend(ids, guide.ids_at(api.nvim_get_current_buf(), row) or {})
+  end
+  return vim.tbl_filter(function(hunk) return vim.list_contains(ids, hunk.id) end, M.list_all())
+end
+
+---@return agent_ls.Hunk[] the undecided changes under the cursor: several for a row of the guide
+local function hunks_at_cursor()
   local row = api.nvim_win_get_cursor(0)[1] - 1
   local bufnr = api.nvim_get_current_buf()
-  local hunk = changes.find_at(bufnr, row) or model.find_at(places(bufnr), row)
-  if not hunk then
-    log.notify("There is no change made by the agent at the cursor.")
+  local found
+  if guide.is_buffer(bufnr) then
+    found = guided_hunks(row, row + 1)
+  else
+    found = { changes.find_at(bufnr, row) or model.find_at(places(bufnr), row) }
   end
-  return hunk
+  if #found == 0 then
+    log.notify("There is no change to decide at the cursor.")
+  end
+  return found
 end
+
+---@return agent_ls.Hunk? the change under the cursor
+local function hunk_at_cursor() return hunks_at_cursor()[1] end
 
 ---@param decision agent_ls.Decision
 function M.judge_hunk(decision)
-  local hunk = hunk_at_cursor()
-  if hunk then
-    decisions.judge({ hunk }, decision)
+  local found = hunks_at_cursor()
+  if #found > 0 then
+    decisions.judge(found, decision)
   end
 end
 
@@ -134,7 +154,8 @@ end
 ---@param last integer row after the last
 function M.judge_lines(decision, first, last)
   local bufnr = api.nvim_get_current_buf()
-  local found = model.split_selection(places(bufnr), first, last)
+  local found = guide.is_buffer(bufnr) and { whole = guided_hunks(first, last), parts = {} }
+    or model.split_selection(places(bufnr), first, last)
   if #found.whole + #found.parts == 0 then
     return log.notify("These lines contain no change made by the agent.")
   end
@@ -171,7 +192,7 @@ end
 ---@param decision agent_ls.Decision
 function M.judge_file(decision)
   local bufnr = api.nvim_get_current_buf()
-  if changes.is_buffer(bufnr) then
+  if changes.is_buffer(bufnr) or guide.is_buffer(bufnr) then
     local hunk = hunk_at_cursor()
     return hunk and decisions.judge(model.list_of_file(hunks, hunk.uri), decision)
   end
@@ -248,14 +269,14 @@ end
 ---@param uri string? default: the file under the cursor
 function M.compare(uri)
   local bufnr = api.nvim_get_current_buf()
-  local shown = changes.find_at(bufnr, api.nvim_win_get_cursor(0)[1] - 1)
+  local line = api.nvim_win_get_cursor(0)[1] - 1
+  local shown = guide.is_buffer(bufnr) and guided_hunks(line, line + 1)[1] or changes.find_at(bufnr, line)
   uri = uri or shown and shown.uri or uri_of(bufnr)
   local open = uri and model.list_of_file(hunks, uri) or {}
   if #open == 0 then
     return log.notify("There are no changes to review in this file.")
   end
-  local row = api.nvim_win_get_cursor(0)[1] - 1
-  local at = vim.iter(open):find(function(hunk) return hunk == model.find_at(places(bufnr), row) end)
+  local at = vim.iter(open):find(function(hunk) return hunk == (shown or model.find_at(places(bufnr), line)) end)
   compare.open(open, at or open[1], map)
 end
 
@@ -265,6 +286,7 @@ local function jump(place)
   local last = api.nvim_buf_line_count(0)
   api.nvim_win_set_cursor(0, { math.min(place.first + 1, last), 0 })
   vim.cmd("normal! zv")
+  guide.note_looked(place.hunk)
 end
 
 ---Opens the next or previous file with hunks, cyclically.
@@ -285,6 +307,7 @@ local function go_to_other_file(by)
   local in_order = model.list_of_file(hunks, uri)
   local hunk = by == 1 and in_order[1] or in_order[#in_order]
   require("agent_ls.chat.view").show_file(vim.uri_to_fname(uri), hunk.first + 1)
+  guide.note_looked(hunk)
 end
 
 ---Goes to the next or previous change in this file. After the last change, continues in the next file.
@@ -294,7 +317,7 @@ function M.go(by)
   local place = model.find_next(places(api.nvim_get_current_buf()), row, by)
   if place then
     jump(place)
-  elseif changes.is_buffer(api.nvim_get_current_buf()) then
+  elseif changes.is_buffer(api.nvim_get_current_buf()) or guide.is_buffer(api.nvim_get_current_buf()) then
     log.notify(by == 1 and "This is the last change." or "This is the first change.")
   else
     go_to_other_file(by)
@@ -313,6 +336,10 @@ function M.show_all(turn_id)
   changes.open_buffer(group_by_file(), turn_id, map)
 end
 
+---Shows the changes of the session in reading order, one row each.
+---@param turn_id string? show only the changes of this turn
+function M.show_guide(turn_id) guide.open(turn_id, map) end
+
 ---Redraws the hunks of these files, and of all other files with hunks, because each hint shows the total number.
 ---@param uris string[]
 local function refresh_after(uris)
@@ -328,6 +355,7 @@ local function refresh_after(uris)
     end
   end
   changes.refresh(group_by_file())
+  guide.refresh()
 end
 
 ---@param change agent_ls.Change
