@@ -129,7 +129,7 @@ function call(callId, name, args, summary, output, { isStarted = false, ...more 
 
 /** Shows one item of each kind; the last one waits for an answer. */
 async function show() {
-  const hunk = (id, state) => ({ id, sessionId: "s1", turnId: `t${turn}`, callId: "e1", path: `${folder}/shop/cart.py`, uri: `file://${folder}/shop/cart.py`, what: "content", state, baseStart: 1, baseEnd: 2, start: 1, end: 2, baseLines: ["x\n"], lines: ["y\n"], link: "", laterTurns: [] });
+  const hunk = (id, state) => ({ id, sessionId: "s1", turnId: `t${turn}`, callId: "e1", path: `${folder}/shop/cart.py`, uri: `file://${folder}/shop/cart.py`, what: "content", state, baseStart: 1, baseEnd: 2, start: 1, end: 2, baseLines: ["x\n"], lines: ["y\n"], link: "", laterTurns: [], looked: false });
   tell("reasoning_start", { partId: "r1" });
   tell("reasoning_end", { partId: "r1", text: PARAGRAPH, interrupted: false });
   answerOf(`a${seq}`, `I read the cart first.${CODE}Then I change it:\n\n- the **limit** is checked\n- see [cart](shop/cart.py:3)\n`);

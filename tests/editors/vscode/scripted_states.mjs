@@ -11,7 +11,7 @@ export function scriptedStates(wire) {
 
   const hunk = (path, callId, state, lines) => ({
     id: name("h"), sessionId: "s1", turnId: wire.turnId(), callId, path: `${wire.folder()}/${path}`, uri: `file://${wire.folder()}/${path}`, what: "content", state, baseStart: 1, baseEnd: 2, start: 1, end: 2,
-    baseLines: ["    return sum(prices)\n"], lines, link: "", laterTurns: [],
+    baseLines: ["    return sum(prices)\n"], lines, link: "", laterTurns: [], looked: false,
   });
 
   /** An edit with its diff. Its hunk gets each of `states`, with one event for each. */

@@ -10,7 +10,7 @@ export type { ClientRequests } from "../wire/asked";
 export type { DeltaData, Event as AgentEvent, EventData, UnrecordedData } from "../wire/events";
 export type {
   ApprovalRequested, CodeLocations, CodeSymbol, CodeSymbols, CommandInfo, CommandInput, Completion, ContextParts, Diagnostic, Diagnostics,
-  DocumentEdits, DraftInfo, EditorSelection, EditorState, FileHunks, FileSum, HunkInfo, InputPart, McpServerInfo, ModelsResult, NamedDocument, NewCell,
+  DocumentEdits, DraftInfo, EditorSelection, EditorState, FileHunks, FileSum, GuideRow, HunkInfo, InputPart, McpServerInfo, ModelsResult, NamedDocument, NewCell,
   BroughtFile, OwnerInfo, PlanChanged, QuestionAsked, RenameEdits, RevertFile, RevertResult, Reverted, ReviewResult, RuleInfo, RuleOffer, Saved,
   SessionInfo, SubscribeResult, TerminalInfo, TerminalTextInput, ToolCallEnd, TurnFacts, UsageReport,
 } from "../wire/objects";
@@ -75,7 +75,7 @@ export type Review = ReviewSelector & Pick<wire.Review, "verdict" | "comment" | 
 export type QueueChange = OneOf<wire.Queue, "edit" | "move" | "remove" | "startNow">;
 
 /** Notifications to the server. */
-export type Notifications = { readonly [M in "agent/editorState" | "agent/diagnostics" | "agent/draft"]: Requests[M]["params"] };
+export type Notifications = { readonly [M in "agent/editorState" | "agent/diagnostics" | "agent/draft" | "agent/looked"]: Requests[M]["params"] };
 
 /** Handlers for the server's requests to this client. */
 export type Answerers = { readonly [W in keyof ClientRequests]: (params: ClientRequests[W]["params"]) => ClientRequests[W]["result"] | Promise<ClientRequests[W]["result"]> };

@@ -5,8 +5,9 @@ import type { Hunk } from "../snapshot/items";
 import { describeOwner } from "../sessions/owners";
 import type { ReviewSelector, Verdict } from "../connection/protocol";
 import type { Sessions } from "../sessions/session";
+import type { ReviewGuide } from "./guide";
 import { CELL_SCHEME, toFileLine } from "./cells";
-import { listHunks, findHunkAt, findNextHunk, listHunksOfFile, splitSelection } from "./model";
+import { listHunks, findHunkAt, findNextHunk, isOpen, listHunksOfFile, splitSelection } from "./model";
 import { showInCell } from "./show_in_cell";
 import { type ReviewStore, notebookOf } from "./store";
 import { fileOfSide, locateProposals } from "./texts";
@@ -42,6 +43,7 @@ export class ReviewActions {
   constructor(
     private readonly store: ReviewStore,
     private readonly sessions: Sessions,
+    private readonly guide: ReviewGuide,
   ) {}
 
   /** Finds the hunk that a command refers to by its id or tree node. Without an argument: the hunk at the cursor. */
@@ -135,7 +137,8 @@ export class ReviewActions {
 
   /** Puts the cursor on a hunk. Unless called from the tree, also opens the hover with the other text. */
   async showHunk(argument: unknown): Promise<void> {
-    const hunk = this.findHunk(argument);
+    const decided = isNode(argument) && argument.kind === "row" && argument.hunks.length === 0 ? argument.guided.hunks[0] : undefined;
+    const hunk = decided ?? this.findHunk(argument);
     if (!hunk) return;
     await this.show(hunk);
     if (!isNode(argument)) await vscode.commands.executeCommand("editor.action.showHover");
@@ -143,6 +146,7 @@ export class ReviewActions {
 
   /** Puts the cursor on a hunk. In a notebook, puts it into the hunk's cell. */
   async show(hunk: Hunk): Promise<void> {
+    if (isOpen(hunk.state)) this.guide.noteLooked([hunk]);
     if (await showInCell(hunk)) return;
     const uri = vscode.Uri.parse(hunk.uri);
     const position = new vscode.Position(hunk.first, 0);

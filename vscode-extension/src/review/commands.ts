@@ -4,6 +4,7 @@ import type { Ctx } from "../ctx";
 import { ReviewActions } from "./actions";
 import { HunkLenses } from "./codelens";
 import { HunkComments } from "./comments";
+import { ReviewGuide } from "./guide";
 import { Comparison } from "./compare";
 import { Decorations } from "./decorations";
 import { OwnText } from "./own_text";
@@ -21,14 +22,15 @@ export class ReviewCommands implements vscode.Disposable {
   private readonly parts: readonly { dispose(): void }[];
 
   constructor({ extension, sessions, client }: Ctx, store: ReviewStore) {
-    const actions = new ReviewActions(store, sessions);
+    const guide = new ReviewGuide(client, sessions, store);
+    const actions = new ReviewActions(store, sessions, guide);
     const comments = new HunkComments(store, sessions, actions);
     const comparison = new Comparison(store);
     const ownText = new OwnText(sessions);
-    const tree = new ChangesTree(extension.workspaceState, store, sessions);
+    const tree = new ChangesTree(extension.workspaceState, store, sessions, guide);
     this.actions = actions;
     this.comments = comments;
-    this.parts = [comments, comparison, ownText, tree, new SideTexts(store, (uri) => client.textOf(uri)), new Decorations(store), new HunkLenses(store)];
+    this.parts = [guide, comments, comparison, ownText, tree, new SideTexts(store, (uri) => client.textOf(uri)), new Decorations(store), new HunkLenses(store)];
 
     const comment = async (argument?: unknown) => {
       const hunk = actions.findHunk(argument);
@@ -77,6 +79,7 @@ export class ReviewCommands implements vscode.Disposable {
       commentAsk: (argument) => comments.ask(reply(argument)),
       groupByTurn: () => tree.group("turn"),
       groupByFile: () => tree.group("file"),
+      groupByReadingOrder: () => tree.group("guide"),
     };
   }
 

@@ -14,18 +14,18 @@ export function isOpen(state: HunkState): boolean {
 
 /** Converts a hunk that an event contains. */
 export function hunkOf(raw: EventHunk): Hunk {
-  const { id, sessionId, turnId, callId, what, state, link } = raw;
+  const { id, sessionId, turnId, callId, what, state, link, looked } = raw;
   return {
-    ...(link && { link }), id, uri: raw.uri, sessionId, turnId, callId, what, state,
+    ...(link && { link }), ...(looked && { looked: true as const }), id, uri: raw.uri, sessionId, turnId, callId, what, state,
     first: raw.start, last: raw.end, oldLines: stripLineEnds(raw.baseLines), newLines: stripLineEnds(raw.lines),
   };
 }
 
 /** Converts a hunk that the result of a request contains. */
 export function hunkOfInfo(raw: HunkInfo, uri: string): Hunk {
-  const { id, sessionId, turnId, callId, what, state, newRange, link } = raw;
+  const { id, sessionId, turnId, callId, what, state, newRange, link, looked } = raw;
   return {
-    ...(link && { link }), id, uri, sessionId, turnId, callId, what, state,
+    ...(link && { link }), ...(looked === true && { looked: true as const }), id, uri, sessionId, turnId, callId, what, state,
     first: newRange[0], last: newRange[1], oldLines: stripLineEnds(raw.oldLines), newLines: stripLineEnds(raw.newLines), ...cellsOf(raw),
   };
 }

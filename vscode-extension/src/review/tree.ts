@@ -2,8 +2,10 @@
 import { basename, dirname } from "node:path";
 import * as vscode from "vscode";
 import type { Sessions } from "../sessions/session";
+import type { ReviewGuide } from "./guide";
+import { describeRow, iconOf, spellRow, titleOf } from "./guide_words";
 import type { ReviewStore } from "./store";
-import { type Grouping, type Node, childNodes, contextOf, hunksOf, isUnchangedMove, nodeId, rootNodes, formatSummary } from "./tree_model";
+import { type Grouping, type Node, type RowNode, childNodes, contextOf, hunksOf, isUnchangedMove, nodeId, rootNodes, rowNodes, formatSummary } from "./tree_model";
 import { listHunks } from "./model";
 import { formatCount, firstChangedLine, describeHunk, formatSize, describePosition } from "./words";
 
@@ -22,16 +24,18 @@ function turnTitles(sessions: Sessions): Map<string, string> {
 export class ChangesTree implements vscode.TreeDataProvider<Node>, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<undefined>();
   private readonly view: vscode.TreeView<Node>;
-  private readonly subscription: vscode.Disposable;
+  private readonly subscriptions: readonly vscode.Disposable[];
   readonly onDidChangeTreeData = this.changed.event;
 
   constructor(
     private readonly memory: vscode.Memento,
     private readonly store: ReviewStore,
     private readonly sessions: Sessions,
+    private readonly guide: ReviewGuide,
   ) {
     this.view = vscode.window.createTreeView(VIEW_ID, { treeDataProvider: this, showCollapseAll: true });
-    this.subscription = store.onDidChange(() => { this.draw(); });
+    this.subscriptions = [store.onDidChange(() => { this.draw(); }), guide.onDidChange(() => { this.draw(); })];
+    guide.show(this.grouping === "guide");
     this.draw();
   }
 
@@ -41,11 +45,14 @@ export class ChangesTree implements vscode.TreeDataProvider<Node>, vscode.Dispos
 
   async group(by: Grouping): Promise<void> {
     await this.memory.update(GROUPING_KEY, by);
+    this.guide.show(by === "guide");
     this.draw();
   }
 
   getChildren(node?: Node): Node[] {
-    return node ? [...childNodes(node)] : rootNodes(this.store.hunks, this.grouping, [...turnTitles(this.sessions).keys()]);
+    if (node) return [...childNodes(node)];
+    if (this.grouping === "guide") return rowNodes(this.guide.rows, this.store.hunks);
+    return rootNodes(this.store.hunks, this.grouping, [...turnTitles(this.sessions).keys()]);
   }
 
   getTreeItem(node: Node): vscode.TreeItem {
@@ -56,7 +63,7 @@ export class ChangesTree implements vscode.TreeDataProvider<Node>, vscode.Dispos
   }
 
   dispose(): void {
-    this.subscription.dispose();
+    for (const subscription of this.subscriptions) subscription.dispose();
     this.view.dispose();
     this.changed.dispose();
   }
@@ -67,6 +74,7 @@ export class ChangesTree implements vscode.TreeDataProvider<Node>, vscode.Dispos
     this.view.badge = number === 0 ? undefined : { value: number, tooltip: `${formatCount(number, "change")} by the agent to review` };
     this.view.description = formatSummary(hunks);
     void vscode.commands.executeCommand("setContext", "agentLs.changesByTurn", this.grouping === "turn");
+    void vscode.commands.executeCommand("setContext", "agentLs.changesInReadingOrder", this.grouping === "guide");
     this.changed.fire(undefined);
   }
 
@@ -87,6 +95,7 @@ export class ChangesTree implements vscode.TreeDataProvider<Node>, vscode.Dispos
       const tooltip = `${uri.fsPath}\n${moved || formatCount(node.hunks.length, "change")}`;
       return Object.assign(item, { description, resourceUri: uri, iconPath: vscode.ThemeIcon.File, tooltip });
     }
+    if (node.kind === "row") return this.rowItem(node);
     const { hunk } = node;
     const item = new vscode.TreeItem(firstChangedLine(hunk), None);
     item.description = `${describeHunk(hunk)} · ${describePosition(hunk)}`;
@@ -94,5 +103,18 @@ export class ChangesTree implements vscode.TreeDataProvider<Node>, vscode.Dispos
     item.command = { title: "Show", command: "agentLs.showHunk", arguments: [node] };
     item.accessibilityInformation = { label: `${firstChangedLine(hunk)}, ${describeHunk(hunk)}, ${describePosition(hunk)}` };
     return item;
+  }
+
+  private rowItem(node: RowNode): vscode.TreeItem {
+    const { None, Collapsed } = vscode.TreeItemCollapsibleState;
+    const item = new vscode.TreeItem(titleOf(node.guided), childNodes(node).length > 0 ? Collapsed : None);
+    const spelled = spellRow(node.guided);
+    return Object.assign(item, {
+      description: describeRow(node.guided),
+      iconPath: new vscode.ThemeIcon(iconOf(node.guided)),
+      tooltip: spelled,
+      accessibilityInformation: { label: spelled },
+      ...(node.guided.hunks.length > 0 && { command: { title: "Show", command: "agentLs.showHunk", arguments: [node] } }),
+    });
   }
 }

@@ -1,9 +1,10 @@
 // The tree of pending changes: by file, or by turn and file. Pure.
 import type { Hunk } from "../snapshot/items";
+import type { GuidedRow } from "./guide";
 import { type Hunks, listHunks, listFiles, listHunksOfFile } from "./model";
 import { formatCount, formatSize } from "./words";
 
-export type Grouping = "file" | "turn";
+export type Grouping = "file" | "turn" | "guide";
 
 export interface TurnNode {
   readonly kind: "turn";
@@ -26,7 +27,14 @@ export interface HunkNode {
   readonly hunk: Hunk;
 }
 
-export type Node = TurnNode | FileNode | HunkNode;
+/** A row of the guided review. `hunks` are the undecided ones. */
+export interface RowNode {
+  readonly kind: "row";
+  readonly guided: GuidedRow;
+  readonly hunks: readonly Hunk[];
+}
+
+export type Node = TurnNode | FileNode | HunkNode | RowNode;
 
 function byTurn(hunks: Hunks, order: readonly string[]): TurnNode[] {
   const turnIds = [...new Set(listHunks(hunks).map((hunk) => hunk.turnId))];
@@ -78,24 +86,33 @@ export function rootNodes(hunks: Hunks, grouping: Grouping, turns: readonly stri
   return grouping === "file" ? fileNodes(hunks) : byTurn(hunks, turns);
 }
 
+/** Returns the rows of the guided review, each with its undecided hunks in their current form. */
+export function rowNodes(rows: readonly GuidedRow[], hunks: Hunks): RowNode[] {
+  const known = new Map(listHunks(hunks).map((hunk) => [hunk.id, hunk]));
+  return rows.map((guided) => ({ kind: "row", guided, hunks: guided.row.hunkIds.flatMap((id) => known.get(id) ?? []) }));
+}
+
 export function childNodes(node: Node): readonly Node[] {
+  if (node.kind === "row") return node.guided.row.kind === "change" ? [] : node.hunks.map((hunk) => ({ kind: "hunk", hunk }));
   if (node.kind === "turn") return node.files;
   return node.kind === "file" && !isUnchangedMove(node) ? hunksOf(node).map((hunk) => ({ kind: "hunk", hunk })) : [];
 }
 
 export function hunksOf(node: Node): readonly Hunk[] {
   if (node.kind === "turn") return node.files.flatMap((file) => file.hunks);
-  return node.kind === "file" ? node.hunks : [node.hunk];
+  return node.kind === "hunk" ? [node.hunk] : node.hunks;
 }
 
 /** Returns the id of a node. The id stays the same when the tree is redrawn, so that expanded nodes stay expanded. */
 export function nodeId(node: Node): string {
   if (node.kind === "turn") return `turn:${node.turnId}`;
+  if (node.kind === "row") return `row:${node.guided.row.kind}:${node.guided.row.hunkIds[0] ?? ""}`;
   return node.kind === "file" ? `file:${node.turnId ?? ""}:${node.uri}` : `hunk:${node.hunk.id}`;
 }
 
 /** Returns the context value, on which the menu of a node depends. */
 export function contextOf(node: Node): string {
+  if (node.kind === "row" && node.hunks.length === 0) return "row.done";
   const isProposal = hunksOf(node).every(({ state }) => state === "proposed");
   return isProposal ? `${node.kind}.proposed` : node.kind;
 }

@@ -156,6 +156,8 @@ export interface Hunk {
   readonly callId: string;
   readonly what: "content" | "create" | "delete";
   readonly state: HunkState;
+  /** Whether the user has looked at exactly this text; absent if not. */
+  readonly looked?: true;
   readonly first: number;
   readonly last: number;
   readonly oldLines: readonly string[];

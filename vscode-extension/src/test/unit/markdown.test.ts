@@ -57,7 +57,7 @@ for (const [text, name, lines] of [
 test("a file moved without changes is one change, with both names", (t) => {
   const raw = (id: string, path: string, what: "create" | "delete") => ({
     id, sessionId: "s1", turnId: "t", callId: "c", path, uri: `file://${path}`, what, state: "pending" as const, baseStart: 0, baseEnd: 0, start: 0, end: 0,
-    baseLines: what === "delete" ? ["one\n", "two\n"] : [], lines: what === "create" ? ["one\n", "two\n"] : [], link: "", laterTurns: [],
+    baseLines: what === "delete" ? ["one\n", "two\n"] : [], lines: what === "create" ? ["one\n", "two\n"] : [], link: "", laterTurns: [], looked: false,
   });
   const change = (path: string, action: "create" | "delete", id: string) =>
     ({ callId: "c", path, uri: `file://${path}`, action, added: action === "create" ? 2 : 0, removed: action === "delete" ? 2 : 0, diff: "x", hunks: [raw(id, path, action)] });

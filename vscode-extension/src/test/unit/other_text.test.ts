@@ -37,7 +37,7 @@ test("a proposal is displayed at its position", () => {
 
 const RAW: EventHunk = {
   id: "h1", sessionId: "s1", turnId: "t", callId: "c1", path: "/w/a.py", uri: "file:///w/a.py", what: "content", state: "proposed",
-  baseStart: 1, baseEnd: 2, start: 1, end: 2, baseLines: ["old\n"], lines: ["new\n"], link: "", laterTurns: [],
+  baseStart: 1, baseEnd: 2, start: 1, end: 2, baseLines: ["old\n"], lines: ["new\n"], link: "", laterTurns: [], looked: false,
 };
 
 test("a proposal is in the transcript with its diff, and only once", () => {

@@ -35,7 +35,7 @@ function isSeen(element: Element): boolean {
 }
 
 function edited(s: Snapshot, callId: string, path = "/w/a.py"): void {
-  const hunk = { id: `h-${callId}`, sessionId: "s1", turnId: "t", callId, path, uri: `file://${path}`, what: "content", state: "pending", baseStart: 0, baseEnd: 1, start: 0, end: 1, baseLines: ["a\n"], lines: ["b\n"], link: "", laterTurns: [] } as const;
+  const hunk = { id: `h-${callId}`, sessionId: "s1", turnId: "t", callId, path, uri: `file://${path}`, what: "content", state: "pending", baseStart: 0, baseEnd: 1, start: 0, end: 1, baseLines: ["a\n"], lines: ["b\n"], link: "", laterTurns: [], looked: false } as const;
   applyEvent(s, { ...recorded(s.lastSeq + 1, "file_change", { callId, path, uri: `file://${path}`, action: "modify", added: 1, removed: 1, diff: "--- a\n+++ b\n@@ -1 +1 @@\n-a\n+b\n", hunks: [hunk] }), turnId: "t" });
 }
 
@@ -167,7 +167,7 @@ test("an approval displays the model's purpose of the command", (t) => {
 test("a rename is one change, also after a reload", (t) => {
   const hunk = (id: string, path: string, what: "create" | "delete") => ({
     id, sessionId: "s1", turnId: "t", callId: "c", path, uri: `file://${path}`, what, state: "pending" as const, baseStart: 0, baseEnd: 0, start: 0, end: 0,
-    baseLines: what === "delete" ? ["one\n"] : [], lines: what === "create" ? ["one\n"] : [], link: "", laterTurns: [],
+    baseLines: what === "delete" ? ["one\n"] : [], lines: what === "create" ? ["one\n"] : [], link: "", laterTurns: [], looked: false,
   });
   const stored = (seq: number, path: string, action: "create" | "delete"): StoredItem => ({
     id: `i${seq}`, seq, turnId: "t", timestamp: "", kind: "file", callId: "c", path, uri: `file://${path}`, action, added: 1, removed: 1, diff: "x", hunks: [hunk(`h${seq}`, path, action)],

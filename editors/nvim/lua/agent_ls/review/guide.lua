@@ -30,6 +30,7 @@ local SIGNS = {
 
 local bufnr ---@type integer?
 local shown = {} ---@type agent_ls.GuidedRow[] from top to bottom
+local is_fetched = false
 local session_id ---@type string?
 local turn_id ---@type string?
 local waits = false
@@ -98,7 +99,7 @@ local function draw(width)
     out:add_end(format_marks(each.row.marks), is_done and "AgentLsDim" or "AgentLsWarn", width)
   end
   if #shown == 0 then
-    out:add({ { "This session has no changes.", "AgentLsDim" } })
+    out:add({ { is_fetched and "This session has no changes." or "", "AgentLsDim" } })
   end
   return out
 end
@@ -118,7 +119,7 @@ end
 ---@return string winbar: what is left to look at, and help for the keys
 function M.render_winbar()
   local left = #vim.tbl_filter(function(each) return each.row.state == "notLooked" end, shown)
-  local parts = { (" %%#AgentLsStrong#%d of %d%%* to look at"):format(left, #shown) }
+  local parts = { is_fetched and (" %%#AgentLsStrong#%d of %d%%* to look at"):format(left, #shown) or " …" }
   for _, key in ipairs({ { "<CR>", "open" }, { config.key("keep_hunk"), "keep" }, { config.key("undo_hunk"), "undo" } }) do
     if key[1] then
       local typed = key[1]:gsub("<[lL]eader>", vim.g.mapleader == " " and "␣" or vim.g.mapleader or "\\"):gsub("%%", "%%%%")
@@ -152,7 +153,7 @@ local function fetch(done)
   local params = { sessionId = session_id, turnId = turn_id, guide = true }
   client.request(protocol.method.hunks, params, session.report_or(function(result)
     if bufnr and api.nvim_buf_is_loaded(bufnr) then
-      shown = rows_of(result)
+      shown, is_fetched = rows_of(result), true
       redraw()
       if done then
         done()
@@ -233,6 +234,7 @@ function M.open(turn, map)
       callback = log.guard("drawing the guide", redraw),
     })
   end
+  shown, is_fetched = {}, false
   require("agent_ls.chat.view").show_buffer(bufnr)
   local win = api.nvim_get_current_win()
   vim.wo[win][0].signcolumn, vim.wo[win][0].number, vim.wo[win][0].relativenumber = "no", false, false
