@@ -106,53 +106,62 @@ def _leave_out_plugins() -> None:
     sys.modules.setdefault(loader.__name__, loader)
 
 
+class _LateTypes:
+    """The replacement of `attrs.define`: attrs generates the methods of a class at the first use of the class.
+
+    Until then, a class has its name and annotations, and can be used in unions. attrs completes the class in place
+    when its first instance is created or its fields are read.
+    """
+
+    def __init__(self, attrs: ModuleType) -> None:
+        self._attrs = attrs
+        self._define = attrs.define
+        self._lock = threading.RLock()
+        self._waiting: set[type] = set()
+
+    def define(self, cls: Any = None, **options: Any) -> Any:
+        if cls is None or options or "__init__" in vars(cls):
+            return self._define(cls, **options)
+        late = self
+
+        class Fields:
+            """The replacement of the attribute by which attrs recognises its classes and reads their fields."""
+
+            def __get__(self, instance: object, owner: type) -> Any:
+                late.finish(cls)
+                return late._attrs.fields(cls)
+
+        def __init__(self: Any, /, *arguments: Any, **fields: Any) -> None:
+            late.finish(cls)
+            cls.__init__(self, *arguments, **fields)  # this is the real `__init__`: `finish` has replaced it
+
+        cls.__init__ = __init__
+        cls.__attrs_attrs__ = Fields()
+        self._waiting.add(cls)
+        return cls
+
+    def finish(self, cls: type) -> None:
+        from lsprotocol import types
+
+        with self._lock:
+            if cls in self._waiting:
+                # `__init__` is replaced in one step, so that another thread finds either the old or the new
+                # method. With `slots=True`, attrs would create another class instead of changing this one.
+                self._define(cls, init=True, slots=False)
+                self._attrs.resolve_types(cls, types.ALL_TYPES_MAP, {})
+                self._waiting.remove(cls)
+
+
 def _put_off_types() -> None:
-    """Import the LSP types, and make attrs generate the methods of each class at its first use.
+    """Import the LSP types without the methods that attrs generates for them.
 
     There are about 550 types, of which a connection uses about twenty. Generating all methods would delay the
-    first request to a model more than all other work at start. Until then, a class has its name and
-    annotations, and can be used in unions. attrs completes the class in place when its first instance is
-    created or its fields are read.
+    first request to a model more than all other work at start.
     """
     import attrs
 
     define = attrs.define
-    lock = threading.RLock()
-    waiting: set[type] = set()
-
-    class Fields:
-        """The replacement of the attribute by which attrs recognises its classes and reads their fields."""
-
-        def __init__(self, cls: type) -> None:
-            self._cls = cls
-
-        def __get__(self, instance: object, owner: type) -> Any:
-            finish(self._cls)
-            return attrs.fields(self._cls)
-
-    def finish(cls: type) -> None:
-        with lock:
-            if cls in waiting:
-                # `__init__` is replaced in one step, so that another thread finds either the old or the new
-                # method. With `slots=True`, attrs would create another class instead of changing this one.
-                define(cls, init=True, slots=False)
-                attrs.resolve_types(cls, types.ALL_TYPES_MAP, {})
-                waiting.remove(cls)
-
-    def put_off(cls: Any = None, **options: Any) -> Any:
-        if cls is None or options or "__init__" in vars(cls):
-            return define(cls, **options)
-
-        def __init__(self: Any, /, *arguments: Any, **fields: Any) -> None:
-            finish(cls)
-            cls.__init__(self, *arguments, **fields)  # this is the real `__init__`: `finish` has replaced it
-
-        cls.__init__ = __init__
-        cls.__attrs_attrs__ = Fields(cls)
-        waiting.add(cls)
-        return cls
-
-    vars(attrs)["define"] = put_off
+    vars(attrs)["define"] = _LateTypes(attrs).define
     try:
         from lsprotocol import types
 
@@ -166,5 +175,6 @@ def _put_off_types() -> None:
         vars(attrs)["define"] = define
     from lsprotocol import _hooks
 
-    # Otherwise lsprotocol's converter reads the fields of each class to resolve their types. `finish` resolves them.
+    # Otherwise lsprotocol's converter reads the fields of each class to resolve their types.
+    # `_LateTypes.finish` resolves them.
     vars(_hooks)["_resolved_forward_references"] = True

@@ -42,6 +42,7 @@ PAGES = [
 ]
 
 MAX_LINES, MAX_TEST_LINES = 600, 500
+MAX_FUNCTION_LINES = 60
 LONG = "Long because"
 
 # The brackets keep these patterns from matching this file.
@@ -99,6 +100,25 @@ def test_a_file_over_the_line_limit_gives_the_reason_in_its_docstring() -> None:
     ]
 
     assert not long, f"split it, or say in its docstring '{LONG} …': {long}"
+
+
+def test_a_function_has_at_most_60_lines_without_its_docstring() -> None:
+    long = [
+        f"{name}:{node.lineno}: {node.name} has {lines} lines"
+        for name in MODULES
+        for node in nodes(name)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (lines := _lines_without_docstring(node)) > MAX_FUNCTION_LINES
+    ]
+
+    assert not long, f"give a part of it that can be named a function of its own: {long}"
+
+
+def _lines_without_docstring(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    lines = (node.end_lineno or 0) - node.lineno + 1
+    if ast.get_docstring(node, clean=False) is None:
+        return lines
+    return lines - ((node.body[0].end_lineno or 0) - node.body[0].lineno + 1)
 
 
 def comments(name: str) -> Iterator[tuple[int, str]]:

@@ -30,6 +30,19 @@ LIMITS = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `exec`, in the order in which the help lists them."""
+    _add_model_options(parser)
+    _add_output_options(parser)
+    _add_permission_options(parser)
+    _add_settings_options(parser)
+    _add_place_options(parser)
+    _add_session_options(parser)
+    # `agent-ls batch` sets these defaults: the request limit that all its processes share, and whether a run ends
+    # when its connection is lost, so that the task is repeated.
+    parser.set_defaults(middleware=None, ends_at_loss=False)
+
+
+def _add_model_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("prompt", help='what to do; "-" reads it from standard input')
     parser.add_argument(
         "--provider",
@@ -40,6 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--effort", default="", help="reasoning effort: low, medium, high, or another value of the provider"
     )
+
+
+def _add_output_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json", action="store_true", help="print events as JSON on standard output, one per line"
     )
@@ -48,6 +64,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("json", "sarif"),
         help="print what a review has found (`/review`) as one document; the transcript goes to standard error",
     )
+
+
+def _add_permission_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--mode",
         default="",
@@ -87,6 +106,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="also allow this in this run: a tool by its name, commands by their first words ('npm test'), paths "
         "(write:GLOB, read:GLOB), or pages of a site (https://HOST); may be given several times",
     )
+
+
+def _add_settings_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--settings",
         type=Path,
@@ -110,6 +132,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     for option, (_, meaning) in LIMITS.items():
         parser.add_argument(option, metavar="N", help=meaning)
+
+
+def _add_place_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cd", type=Path, default=Path(), metavar="FOLDER", help="work in this folder")
     parser.add_argument(
         "--on",
@@ -135,6 +160,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="work in a separate git worktree, and bring the changes to the folder at the end. current (default): "
         "begin with the uncommitted changes of the folder, head: without them",
     )
+
+
+def _add_session_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--require-evidence",
         action="store_true",
@@ -147,9 +175,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="record all input of the session in a new file, for `agent-ls replay`",
     )
-    # `agent-ls batch` sets these defaults: the request limit that all its processes share, and whether a run ends
-    # when its connection is lost, so that the task is repeated.
-    parser.set_defaults(middleware=None, ends_at_loss=False)
 
 
 def _find_problem(options: argparse.Namespace, prompt: str) -> str:

@@ -14,6 +14,7 @@ from typing import TextIO
 
 import anyio
 import anyio.to_thread
+from anyio.abc import TaskGroup
 
 from agent_ls.environments.errors import EnvironmentLostError
 from agent_ls.features.worktrees.worktree import Start
@@ -24,6 +25,7 @@ from agent_ls.headless.findings import FindingsFormat, findings_text
 from agent_ls.headless.style import PLAIN, strip_controls, style_for
 from agent_ls.headless.terminal import BELL, Bell, Lines, TerminalLines
 from agent_ls.headless.transcript import Transcript
+from agent_ls.llm.credentials import Credentials
 from agent_ls.llm.middleware import Middleware
 from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.calls.redaction import Known, none_known, without_known
@@ -173,16 +175,7 @@ async def run_exec(options: ExecOptions, out: TextIO, err: TextIO, lines: Lines 
     """
     credentials = load_credentials()
     start_log(options.settings.log_level, credentials.known_secrets)
-    # The user is asked about trust only with `--ask`. Otherwise only stored trust decisions apply.
-    trusting: Trusting = "trusted" if options.trust else "asked" if options.asks else "kept"
-    manager = SessionManager(
-        settings=_wait_for_servers(options.settings),
-        credentials=credentials,
-        record_to=options.record,
-        client=ClientState(trusting=trusting, folders=lambda: [str(folder) for folder in options.beside]),
-    )
-    if options.middleware:
-        manager.models.client.add_middleware(options.middleware)
+    manager = _create_manager(options, credentials)
     outcome = RunOutcome(ends_at_loss=options.ends_at_loss, requires_evidence=options.requires_evidence)
     refused: AppError | None = None
     play: _Play | None = None
@@ -223,6 +216,20 @@ async def run_exec(options: ExecOptions, out: TextIO, err: TextIO, lines: Lines 
     if outcome.lacks_evidence:
         err.write(f"agent-ls exec: {NO_EVIDENCE}\n")
     return outcome.exit_code
+
+
+def _create_manager(options: ExecOptions, credentials: Credentials) -> SessionManager:
+    # The user is asked about trust only with `--ask`. Otherwise only stored trust decisions apply.
+    trusting: Trusting = "trusted" if options.trust else "asked" if options.asks else "kept"
+    manager = SessionManager(
+        settings=_wait_for_servers(options.settings),
+        credentials=credentials,
+        record_to=options.record,
+        client=ClientState(trusting=trusting, folders=lambda: [str(folder) for folder in options.beside]),
+    )
+    if options.middleware:
+        manager.models.client.add_middleware(options.middleware)
+    return manager
 
 
 def _write_findings(manager: SessionManager, live: LiveSession, form: FindingsFormat, out: TextIO) -> None:
@@ -322,17 +329,7 @@ class _Play:
                 problem = self._tell(item)
             # Wait for answers in separate tasks, so that an interrupt takes effect while a question is open.
             async with anyio.create_task_group() as group:
-                # Requests and questions of a suspended turn. That turn continues before the new message runs.
-                for request in self._live.approver.pending():
-                    self._show_waiting(request)
-                    if self._options.asks:
-                        group.start_soon(self._ask, request)
-                    else:  # the mode and the rules of this run decide, which may differ from those of the session
-                        again = ApprovalAnswer("allow", decided_by=DECIDED_BY_POLICY)
-                        self._live.approver.answer(request.request_id, again)
-                for question in session.questions.pending():
-                    group.start_soon(self._reply, question)
-                group.start_soon(self._decide_proposals)
+                self._answer_suspended_turn(group)
                 group.start_soon(self._submit, events)
                 group.start_soon(self._show_heading)
                 async for item in events:
@@ -359,14 +356,32 @@ class _Play:
             # answer them.
             session.interrupt()
             raise problem
+        self._report_end()
+
+    def _answer_suspended_turn(self, group: TaskGroup) -> None:
+        """Start answering requests and questions of a suspended turn, which continues before the new message runs."""
+        for request in self._live.approver.pending():
+            self._show_waiting(request)
+            if self._options.asks:
+                group.start_soon(self._ask, request)
+            else:  # the mode and the rules of this run decide, which may differ from those of the session
+                again = ApprovalAnswer("allow", decided_by=DECIDED_BY_POLICY)
+                self._live.approver.answer(request.request_id, again)
+        for question in self._live.session.questions.pending():
+            group.start_soon(self._reply, question)
+        group.start_soon(self._decide_proposals)
+
+    def _report_end(self) -> None:
+        """Print why the turn ended early, how to continue, and the session's id."""
+        session, err = self._live.session, self._output.err
         if self._outcome.is_lost:
             session.interrupt()
-            self._output.err.write("agent-ls exec: the connection to the other machine was lost\n")
+            err.write("agent-ls exec: the connection to the other machine was lost\n")
         if self._outcome.limit:
             words = f"To continue: agent-ls exec --resume {session.id}, with a higher limit"
-            self._output.err.write(f"agent-ls exec: {self._outcome.limit}\n  {words}\n")
+            err.write(f"agent-ls exec: {self._outcome.limit}\n  {words}\n")
         if not self._options.as_json and (self.has_begun or not self._outcome.failed):
-            self._output.err.write(f"session {session.id}\n")
+            err.write(f"session {session.id}\n")
 
     async def tell_end(self) -> None:
         """Print the events after the turn, up to `session_end`. Call this when the session has ended."""

@@ -26,7 +26,8 @@ from agent_ls.profiles.options import ProfileOptions
 from agent_ls.services.errors import UnknownSessionError
 from agent_ls.services.models.key_store import load_credentials
 from agent_ls.services.models.service import OwnProfile
-from agent_ls.services.settings.model import parse_settings
+from agent_ls.services.permissions.trust import Trusting
+from agent_ls.services.settings.model import Settings, parse_settings
 from agent_ls.services.settings.state_folder import state_folder
 from agent_ls.sessions.build.tool_limits import check_limits
 from agent_ls.sessions.host import ClientState, ProgramParts
@@ -161,19 +162,30 @@ def open_session(
             worktree=worktree,
         )
         store, clean_up = _choose_store(state_dir, stored, personal)
-        manager = SessionManager(
-            settings=given,
-            credentials=load_credentials(),
-            state_dir=store,
-            program=parts,
-            client=ClientState(
-                trusting="trusted" if trusted else "asked" if approve or answers_later else "kept",
-                folders=lambda: [os.path.abspath(os.path.expanduser(place)) for place in beside],
-            ),
-        )
+        trusting: Trusting = "trusted" if trusted else "asked" if approve or answers_later else "kept"
+        manager = _create_manager(given, store, parts, trusting, beside)
         return SessionOwner(manager, partial(_open_live, manager, resume, new), callbacks, clean_up)
 
     return SessionOpening(start)
+
+
+def _create_manager(
+    settings: Settings,
+    state_dir: Path | None,
+    parts: ProgramParts,
+    trusting: Trusting,
+    beside: Sequence[str | Path],
+) -> SessionManager:
+    return SessionManager(
+        settings=settings,
+        credentials=load_credentials(),
+        state_dir=state_dir,
+        program=parts,
+        client=ClientState(
+            trusting=trusting,
+            folders=lambda: [os.path.abspath(os.path.expanduser(place)) for place in beside],
+        ),
+    )
 
 
 def _choose_store(

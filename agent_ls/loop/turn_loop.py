@@ -6,19 +6,18 @@ running operation records its results before it ends, so that the history is val
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Literal, Protocol, TypeVar, assert_never
+from typing import Literal, Protocol, assert_never
 
-import anyio
 from anyio.lowlevel import checkpoint_if_cancelled
 
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.llm.errors import LlmError
 from agent_ls.llm.messages import ToolCallPart
 from agent_ls.llm.requests import FinishReason, Request, Usage
-from agent_ls.loop.budget import GO_ON, STOP, UNKNOWN_PRICE
+from agent_ls.loop.budget import UNKNOWN_PRICE
 from agent_ls.loop.calls.dispatch import Call, Dispatcher, ParsedCall
 from agent_ls.loop.calls.early_calls import EarlyCalls
 from agent_ls.loop.calls.loop_detection import calls_since_warning, detect_loop, signature, warning
@@ -52,11 +51,10 @@ from agent_ls.loop.model.recovery import (
 from agent_ls.loop.ports import Ports, Shared
 from agent_ls.loop.restored import RestoredSession, SuspendedCall
 from agent_ls.loop.step import AnswerCalls, CallModel, Finish, RunTools, StepState, cut_message, next_step
+from agent_ls.loop.turn_limits import TurnLimits
 from agent_ls.loop.turns import AssistantTurn, CompactionTurn, SteeringTurn, ToolResultsTurn, Turn, UserTurn
 from agent_ls.profiles.base import ProviderProfile
-from agent_ls.tools.base import Question, QuestionReply, SubagentSpawner, ToolError
-
-T = TypeVar("T")
+from agent_ls.tools.base import Question, SubagentSpawner
 
 SAID_NOTHING = "The model ended its turn without a text. Send a message to continue."
 
@@ -103,6 +101,20 @@ class InputProgress:
     has_overflowed: bool = False
 
 
+@dataclass(slots=True)
+class _ModelTurn:
+    """The values that the model calls of one turn have in common.
+
+    `profile` is replaced by a fallback. `is_new`: the turn was not begun by an earlier process. `prefix` is the
+    beginning of each request; None before the first call.
+    """
+
+    profile: ProviderProfile
+    fallbacks: Fallbacks
+    is_new: bool
+    prefix: Prefix | None = None
+
+
 class TurnLoop:
     """The loop of one agent. `history` and `plan` belong to the agent, `usage` to the whole session.
 
@@ -133,6 +145,13 @@ class TurnLoop:
         self._inbox = agents.inbox
         self._config = config
         self._model = ModelCalls(ports.client, ports.clock, emitter, shared.call_ids, self.record)
+        self._limits = TurnLimits(
+            ports,
+            shared,
+            emitter,
+            lambda: config().limits,
+            lambda text: self.record(SteeringTurn(text, ports.clock.now())),
+        )
         self._suspended = restored.suspended
         # Leave out the calls of a suspended answer, because their signatures are added after the round has ended.
         is_open = self._suspended is not None and self._suspended.answer is not None
@@ -190,54 +209,29 @@ class TurnLoop:
 
     async def _work_off(self, profile: ProviderProfile) -> Finish:
         """Perform the actions that `next_step` returns, until Finish; ask the user at each reached limit."""
-        is_new = self._suspended is None
+        turn = _ModelTurn(profile, Fallbacks(self._ports.models, self._emitter), self._suspended is None)
         if (paused := self._suspended) and paused.answer is None:
             asked = paused.questions[0]
-            if await self._ends_here(Question(asked.question, asked.choices, purpose="limit")):
+            if await self._limits.ends_here(Question(asked.question, asked.choices, purpose="limit")):
                 self._suspended = None  # otherwise the next turn would ask about this turn's limit
                 return Finish("limit", "budget", 0, asked.question)
         progress = self._begin_progress(profile)
-        fallbacks = Fallbacks(self._ports.models, self._emitter)
         went_on = False
-        prefix: Prefix | None = None
         while True:
             config = self._config()
             match next_step(self._position(progress), config):
                 case CallModel():
-                    if stopped := await self._stopped_at_limit():
-                        return stopped
-                    if is_new and prefix is None and (refused := await self._refused_by_hook()):
-                        return refused
-                    if prefix is None:
-                        prefix = await self.context.begin(profile, config, is_new=is_new)
-                        if is_new and self.replacement:  # the user was asked for trust, which may change it
-                            self.profile = profile = self.replacement
-                            prefix = await self.context.begin(profile, config)
-                    # Check for a stop only here, because the calls of the last answer must get their results
-                    # first.
-                    await checkpoint_if_cancelled()
-                    await self._ports.notices.collect()
-                    self.take_notices()
-                    self._inject_steers()
-                    await self._make_room(profile, config)
-                    call = partial(self._call_model, profile, config, prefix, progress)
-                    try:
-                        called = await self._in_time(call)
-                    except LlmError as error:
-                        # The fallback model is used until the end of the turn.
-                        self.profile = profile = fallbacks.choose_next(profile, error)
-                        prefix = await self.context.begin(profile, config)
-                        continue
+                    called = await self._ask_model(turn, config, progress)
                     if isinstance(called, Finish):
                         return called
                     progress = called
                 case RunTools(calls):
-                    progress = await self._run_tools(profile, config, calls, progress)
+                    progress = await self._run_tools(turn.profile, config, calls, progress)
                     self._detect_loop(config)
                 case AnswerCalls(calls, reason):
-                    progress = self._answer_calls(profile, config, calls, progress, reason)
+                    progress = self._answer_calls(turn.profile, config, calls, progress, reason)
                 case Finish(reason="completed") if not progress.ended_by and (
-                    heard := await self._in_time(self._hear_agents)
+                    heard := await self._limits.in_time(self._hear_agents)
                 ):
                     if isinstance(heard, Finish):
                         return heard
@@ -249,6 +243,39 @@ class TurnLoop:
                     return self._finish(finish, progress)
                 case never:
                     assert_never(never)
+
+    async def _ask_model(
+        self, turn: _ModelTurn, config: SessionConfig, progress: InputProgress
+    ) -> InputProgress | Finish:
+        """Call the model, unless a limit, a hook or a stop ends the turn. After a failure that another model may
+        not have, choose that model, and return the same progress.
+        """
+        if stopped := await self._limits.stopped():
+            return stopped
+        if turn.prefix is None:
+            if turn.is_new and (refused := await self._refused_by_hook()):
+                return refused
+            turn.prefix = await self.context.begin(turn.profile, config, is_new=turn.is_new)
+            if turn.is_new and self.replacement:  # the user was asked for trust, which may change it
+                await self._continue_with(turn, self.replacement, config)
+        # Check for a stop only here, because the calls of the last answer must get their results first.
+        await checkpoint_if_cancelled()
+        await self._ports.notices.collect()
+        self.take_notices()
+        self._inject_steers()
+        await self._make_room(turn.profile, config)
+        try:
+            return await self._limits.in_time(
+                partial(self._call_model, turn.profile, config, turn.prefix, progress)
+            )
+        except LlmError as error:
+            # The fallback model is used until the end of the turn.
+            await self._continue_with(turn, turn.fallbacks.choose_next(turn.profile, error), config)
+            return progress
+
+    async def _continue_with(self, turn: _ModelTurn, profile: ProviderProfile, config: SessionConfig) -> None:
+        self.profile = turn.profile = profile
+        turn.prefix = await self.context.begin(profile, config)
 
     async def _refused_by_hook(self) -> Finish | None:
         """Ask the hooks whether the user's message may start a turn. Returns Finish if a hook stops the
@@ -328,70 +355,6 @@ class TurnLoop:
         if finish.reason == "completed" and progress.was_denied and not progress.had_effect:
             return replace(finish, reason="refused")
         return finish
-
-    async def _stopped_at_limit(self) -> Finish | None:
-        """If a limit is reached, ask the user whether to continue. Returns None if the turn continues.
-
-        A free-text answer means "continue", and its text becomes a steer.
-        """
-        while reached := self._shared.budget.reached(self._config().limits):
-            self._emitter.emit(TurnLimit(reached.limit, reached.count, reached.message))
-            question = Question(
-                f"{reached.message} Allow the same amount again and continue?", (GO_ON, STOP), purpose="limit"
-            )
-            if await self._ends_here(question):
-                return Finish("limit", "budget", reached.count, reached.message)
-            self._shared.budget.allow_more(reached)
-        return None
-
-    async def _in_time(self, work: Callable[[], Awaitable[T]]) -> T | Finish:
-        """Await `work()`.
-
-        If a time limit is reached, ask the user while the work continues. If the user declines, the work is
-        cancelled.
-        """
-        if self._shared.budget.time_left_ms(self._config().limits) is None:
-            return await work()
-        done: list[T] = []
-        stopped: list[Finish] = []
-        failure: Exception | None = None
-        is_asking = False
-
-        async def watch() -> None:
-            nonlocal is_asking
-            while (left_ms := self._shared.budget.time_left_ms(self._config().limits)) is not None:
-                await anyio.sleep(left_ms / 1000)
-                is_asking = True
-                if finish := await self._stopped_at_limit():
-                    stopped.append(finish)
-                is_asking = False
-                if stopped or done or failure:
-                    return group.cancel_scope.cancel()
-
-        async with anyio.create_task_group() as group:
-            group.start_soon(watch)
-            try:
-                done.append(await work())
-            except Exception as error:  # if the task group saw the error, it would raise an ExceptionGroup
-                failure = error
-            if not is_asking:
-                group.cancel_scope.cancel()
-        if failure:
-            raise failure
-        return stopped[0] if stopped else done[0]
-
-    async def _ends_here(self, question: Question) -> bool:
-        """Ask whether to continue past a limit. Returns True if the turn ends."""
-        try:
-            reply = await self._ports.questions.ask(question, "")
-        except ToolError:  # a subagent cannot ask: its turn ends, and the turn of its parent asks
-            reply = QuestionReply((), declined=True)
-        if reply.declined or STOP in reply.answers:
-            return True
-        for text in reply.answers:
-            if text != GO_ON:
-                self.record(SteeringTurn(text, self._ports.clock.now()))
-        return False
 
     # --- the model
 

@@ -112,21 +112,10 @@ class SessionManager:
         self._clock = SystemClock()
         self._running = RunningSessions()
         self.quiet = QuietTime(self._running.progress, self._clock)
-        own = {WALKTHROUGH: WalkthroughAdapter(self._pause), **program.adapters}
         chosen = state_dir or (Path(folder) if (folder := os.environ.get(STATE_VARIABLE)) else None)
-        self.models = ModelService(
-            settings, credentials, own, chosen, program.tools, program.profile_options, program.profiles
-        )
-        self.models.on_keys = self.follow_settings
+        self.models = self._create_models(credentials, chosen, program)
         self.mentions = Mentions(self._running.in_background, self._clock)
-        save = editor.host.save_undone if editor.host else None
-        self.review = ReviewService(
-            self._running.find_for_notices,
-            self._clock,
-            self._running.in_background,
-            save,
-            is_reviewed=lambda path: self.worktrees.is_in_none(path),
-        )
+        self.review = self._create_review(editor)
         self.secrets = credentials.known_secrets
         self._store = SessionStore(chosen, on_failure=self._log_failed, secrets=credentials.known_secrets)
         self._recordings = SessionRecordings(
@@ -160,6 +149,31 @@ class SessionManager:
             self._save,
         )
         self._retention = Retention(self._store.layout, settings.sessions)
+
+    def _create_models(
+        self, credentials: Credentials, state_dir: Path | None, program: ProgramParts
+    ) -> ModelService:
+        own = {WALKTHROUGH: WalkthroughAdapter(self._pause), **program.adapters}
+        models = ModelService(
+            self.settings,
+            credentials,
+            own,
+            state_dir,
+            program.tools,
+            program.profile_options,
+            program.profiles,
+        )
+        models.on_keys = self.follow_settings
+        return models
+
+    def _create_review(self, editor: EditorServices) -> ReviewService:
+        return ReviewService(
+            self._running.find_for_notices,
+            self._clock,
+            self._running.in_background,
+            editor.host.save_undone if editor.host else None,
+            is_reviewed=lambda path: self.worktrees.is_in_none(path),
+        )
 
     def _share(
         self, credentials: Credentials, rules: RuleStore, editor: EditorServices, program: ProgramParts

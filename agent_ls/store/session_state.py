@@ -223,20 +223,10 @@ class SessionState:
             self._of_agent(envelope)
             return
         match envelope.event:
-            case AssistantTextStart(part_id=part_id):
-                self.said[part_id] = UnrecordedText("text")
-            case ReasoningStart(part_id=part_id):
-                self.said[part_id] = UnrecordedText("reasoning")
-            case AssistantTextEnd(part_id=part_id, text=text):
-                self.said[part_id] = UnrecordedText("text", text, has_ended=True)
-            case ReasoningEnd(part_id=part_id, text=text):
-                self.said[part_id] = UnrecordedText("reasoning", text, has_ended=True)
+            case AssistantTextStart() | ReasoningStart() | AssistantTextEnd() | ReasoningEnd() as part:
+                self._fold_part(part)
             case ToolCallStart() as start:
-                self.call_ids.add(start.call_id)
-                if self.round is None and self.early is None:
-                    self.early = Round()
-                if round_ := self.round or self.early:
-                    round_.starts[start.index] = start
+                self._fold_start(start)
             case ToolCallEnd() as end:
                 self._call_ended(end.call_id)
                 self.ends.append(replace(end, output=""))
@@ -281,6 +271,21 @@ class SessionState:
                 self._go_back(reverted)
             case _:
                 self._message(envelope)
+
+    def _fold_part(self, part: AssistantTextStart | ReasoningStart | AssistantTextEnd | ReasoningEnd) -> None:
+        is_text = isinstance(part, AssistantTextStart | AssistantTextEnd)
+        has_ended = isinstance(part, AssistantTextEnd | ReasoningEnd)
+        text = part.text if isinstance(part, AssistantTextEnd | ReasoningEnd) else ""
+        self.said[part.part_id] = UnrecordedText(
+            "text" if is_text else "reasoning", text, has_ended=has_ended
+        )
+
+    def _fold_start(self, start: ToolCallStart) -> None:
+        self.call_ids.add(start.call_id)
+        if self.round is None and self.early is None:
+            self.early = Round()
+        if round_ := self.round or self.early:
+            round_.starts[start.index] = start
 
     def _of_agent(self, envelope: Envelope) -> None:
         """Apply a subagent's event to the subagent. Events that concern the session are applied to the
