@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 from agent_ls.acp.client import ClientFacts
 from agent_ls.acp.diffs import diff_content, first_line
+from agent_ls.loop.events.origin import Noted
 from agent_ls.loop.events.types import (
     ApprovalRequested,
     ApprovalResolved,
@@ -23,7 +24,6 @@ from agent_ls.loop.events.types import (
     Envelope,
     Error,
     FileChange,
-    LoopDetection,
     PlanChanged,
     QuestionAnswered,
     QuestionAsked,
@@ -38,10 +38,8 @@ from agent_ls.loop.events.types import (
     ToolCallEnd,
     ToolCallStart,
     TurnFacts,
-    TurnLimit,
     UsageReport,
     UserInput,
-    Warning,
 )
 from agent_ls.services.context.attachments import format_code_block
 from agent_ls.text import join_sentences
@@ -431,7 +429,7 @@ def question_text(event: QuestionAsked) -> str:
 def _words(event: object) -> str:
     """Return a sentence, to be sent as a thought, for an event that has no ACP update; "" for none."""
     match event:
-        case Warning(message=message) | LoopDetection(message=message) | TurnLimit(message=message):
+        case Noted(message=message):
             return message
         case TurnFacts(text=text):
             return text

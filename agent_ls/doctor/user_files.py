@@ -16,6 +16,7 @@ from agent_ls.features.hooks.confirmed import ConfirmedHooks, state_of
 from agent_ls.features.skills.agents import load_agent_kinds
 from agent_ls.features.skills.loader import load_user_commands
 from agent_ls.features.skills.places import PROJECT_FOLDERS, find_agent_places, find_places
+from agent_ls.features.tools.yaml_tools import own_names
 from agent_ls.services.clock import SystemClock
 from agent_ls.services.permissions.ignore_file import IgnoreFile
 from agent_ls.services.permissions.trust import WorkspaceTrust
@@ -27,9 +28,6 @@ from agent_ls.tools.foreign_names import CLAUDE_NAMES
 _OF_CALLS = frozenset(("PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest"))
 _CLAUDE_SETTINGS = ("settings.json", "settings.local.json")
 _FOREIGN_HOOKS = (".cursor/hooks.json", ".codex/hooks.json", ".gemini/settings.json")
-_OTHER_TOOLS = (
-    "processes", "ask_user", "use_skill", "read_many_files", "send_input", "wait", "close_agent", "submit", "think",
-)  # fmt: skip
 
 
 def user_file_findings(settings: Settings) -> Iterator[DoctorFinding]:
@@ -158,5 +156,6 @@ def _can_match(hook: Hook) -> bool:
 
     True if the matcher names a tool of an MCP server, because these tools are unknown here.
     """
-    names = {name for kind, others in CLAUDE_NAMES.items() for name in (kind, *others)}
-    return hook.matcher is None or "__" in hook.matcher.pattern or hook.matches((*names, *_OTHER_TOOLS))
+    if hook.matcher is None or "__" in hook.matcher.pattern:
+        return True
+    return hook.matches((*own_names(), *(name for names in CLAUDE_NAMES.values() for name in names)))

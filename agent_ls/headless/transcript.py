@@ -20,6 +20,7 @@ from agent_ls.headless.style import (
     tally,
 )
 from agent_ls.loop.events.editor import SaveRequested
+from agent_ls.loop.events.origin import Noted
 from agent_ls.loop.events.types import (
     DECIDED_BY_POLICY,
     ApprovalRequested,
@@ -32,7 +33,6 @@ from agent_ls.loop.events.types import (
     Envelope,
     Error,
     FileChange,
-    LoopDetection,
     PlanChanged,
     ProcessingEnd,
     QuestionAnswered,
@@ -48,10 +48,8 @@ from agent_ls.loop.events.types import (
     ToolCallEnd,
     ToolCallStart,
     TurnFacts,
-    TurnLimit,
     UsageReport,
     UserInput,
-    Warning,
 )
 from agent_ls.text import join_sentences, reveal_controls
 
@@ -193,12 +191,7 @@ class Transcript:
             case Compaction(status="started" | "done", message=message):
                 self._fresh_line()
                 self._dim(message)
-            case (
-                Warning(message=message)
-                | LoopDetection(message=message)
-                | TurnLimit(message=message)
-                | Compaction(message=message)
-            ):
+            case Noted(message=message) | Compaction(message=message):
                 self._warn(message)
             case TurnFacts() as facts:
                 self._gap()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -122,3 +123,13 @@ def test_files_of_a_folder_that_is_not_trusted_are_named_and_not_read(
     assert ".mcp.json: not read" in servers.text and "trust add" in servers.hint
     assert ".agent-ls/hooks.json, .agents/skills: not read" in others.text
     assert "SECRETWORD" not in f"{servers}{others}"
+
+
+@pytest.mark.req("T15", "H11")
+@pytest.mark.parametrize("matcher", ["append_file", "find_tools", "think", "run_shell_command", "Bash"])
+def test_a_hook_may_name_any_tool_that_a_session_can_have(matcher: str, own_project: Path) -> None:
+    path = own_project / ".agent-ls/hooks.json"
+    path.parent.mkdir()
+    hook = {"type": "command", "command": "true"}
+    path.write_text(json.dumps({"hooks": {"PreToolUse": [{"matcher": matcher, "hooks": [hook]}]}}), "utf-8")
+    assert [it for it in about_files() if "matches no tool" in it.text] == []

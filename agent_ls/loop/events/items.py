@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from agent_ls.loop.events import codec as event_codec
+from agent_ls.loop.events.origin import Noted
 from agent_ls.loop.events.types import (
     ApprovalRequested,
     ApprovalResolved,
@@ -23,7 +24,6 @@ from agent_ls.loop.events.types import (
     Envelope,
     Error,
     FileChange,
-    LoopDetection,
     ProcessingEnd,
     QuestionAnswered,
     QuestionAsked,
@@ -39,7 +39,6 @@ from agent_ls.loop.events.types import (
     ToolCallEnd,
     ToolCallStart,
     TurnFacts,
-    TurnLimit,
     UserAction,
     UserInput,
     Warning,
@@ -337,10 +336,8 @@ class ItemReducer:
                 return Notice("info" if status == "done" else "warn", text)
             case Warning(message=text, action=action):
                 return Notice("warn", text, action=action)
-            case LoopDetection(message=text):
-                return Notice("warn", text)
-            case TurnLimit(message=text):
-                return Notice("info", text)
+            case Noted(message=text, level=level):
+                return Notice(level, text)
             case Error() as error:
                 return Notice("error", error.message, error.hint, error.action)
             case Reverted() as reverted:
@@ -494,9 +491,7 @@ _BEGINNINGS = (
     QuestionAsked,
     SubagentChanged,
     Retry,
-    Warning,
-    LoopDetection,
-    TurnLimit,
+    Noted,
     Error,
     Reverted,
     ProcessingEnd,

@@ -6,7 +6,7 @@ event alone, so the library copies the values of the envelope to it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
 
 class EventOrigin(NamedTuple):
@@ -63,3 +63,12 @@ class Emitted:
             if name in EventOrigin._fields:
                 return getattr(self._origin, name)
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+
+class Noted(Emitted):
+    """An event that is one sentence for the user; each front end shows it as a note, whatever its kind."""
+
+    __slots__ = ()
+
+    level: ClassVar[Literal["info", "warn"]] = "warn"
+    message: str

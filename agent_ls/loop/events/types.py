@@ -26,7 +26,7 @@ from agent_ls.loop.events.editor import (
     SaveRequested as SaveRequested,
 )
 from agent_ls.loop.events.evidence import CheckRun as CheckRun, TurnFacts as TurnFacts
-from agent_ls.loop.events.origin import Emitted
+from agent_ls.loop.events.origin import Emitted, Noted
 from agent_ls.loop.events.parts import (
     PlanItem as PlanItem,
     QueueItem as QueueItem,
@@ -237,17 +237,18 @@ class PlanChanged(Emitted):
 
 
 @dataclass(frozen=True, slots=True)
-class TurnLimit(Emitted):
+class TurnLimit(Noted):
     """A limit ended or paused the turn. `limit` is the limit's name; `message` describes it for the user."""
 
     kind: ClassVar[Literal["turn_limit"]] = "turn_limit"
+    level: ClassVar[Literal["info", "warn"]] = "info"
     limit: str
     count: int
     message: str
 
 
 @dataclass(frozen=True, slots=True)
-class LoopDetection(Emitted):
+class LoopDetection(Noted):
     """The model repeats a pattern of tool calls and was warned."""
 
     kind: ClassVar[Literal["loop_detection"]] = "loop_detection"
@@ -473,7 +474,7 @@ class Retry(Emitted):
 
 
 @dataclass(frozen=True, slots=True)
-class Warning(Emitted):
+class Warning(Noted):
     """A warning for the user. `code` names the warning's kind, or ""."""
 
     kind: ClassVar[Literal["warning"]] = "warning"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from agent_ls.profiles.shared_tools import with_shared_tools
 from agent_ls.tools.apply_patch import APPLY_PATCH
 from agent_ls.tools.glob import GLOB
 from agent_ls.tools.grep import GREP
-from agent_ls.tools.processes import PROCESSES
 from agent_ls.tools.read_file import READ_FILE
 from agent_ls.tools.registry import ToolRegistry
 from agent_ls.tools.shell import shell_tool
@@ -17,7 +17,5 @@ SHELL_TIMEOUT_MS = 10_000  # the default time limit of commands in all sessions
 def build_toolset(*, background: bool) -> ToolRegistry:
     """Return the tools. `background`: add background commands, and a tool to monitor them."""
     shell = shell_tool(default_timeout_ms=SHELL_TIMEOUT_MS, background=background)
-    registry = ToolRegistry((READ_FILE, APPLY_PATCH, WRITE_FILE, shell, GREP, GLOB))
-    if background:
-        registry.register(PROCESSES)
-    return registry
+    own = ToolRegistry((READ_FILE, APPLY_PATCH, WRITE_FILE, shell, GREP, GLOB))
+    return with_shared_tools(own, background=background)

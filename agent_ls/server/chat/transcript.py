@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from agent_ls.loop.events.origin import Noted
 from agent_ls.loop.events.types import (
     ApprovalRequested,
     ApprovalResolved,
@@ -14,7 +15,6 @@ from agent_ls.loop.events.types import (
     Error,
     FileChange,
     HunkStateChanged,
-    LoopDetection,
     PlanChanged,
     ProcessingEnd,
     QuestionAsked,
@@ -22,8 +22,6 @@ from agent_ls.loop.events.types import (
     SteeringInjected,
     ToolCallEnd,
     TurnFacts,
-    TurnLimit,
-    Warning,
 )
 from agent_ls.server.chat.chat_text import escape_headings, may_be_heading
 from agent_ls.server.chat.words import action, diffs, format_code_block, one_line, strip_controls
@@ -112,7 +110,7 @@ class ChatTranscript:
                 return self._note(f"**Error.** {one_line(join_sentences(message, hint), 500)}")
             case Retry(message=message):
                 return self._note(f"{one_line(message, 300)} (trying again)")
-            case Warning(message=message) | TurnLimit(message=message) | LoopDetection(message=message):
+            case Noted(message=message):
                 return self._note(one_line(message, 500))
             case TurnFacts(text=text):
                 return self._note(one_line(text, 500))
