@@ -19,6 +19,11 @@ TERMINATION_SIGNALS = (signal.SIGINT, signal.SIGTERM, *((signal.SIGHUP,) if sys.
 """Signals that ask the process to end. SIGHUP means that the terminal or the SSH connection was closed."""
 
 
+def file_signature(facts: os.stat_result) -> tuple[int, int, int]:
+    """Return a value that differs after each change of a file, and for another file with the same name."""
+    return facts.st_ino, facts.st_mtime_ns, facts.st_size
+
+
 WANTED_FILES = 4096
 """The limit of open files that agent-ls sets for its process. Some systems start programs with a limit of 256."""
 

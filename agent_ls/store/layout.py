@@ -22,6 +22,7 @@ from agent_ls.environments.remote.place import is_place_name
 from agent_ls.loop.context.titles import title_of
 from agent_ls.store.errors import StoreError
 from agent_ls.store.log import FILE_MODE, Header, make_private_folder, parse_header
+from agent_ls.system import file_signature
 
 PEEK_BYTES = 64 * 1024  # size of a log's head and tail; lists of sessions read no more than these
 LOG = "log.jsonl"
@@ -226,10 +227,9 @@ def _signature(path: Path) -> object:
     A log grows with each change, and a new title is a new file with another inode.
     """
     try:
-        stat = path.stat()
+        return file_signature(path.stat())
     except OSError:
         return None
-    return stat.st_ino, stat.st_mtime_ns, stat.st_size
 
 
 def summary(folder: Path) -> StoredSummary | None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from agent_ls.system import file_signature
+
 CHUNK_BYTES = 1024 * 1024
 
 
@@ -30,7 +32,7 @@ class LogTail:
             OSError: the file cannot be read.
         """
         stat = self._path.stat()
-        seen = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
+        seen = file_signature(stat)
         if seen == self._seen:
             return ()
         lines: list[bytes] = []

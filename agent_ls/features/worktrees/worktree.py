@@ -113,10 +113,6 @@ class Worktree:
         """The folder in the worktree that corresponds to the user's folder."""
         return os.path.join(self.root, self.paths.prefix) if self.paths.prefix else self.root
 
-    def contains(self, path: str) -> bool:
-        """Return whether an absolute path is in the worktree."""
-        return path == self.root or path.startswith(self.root + os.sep)
-
     def own_path(self, name: str) -> str:
         """Convert a path in a `WorktreeChange` to the absolute path in the worktree."""
         return os.path.join(self.root, name)

@@ -44,9 +44,6 @@ _STATEMENTS = frozenset(
     "declaration_command unset_command variable_assignment variable_assignments test_command file_redirect "
     "herestring_redirect heredoc_redirect command_substitution process_substitution ERROR".split()
 )
-_CONDITION_WORDS = frozenset(
-    "comment word number extglob_pattern string raw_string simple_expansion variable_name".split()
-)
 _CONDITION_PARTS = frozenset("comment word extglob_pattern string raw_string simple_expansion".split())
 _UNCLEAR_FOLDER = "It changes to a folder that agent-ls cannot determine."
 _ESCAPING = re.compile(r"[\\'\"]")

@@ -54,11 +54,6 @@ class Word:
     is_single: bool = True
     problem: str = ""
 
-    @property
-    def may_be_option(self) -> bool:
-        """Return whether the pattern may match a file name that begins with `-`."""
-        return self.kind == "glob" and self.text[:1] in "*?["
-
 
 def word_of(node: Node, values: Mapping[str, Word]) -> Word:
     """Evaluate a word. `values` are the variables with a known value; other variables are unknown."""

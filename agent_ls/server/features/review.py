@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING
+from functools import partial
 
 import anyio.to_thread
 
 from agent_ls.loop.calls.approval import ApprovalAnswer, UnknownApprovalError
 from agent_ls.server import protocol as wire
 from agent_ls.server.features.hunk_cells import files_of_hunks
+from agent_ls.server.features.logged_answers import find_logged
 from agent_ls.server.lsp.from_lsp import maybe_path
 from agent_ls.server.rpc import to_wire
 from agent_ls.server.rpc.context import Context
 from agent_ls.server.rpc.router import route
 from agent_ls.server.transport.errors import AmbiguousSelectionError, BadInputError, InvalidParamsError
 from agent_ls.services.review.decision_request import Selection
-
-if TYPE_CHECKING:
-    from agent_ls.sessions.live import LiveSession
 
 
 async def approve(context: Context, params: wire.Approve) -> wire.ApproveResult:
@@ -46,22 +43,11 @@ async def approve(context: Context, params: wire.Approve) -> wire.ApproveResult:
     try:
         resolved = live.approver.answer(params.request_id, answer)
     except UnknownApprovalError:
-        if decided := await anyio.to_thread.run_sync(_find_earlier_decision, live, params.request_id):
-            return decided
+        earlier = partial(find_logged, live, "approval_resolved", params.request_id)
+        if logged := await anyio.to_thread.run_sync(earlier):
+            return wire.ApproveResult(decision=logged["decision"], decided_by=logged["decidedBy"])
         raise
     return wire.ApproveResult(decision=resolved.decision, decided_by=resolved.decided_by)
-
-
-def _find_earlier_decision(live: LiveSession, request_id: str) -> wire.ApproveResult | None:
-    """Return the logged decision on an approval request that an earlier server process sent; None if the log has none.
-    Blocks.
-    """
-    name = json.dumps(request_id).encode()
-    for encoded in live.events_since(0):
-        if b'"kind":"approval_resolved"' in encoded[:200] and name in encoded:
-            data = json.loads(encoded)["data"]
-            return wire.ApproveResult(decision=data["decision"], decided_by=data["decidedBy"])
-    return None
 
 
 async def hunks(context: Context, params: wire.Hunks) -> wire.HunksResult:

@@ -6,6 +6,7 @@ import json
 import logging
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
@@ -14,6 +15,7 @@ from pydantic import ValidationError
 from agent_ls.loop.events import codec as event_codec
 from agent_ls.loop.questions import UnknownQuestionError
 from agent_ls.server import protocol as wire
+from agent_ls.server.features.logged_answers import find_logged
 from agent_ls.server.features.review import pending_hunks
 from agent_ls.server.lsp import to_lsp
 from agent_ls.server.rpc import to_wire
@@ -190,26 +192,15 @@ async def answer(context: Context, params: wire.Answer) -> wire.AnswerResult:
             client_key=params.client_key,
         )
     except UnknownQuestionError:
-        if before := await anyio.to_thread.run_sync(_find_earlier_answer, live, params.question_id):
-            return before
+        earlier = partial(find_logged, live, "question_answered", params.question_id)
+        if logged := await anyio.to_thread.run_sync(earlier):
+            return wire.AnswerResult(
+                answers=tuple(logged["answers"]), declined=logged["declined"], decided_by=logged["decidedBy"]
+            )
         raise
     return wire.AnswerResult(
         answers=answered.answers, declined=answered.declined, decided_by=answered.decided_by
     )
-
-
-def _find_earlier_answer(live: LiveSession, question_id: str) -> wire.AnswerResult | None:
-    """Return the user's logged answer to a question that an earlier process asked; None if the log has none.
-    Blocks.
-    """
-    name = json.dumps(question_id).encode()
-    for encoded in live.events_since(0):
-        if b'"kind":"question_answered"' in encoded[:200] and name in encoded:
-            data = json.loads(encoded)["data"]
-            return wire.AnswerResult(
-                answers=tuple(data["answers"]), declined=data["declined"], decided_by=data["decidedBy"]
-            )
-    return None
 
 
 async def history(context: Context, params: wire.History) -> RawJson:

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from agent_ls.services.errors import AppError
 from agent_ls.services.settings.state_folder import write_private
+from agent_ls.system import file_signature
 
 SERVICE = "agent-ls"
 
@@ -57,10 +58,9 @@ class SecretStore:
     def stamp(self) -> tuple[int, int, int]:
         """Return a value that differs after each change of the file."""
         try:
-            found = self._path.stat()
+            return file_signature(self._path.stat())
         except OSError:
             return 0, 0, 0
-        return found.st_ino, found.st_mtime_ns, found.st_size
 
     def secret(self, name: str) -> str:
         """Return the secret with this name, or ""."""
