@@ -20,13 +20,13 @@ def make_lean(*, speaks_lsp: bool = True) -> None:
 
     `speaks_lsp`: this process needs the LSP types, so import them now.
     """
-    _put_off_methods()
+    _defer_methods()
     _leave_out_plugins()
     if speaks_lsp and "lsprotocol.types" not in sys.modules:
-        _put_off_types()
+        _defer_types()
 
 
-def _put_off_methods() -> None:
+def _defer_methods() -> None:
     """Make `dataclasses` compile each generated method at its first call.
 
     Half of the import time of agent-ls is spent on compiling methods of five hundred classes, most of which
@@ -34,7 +34,7 @@ def _put_off_methods() -> None:
     several methods, to `exec`. The replaced `exec` defers that source and runs any other source as usual.
     """
 
-    def put_off(text: str, scope: dict[str, Any], found: dict[str, Any]) -> None:
+    def defer(text: str, scope: dict[str, Any], found: dict[str, Any]) -> None:
         head, _, returned = text.rpartition("\n return ")
         if not head.startswith("def __create_fn__("):
             exec(text, scope, found)
@@ -48,7 +48,7 @@ def _put_off_methods() -> None:
 
         found["__create_fn__"] = create
 
-    vars(dataclasses)["exec"] = put_off
+    vars(dataclasses)["exec"] = defer
     if not _makes_dataclasses():  # this Python version generates methods differently
         del vars(dataclasses)["exec"]
 
@@ -152,7 +152,7 @@ class _LateTypes:
                 self._waiting.remove(cls)
 
 
-def _put_off_types() -> None:
+def _defer_types() -> None:
     """Import the LSP types without the methods that attrs generates for them.
 
     There are about 550 types, of which a connection uses about twenty. Generating all methods would delay the

@@ -214,8 +214,8 @@ ALLOWED: dict[str, set[str]] = {
         "server.protocol", "server.rpc", "server.transport", "services.context", "services.errors",
         "services.permissions", "sessions", "store", "system",
     },
-    "server.session_manager": {
-        "server.editor", "server.session_manager", "services.logs", "services.models", "services.settings",
+    "server.create_manager": {
+        "server.editor", "server.create_manager", "services.logs", "services.models", "services.settings",
         "sessions",
     },
     "server.features": {
@@ -245,7 +245,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "server.backend": {
         "background", "server.assembly", "server.backend", "server.features.routes", "server.rpc",
-        "server.server", "server.session_manager", "server.transport",
+        "server.server", "server.create_manager", "server.transport",
     },
     "server.schema": {
         "environments", "loop", "server.features.routes", "server.protocol", "server.rpc", "server.schema",

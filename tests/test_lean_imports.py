@@ -126,7 +126,7 @@ for work in (
 
 COUNT = """
 import dataclasses, sys
-import agent_ls.server.backend, agent_ls.server.server, agent_ls.server.assembly, agent_ls.server.session_manager
+import agent_ls.server.backend, agent_ls.server.server, agent_ls.server.assembly, agent_ls.server.create_manager
 from agent_ls.server.transport.jsonrpc import plain_converter
 from lsprotocol import types
 

@@ -245,7 +245,7 @@ LOOSE_FILES = {
         "server",
         "start",
         "start_time",
-        "session_manager",
+        "create_manager",
     },
 }
 

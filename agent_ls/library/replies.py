@@ -122,7 +122,7 @@ class Replies:
 
     async def _extend(self, question: QuestionAsked) -> None:
         goes_on = await self._ask(self._callbacks.extend_limit, question, default=False)
-        self._settle(question, (GO_ON,) if goes_on is True else ())
+        self._give(question, (GO_ON,) if goes_on is True else ())
 
     async def _reply(self, question: QuestionAsked) -> None:
         answer = await self._ask(self._callbacks.answer, question, default=None)
@@ -133,9 +133,9 @@ class Replies:
                 f"The program's answer was not used: it is of type {kind}, not str, list of str or None."
             )
             said = ()
-        self._settle(question, said)
+        self._give(question, said)
 
-    def _settle(self, question: QuestionAsked, answers: Sequence[str]) -> None:
+    def _give(self, question: QuestionAsked, answers: Sequence[str]) -> None:
         questions = self._live.session.questions
         said = tuple(text for text in answers if text.strip())
         try:

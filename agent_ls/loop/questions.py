@@ -104,7 +104,7 @@ class PendingQuestions:
             raise BadAnswerError("the answer is empty")
         if len(said) > 1 and not open_.event.multiple:
             raise BadAnswerError("this question accepts only one answer")
-        return self._settle(open_, () if declined else said, declined=declined, by=by, client_key=client_key)
+        return self._resolve(open_, () if declined else said, declined=declined, by=by, client_key=client_key)
 
     def reply(self, asked: QuestionAsked, text: str, client_key: str) -> None:
         """Answer a question with a message that the user sent while it was open."""
@@ -114,7 +114,7 @@ class PendingQuestions:
         """Close all open questions because the user stopped the turn."""
         for open_ in self._questions.values():
             if open_.answered is None:
-                self._settle(open_, (), declined=True, by="interrupt")
+                self._resolve(open_, (), declined=True, by="interrupt")
 
     def pending(self) -> tuple[QuestionAsked, ...]:
         """The questions without an answer, oldest first."""
@@ -128,7 +128,7 @@ class PendingQuestions:
         self._emit(event)
         return open_
 
-    def _settle(
+    def _resolve(
         self, open_: _Open, answers: tuple[str, ...], *, declined: bool, by: str, client_key: str = ""
     ) -> QuestionAnswered:
         open_.answered = QuestionAnswered(open_.event.question_id, answers, declined, by, client_key)

@@ -467,10 +467,10 @@ class Session:
         with anyio.CancelScope() as self._scope:
             if self._stop:
                 self._scope.cancel()
-            reason = await self._work_off()
-        self._settle(self._stop or reason)
+            reason = await self._run_inputs()
+        self._end_turn(self._stop or reason)
 
-    async def _work_off(self) -> EndReason:
+    async def _run_inputs(self) -> EndReason:
         while True:
             reason, may_go_on = await self._one_input()
             # After a stop the queue is on hold already, and the user may have released it since then.
@@ -538,7 +538,7 @@ class Session:
         self._set_state("PROCESSING")
         return True
 
-    def _settle(self, reason: EndReason) -> None:
+    def _end_turn(self, reason: EndReason) -> None:
         """End the turn. Emit processing_end as the last event of the turn."""
         self._listeners.before_end()
         self._emitter.emit_facts()
@@ -561,7 +561,7 @@ class Session:
         self.terminals.close()
         is_suspended = self._has_input and bool(self._emitter.waiting_calls)
         if self._has_input and not is_suspended:
-            self._settle(self._stop or "interrupted")
+            self._end_turn(self._stop or "interrupted")
         elif self._state != "CLOSED":
             self._listeners.before_end()
             self._end_reason = "completed"

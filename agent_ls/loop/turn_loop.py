@@ -203,11 +203,11 @@ class TurnLoop:
         self.profile, self.replacement = profile, None
         self._shared.log_guard.begin()
         try:
-            return await self._work_off(profile)
+            return await self._take_steps(profile)
         finally:
             await self._agents.end_all()
 
-    async def _work_off(self, profile: ProviderProfile) -> Finish:
+    async def _take_steps(self, profile: ProviderProfile) -> Finish:
         """Perform the actions that `next_step` returns, until Finish; ask the user at each reached limit."""
         turn = _ModelTurn(profile, Fallbacks(self._ports.models, self._emitter), self._suspended is None)
         if (paused := self._suspended) and paused.answer is None:
@@ -231,10 +231,10 @@ class TurnLoop:
                 case AnswerCalls(calls, reason):
                     progress = self._answer_calls(turn.profile, config, calls, progress, reason)
                 case Finish(reason="completed") if not progress.ended_by and (
-                    heard := await self._limits.in_time(self._hear_agents)
+                    reported := await self._limits.in_time(self._await_agents)
                 ):
-                    if isinstance(heard, Finish):
-                        return heard
+                    if isinstance(reported, Finish):
+                        return reported
                 case Finish(reason="completed") if not progress.ended_by and await self._sent_on_by_hook(
                     went_on
                 ):
@@ -307,7 +307,7 @@ class TurnLoop:
         self.record(SteeringTurn(reason, self._ports.clock.now(), source="hook"))
         return True
 
-    async def _hear_agents(self) -> bool:
+    async def _await_agents(self) -> bool:
         """Wait for running subagents before the turn ends and record their reports.
 
         Returns whether the model must continue.
@@ -401,7 +401,7 @@ class TurnLoop:
         self._report_usage(profile, config, finish.usage, reply)
         # No warning if the turn ends with an error, because the error reports the cut answer. Otherwise warn
         # here.
-        cut = cut_message(finish.finish_reason) if _is_told(finish.finish_reason, self._inbox) else ""
+        cut = cut_message(finish.finish_reason) if _is_warned(finish.finish_reason, self._inbox) else ""
         for message in (*map(visible, finish.warnings), cut):
             if message:
                 self._emitter.emit(Warning(message, finish.finish_reason.kind))
@@ -550,7 +550,7 @@ class TurnLoop:
         )
 
 
-def _is_told(finish: FinishReason, inbox: Inbox) -> bool:
+def _is_warned(finish: FinishReason, inbox: Inbox) -> bool:
     return finish.kind == "length" or bool(inbox.steers)
 
 

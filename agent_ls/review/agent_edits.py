@@ -65,11 +65,11 @@ def _apply_splice(ledger: FileLedger, splice: LineSplice, author: Author) -> Fil
     lines = (*current[about.start : splice.start], *splice.lines, *current[splice.end : about.end])
     agent = _Agent(author)
     pieces = apply_changes(about.middle, line_hunks(current_lines(about.middle), lines), agent.take)
-    middle = [part for piece in pieces for part in _settle(piece)]
+    middle = [part for piece in pieces for part in _close_reverted(piece)]
     return join_segments(ledger, [*about.head, *middle, *about.tail], agent.closed)
 
 
-def _settle(piece: Segment) -> list[Segment]:
+def _close_reverted(piece: Segment) -> list[Segment]:
     hunk = piece.hunk
     if hunk is None or not hunk.is_open or piece.current != hunk.base_lines:
         return trim_pending(piece)

@@ -37,7 +37,7 @@ def apply_user_file_change(ledger: FileLedger, new_text: str | None) -> FileLedg
     if returned:
         rest = tuple(closed for closed in ledger.closed if closed.id != returned.id)
         return _with(replace(ledger, current=lines, closed=rest), replace(returned, state="pending"))
-    return _settle(ledger, lines)
+    return _accept(ledger, lines)
 
 
 def apply_agent_file_change(ledger: FileLedger, new_text: str | None, author: Author) -> FileLedger:
@@ -47,7 +47,7 @@ def apply_agent_file_change(ledger: FileLedger, new_text: str | None, author: Au
         return ledger
     hunk = whole_hunk(ledger)
     if lines is None:
-        return _settle(ledger, None) if hunk else _delete(ledger, author)
+        return _accept(ledger, None) if hunk else _delete(ledger, author)
     if hunk is None:
         return _with(replace(ledger, current=lines), new_hunk(author, "create", (), lines))
     agent = lines
@@ -70,7 +70,7 @@ def _derive_state(created: LedgerHunk, lines: Lines) -> LedgerHunk:
 
 def recreate_file(ledger: FileLedger) -> FileLedger:
     """Return the ledger of a deleted file after the file was recreated with its base text."""
-    return _settle(ledger, ledger.base)
+    return _accept(ledger, ledger.base)
 
 
 def _find_redone(ledger: FileLedger, lines: Lines | None) -> LedgerHunk | None:
@@ -86,7 +86,7 @@ def _find_redone(ledger: FileLedger, lines: Lines | None) -> LedgerHunk | None:
     return next((hunk for hunk in reversed(made) if hunk.state == "gone"), None)
 
 
-def _settle(ledger: FileLedger, lines: Lines | None) -> FileLedger:
+def _accept(ledger: FileLedger, lines: Lines | None) -> FileLedger:
     """Set base and current text to `lines`, so that no hunk is left to review."""
     gone = tuple(replace(hunk, state="gone") for hunk in ledger.hunks)
     return FileLedger(ledger.path, lines, lines, (), (*ledger.closed, *gone))

@@ -34,7 +34,7 @@ answered first.
 
 class AgentBackend:
     """Answers the `agent/*` messages. `create_manager` creates the session manager. None selects
-    create_session_manager (server/session_manager.py).
+    create_session_manager (server/create_manager.py).
     """
 
     def __init__(self, create_manager: CreateManager | None = None) -> None:
@@ -102,6 +102,6 @@ async def _load_other_features(until_quiet: Callable[[], Awaitable[None]]) -> No
 
 
 def _real() -> CreateManager:
-    from agent_ls.server.session_manager import create_session_manager
+    from agent_ls.server.create_manager import create_session_manager
 
     return create_session_manager

@@ -6,7 +6,7 @@ AppError
     OwnerSilentError          the process that owns the session does not answer the request to release it
     BadChoiceError            a provider, model, mode or folder that does not exist
     SessionHasHunksError      the session is not deleted, because the user has not reviewed its changes
-    UnbroughtChangesError     the session is not deleted, because its worktree may have changes of its own
+    UnappliedChangesError     the session is not deleted, because its worktree may have changes of its own
     NotRunningError           agent-ls is stopping or has not started
 """
 
@@ -75,7 +75,7 @@ class SessionHasHunksError(AppError):
         )
 
 
-class UnbroughtChangesError(SessionHasHunksError):
+class UnappliedChangesError(SessionHasHunksError):
     """A session is not deleted, because its worktree may have changes that the user's folder does not have."""
 
     def __init__(self, session_id: str) -> None:

@@ -29,7 +29,7 @@ from agent_ls.services.context.mentions import Mentions
 from agent_ls.services.errors import (
     SessionHasHunksError,
     SessionOwnedError,
-    UnbroughtChangesError,
+    UnappliedChangesError,
     UnknownSessionError,
 )
 from agent_ls.services.logs import set_level
@@ -518,8 +518,8 @@ class SessionManager:
         Raises: SessionHasHunksError: `force` is False, and the session has undecided hunks, or changes that
         are only in its worktree. UnknownSessionError, SessionOwnedError, AppError.
         """
-        if not force and await self.worktrees.has_unbrought(session_id):
-            raise UnbroughtChangesError(session_id)
+        if not force and await self.worktrees.has_unapplied(session_id):
+            raise UnappliedChangesError(session_id)
         is_live = session_id in self._running.live
         waiting = self._count_waiting(session_id) if is_live else await self.archive.open_hunks(session_id)
         if waiting and not force:

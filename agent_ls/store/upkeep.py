@@ -19,7 +19,7 @@ from agent_ls.store import locks
 from agent_ls.store.errors import SessionLockedError, StoreError
 from agent_ls.store.layout import Layout, ListedSession, canonical, is_session_id, lock_path, log_path
 from agent_ls.store.log import FILE_MODE, OPEN_FLAGS, make_private_folder, parse_header
-from agent_ls.store.worktrees import has_unbrought, remove_worktree
+from agent_ls.store.worktrees import has_unapplied, remove_worktree
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +189,7 @@ def _is_as_listed(layout: Layout, listed: ListedSession) -> bool:
     """
     found = layout.summary(listed.folder)
     is_unused = found is not None and found.updated == listed.updated
-    return is_unused and not has_unbrought(layout.worktree(listed.session_id))
+    return is_unused and not has_unapplied(layout.worktree(listed.session_id))
 
 
 def _is_readable(layout: Layout, listed: ListedSession) -> bool:

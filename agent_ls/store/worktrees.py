@@ -20,7 +20,7 @@ from pathlib import Path
 
 from agent_ls.store.log import FILE_MODE
 
-NOTE, INDEX, UNBROUGHT = "worktree.json", "index", "unbrought"
+NOTE, INDEX, UNAPPLIED = "worktree.json", "index", "unbrought"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +65,18 @@ def read_note(place: Path) -> StoredWorktree | None:
         return None
 
 
-def has_unbrought(place: Path) -> bool:
+def has_unapplied(place: Path) -> bool:
     """Return whether a worktree may have changes that the user's folder does not have."""
-    return (place / UNBROUGHT).exists()
+    return (place / UNAPPLIED).exists()
 
 
-def mark_unbrought(place: Path, *, is_unbrought: bool) -> None:
+def mark_unapplied(place: Path, *, is_unapplied: bool) -> None:
     """Record whether a worktree may have changes that the user's folder does not have. Does not raise."""
     with suppress(OSError):
-        if is_unbrought:
-            (place / UNBROUGHT).touch(FILE_MODE)
+        if is_unapplied:
+            (place / UNAPPLIED).touch(FILE_MODE)
         else:
-            (place / UNBROUGHT).unlink(missing_ok=True)
+            (place / UNAPPLIED).unlink(missing_ok=True)
 
 
 def remove_worktree(place: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from agent_ls.features.worktrees.worktree import copy_index
 from agent_ls.loop.events.types import ApprovalRequested, FileChange, Warning
-from agent_ls.services.errors import BadChoiceError, UnbroughtChangesError
+from agent_ls.services.errors import BadChoiceError, UnappliedChangesError
 from agent_ls.services.review.decision_request import Selection
 from agent_ls.sessions.workspaces.worktree import CODE
 from tests.support.fake_editor_host import FakeEditorHost
@@ -176,7 +176,7 @@ async def test_in_mode_ask_worktree_changes_are_applied_only_at_the_users_reques
         await talk.say("change it")
         assert (folder / "a.txt").read_text() == OLD
         assert "wait for you to apply them to your folder: a.txt" in reports(talk)[-1]
-        with pytest.raises(UnbroughtChangesError):
+        with pytest.raises(UnappliedChangesError):
             await rig.manager.delete_session(talk.session_id, force=False)
         asked = len(talk.of(ApprovalRequested))
         assert [it.state for it in await talk.live.bring_changes()] == ["brought"]

@@ -49,7 +49,7 @@ anyio.run(main)
 
 SERVER = """
 import json, sys
-import agent_ls.server.backend, agent_ls.server.server, agent_ls.server.assembly, agent_ls.server.session_manager
+import agent_ls.server.backend, agent_ls.server.server, agent_ls.server.assembly, agent_ls.server.create_manager
 print(json.dumps({"modules": sorted(sys.modules)}))
 """
 

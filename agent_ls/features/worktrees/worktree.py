@@ -26,7 +26,7 @@ from agent_ls.store.log import make_private_folder
 from agent_ls.store.worktrees import (
     INDEX,
     StoredWorktree,
-    mark_unbrought,
+    mark_unapplied,
     read_note,
     worktree_path,
     write_note,
@@ -125,9 +125,9 @@ class Worktree:
         """Return whether a path in a `WorktreeChange` is below the folder that the session works in."""
         return not self.paths.prefix or name.startswith(self.paths.prefix + "/")
 
-    async def mark_unbrought(self, *, is_unbrought: bool) -> None:
+    async def mark_unapplied(self, *, is_unapplied: bool) -> None:
         """Store whether the worktree may have changes that the user's folder does not have. Does not raise."""
-        mark = partial(mark_unbrought, self._place, is_unbrought=is_unbrought)
+        mark = partial(mark_unapplied, self._place, is_unapplied=is_unapplied)
         await anyio.to_thread.run_sync(mark)
 
     async def changes(self) -> list[WorktreeChange]:

@@ -208,7 +208,7 @@ class PendingApprovals:
             # Requests of subagents, and requests without a call, cannot be resumed after a restart.
             is_lost = request.event.agent_id or not request.event.call_id
             if request.resolved is None and (is_lost or self._is_stopped()):
-                self._settle(
+                self._resolve(
                     request, ApprovalAnswer("deny", reason="The turn was stopped.", decided_by="interrupt")
                 )
         resolved = request.resolved
@@ -233,7 +233,7 @@ class PendingApprovals:
             "and not run."
         )
         if not request.resolved:
-            self._settle(request, ApprovalAnswer("deny", reason=words, decided_by="timeout"))
+            self._resolve(request, ApprovalAnswer("deny", reason=words, decided_by="timeout"))
 
     def answer(self, request_id: str, answer: ApprovalAnswer) -> ApprovalResolved:
         """Resolve a pending request. The first answer wins: every later caller gets the first decision as the
@@ -251,7 +251,7 @@ class PendingApprovals:
             )
         if answer.command and (reason := _why_not_replaced(request.event, answer)):
             raise BadReplacementError(reason)
-        return self._settle(request, answer)
+        return self._resolve(request, answer)
 
     def pending(self) -> tuple[ApprovalRequested, ...]:
         """The requests without an answer, oldest first."""
@@ -272,7 +272,7 @@ class PendingApprovals:
             f"No approval {request_id} is pending in this session. The request may have been answered or cancelled."
         )
 
-    def _settle(self, request: _Request, answer: ApprovalAnswer) -> ApprovalResolved:
+    def _resolve(self, request: _Request, answer: ApprovalAnswer) -> ApprovalResolved:
         request.resolved = ApprovalResolved(
             request_id=request.event.request_id,
             decision=answer.decision,

@@ -16,7 +16,7 @@ from agent_ls.loop.events.types import (
     HunkStateChanged,
 )
 from agent_ls.server.chat.diagnostics import ChatDiagnostics
-from agent_ls.server.chat.prompts import ApprovalPrompts
+from agent_ls.server.chat.dialogs import ApprovalPrompts
 
 if TYPE_CHECKING:
     from agent_ls.sessions.live import LiveSession

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from agent_ls.background import TaskStarter
+from agent_ls.server.chat.dialogs import ApprovalPrompts
 from agent_ls.server.chat.progress import TurnProgress
-from agent_ls.server.chat.prompts import ApprovalPrompts
 from agent_ls.server.rpc.context import Context
 
 if TYPE_CHECKING:

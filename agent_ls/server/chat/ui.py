@@ -23,11 +23,11 @@ from agent_ls.server.chat.chat_text import is_chat, read_chat
 from agent_ls.server.chat.closed_chats import ClosedChats
 from agent_ls.server.chat.completion import completions
 from agent_ls.server.chat.diagnostics import ChatDiagnostics
+from agent_ls.server.chat.dialogs import ApprovalPrompts
 from agent_ls.server.chat.document import ChatDocument
 from agent_ls.server.chat.early_save import was_saved_while_starting
 from agent_ls.server.chat.lens_refresh import Lenses, LensRefresh
 from agent_ls.server.chat.progress import TurnProgress
-from agent_ls.server.chat.prompts import ApprovalPrompts
 from agent_ls.server.chat.services import ChatServices
 from agent_ls.server.features.findings import FindingDiagnostics
 from agent_ls.server.lsp import to_lsp

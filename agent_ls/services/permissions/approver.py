@@ -217,10 +217,10 @@ class PolicyApprover:
         if resolved.decision == "allow" and resolved.rule_id:
             offer = next(rule for rule in request.rules if rule.id == resolved.rule_id)
             self.grants.add(offer, answer.scope, turn_id)
-            self._settle_alike(resolved)
+            self._resolve_alike(resolved)
         return resolved
 
-    def _settle_alike(self, resolved: ApprovalResolved) -> None:
+    def _resolve_alike(self, resolved: ApprovalResolved) -> None:
         """Allow all other pending file writes for which the rule that the user just accepted was offered too."""
         for request in self.approvals.pending():
             is_edit = request.effect.get("type") == WriteEffect.__name__

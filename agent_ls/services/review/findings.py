@@ -113,7 +113,7 @@ class ReviewFindings:
         finding = self.find(finding_id)
         if finding:
             self._files[finding.path].findings.remove(finding)
-            self._settle(finding.path)
+            self._publish(finding.path)
         return finding
 
     def text_is(self, path: str, text: str | None) -> None:
@@ -137,9 +137,9 @@ class ReviewFindings:
             file.findings = [replace(it, start=to[0], end=to[1]) for it, to in moved if to is not None]
             file.text = now
         if file.findings != before:
-            self._settle(path)
+            self._publish(path)
 
-    def _settle(self, path: str) -> None:
+    def _publish(self, path: str) -> None:
         if not self._files[path].findings:
             del self._files[path]
         self._changed(path)

@@ -171,7 +171,7 @@ def find(state: ReviewState, stored: StoredSession, evidence: Evidence) -> LogCo
             if lost_here := tuple(item for item in items if is_missing(ledger, item)):
                 missing[path] = lost_here
         elif path in evidence.intents:
-            events.append(_warn_unsettled(path, "cannot be read"))
+            events.append(_warn_unclear(path, "cannot be read"))
     waits = {proposal.attribution.call_id for proposal in proposals if proposal.pending_hunks}
     waiting: list[WaitingCall] = []
     decided: list[WaitingCall] = []
@@ -223,11 +223,11 @@ class _Look:
             ] if path in self.evidence.late else []
         if intent.after != fingerprint(now):
             return as_it_is, [
-                _warn_unsettled(path, "has neither the content from before the change nor the new content")
+                _warn_unclear(path, "has neither the content from before the change nor the new content")
             ]
         before = self.evidence.preimages.get(intent.preimage)
         if not is_text(now) or not is_text(before) or (before is None and intent.before != NO_FILE):
-            return as_it_is, [_warn_unsettled(path, "was changed, and its earlier content is unknown")]
+            return as_it_is, [_warn_unclear(path, "was changed, and its earlier content is unknown")]
         return self._replay_intent(path, intent, text_of(before), text_of(now))
 
     def proposals(self, path: str) -> tuple[list[Proposal], list[LedgerHunk]]:
@@ -334,7 +334,7 @@ def _find_unrecorded(stored: StoredSession) -> dict[str, Intent]:
     }
 
 
-def _warn_unsettled(path: str, what: str) -> Warning:
+def _warn_unclear(path: str, what: str) -> Warning:
     return Warning(
         (
             f"agent-ls ended while it was changing a file: {path} {what}. Check the file: this change cannot be "

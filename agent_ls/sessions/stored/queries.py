@@ -12,7 +12,7 @@ from agent_ls.loop.calls.redaction import without_known
 from agent_ls.loop.events.figures import Figures, figures_of
 from agent_ls.loop.events.items import Item
 from agent_ls.loop.events.tool_records import tool_records
-from agent_ls.services.errors import BadChoiceError, SessionHasHunksError, UnbroughtChangesError
+from agent_ls.services.errors import BadChoiceError, SessionHasHunksError, UnappliedChangesError
 from agent_ls.services.models.key_store import load_credentials
 from agent_ls.services.store_errors import STATE_VARIABLE, store_errors
 from agent_ls.sessions.stored.archive import ExportFormat, open_hunks, session_text
@@ -23,7 +23,7 @@ from agent_ls.store.locks import owner_of
 from agent_ls.store.progress import StoredProgress, read_progress
 from agent_ls.store.sessions import SessionStore
 from agent_ls.store.upkeep import DeletedSessions
-from agent_ls.store.worktrees import has_unbrought
+from agent_ls.store.worktrees import has_unapplied
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,13 +135,13 @@ class StoredSessions:
 
         Raises:
             SessionHasHunksError: `force` is False, and the session has undecided hunks.
-            UnbroughtChangesError: `force` is False, and the session has changes that are only in its
+            UnappliedChangesError: `force` is False, and the session has changes that are only in its
             worktree.
         """
         with store_errors(session_id):
             waiting = open_hunks(log_path(self._store.folder(session_id)))
-            if not force and has_unbrought(self._store.layout.worktree(session_id)):
-                raise UnbroughtChangesError(session_id)
+            if not force and has_unapplied(self._store.layout.worktree(session_id)):
+                raise UnappliedChangesError(session_id)
             if waiting and not force:
                 raise SessionHasHunksError(session_id, waiting)
             self._store.delete(session_id)

@@ -133,7 +133,7 @@ class SessionWorktree(SessionFeature):
         `force`.
         """
         self._turn_id = self._link.turn_id()
-        await self.worktree.mark_unbrought(is_unbrought=True)
+        await self.worktree.mark_unapplied(is_unapplied=True)
 
     async def end_turn(self) -> None:
         """Apply the changes that need no approval, and report the other changes. Does not raise."""
@@ -162,7 +162,7 @@ class SessionWorktree(SessionFeature):
             # If these steps were cancelled, the next call would apply the same changes a second time.
             with anyio.CancelScope(shield=True):
                 await self.worktree.settle([plan.change for plan in left])
-                await self.worktree.mark_unbrought(is_unbrought=bool(left))
+                await self.worktree.mark_unapplied(is_unapplied=bool(left))
             came: Literal["brought", "proposed"] = "proposed" if is_proposing else "brought"
             files = [WorktreeFile(self._path(plan), came) for plan in done if plan.writes]
             files += [WorktreeFile(self._path(plan), "left", plan.reason) for plan in left]

@@ -14,7 +14,7 @@ from agent_ls.environments.errors import EnvError
 from agent_ls.services.errors import BadChoiceError
 from agent_ls.services.review.reviewed_file import maybe_bytes
 from agent_ls.store.errors import StoreError
-from agent_ls.store.worktrees import has_unbrought, remove_worktree, worktree_path
+from agent_ls.store.worktrees import has_unapplied, remove_worktree, worktree_path
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,10 +51,10 @@ class Worktrees:
         """Return the root folder of a stored session's worktree, for session lists; "" if it has no worktree."""
         return str(worktree_path(self._place(header), header.workspace_folder)) if header.has_worktree else ""
 
-    async def has_unbrought(self, session_id: str) -> bool:
+    async def has_unapplied(self, session_id: str) -> bool:
         """Return whether the session's worktree may have changes that the user's folder does not have."""
         with suppress(StoreError):  # the session id is invalid
-            return await anyio.to_thread.run_sync(has_unbrought, self._layout.worktree(session_id))
+            return await anyio.to_thread.run_sync(has_unapplied, self._layout.worktree(session_id))
         return False
 
     async def check(self, folder: str, start: Start | None) -> None:
