@@ -72,11 +72,11 @@ def text_entry(text: str) -> dict[str, Any]:
     return {"type": "content", "content": text_content(text)}
 
 
-def truncate_middle(text: str, limit: int = FIELD_CHARS) -> str:
+def truncate_middle(text: str) -> str:
     """Return head and tail of a long text, with a line between them that says how much was left out."""
-    if len(text) <= limit:
+    if len(text) <= FIELD_CHARS:
         return text
-    half = limit // 2
+    half = FIELD_CHARS // 2
     return f"{text[:half]}\n[… {len(text) - 2 * half} characters left out …]\n{text[-half:]}"
 
 

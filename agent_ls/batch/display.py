@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import TextIO
 
 from agent_ls.batch.folder import Result, to_json
@@ -27,14 +27,12 @@ class Display:
         *,
         as_json: bool = False,
         columns: int = 100,
-        now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._out = out
         self._as_json = as_json
         self._is_live = out.isatty() and not as_json
         self._columns = columns
-        self._now = now
-        self._began = now()
+        self._began = time.monotonic()
         self._written: set[str] = set()
 
     def report(self, progress: BatchProgress, sentence: str) -> None:
@@ -61,7 +59,7 @@ class Display:
         ]
         left = progress.total - len(progress.results)
         if progress.new_results and left:
-            seconds = (self._now() - self._began) / progress.new_results * left
+            seconds = (time.monotonic() - self._began) / progress.new_results * left
             words.append(f"about {_duration(seconds)} left")
         return ", ".join(words)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from agent_ls.doctor.findings import DoctorFinding
 from agent_ls.environments.base import CommandOptions
@@ -26,12 +26,12 @@ _PROGRAMS = (
 )
 
 
-async def examine_place(place: Place, environ: Mapping[str, str] | None = None) -> Sequence[DoctorFinding]:
+async def examine_place(place: Place) -> Sequence[DoctorFinding]:
     """Connect to a remote place, and check the requirements of sessions on it.
 
     Changes nothing there except the copy of agent-ls in ~/.cache.
     """
-    host = RemoteHost(place, lambda: os.environ if environ is None else environ)
+    host = RemoteHost(place, lambda: os.environ)
     environment = RemoteEnvironment(host, lambda: EndConfig(place.path))
     subject = place.machine
     try:

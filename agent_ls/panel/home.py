@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -80,7 +79,7 @@ class HomeServer:
         await kill_and_wait(self._process)
 
 
-async def start_home(folder: Path, command: Sequence[str] = ()) -> HomeServer:
+async def start_home(folder: Path) -> HomeServer:
     """Start the panel's own server. New sessions of the server work in `folder`.
 
     Raises:
@@ -90,7 +89,7 @@ async def start_home(folder: Path, command: Sequence[str] = ()) -> HomeServer:
     await anyio.to_thread.run_sync(lambda: state.mkdir(mode=0o700, parents=True, exist_ok=True))
     # Do not start in the user's folder, because Python would import a package `agent_ls` from there.
     process = await anyio.open_process(
-        [*command] or [sys.executable, "-P", "-m", "agent_ls", "serve", "--stdio"], cwd=state, stderr=None
+        [sys.executable, "-P", "-m", "agent_ls", "serve", "--stdio"], cwd=state, stderr=None
     )
     uri = folder.as_uri()
     params = {

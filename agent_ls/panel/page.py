@@ -53,14 +53,14 @@ class File:
     body: bytes
 
 
-def load_page(folder: Path = FOLDER) -> Mapping[str, File]:
+def load_page() -> Mapping[str, File]:
     """Return the files of the page by URL path. No other file is ever read.
 
     Raises:
         PageMissingError: a file is missing.
     """
     try:
-        found = {f"/{name}": File(_TYPES[Path(name).suffix], (folder / name).read_bytes()) for name in NAMES}
+        found = {f"/{name}": File(_TYPES[Path(name).suffix], (FOLDER / name).read_bytes()) for name in NAMES}
     except OSError as error:
         raise PageMissingError(
             "the page of the panel is not built here: run `make panel-page` in the repository, or install a release"

@@ -55,14 +55,12 @@ class FileDiff:
     shown: tuple[tuple[int, ...], ...] = ()
 
 
-def unified_diff(
-    before: Content, after: Content, path: str, *, moved_from: str = "", context_lines: int = CONTEXT_LINES
-) -> str:
+def unified_diff(before: Content, after: Content, path: str, *, moved_from: str = "") -> str:
     """Return the diff of one file, "" if nothing differs. Undecodable bytes are displayed as `\\xNN`."""
-    return file_diff(before, after, path, moved_from=moved_from, context_lines=context_lines).text
+    return file_diff(before, after, path, moved_from=moved_from).text
 
 
-def change_diff(change: PlannedChange, context_lines: int = CONTEXT_LINES) -> FileDiff:
+def change_diff(change: PlannedChange) -> FileDiff:
     """Return the diff of a planned change. Its displayed hunks are linked to the change's atomic hunks."""
     return file_diff(
         change.before,
@@ -70,7 +68,6 @@ def change_diff(change: PlannedChange, context_lines: int = CONTEXT_LINES) -> Fi
         change.path,
         moved_from=change.moved_from,
         hunks=change.hunks,
-        context_lines=context_lines,
     )
 
 
@@ -81,7 +78,6 @@ def file_diff(
     *,
     moved_from: str = "",
     hunks: Sequence[LineHunk] | None = None,
-    context_lines: int = CONTEXT_LINES,
 ) -> FileDiff:
     """Return the diff with its line counts. `hunks` are the atomic hunks from `before` to `after`, if known."""
     old_name = "/dev/null" if before is None else f"a/{_format_path(moved_from or path)}"
@@ -94,9 +90,9 @@ def file_diff(
         return FileDiff(f"Binary files {old_name} and {new_name} differ\n")
     old_lines, hunks, own_lines = _lines_to_display(before, after, hunks)
     spelled = explicit_endings(old_lines, hunks)
-    groups = _groups(spelled, context_lines)
+    groups = _groups(spelled, CONTEXT_LINES)
     growth = [0, *accumulate(len(hunk.added) - len(hunk.removed) for hunk in spelled)]
-    body = [_display_hunk(old_lines, spelled, group, growth, context_lines) for group in groups]
+    body = [_display_hunk(old_lines, spelled, group, growth, CONTEXT_LINES) for group in groups]
     return FileDiff(
         "".join([f"--- {_format_name(old_name)}\n", f"+++ {_format_name(new_name)}\n", *body]),
         added=sum(len(hunk.added) for hunk in spelled),

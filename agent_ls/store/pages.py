@@ -144,13 +144,13 @@ def events_between(path: Path, after: int, last: int | None = None) -> list[byte
     return without_holes(found, session_id, after, newest if last is None else last)
 
 
-def read_sound_events(path: Path, after: int, last: int | None = None) -> list[bytes]:
-    """Return the same events as `events_between`, but leave out damaged and lost events.
+def read_sound_events(path: Path, after: int) -> list[bytes]:
+    """Return the same events as `events_between` up to the last, but leave out damaged and lost events.
 
     Raises:
         OSError: the log cannot be read.
     """
-    return [event.encoded for event in _read_sound_events(path, after, last)[0]]
+    return [event.encoded for event in _read_sound_events(path, after, None)[0]]
 
 
 def _read_sound_events(path: Path, after: int, last: int | None) -> tuple[list[EventLine], str]:

@@ -214,8 +214,8 @@ def _is_empty(part: ContentPart) -> bool:
     return isinstance(part, TextPart | ReasoningPart) and not part.text and part.origin is None
 
 
-def missing_result(call: ToolCallPart, content: str = NO_RESULT) -> ToolResultPart:
-    return ToolResultPart(call.id, call.name, content, is_error=True)
+def missing_result(call: ToolCallPart) -> ToolResultPart:
+    return ToolResultPart(call.id, call.name, NO_RESULT, is_error=True)
 
 
 def _results_message(calls: Sequence[ToolCallPart], results: Sequence[ToolResultPart]) -> Message:

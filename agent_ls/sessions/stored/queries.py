@@ -58,23 +58,22 @@ class StoredSessionInfo:
         }
 
 
-def state_layout(root: Path | None = None) -> Layout:
-    """Return the store below `root`; None: the folder that AGENT_LS_STATE_DIR names, else the user's state folder."""
+def state_layout() -> Layout:
+    """Return the store below the folder that AGENT_LS_STATE_DIR names, else below the user's state folder."""
     chosen = os.environ.get(STATE_VARIABLE)
-    return Layout(root or (Path(chosen) if chosen else None))
+    return Layout(Path(chosen) if chosen else None)
 
 
 class StoredSessions:
-    """The stored sessions below the folder `root`.
+    """The stored sessions below the folder that AGENT_LS_STATE_DIR names, else below the user's state folder.
 
-    If `root` is None, the folder that AGENT_LS_STATE_DIR names is used, else the user's state folder. Methods
-    with a session id raise AppError if the session does not exist or cannot be read.
+    Methods with a session id raise AppError if the session does not exist or cannot be read.
     """
 
-    def __init__(self, root: Path | None = None) -> None:
+    def __init__(self) -> None:
         chosen = os.environ.get(STATE_VARIABLE)
         self._store = SessionStore(
-            root or (Path(chosen) if chosen else None), on_failure=lambda session_id, error: None
+            Path(chosen) if chosen else None, on_failure=lambda session_id, error: None
         )
 
     def list_sessions(self, workspace: str | None) -> list[StoredSessionInfo]:
