@@ -14,78 +14,28 @@ from typing import Final
 from agent_ls.server.features import prompts, review, sessions
 from agent_ls.server.rpc.router import Route
 
+
+def _agent(names: str) -> tuple[str, ...]:
+    return tuple(f"agent/{name}" for name in names.split())
+
+
 METHODS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
-        "sessions": (
-            "agent/newSession",
-            "agent/sessions",
-            "agent/bringChanges",
-            "agent/subscribe",
-            "agent/history",
-            "agent/draft",
-            "agent/unsubscribe",
-            "agent/configure",
-            "agent/acceptPlan",
-            "agent/abort",
-            "agent/answer",
+        "sessions": _agent(
+            "newSession sessions bringChanges subscribe history draft unsubscribe configure acceptPlan abort answer"
         ),
-        "archive": (
-            "agent/rename",
-            "agent/fork",
-            "agent/revert",
-            "agent/closeSession",
-            "agent/deleteSession",
-            "agent/export",
-            "agent/output",
-        ),
-        "owners": ("agent/takeOver",),
-        "prompts": (
-            "agent/submit",
-            "agent/steer",
-            "agent/unsteer",
-            "agent/followUp",
-            "agent/interrupt",
-            "agent/queue",
-            "agent/compact",
-        ),
-        "review": (
-            "agent/approve",
-            "agent/hunks",
-            "agent/looked",
-            "agent/review",
-        ),
-        "rules": (
-            "agent/rules",
-            "agent/removeRule",
-            "agent/trust",
-        ),
+        "archive": _agent("rename fork revert closeSession deleteSession export output"),
+        "owners": _agent("takeOver"),
+        "prompts": _agent("submit steer unsteer followUp interrupt queue compact"),
+        "review": _agent("approve hunks looked review"),
+        "rules": _agent("rules removeRule trust"),
         "contents": ("workspace/textDocumentContent",),
-        "terminals": (
-            "agent/terminals",
-            "agent/terminalKill",
-            "agent/terminalInput",
-            "agent/terminalResize",
-            "agent/terminalOutput",
-        ),
-        "editor": (
-            "agent/memory",
-            "agent/editorState",
-            "agent/diagnostics",
-            "agent/clientAnswer",
-        ),
-        "models": (
-            "agent/setCredential",
-            "agent/models",
-        ),
-        "servers": (
-            "agent/mcpServers",
-            "agent/mcpSwitch",
-        ),
-        "completion": (
-            "agent/commands",
-            "agent/complete",
-        ),
-        "commits": ("agent/commitMessage",),
+        "terminals": _agent("terminals terminalKill terminalInput terminalResize terminalOutput"),
+        "editor": _agent("memory editorState diagnostics clientAnswer"),
+        "models": _agent("setCredential models"),
+        "servers": _agent("mcpServers mcpSwitch"),
+        "completion": _agent("commands complete"),
+        "commits": _agent("commitMessage"),
     }
 )
 """The methods of each module of this package."""
