@@ -22,6 +22,7 @@ from agent_ls.loop.ids import new_id
 from agent_ls.patch.unified import unified_diff
 from agent_ls.review.rewind import NOT_KEPT, AgentChange, ConflictRange, FileVersion, RewindConflict, rewind
 from agent_ls.services.review.change_events import action, relative_name
+from agent_ls.services.review.decision_request import KEEPS_CHANGING, TRIES
 from agent_ls.services.review.reviewed_file import maybe_bytes
 from agent_ls.services.review.service import ReviewService
 from agent_ls.sessions.live import LiveSession
@@ -31,9 +32,6 @@ from agent_ls.store.errors import UnknownTurnError
 from agent_ls.store.journal import RecordedWrite
 from agent_ls.store.reader import read_session
 from agent_ls.store.session_state import SessionState
-
-TRIES = 3  # number of attempts to read and write files that others may change in between
-KEEPS_CHANGING = "another program keeps changing the file; try again when that program is done"
 
 What: TypeAlias = Literal["restore", "keep", "preview"]
 

@@ -8,8 +8,8 @@ import pytest
 from agent_ls.environments.base import Attribution, FileWrite
 from agent_ls.environments.errors import StaleFileError
 from agent_ls.loop.events.types import FileChange, HunkStateChanged
-from agent_ls.services.review.decision_request import Selection
-from agent_ls.services.review.proposal_decisions import CLOSED_SESSION, DOES_NOT_FIT
+from agent_ls.services.review.decision_request import CLOSED_SESSION, Selection
+from agent_ls.services.review.proposal_decisions import DOES_NOT_FIT
 from tests.services.review_rig import Review
 
 LINES = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\n"

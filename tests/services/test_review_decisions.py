@@ -9,7 +9,8 @@ from agent_ls.environments.base import Attribution, FileState, FileWrite
 from agent_ls.environments.errors import AccessDeniedError
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.loop.events.types import HunkStateChanged
-from agent_ls.services.review.decisions import CLOSED_SESSION, TYPED_INSIDE
+from agent_ls.services.review.decision_request import CLOSED_SESSION
+from agent_ls.services.review.decisions import TYPED_INSIDE
 from tests.services.review_rig import Review
 
 LINES = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\n"

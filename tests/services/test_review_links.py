@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from agent_ls.environments.base import Attribution, FileWrite
-from agent_ls.services.review.decision_request import Selection
-from agent_ls.services.review.decisions import LINKED, OTHER_END, TYPED_INSIDE
+from agent_ls.services.review.decision_request import LINKED, Selection
+from agent_ls.services.review.decisions import OTHER_END, TYPED_INSIDE
 from tests.services.review_rig import Review
 
 OLD, NEW = "one\ntwo\n", "one\nTWO\n"

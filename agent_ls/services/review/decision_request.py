@@ -10,6 +10,12 @@ from agent_ls.review.decisions import Decision
 
 Verdict: TypeAlias = Literal["keep", "undo"]
 
+TRIES = 3
+"""Number of attempts to read and write files that others may change in between."""
+CLOSED_SESSION = "the session of this change is closed; open the session again to decide about its changes"
+KEEPS_CHANGING = "another program keeps changing the file; try again when that program is done"
+LINKED = "this change is part of a move: keep or undo the move as a whole"
+
 
 @dataclass(frozen=True, slots=True)
 class Selection:

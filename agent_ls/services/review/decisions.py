@@ -19,7 +19,14 @@ from agent_ls.loop.events.types import Hunk
 from agent_ls.review.decisions import Decision, apply_decision, narrow_to_lines
 from agent_ls.review.hunks import LedgerHunk
 from agent_ls.services.review.change_events import build_hunk
-from agent_ls.services.review.decision_request import DecisionRequest, Selection
+from agent_ls.services.review.decision_request import (
+    CLOSED_SESSION,
+    KEEPS_CHANGING,
+    LINKED,
+    TRIES,
+    DecisionRequest,
+    Selection,
+)
 from agent_ls.services.review.open_hunks import open_hunks
 from agent_ls.services.review.proposal_decisions import ProposalDecisions
 from agent_ls.services.review.reports import DecisionBegun, DecisionEnded, DecisionWritten
@@ -29,20 +36,15 @@ from agent_ls.services.review.state import ReviewedSession, ReviewState
 from agent_ls.services.review.undone_saves import UndoneSaves
 from agent_ls.text import NotEncodableError, encode
 
-TRIES = 3  # number of attempts to read and write files that others may change in between
-
 TYPED_INSIDE = "you typed inside this change: confirm the undo to remove your text too"
 TYPED_IN_LINES = (
     "you typed inside this change: edit its text in the file, then keep or undo the change as a whole"
 )
-KEEPS_CHANGING = "another program keeps changing the file; try again when that program is done"
-CLOSED_SESSION = "the session of this change is closed; open the session again to decide about its changes"
 STALE = (
     "this change can no longer be separated from other changes, so it cannot be undone here: edit the file "
     "by hand, then keep the change to close it"
 )
 GONE = "the lines of this change are back in their earlier state, so there is nothing left to decide"
-LINKED = "this change is part of a move: keep or undo the move as a whole"
 OTHER_END = "this change is part of a move whose other part cannot be kept or undone now"
 OTHER_TURN = (
     "another turn changed these lines too: undo this change by itself, which reverts the edits of both turns"

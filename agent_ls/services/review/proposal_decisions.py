@@ -17,7 +17,13 @@ from agent_ls.loop.events.types import FileChange, Hunk
 from agent_ls.review.decisions import replacement_lines
 from agent_ls.review.proposals import ProposalSheet, split_proposal, text_with_proposals, with_new_lines
 from agent_ls.services.review.change_events import action, build_proposed_hunk
-from agent_ls.services.review.decision_request import DecisionRequest
+from agent_ls.services.review.decision_request import (
+    CLOSED_SESSION,
+    KEEPS_CHANGING,
+    LINKED,
+    TRIES,
+    DecisionRequest,
+)
 from agent_ls.services.review.proposal_notes import JudgedHunk, orphan_notice
 from agent_ls.services.review.proposals import Proposals
 from agent_ls.services.review.reports import (
@@ -31,12 +37,9 @@ from agent_ls.services.review.reviewed_file import Call, PendingWrite, Proposal,
 from agent_ls.services.review.state import ReviewedSession, ReviewState
 from agent_ls.text import NotEncodableError, encode
 
-TRIES = 3  # number of attempts to read and write files that others may change in between
-
 ASKED_FIRST = (
     "changing this file needs your approval first: answer the approval request, then keep the change"
 )
-CLOSED_SESSION = "the session of this change is closed; open the session again to decide about its changes"
 DOES_NOT_FIT = (
     "the lines of this change were edited since it was proposed: undo the change, which informs the "
     "agent, or restore the lines, then keep it"
@@ -45,8 +48,6 @@ NOT_YET = (
     "the session of this change was just opened and has other pending requests: answer these requests "
     "first, or try again"
 )
-LINKED = "this change is part of the move of a file: keep or undo the move as a whole"
-KEEPS_CHANGING = "another program keeps changing the file; try again when that program is done"
 
 
 @dataclass(slots=True)

@@ -30,6 +30,7 @@ from agent_ls.services.changes.environment import ReviewedEnvironment
 from agent_ls.services.errors import AppError
 from agent_ls.services.permissions.approver import PolicyApprover
 from agent_ls.services.permissions.paths import PathBounds, places_of, read_effect_facts
+from agent_ls.services.review.decision_request import TRIES
 from agent_ls.services.review.reviewed_file import is_text, maybe_bytes
 from agent_ls.store.errors import OwnershipLostError
 from agent_ls.system import relative_to_folder
@@ -49,7 +50,6 @@ log = logging.getLogger(__name__)
 CODE = "worktree"
 """Code of the warnings that report which changes of a worktree were brought."""
 
-TRIES = 3  # number of attempts to read and write files that others may change in between
 NAMED_FILES = 10
 NEEDS_APPROVAL = "needs your approval"
 KEEPS_CHANGING = "keeps changing in your folder; try again when it no longer changes"
