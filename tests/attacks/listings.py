@@ -1,4 +1,4 @@
-"""Generate pipelines that pass names of files to xargs, where another file may decide the names or a link leads out."""
+"""Generate lines that pass names of files to xargs or as words; a file may decide the names, or a link leads out."""
 
 from __future__ import annotations
 
@@ -42,5 +42,18 @@ def pipelines(seed: int, count: int) -> Iterator[str]:
     chance = random.Random(seed)
     for _ in range(count):
         between = chance.choices(_BETWEEN, k=chance.choice((0, 0, 1, 1, 2)))
-        parts = (chance.choice(_LISTS), *between, f"{chance.choice(_XARGS)} {chance.choice(_READS)}")
-        yield chance.choice(_AROUND).replace("{}", " | ".join(parts), 1)
+        listing = " | ".join((chance.choice(_LISTS), *between))
+        line = f"{listing} | {chance.choice(_XARGS)} {chance.choice(_READS)}"
+        if chance.random() < 0.4:
+            line = _substituted(chance, listing)
+        yield chance.choice(_AROUND).replace("{}", line, 1)
+
+
+def _substituted(chance: random.Random, listing: str) -> str:
+    """Return a line in which the shell splits what `listing` prints, instead of xargs."""
+    reads = chance.choice(_READS)
+    if chance.random() < 0.5:
+        quote = chance.choice(("", "", '"'))
+        return f"{reads} {quote}$({listing}){quote}{chance.choice(('', '', ' | cat', ' a.txt'))}"
+    name = chance.choice(("$i", '"$i"', "./$i", "${i}", "$i/../../link"))
+    return f"for i in $({listing}); do {reads} {name}; done"

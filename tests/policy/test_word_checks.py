@@ -17,6 +17,7 @@ LINES = {
     "declared_variable": ("It sets", ["command export PATH=.", "builtin export PATH=.", "builtin unset 'PATH'"]),
     "declared_expression": ("to set", ["builtin declare -n x=PATH", "builtin declare 'a[$(rm b)]=1'"]),
     "named_variable": ("setting it", ["read 'PATH'", "printf -vPATH x", "test -v 'a[$(rm b)]'"]),
+    "shell_option": ("changes how", ["shopt -s nocaseglob; cat LINK*", "set -k; cd HOME=..; cat x"]),
 }  # fmt: skip
 """For each check: words of its doubt, and lines of the corpora."""
 CORPORA = {

@@ -291,3 +291,41 @@ def test_bare_repository_next_to_an_empty_git_folder_needs_approval(work: Path) 
 def test_extension_of_git_lfs_needs_approval(work: Path) -> None:
     git(work, "config", "lfs.extension.x.clean", "./evil %f")
     assert isinstance(judged("git diff", work), Ask)
+
+
+LINKS = {
+    "packed-refs": "git status", "shallow": "git log", "info/grafts": "git log", "info/attributes": "git diff",
+    "config.worktree": "git branch", "rebase-apply/head-name": "git status", "BISECT_START": "git status",
+    "worktrees/w/gitdir": "git worktree list", "rebase-merge/done": "git status", "logs/HEAD": "git reflog",
+}  # fmt: skip
+"""Files of a repository whose lines git prints, also where it cannot read them, with a command that does."""
+
+
+@pytest.mark.req("X5")
+@pytest.mark.parametrize("name", LINKS)
+def test_a_file_of_the_repository_that_is_a_link_to_outside_needs_approval(name: str, work: Path) -> None:
+    (work.parent / "outside.txt").write_text("the-secret-outside\n")
+    assert isinstance(judged(LINKS[name], work), Allow)
+    place = work / ".git" / name
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.unlink(missing_ok=True)
+    place.symlink_to(work.parent / "outside.txt")
+    found = judged(LINKS[name], work)
+    assert isinstance(found, Ask) and str(place) in found.reason
+
+
+def test_a_link_within_the_repository_needs_no_approval(work: Path) -> None:
+    (work / ".git" / "refs" / "heads" / "same").symlink_to(work / ".git" / "HEAD")
+    (work / ".git" / "hooks" / "linked").symlink_to(work.parent)
+    assert isinstance(judged("git status", work), Allow)
+
+
+def test_a_link_to_outside_in_a_nested_repository_needs_approval(work: Path) -> None:
+    inner = work / "inner"
+    inner.mkdir()
+    git(inner, "init", "-q")
+    git(inner, "commit", "-qm", "x", "--allow-empty")
+    git(work, "add", "inner")
+    assert isinstance(judged("git status", work), Allow)
+    (inner / ".git" / "packed-refs").symlink_to(work.parent / "outside.txt")
+    assert isinstance(judged("git status", work), Ask)

@@ -16,8 +16,9 @@ class LineFindings:
     """The analysis results of one line; most fields are described in CommandAnalysis.
 
     `needs_plain_names`: the line is read-only only if no file name that it lists has blanks or begins with
-    `-`. `reads_listed`: no link in the folders that it lists may lead outside. `changes`: the line is not
-    read-only. `is_plain`: the words of its commands determine all effects of the line.
+    `-`. `reads_listed`: no link in the folders that it lists may lead outside. `splits_matches`: no file that a
+    pattern matches may have a name with blanks or wildcards. `changes`: the line is not read-only.
+    `is_plain`: the words of its commands determine all effects of the line.
     """
 
     home: str
@@ -36,6 +37,7 @@ class LineFindings:
     changes: bool = False
     needs_plain_names: bool = False
     reads_listed: bool = False
+    splits_matches: bool = False
     uses_xargs: bool = False
     is_plain: bool = True
 
@@ -58,6 +60,7 @@ class LineFindings:
 
     def add_word(self, word: Word, folders: Sequence[str]) -> None:
         """Add the paths that a word may name, relative to each of `folders`."""
+        self.splits_matches |= word.is_split
         text = word.text if word.kind == "glob" else glob.escape(word.text)
         self.add_path(text, folders)
 

@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+PRINTING_SETTING = re.compile(
+    r"(?:color\.[a-z]+|core\.quote[pP]ath)=(?:never|always|auto|true|false|off|on)|core\.pager=cat"
+)
+"""Settings that git may get by `-c`, because they only change how it prints."""
 _LOSES = frozenset(
     "push reset clean rebase restore filter-branch filter-repo gc prune update-ref replace fast-import send-email svn "
     "p4 rm request-pull".split()
@@ -69,6 +73,9 @@ def danger(arguments: Sequence[str]) -> str:
     """Return why `git` with these arguments needs approval in every mode, "" if no table lists it."""
     rest = list(arguments)
     while rest and rest[0].startswith("-"):
+        if rest[0] == "-c" and PRINTING_SETTING.fullmatch("".join(rest[1:2])):
+            rest = rest[2:]
+            continue
         if rest[0].startswith(("-c", "--config-env", "--exec-path", "--git-dir", "--work-tree", "--bare")):
             return f"git {rest[0]} can make git run programs."
         rest = rest[2:] if rest[0] == "-C" else rest[1:]

@@ -77,8 +77,15 @@ def lists_null_separated(argv: Sequence[str]) -> bool:
     return argv[0] == "find" and [*argv][_first_action(argv) :] == ["-print0"]
 
 
+def lists_null_separated_of_git(argv: Sequence[str]) -> bool:
+    """Return whether the command prints only names that end with a null character, and may begin with `-`."""
+    return argv[:2] == ("git", "ls-files") and "-z" in before_operands(argv)
+
+
 def may_separate_by_null(argv: Sequence[str]) -> bool:
     """Return whether an option may make the command print a null character after each name."""
+    if argv[0] == "find":
+        return any(word.startswith(("-print0", "-printf", "-fprint")) for word in argv)
     return any(re.match(r"--?print0|--null|-[a-zA-Z]*[zZ0]", word) for word in argv[1:])
 
 

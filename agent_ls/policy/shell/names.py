@@ -15,6 +15,9 @@ _HARMLESS = re.compile(
     r"LC_\w+|LANG|LANGUAGE|TZ|NO_COLOR|FORCE_COLOR|CLICOLOR\w*|TERM|COLUMNS|LINES|CI|DEBUG|VERBOSE|RUST_BACKTRACE|"
     r"PYTHONUNBUFFERED|PYTHONDONTWRITEBYTECODE|NODE_ENV"
 )
+_HARMLESS_VALUES = frozenset(
+    "PAGER=cat GIT_PAGER=cat MANPAGER=cat GH_PAGER=cat GIT_OPTIONAL_LOCKS=0 GIT_TERMINAL_PROMPT=0".split()
+)
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASS|CRED|AUTH", re.IGNORECASE)
 _PLAIN_VALUE = re.compile(r"[\w.:@+-]*")
 _CHANGING = re.compile(
@@ -33,7 +36,9 @@ _OWN = re.compile(
 
 def is_harmless(name: str, value: str = "") -> bool:
     """Return whether setting this variable does not change the effects of a command."""
-    return bool(_HARMLESS.fullmatch(name) and _PLAIN_VALUE.fullmatch(value))
+    if _HARMLESS.fullmatch(name):
+        return bool(_PLAIN_VALUE.fullmatch(value))
+    return f"{name}={value}" in _HARMLESS_VALUES
 
 
 def changes_commands(name: str) -> bool:

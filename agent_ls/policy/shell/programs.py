@@ -64,12 +64,22 @@ class Programs:
         self._piped: list[tuple[str, ...]] = []
         self._tried = 0
 
-    def begin_pipeline(self) -> None:
-        self._piped = []
+    def begin_pipeline(self) -> Sequence[tuple[str, ...]]:
+        """Begin a pipeline. Return the commands of the one before."""
+        piped, self._piped = self._piped, []
+        return piped
+
+    def end_listing(self, outer: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
+        """End a pipeline inside `outer`, and return its commands if it prints only names of files, () otherwise."""
+        piped, self._piped = tuple(self._piped), [*outer]
+        is_listing = bool(piped) and listing.lists_names_only(piped[0])
+        return piped if is_listing and all(map(listing.keeps_lines, piped[1:])) else ()
 
     def run(self, words: Sequence[Word], state: State, stdin: Stdin, depth: int = 0) -> After:
         """Analyse one command. Return the possible working directories of the shell after the command."""
         head = words[0]
+        if words[-1].listing and head.text in read_only.NAMES - {"find"}:
+            return self._with_names(words, state, stdin)
         if head.kind != "text" or not head.text.strip():
             self._found.doubt(f"Asked because of `{head.source}`: it decides which program runs.")
             return After(state, state)
@@ -92,7 +102,7 @@ class Programs:
             self._found.danger(why)
         if depth > MAX_WRAPPERS:
             self._found.doubt("It is nested too deeply to be checked.")
-        elif name in SHELLS:
+        elif name in SHELLS and argv[1:] not in (("--version",), ("--help",)):
             self._shell(words, state, stdin)
         elif name == "eval":
             if all(word.kind == "text" for word in words):
@@ -109,6 +119,15 @@ class Programs:
         else:
             self._plain(words, state, stdin, depth, is_usual=is_usual)
         return After(state, state)
+
+    def _with_names(self, words: Sequence[Word], state: State, stdin: Stdin) -> After:
+        """Analyse a command whose last word is the names that another command lists, as after xargs."""
+        self._found.uses_xargs = self._found.needs_plain_names = True
+        self._found.is_plain = False
+        piped, self._piped = self._piped, [*words[-1].listing]
+        after = self.run((*words[:-1], FROM_INPUT), state, stdin)
+        self._piped = [*piped, ("",)]
+        return after
 
     def _plain(
         self, words: Sequence[Word], state: State, stdin: Stdin, depth: int, *, is_usual: bool
@@ -222,6 +241,10 @@ class Programs:
             if at != 1 or argv[1] != "-c" or argv[0] not in _POSIX_SHELLS:
                 self._found.changes = True
             self._found.is_plain = False
+            for word in (*words[1:at], *words[at + 2 :]):
+                self._found.add_word(word, state.folders)  # such as the file of `--rcfile`
+            if any(re.match("[-+]O", word) for word in argv[1:at]):
+                self._found.doubt("It changes how the shell reads the command.")
             if argv[0] != "bash" and (found := _OF_BASH.search(argv[at + 1])):
                 self._found.doubt(f"{argv[0]} may read `{found[0]}` in another way than bash.")
             if words[at + 1].kind == "text":
@@ -326,6 +349,8 @@ class Programs:
         if self._found.needs_plain_names:
             if listing.may_separate_by_null(self._piped[0]):
                 return False
+        elif len(self._piped) == 1 and listing.lists_null_separated_of_git(self._piped[0]):
+            self._found.needs_plain_names = True
         elif len(self._piped) > 1 or not listing.lists_null_separated(self._piped[0]):
             return False
         if not (listing.prints_names_only(argv) or listing.lists_files_only(self._piped[0])):
@@ -344,7 +369,7 @@ class Programs:
                 continue
             is_quiet = listing.prints_names_only(inner) or listing.lists_matches(inner)
             if not (is_quiet or listing.lists_files_only(argv)):
-                self._found.changes = True
+                self._found.reads_listed = True
             if "-execdir" in argv or "-okdir" in argv:  # its words name files of the folders that find visits
                 self._found.changes |= any(word != "{}" and word[:1] not in "-+" for word in inner[1:])
                 if any(".." in word for word in inner[1:]):

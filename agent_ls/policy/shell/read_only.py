@@ -11,6 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from agent_ls.policy.shell import awk, python, sed
+from agent_ls.policy.shell.git import PRINTING_SETTING
 from agent_ls.policy.shell.wrappers import FIND_ACTIONS
 
 
@@ -93,7 +94,7 @@ _OPTIONAL = frozenset(
     "show-stash ahead-behind unified show-origin".split()
 )
 """Long options with an optional value, which must be in the same word (`--color=never`)."""
-_GIT_GLOBAL = frozenset(("--no-pager", "-P", "--no-optional-locks", "-C"))
+_GIT_GLOBAL = frozenset(("--no-pager", "-P", "--no-optional-locks", "-C", "-c"))
 _SHORT_LIST = frozenset("cat cd cut echo grep head ls pwd rg tail test true wc :".split())
 _SHORT_LIST_OF_GIT = frozenset("branch diff log show status".split())
 GREPS = frozenset(("grep", "egrep", "fgrep", "rg", "zgrep"))
@@ -183,7 +184,9 @@ def start_of_git_command(argv: Sequence[str]) -> int:
     """Return the index of the subcommand of git, which follows the options of git itself."""
     at = 1
     while argv[at : at + 1] and argv[at] in _GIT_GLOBAL:
-        at += 2 if argv[at] == "-C" else 1
+        if argv[at] == "-c" and not PRINTING_SETTING.fullmatch("".join(argv[at + 1 : at + 2])):
+            break
+        at += 2 if argv[at] in ("-C", "-c") else 1
     return at
 
 

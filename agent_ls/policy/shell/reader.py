@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from os import path as ospath
 from typing import Literal, TypeAlias
 
@@ -49,6 +50,7 @@ _UNCLEAR_FOLDER = "It changes to a folder that agent-ls cannot determine."
 _ESCAPING = re.compile(r"[\\'\"]")
 _QUOTING = re.compile(r"[\\'\"\n]")
 _PLAIN_NAME = re.compile(r"(?<![\w$-])(?<!\$\{)[A-Za-z_]\w*")
+_TYPE_OF_FILE = re.compile(r"(?<!getopts )-type [a-z]\b")
 _LETTERS = re.compile(r"(?<!\w)-(\w+)")
 MAX_LETTERS = 40
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -145,7 +147,6 @@ class Reader:
             case "function_definition":
                 return self._function(node, state, stdin)
             case "case_statement":
-                self._found.change()
                 return self._conditional(node, state, stdin)
             case _:
                 self._unknown(node, state)
@@ -273,8 +274,7 @@ class Reader:
         body = node.child_by_field_name("body")
         values: list[Word] = []
         for value in node.children_by_field_name("value"):
-            values += words_of(value, self._values)
-            self._nested(value, state)
+            values += self._expanded(value, state)
         outer = self._values
         if body is None or not values or not is_own(name) or name in outer:
             self._unknown(node, state)
@@ -364,6 +364,10 @@ class Reader:
         return variable, word
 
     def _declaration(self, node: Node, state: State) -> After:
+        is_export = source_of(node.children[0]) == "export" and node.child_count > 1
+        if is_export and all(map(self._is_harmless, node.children[1:])):
+            self._found.add_command((":",), is_read_only=True)
+            return After(state, state)
         self._found.change()
         for child in node.named_children:
             if child.type == "variable_assignment":
@@ -379,6 +383,13 @@ class Reader:
                 self._found.doubt(f"It sets {name}, which changes what other commands do.")
         self._found.add_command([source_of(node.children[0])], is_read_only=False)
         return After(state, state)
+
+    def _is_harmless(self, node: Node) -> bool:
+        name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+        if node.type != "variable_assignment" or name is None or value is None:
+            return False
+        word = word_of(value, self._values)
+        return word.kind == "text" and "+=" not in source_of(node) and is_harmless(source_of(name), word.text)
 
     # -- commands
 
@@ -397,10 +408,12 @@ class Reader:
             if child.type == "variable_assignment":
                 name, word = self._assigned(child, state)
                 self._found.is_plain = False
+                is_known = word.kind == "text"
+                if is_known and (is_harmless(name, word.text) or (name == "IFS" and _reads_a_line(node))):
+                    continue
                 if changes_commands(name):
                     self._found.doubt(f"It sets {name}, which changes what other commands do.")
-                elif word.kind != "text" or not is_harmless(name, word.text):
-                    self._found.change()
+                self._found.change()
             elif child.type in _REDIRECTS:
                 words += self._redirect(child, state)
                 stdin = _stdin_of(child) or stdin
@@ -408,8 +421,7 @@ class Reader:
                 self._unknown(node, state)
                 return After(state, state)
             else:
-                words += words_of(child, self._values)
-                self._nested(child, state)
+                words += self._expanded(child, state)
         words += more
         if not words:
             return After(state, state)
@@ -422,6 +434,19 @@ class Reader:
             if self._defines_functions:
                 self._found.doubt(_UNCLEAR_FOLDER)
         return after
+
+    def _expanded(self, node: Node, state: State) -> list[Word]:
+        """Read the commands in a word. Return the words that the shell expands it to."""
+        inner = node.named_children[0] if node.named_child_count == 1 else node
+        commands = inner.named_children if inner.type == "pipeline" else [inner]
+        if node.type != "command_substitution" or not all(map(_is_simple, commands)):
+            self._nested(node, state)
+            return words_of(node, self._values)
+        outer = self._programs.begin_pipeline()
+        for child in commands:
+            self._statement(child, state, "terminal" if child is commands[0] else "pipe")
+        listing = self._programs.end_listing(outer)
+        return [replace(word_of(node, self._values), listing=listing)]
 
     def _doubt_expansion(self, word: Word) -> None:
         text = _shortened(word.problem or word.text)
@@ -483,6 +508,18 @@ class Reader:
             self._found.change()
 
 
+def _reads_a_line(command: Node) -> bool:
+    """Return whether the command is `read`, so that a variable set before it has no effect after it."""
+    name = command.child_by_field_name("name")
+    return name is not None and source_of(name) == "read"
+
+
+def _is_simple(node: Node) -> bool:
+    """Return whether the node is a command whose output is not redirected."""
+    parts = node.named_children if node.type == "redirected_statement" else [node]
+    return all(part.type == "command" or source_of(part) == "2>/dev/null" for part in parts)
+
+
 def _stdin_of(node: Node) -> Stdin | None:
     if node.type != "file_redirect":
         return "here"
@@ -524,7 +561,7 @@ def _names_in(text: str) -> Iterator[str]:
 
     This includes names that are attached to an option, as in `printf -vx`.
     """
-    yield from _PLAIN_NAME.findall(text)
+    yield from _PLAIN_NAME.findall(_TYPE_OF_FILE.sub("", text))
     for letters in _LETTERS.findall(text):
         yield from (letters[at:] for at in range(1, min(len(letters), MAX_LETTERS)))
 

@@ -29,7 +29,8 @@ class CommandAnalysis:
     `glob`. `git_folders`: folders in which git would run. `runs`: commands, each with the folders in which it
     may run. `configs`: pairs of a folder and the name of a file that decides what would run, if the file exists
     in the folder or above. `entered`: folders that are assumed to exist. `needs_plain_names`: the line is safe only
-    if the files that it lists have names without blanks, quotes or a leading `-`.
+    if the files that it lists have names without blanks, quotes or a leading `-`; `splits_matches`: only if no file
+    that a pattern matches has a name with blanks or wildcards.
 
     `refusal`: why the line is never run. `danger`: why it needs approval in every mode. `doubt`: why its
     effects are unknown, which also requires approval in every mode. Each of these three fields is "" for none.
@@ -48,6 +49,7 @@ class CommandAnalysis:
     entered: tuple[str, ...] = ()
     needs_plain_names: bool = False
     reads_listed: bool = False
+    splits_matches: bool = False
     uses_xargs: bool = False
     refusal: str = ""
     danger: str = ""
@@ -104,6 +106,7 @@ def _result(command: str, found: LineFindings) -> CommandAnalysis:
         entered=tuple(dict.fromkeys(found.entered)),
         needs_plain_names=found.needs_plain_names,
         reads_listed=found.reads_listed,
+        splits_matches=found.splits_matches,
         uses_xargs=found.uses_xargs,
         refusal=next(iter(found.refusals), ""),
         danger=next(iter(found.dangers), ""),

@@ -18,6 +18,14 @@ FROM_INPUT = Word("unknown", "what xargs reads", "what xargs reads", is_single=F
 """The word for the arguments that xargs adds."""
 ANY_WORDS = frozenset(("echo", "basename", "dirname"))
 """Commands that only print words, and do not use them as names of files."""
+_TEST_OF_WORD = re.compile("-[defhLnrswxz]")
+_SAFE_OPTIONS = {
+    "set": re.compile(
+        r"--?|[-+][abCeEfhmnTtuvx]*o?|allexport|err(?:exit|trace)|functrace|hashall|monitor|noclobber|noexec|noglob"
+        r"|nounset|pipefail|verbose|xtrace"
+    ),
+    "shopt": re.compile(r"-[supqo]+|extglob|failglob|inherit_errexit|lastpipe|nocasematch|nullglob"),
+}
 _DECLARED = re.compile(r"-[xrpgu]+\Z|[A-Za-z_]\w*(=|\Z)")
 
 
@@ -46,9 +54,17 @@ def unknown_files(place: CheckedWord) -> str:
     """The word may be the name of any file."""
     word = place.word
     is_harmless = word is FROM_INPUT or place.name in read_only.TEXT_ONLY
+    is_harmless |= word.is_single and place.name == "test" and _is_clear_test(place.argv[1:])
     return (
         "" if word.kind != "unknown" or is_harmless else f"`{word.source}` decides on which files it works."
     )
+
+
+def _is_clear_test(words: Sequence[str]) -> bool:
+    """Return whether the meaning of a test does not depend on the values of its words."""
+    words = words[1:] if words[:1] == ("!",) else words
+    is_of_word = len(words) == 2 and _TEST_OF_WORD.fullmatch(words[0])
+    return bool(is_of_word) or (len(words) == 3 and words[1] in ("=", "==", "!="))
 
 
 def unknown_format(place: CheckedWord) -> str:
@@ -98,10 +114,19 @@ def named_variable(place: CheckedWord) -> str:
     return ""
 
 
+def shell_option(place: CheckedWord) -> str:
+    """Options of the shell such as `nocaseglob` and `keyword` change which files later words name."""
+    if place.name not in ("set", "shopt") or "--" in place.argv[: place.at]:
+        return ""
+    if place.word.kind == "text" and _SAFE_OPTIONS[place.name].fullmatch(place.word.text):
+        return ""
+    return f"Asked because of `{place.word.source}`: it changes how the shell reads the command."
+
+
 CHECKS: tuple[tuple[Callable[[CheckedWord], str], ...], ...] = (
     (unknown_files, unknown_format, pattern_for_options, pattern_for_parents),
     (declared_variable, declared_expression),
-    (named_variable,),
+    (named_variable, shell_option),
 )
 """All checks. Those of the first group look at all words before those of the next do."""
 

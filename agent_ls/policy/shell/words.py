@@ -8,7 +8,7 @@ from __future__ import annotations
 import glob
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from tree_sitter import Node
@@ -29,6 +29,8 @@ _BRACES = re.compile(r"\{([\w./-]*(?:,[\w./-]*)+)\}")
 _REVISION = re.compile(r"[\w./-]*@\{(?:-?\d+|u|upstream|push)\}[\w./^~-]*")
 """Matches a git revision. Braces without a comma are ordinary text, as in `stash@{0}`."""
 _SPLIT_OR_MATCHED = re.compile(r"[\s*?\[\\]|\A\Z")
+_NEVER_SPLIT = re.compile(r"[\s\\\[]")
+"""Parts of a pattern that, if it matches no file, is another pattern or several when the shell expands it again."""
 NUMBERS = frozenset("?$#!")
 """Special parameters whose value is a number."""
 USUAL = frozenset(("PATH", "HOME", "USER", "SHELL", "PWD", "VIRTUAL_ENV", "GOPATH", "JAVA_HOME", "LANG"))
@@ -45,7 +47,9 @@ class Word:
     `text` is its value, a pattern in the syntax of `glob`, or the source of an unknown word.
 
     `is_single`: the shell expands it to exactly one word. `problem`: an expansion in the word that the shell
-    may evaluate as code, "" for none.
+    may evaluate as code, "" for none. `is_split`: the shell splits the file names that the pattern matches
+    at blanks, and takes a wildcard in them for a pattern. `listing`: the pipeline whose output the shell splits into
+    words, or whose lines are the values of the word.
     """
 
     kind: WordKind
@@ -53,6 +57,8 @@ class Word:
     source: str = ""
     is_single: bool = True
     problem: str = ""
+    is_split: bool = False
+    listing: tuple[tuple[str, ...], ...] = ()
 
 
 def word_of(node: Node, values: Mapping[str, Word]) -> Word:
@@ -73,12 +79,14 @@ def words_of(node: Node, values: Mapping[str, Word]) -> list[Word]:
 
 
 def _joined(parts: list[Word], source: str) -> Word:
+    if len(filled := [part for part in parts if part.text]) == 1 and filled[0].listing:
+        return replace(filled[0], source=source)
     problem = next((part.problem for part in parts if part.problem), "")
     if problem or any(part.kind == "unknown" for part in parts):
         return Word("unknown", source, source, all(part.is_single for part in parts), problem)
     if any(part.kind == "glob" for part in parts):
         pattern = "".join(part.text if part.kind == "glob" else glob.escape(part.text) for part in parts)
-        return Word("glob", pattern, source)
+        return Word("glob", pattern, source, is_split=any(part.is_split for part in parts))
     return Word("text", "".join(part.text for part in parts), source)
 
 
@@ -137,8 +145,12 @@ def _variable(source: str, values: Mapping[str, Word], *, is_quoted: bool) -> Wo
     if name in NUMBERS:
         return Word("unknown", source, source)
     known = values.get(name)
+    if known is not None and known.listing:
+        return replace(known, text=source, source=source)
     if known is None or known.kind == "unknown":
         return Word("unknown", source, source, is_single=(is_quoted and name not in "@*") or name in USUAL)
+    if not is_quoted and known.kind == "glob" and not _NEVER_SPLIT.search(known.text):
+        return replace(known, is_split=True)
     if not is_quoted and (known.kind == "glob" or _SPLIT_OR_MATCHED.search(known.text)):
         return Word("unknown", source, source, is_single=False)
     return known

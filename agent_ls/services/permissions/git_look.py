@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from agent_ls.environments.local.git_index import tracked_files
 from agent_ls.policy.places import Places
 
 MAX_CONFIG_CHARS = 200_000
+MAX_LINKS_SEARCHED = 20_000
 MAX_NESTED = 50
 """Maximum number of nested repositories that are checked."""
 
@@ -39,6 +40,8 @@ _FETCHES_BY = re.compile(
 )
 _USUAL_URL = re.compile(r"(https|ssh|git)://[\w.@:/~+%-]+|[\w.-]+@[\w.-]+:[\w./~+-]+")
 _HOOK = "post-index-change"
+_WITHOUT_TEXT = frozenset(("hooks", "lfs", "pack", *(f"{number:02x}" for number in range(256))))
+"""Folders of a repository of whose files git prints no lines: objects, and hooks, which are checked apart."""
 _GITDIR = "gitdir: "
 _HEAD = re.compile(r"ref: refs/\S+\s*|[0-9a-f]{40,64}\s*")
 
@@ -56,8 +59,6 @@ def git_doubt(folder: str, places: Places) -> str:
         is_inside = places.is_inside(os.path.realpath(found))
         if not is_inside and places.is_inside(entry) and not _points_back(found, entry):
             return f"{entry} leads to {found}, a git repository outside the workspace."
-        if is_inside and (away := _leads_away(found, places)):
-            return f"{away} is a link that leads out of the workspace."
         if why := _Check(places).repository(found, place):
             return why
         if _is_repository(found):
@@ -79,6 +80,9 @@ class _Check:
         if len(self._checked) > MAX_NESTED:
             return f"{work_tree} has more than {MAX_NESTED} git repositories inside of it."
         self._checked.add(git_folder)
+        is_inside = self._places.is_inside(os.path.realpath(git_folder))
+        if is_inside and (away := _leads_away(git_folder, self._places)):
+            return f"{away} is a link that leads out of the workspace."
         if why := self._settings(git_folder, work_tree):
             return why
         for it in tracked_files(work_tree):
@@ -173,7 +177,30 @@ def _leads_away(git_folder: str, places: Places) -> str:
     """Return the part of a repository that is outside the workspace; "" for none."""
     common = _common(git_folder)
     parts = (common, os.path.join(common, "objects"), os.path.join(common, "refs"))
-    return next((part for part in parts if not places.is_inside(os.path.realpath(part))), "")
+    if away := next((part for part in parts if not places.is_inside(os.path.realpath(part))), ""):
+        return away
+    return next(_links_away(dict.fromkeys((git_folder, common)), places), "")
+
+
+def _links_away(folders: Iterable[str], places: Places) -> Iterator[str]:
+    """Yield the links in a repository that lead out of the workspace: git prints lines of files that it cannot read."""
+    pending = [*folders]
+    seen = 0
+    while pending and seen < MAX_LINKS_SEARCHED:
+        try:
+            with os.scandir(pending.pop()) as entries:
+                found = list(entries)
+        except OSError:
+            continue
+        seen += len(found)
+        for entry in found:
+            if entry.is_symlink():
+                if not places.is_inside(os.path.realpath(entry.path)):
+                    yield entry.path
+            elif entry.name not in _WITHOUT_TEXT and entry.is_dir():
+                pending.append(entry.path)
+    if pending:
+        yield pending[0]
 
 
 def _points_back(git_folder: str, entry: str) -> bool:

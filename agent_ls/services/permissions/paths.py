@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 import stat
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -403,6 +404,8 @@ def _read_facts_of(effect: CommandEffect, found: CommandAnalysis, places: Places
     doubt = next(filter(None, (git_doubt(folder, places) for folder in found.git_folders)), "")
     if option := next((m for m in matches if os.path.basename(m).startswith("-")), ""):
         doubt = doubt or f"A pattern matches the file {option}, whose name looks like an option."
+    if found.splits_matches and (split := next(filter(_SPLIT.search, matches), "")):
+        doubt = doubt or f"The shell would split or expand the name {split!r}, which a pattern matches."
     doubt = (
         doubt
         or followed_link(found, places)
@@ -456,6 +459,9 @@ def _looks_through(effect: CommandEffect, found: CommandAnalysis, places: Places
 
 
 MAX_MATCHES = 2_000  # for all patterns of one command; above it, approval is needed
+
+
+_SPLIT = re.compile(r"[\s*?\[\\]")
 
 
 def _is_pattern(path: str) -> bool:
