@@ -1,4 +1,4 @@
-"""A repository with links where the sandbox protects paths: no command plants files that other programs run."""
+"""Repositories with links, or with others below them: no command in the sandbox plants files that programs run."""
 
 from __future__ import annotations
 
@@ -54,10 +54,65 @@ ATTACKS = {
 }
 
 
+_NESTED = "mkdir sub; git init -q sub; rm -rf sub/.git/hooks/*.sample; "
+NESTED = {
+    "a hook of a nested repository": (
+        _NESTED,
+        "echo evil > sub/.git/hooks/pre-commit",
+        "sub/.git/hooks/pre-commit",
+    ),
+    "settings of a nested repository": (_NESTED, "echo evil >> sub/.git/config", "sub/.git/config"),
+    "settings by git itself": (_NESTED, "git -C sub config core.fsmonitor evil", "sub/.git/config"),
+    "settings of a nested work tree": (
+        _NESTED,
+        "echo evil > sub/.git/config.worktree",
+        "sub/.git/config.worktree",
+    ),
+    "another common folder": (_NESTED, "echo evil > sub/.git/commondir", "sub/.git/commondir"),
+    "hooks that were missing": (
+        _NESTED + "rm -r sub/.git/hooks",
+        "mkdir sub/.git/hooks; echo evil > sub/.git/hooks/pre-commit",
+        "sub/.git/hooks/pre-commit",
+    ),
+    "a git folder that is replaced": (
+        _NESTED,
+        "mv sub/.git sub/x; cp -r sub/x sub/.git; echo evil >> sub/.git/config",
+        "sub/.git/config",
+    ),
+    "a nested repository that is replaced": (
+        _NESTED,
+        "mv sub x; mkdir sub; cp -r x/.git sub; echo evil >> sub/.git/config",
+        "sub/.git/config",
+    ),
+    "a submodule": (
+        "git init -q; mkdir -p .git/modules/a sub; git init -q --separate-git-dir .git/modules/a/b sub",
+        "echo evil > .git/modules/a/b/hooks/pre-commit",
+        ".git/modules/a/b/hooks/pre-commit",
+    ),
+    "the file that names a git folder": (
+        "git init -q --separate-git-dir .git-of-sub sub",
+        "echo gitdir: evil > sub/.git",
+        "sub/.git",
+    ),
+    "a repository below many folders": (
+        "mkdir -p a/b/c/d/e; git init -q a/b/c/d/e",
+        "echo evil > a/b/c/d/e/.git/hooks/pre-commit",
+        "a/b/c/d/e/.git/hooks/pre-commit",
+    ),
+    "a linked work tree": (
+        "git init -q; git -c user.name=a -c user.email=a@b commit -qm x --allow-empty; git worktree add -q wt",
+        "echo evil > .git/worktrees/wt/commondir",
+        ".git/worktrees/wt/commondir",
+    ),
+}
+
+
 @pytest.mark.report("openai/codex#15725", "openai/codex#20716")
 @pytest.mark.parametrize("kind", [pytest.param("bubblewrap", marks=needs_bubblewrap)])
-@pytest.mark.parametrize(("repository", "line", "planted"), ATTACKS.values(), ids=ATTACKS.keys())
-def test_a_command_cannot_plant_files_at_a_protected_link(
+@pytest.mark.parametrize(
+    ("repository", "line", "planted"), [*ATTACKS.values(), *NESTED.values()], ids=[*ATTACKS, *NESTED]
+)
+def test_a_command_cannot_plant_files_that_programs_run(
     tmp_path: Path, kind: str, repository: str, line: str, planted: str
 ) -> None:
     root = tmp_path / "project"
@@ -77,3 +132,23 @@ def test_a_command_cannot_plant_files_at_a_protected_link(
     assert "ran" in done.stdout, done.stderr
     found = root / planted
     assert not found.exists() or "evil" not in found.read_text()
+
+
+@pytest.mark.parametrize("kind", [pytest.param("bubblewrap", marks=needs_bubblewrap)])
+def test_a_command_can_work_in_a_nested_repository(tmp_path: Path, kind: str) -> None:
+    root = tmp_path / "project"
+    root.mkdir()
+    subprocess.run(["sh", "-c", "mkdir sub; git init -q sub"], cwd=root, check=True)
+    sandbox = make_sandbox(root, tmp_path / "state", use=kind)
+    anyio.run(sandbox.start_sandbox)
+    try:
+        commit = "cd sub; echo x > a; git add a; git -c user.name=a -c user.email=a@b commit -qm x && git log --oneline"
+        inside = sandbox.wrap_command(commit, CommandOptions(), str(root), is_read_only=False)
+        assert inside
+        done = subprocess.run(
+            ["sh", "-c", inside.command], cwd=root, capture_output=True, text=True, check=False
+        )
+        assert sandbox.rename_forbidden_files(inside) == ""
+    finally:
+        sandbox.take_down()
+    assert done.returncode == 0 and " x\n" in done.stdout, done.stderr

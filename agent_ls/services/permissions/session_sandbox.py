@@ -28,6 +28,7 @@ from agent_ls.loop.calls.approval import Allowed, ApprovalQuestion, Approver
 from agent_ls.loop.events.types import RecordedEvent, Warning
 from agent_ls.policy.named_places import ACCOUNT_FILES, GUARDED_FOLDERS, GUARDED_NAMES
 from agent_ls.policy.places import Places
+from agent_ls.services.permissions.nested_git import git_places
 from agent_ls.services.permissions.placeholders import Placeholders, is_placeholder
 from agent_ls.services.permissions.read_only_sandbox import ReadOnlySandbox
 from agent_ls.services.permissions.readable_places import list_installation, list_readable
@@ -192,6 +193,8 @@ def limits_of(settings: SandboxSettings, places: Places, state: str, temporary: 
     writable = tuple(dict.fromkeys(os.path.realpath(place) for place in wanted if os.path.isdir(place)))
     installation = list_installation()
     guarded = [os.path.join(root, name) for root in writable for name in (*GUARDED_NAMES, *_GIT_REDIRECTS)]
+    guarded += [place for root in writable for place in git_places(root)]
+    guarded = [*dict.fromkeys(guarded)]
     # otherwise a command could change the agent-ls that runs outside of the sandbox
     guarded += [place for place in installation if place not in writable]
     absent = tuple(place for place in guarded if not os.path.lexists(place) or is_placeholder(place))
