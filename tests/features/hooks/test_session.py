@@ -183,6 +183,27 @@ BAD = {
 
 
 @pytest.mark.req("T15", "X8")
+@pytest.mark.report(
+    "anthropics/claude-code#85430",
+    "a hook whose program cannot start leaves the call unchecked, without a word",
+    area="safety",
+    before="passed",
+)
+@pytest.mark.parametrize(
+    "command", ["./no-such-hook", "C:\\no\\hook.py", "python3 none.py", "exec none", "(", "kill -9 $$"]
+)
+async def test_a_command_of_a_hook_that_cannot_run_makes_the_call_need_approval(
+    tmp_path: Path, command: str
+) -> None:
+    write_hooks(tmp_path / "state/hooks.json", PreToolUse=("", command, 30))
+    ends, warnings = await played(tmp_path, FakeProvider([shell("touch made"), [text("Done.")]]))
+    assert ends[0].is_error and not (tmp_path / "project/made").exists()
+    assert (
+        warnings or ends[0].output
+    )  # 2 is also the exit code of python and sh for files that they cannot read
+
+
+@pytest.mark.req("T15", "X8")
 @pytest.mark.parametrize("body", BAD.values(), ids=BAD.keys())
 async def test_a_failing_hook_before_a_call_makes_the_call_need_approval(tmp_path: Path, body: str) -> None:
     command = script(tmp_path / "hooks", body)
@@ -193,6 +214,12 @@ async def test_a_failing_hook_before_a_call_makes_the_call_need_approval(tmp_pat
     assert [it for it in warnings if "failed" in it]
 
 
+@pytest.mark.report(
+    "genai-io/gen-code#441",
+    "a hook that answers allow skips the rules that forbid the call",
+    area="safety",
+    before="passed",
+)
 @pytest.mark.req("T15", "X8")
 async def test_a_hooks_allow_does_not_skip_approvals_that_every_mode_needs(tmp_path: Path) -> None:
     body = "print(json.dumps({'hookSpecificOutput': {'permissionDecision': 'allow'}}))"
