@@ -69,6 +69,7 @@ def runs(command: str, folder: Path) -> bool:
 
 
 @pytest.mark.group("sweeps")
+@pytest.mark.timeout(3600 if IS_WHOLE else 120)
 def test_a_script_that_a_hook_runs_is_always_compared(tmp_path: Path) -> None:
     folder = tmp_path / "project"
     (folder / "tools").mkdir(parents=True)
