@@ -1,4 +1,4 @@
-"""Make repositories of an attacker from a seed: settings, attributes and hooks that name a program."""
+"""Make repositories of an attacker from a seed: settings, attributes and hooks that name a program, and links."""
 
 from __future__ import annotations
 
@@ -19,18 +19,29 @@ _SETTINGS = (
 )  # fmt: skip
 _ATTRIBUTES = ("* filter=x", "* diff=x", "* merge=x", "*.txt diff=x filter=x", "* export-subst ident")
 _HOOKS = ("post-index-change", "post-checkout", "pre-commit", "fsmonitor-watchman", "reference-transaction")
+_LINKS = (
+    "packed-refs", "shallow", "info/grafts", "info/attributes", "info/exclude", "config.worktree", "HEAD", "index",
+    "refs/heads/x", "logs/HEAD", "logs/refs/stash", "FETCH_HEAD", "MERGE_HEAD", "MERGE_MSG", "rebase-merge/done",
+    "rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START", "BISECT_LOG", "CHERRY_PICK_HEAD",
+    "sequencer/todo", "worktrees/w/gitdir", "objects/info/alternates", "info/sparse-checkout", "commondir", "config",
+    "remotes/origin", "branches/up", "refs/stash", "refs/tags/v1", "objects/info/commit-graph", "modules/a/HEAD",
+)  # fmt: skip
+"""Files of a repository, some of which git prints where it cannot read them."""
+SECRET = "the-secret-outside"
 _LINES = (
     "git status", "git status -s", "git diff", "git diff HEAD", "git diff --cached", "git diff --stat", "git log",
     "git log -p", "git log -1 --format=%G?", "git log --show-signature", "git show", "git show HEAD:a.txt",
     "git blame a.txt", "git grep one", "git ls-files", "git ls-files -m", "git stash list -p", "git branch -vv",
     "git describe --dirty", "git cat-file -p HEAD:a.txt", "git remote -v", "git remote show origin", "git st",
     "git config --list", "git diff-tree -p HEAD", "git -C . status", "git --no-pager diff", "git var -l", "git tag -l",
+    "git worktree list", "git reflog", "git branch -a", "git log --all --oneline", "git status --ignored",
+    "git rev-parse x",
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """A repository of an attacker: settings, attributes and hooks, and a line that the model would run in it."""
+    """A repository of an attacker: settings, attributes, hooks and links, and a line that the model would run in it."""
 
     settings: tuple[str, ...]
     attributes: str
@@ -38,6 +49,7 @@ class Attack:
     hooks: tuple[str, ...]
     line: str
     touches: bool
+    links: tuple[str, ...] = ()
 
 
 def make_attacks(seed: int, count: int) -> Sequence[Attack]:
@@ -50,6 +62,7 @@ def make_attacks(seed: int, count: int) -> Sequence[Attack]:
             tuple(chooser.sample(_HOOKS, chooser.randint(0, 1))),
             chooser.choice(_LINES),
             chooser.random() < 0.5,
+            tuple(chooser.sample(_LINKS, chooser.choice((0, 0, 1, 2)))),
         )
         for _ in range(count)
     ]
@@ -79,5 +92,12 @@ def build(attack: Attack, template: Path, folder: Path, made: Path) -> None:
             hooks.mkdir(exist_ok=True)
             (hooks / hook).write_text(program.read_text())
             (hooks / hook).chmod(0o755)
+    outside = folder.parent / "outside.txt"
+    outside.write_text(f"{SECRET}\n")
+    for name in attack.links:
+        link = folder / ".git" / name
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.unlink(missing_ok=True)
+        link.symlink_to(outside)
     if attack.touches:
         (folder / "a.txt").write_text("changed\n")

@@ -1,4 +1,4 @@
-"""Nothing that a repository names is run: by git as agent-ls runs it, and by lines that the policy calls harmless."""
+"""Nothing that a repository names is run or read: by git as agent-ls runs it, and by lines that are called harmless."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from agent_ls.policy.situation import Allow
 from agent_ls.profiles.git_snapshot import take_git_snapshot
 from agent_ls.services.permissions.git_names import shown_names
 from tests.attacks import IS_WHOLE, seeded, while_in_time
-from tests.attacks.git_folders import Attack, build, make_attacks
+from tests.attacks.git_folders import SECRET, Attack, build, make_attacks
 from tests.services.test_shown_secrets import judged
 from tests.sessions.test_uncommitted_work import commit, finder
 
@@ -26,12 +26,12 @@ SEED = seeded(11)
 @pytest.mark.req("X7", "T10")
 @pytest.mark.group("sweeps")
 @pytest.mark.timeout(36_000 if IS_WHOLE else 300)
-def test_no_program_of_a_repository_is_run(tmp_path: Path) -> None:
+def test_no_program_of_a_repository_is_run_and_no_file_outside_is_shown(tmp_path: Path) -> None:
     made, template = tmp_path / "made", _template(tmp_path)
     for number, attack in enumerate(while_in_time(make_attacks(SEED, 20_000 if IS_WHOLE else 60))):
         folder = tmp_path / f"{number}"
         build(attack, template, folder, made)
-        _act(attack, folder)
+        assert SECRET not in _act(attack, folder), attack
         assert not made.exists(), attack
         shutil.rmtree(folder)
 
@@ -52,19 +52,35 @@ def _template(folder: Path) -> Path:
     return template
 
 
-def _act(attack: Attack, folder: Path) -> None:
-    """Do what agent-ls does in the folder unasked, and run the line if the policy allows it, unconfined."""
+def _act(attack: Attack, folder: Path) -> str:
+    """Do what agent-ls does in the folder unasked, and run the line if the policy allows it, unconfined.
+
+    Return what the line prints, and what the model is told about the repository.
+    """
+    printed = b""
+    told: list[object] = []
     if isinstance(judged(attack.line, folder), Allow):
-        subprocess.run(["sh", "-c", attack.line], cwd=folder, check=False, capture_output=True, timeout=20)
+        line = ["sh", "-c", f"{attack.line} 2>&1"]
+        printed = subprocess.run(line, cwd=folder, check=False, capture_output=True, timeout=20).stdout
 
     async def look() -> None:
-        await take_git_snapshot(LocalEnvironment(str(folder)), trusted=True)
+        told.append(await take_git_snapshot(LocalEnvironment(str(folder)), trusted=True))
         changes = finder(folder)
         before = await changes.take_snapshot()
         await anyio.Path(folder / "a.txt").unlink(missing_ok=True)
         await changes.changes(before)
 
     anyio.run(look)
+    return printed.decode("utf-8", "replace") + repr(told)
+
+
+def test_a_link_of_a_repository_is_noticed(tmp_path: Path) -> None:
+    folder = tmp_path / "attacked"
+    attack = Attack((), "", False, (), "git branch", False, ("packed-refs",))
+    build(attack, _template(tmp_path), folder, tmp_path / "made")
+    assert not isinstance(judged(attack.line, folder), Allow)
+    done = subprocess.run(["git", "branch"], cwd=folder, check=False, capture_output=True, text=True)
+    assert SECRET in done.stdout + done.stderr
 
 
 def test_asking_git_for_names_is_confined(tmp_path: Path) -> None:
