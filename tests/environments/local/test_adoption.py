@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from subprocess import run
+from uuid import uuid4
 
 import anyio
 import pytest
@@ -18,7 +19,14 @@ from agent_ls.environments.local import LocalEnvironment, LocalLimits
 from agent_ls.environments.local.terminals.own_terminals import OwnTerminals
 from agent_ls.environments.local.trees import adoption, cgroups
 from agent_ls.environments.local.trees.adoption import now_ticks
-from agent_ls.environments.local.trees.process_tree import Root, adopt_orphans, end, members_in, process_table
+from agent_ls.environments.local.trees.process_tree import (
+    Root,
+    adopt_orphans,
+    end,
+    end_marked,
+    members_in,
+    process_table,
+)
 from tests.support.environments import SHORT_GRACE_MS, ended_at_its_limit
 from tests.support.processes import eventually, new_token, processes_with
 
@@ -207,6 +215,18 @@ async def test_control_groups_that_a_command_creates_within_its_own_are_removed_
         done = await ended_at_its_limit(environment, command, "ready", CommandOptions())
         assert done.timed_out and not processes_with(token)
     assert not [name for name in os.listdir(cgroups.own_group()) if environment.mark in name]
+
+
+@pytest.mark.skipif(not cgroups.own_group(), reason="control groups cannot be created here")
+def test_groups_of_killed_processes_are_left_alone_until_they_are_to_be_ended() -> None:
+    """A machine keeps the groups of each killed server: with 24,000, listing them took longer than most commands."""
+    mark = uuid4().hex
+    left = Path(cgroups.own_group(), f"agent-ls-{mark}.1;")
+    left.mkdir()
+    cgroups.remove(f"{mark}.")
+    assert left.exists()
+    anyio.run(end_marked, mark, 0.1)
+    assert not left.exists()
 
 
 async def test_a_process_started_while_its_command_ended_is_attributed_to_the_command() -> None:

@@ -8,11 +8,17 @@ effect; process_tree.py then finds the processes by other means.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
 
 _PREFIX = "agent-ls-"
+_known: set[str] = set()
+"""The marks of groups that this process created or found, and did not remove.
+
+A folder keeps the groups of all processes that were killed: listing it at each command may take longer than the
+command.
+"""
 _BASH = "/bin/bash"
 """The shell that joins a group before it runs a command. Some other shells do not support `>&10`."""
 
@@ -41,10 +47,11 @@ def create(mark: str) -> str:
     group.
     """
     if base := own_group():
-        group = os.path.join(base, _PREFIX + mark)
+        group = _folder(base, mark)
         with suppress(OSError):
             os.mkdir(group, 0o700)
             if os.path.exists(f"{group}/cgroup.kill"):
+                _known.add(mark)
                 return f"{group}/cgroup.procs"
             os.rmdir(group)
     return ""
@@ -70,10 +77,21 @@ def joining(descriptor: int, argv: Sequence[str]) -> Sequence[str]:
     return (_BASH, "-p", "-c", script, "bash", *argv)
 
 
+def find_left(mark: str) -> None:
+    """Find the groups that a dead process left for commands whose mark contains `mark`.
+
+    The functions below have no effect on groups of other processes before.
+    """
+    if base := own_group():
+        with suppress(OSError):
+            marks = (name.removeprefix(_PREFIX) for name in os.listdir(base) if name.startswith(_PREFIX))
+            _known.update(found for found in marks if mark in found)
+
+
 def pids(mark: str) -> set[int]:
     """Return the processes in the groups of commands whose mark contains `mark`."""
     found: set[int] = set()
-    for group in _groups(mark):
+    for group in _groups(mark).values():
         for folder in _with_nested(group):
             with suppress(OSError):
                 found.update(map(int, _lines(f"{folder}/cgroup.procs")))
@@ -90,17 +108,19 @@ def is_in_group(pid: int, mark: str) -> bool:
 
 def kill(mark: str) -> None:
     """Kill all processes in the groups of commands whose mark contains `mark`."""
-    for group in _groups(mark):
+    for group in _groups(mark).values():
         with suppress(OSError), open(f"{group}/cgroup.kill", "w", encoding="ascii") as file:
             file.write("1")
 
 
 def remove(mark: str) -> None:
     """Remove the empty groups of commands whose mark contains `mark`. Groups with processes remain."""
-    for group in _groups(mark):
+    for found, group in _groups(mark).items():
         for folder in reversed(_with_nested(group)):
             with suppress(OSError):
                 os.rmdir(folder)
+        if not os.path.exists(group):
+            _known.discard(found)
 
 
 def _with_nested(group: str) -> list[str]:
@@ -112,11 +132,14 @@ def _with_nested(group: str) -> list[str]:
     return [group]
 
 
-def _groups(mark: str) -> Iterator[str]:
-    if base := own_group():
-        with suppress(OSError):
-            names = os.listdir(base)
-            yield from (os.path.join(base, it) for it in names if it.startswith(_PREFIX) and mark in it)
+def _groups(mark: str) -> dict[str, str]:
+    """Return the folders of the known groups of commands whose mark contains `mark`, by their marks."""
+    base = own_group()
+    return {found: _folder(base, found) for found in tuple(_known) if mark in found} if base else {}
+
+
+def _folder(base: str, mark: str) -> str:
+    return os.path.join(base, _PREFIX + mark)
 
 
 def _lines(path: str) -> list[str]:

@@ -103,7 +103,9 @@ async def end(root: Root, grace_seconds: float) -> list[int]:
 async def end_marked(mark: str, grace_seconds: float) -> None:
     """End processes that an agent-ls process left running when it died. `mark` is LocalEnvironment.mark."""
     if _MARK.fullmatch(mark):
-        await end(Root(frozenset(), f"{mark}."), grace_seconds)
+        root = Root(frozenset(), f"{mark}.")
+        await to_thread.run_sync(cgroups.find_left, root.mark, limiter=anyio.CapacityLimiter(1))
+        await end(root, grace_seconds)
 
 
 def parents_first(rows: Iterable[Row], root: Root) -> list[Row]:
