@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 _SYSTEM_FOLDERS = ("/usr", "/bin", "/sbin", "/opt/homebrew", "/nix/store")
 """Folders that count as outside of a workspace that contains them, such as `/`."""
@@ -28,12 +28,12 @@ def find_program(name: str, path: str | None = None) -> str | None:
 
     `path` is the value of PATH to use, None for the one of this process.
     """
+    roots = _project_folders()
     for folder in (os.environ.get("PATH", os.defpath) if path is None else path).split(os.pathsep):
-        if not _is_safe_folder(folder):
-            continue
-        for file in _files(folder, name):
+        # Only folders that have the program are checked: a check reads all folders above.
+        for file in filter(_is_program, _files(folder, name)):
             real = os.path.realpath(file)
-            if _is_program(file) and _is_outside(real) and not _is_open_to_others(real):
+            if _is_safe_folder(folder, roots) and _is_outside(real, roots) and not _is_open_to_others(real):
                 return file
     return None
 
@@ -56,7 +56,8 @@ def safe_path(path: str | None = None) -> str:
     It is for programs of agent-ls that start other programs by their name. Blocks.
     """
     wanted = (os.environ.get("PATH", os.defpath) if path is None else path).split(os.pathsep)
-    return os.pathsep.join(filter(_is_safe_folder, wanted))
+    roots = _project_folders()
+    return os.pathsep.join(folder for folder in wanted if _is_safe_folder(folder, roots))
 
 
 def find_on(name: str, path: str | None = None, folder: str = "") -> str | None:
@@ -74,29 +75,32 @@ def find_on(name: str, path: str | None = None, folder: str = "") -> str | None:
     return None
 
 
-def _is_safe_folder(folder: str) -> bool:
+def _is_safe_folder(folder: str, roots: Sequence[str]) -> bool:
     if not os.path.isabs(folder):
         return False
     real = os.path.realpath(folder)
-    if not (_is_outside(os.path.normpath(folder)) and _is_outside(real)):
+    if not (_is_outside(os.path.normpath(folder), roots) and _is_outside(real, roots)):
         return False
     return not _is_open_to_others(real) and not any(map(_is_replaceable, _parents(real)))
 
 
-def _is_outside(place: str) -> bool:
-    roots = [root for root in (*_WORKSPACES, *_current_folder()) if _is_below(place, root)]
+def _is_outside(place: str, roots: Sequence[str]) -> bool:
+    above = [root for root in roots if _is_below(place, root)]
     system = next((folder for folder in _SYSTEM_FOLDERS if _is_below(place, folder)), "")
-    return all(system and _is_below(system, root) for root in roots)
+    return all(system and _is_below(system, root) for root in above)
 
 
-def _current_folder() -> Iterator[str]:
-    """Yield the folder in which this process runs, unless it contains the user's home: then it is no project."""
+def _project_folders() -> Sequence[str]:
+    """Return all workspace folders, and the folder in which this process runs.
+
+    The latter is no project, and is left out, if it contains the user's home.
+    """
     try:
         current = os.path.realpath(os.getcwd())
     except OSError:
-        return
-    if not _is_below(os.path.realpath(os.path.expanduser("~")), current):
-        yield current
+        return tuple(_WORKSPACES)
+    is_above_home = _is_below(os.path.realpath(os.path.expanduser("~")), current)
+    return (*_WORKSPACES, *(() if is_above_home else (current,)))
 
 
 def _parents(place: str) -> Iterator[str]:
