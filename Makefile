@@ -106,7 +106,7 @@ test-groups: .venv-test/.ready ## the groups of make test-all, and what each nee
 
 test-python: panel-page .venv-test/.ready .tools/neovim/.ready .tools/node/.ready
 	@$(T)/python -m compileall -q agent_ls tests
-	@$(T)/python -m pytest -q -n 4 --dist worksteal --ignore=tests/editors --ignore=tests/interop $(PYTEST_ARGS)
+	@$(T)/python -m pytest -q -n 3 --dist worksteal --ignore=tests/editors --ignore=tests/interop $(PYTEST_ARGS)
 
 test-vscode: $(VSCODE)/node_modules/.ready ## lint, types and unit tests of the VS Code extension
 	@.ci/npm $(VSCODE) run --silent lint

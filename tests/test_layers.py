@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.docs.pages import nodes
+
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "agent_ls"
 
@@ -356,7 +358,7 @@ def modules() -> list[tuple[str, Path]]:
 @cache
 def imports(path: Path) -> list[tuple[str, int]]:
     names: list[tuple[str, int]] = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path.relative_to(ROOT).as_posix()):
         if isinstance(node, ast.Import):
             names += [(alias.name, node.lineno) for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:

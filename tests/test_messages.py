@@ -9,6 +9,7 @@ from pathlib import Path
 
 import agent_ls
 from agent_ls.text import join_sentences
+from tests.docs.pages import nodes
 
 PACKAGE = Path(agent_ls.__file__).parent
 # a message and its hint in one line, put together by hand
@@ -38,8 +39,8 @@ def text_of(node: ast.expr | None) -> str | None:
 
 def hinted() -> Iterator[tuple[str, str, str]]:
     """Yield the place, the message and the hint of each call that states both as literals."""
-    for name, source in sources():
-        for node in ast.walk(ast.parse(source)):
+    for name, _ in sources():
+        for node in nodes(f"agent_ls/{name}"):
             if not isinstance(node, ast.Call) or not node.args:
                 continue
             second = node.args[1] if len(node.args) == 2 and _is_error(node.func) else None

