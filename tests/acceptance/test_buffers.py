@@ -127,7 +127,7 @@ def test_user_changes_stay_unsaved_and_the_model_is_informed_when_a_command_read
 
     seen = wire.results(made.model.requests[-1].body)[-1]
     assert "THREE" not in seen
-    assert "Files with unsaved changes in the editor" in seen
+    assert "unsaved changes" in seen
     assert (made.project / "notes.txt").read_text() == TEXT
     assert nvim.lua("return vim.bo.modified")
 

@@ -217,5 +217,5 @@ def test_without_an_api_key_the_panel_explains_how_to_set_a_key_and_offers_the_w
     made.wait_state("IDLE")
 
     _, message, hint = words_of(made)
-    assert "no key in ANTHROPIC_API_KEY, OPENAI_API_KEY" in message
+    assert "ANTHROPIC_API_KEY, OPENAI_API_KEY" in message
     assert ":AgentLs key" in hint and ":AgentLs demo" in hint

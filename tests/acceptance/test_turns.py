@@ -114,7 +114,7 @@ def test_a_background_process_survives_a_stopped_turn_is_listed_and_can_be_ended
         assert (listed["pid"], "exitCode" in listed) == (pid, False)
         made.submit("Go on.")
         made.wait_done("All done.")
-        assert "Started in the background" in wire.results(made.model.requests[-1].body)[0]
+        assert "in the background" in wire.results(made.model.requests[-1].body)[0]
         assert is_running(pid)
 
         nvim.keys(":AgentLs terminals<CR>")

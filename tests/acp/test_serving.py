@@ -183,7 +183,7 @@ async def test_a_subagent_appears_as_one_tool_call_that_contains_its_text(projec
             assert await client.prompt(await client.new_session()) == "end_turn"
             call = client.call("Subagent: Count the files")
             assert call["kind"] == "think" and call["status"] == "completed"
-            assert "There is one file." in call["content"][0]["content"]["text"]
+            assert "one file." in call["content"][0]["content"]["text"]
             assert client.text() == "One."
 
 
@@ -199,7 +199,7 @@ async def test_a_session_created_in_an_editor_can_be_listed_and_loaded_over_acp(
         listed = (await client.request("session/list", cwd=str(project)))["sessions"]
         assert [it["sessionId"] for it in listed] == [session_id]
         await client.request("session/load", sessionId=session_id, cwd=str(project), mcpServers=[])
-        assert "Please fix the discount." in client.text("user_message_chunk")
+        assert "fix the discount" in client.text("user_message_chunk")
         assert client.of_kind("tool_call")
 
 

@@ -46,6 +46,6 @@ async def test_background_processes_of_a_killed_server_are_ended_on_resume_and_t
                 assert processes_with(mine) == {}
                 assert processes_with(other)  # belongs to a session that is not open
                 await ended(found, ids[0], "And now?")
-                assert "background processes have ended" in str(provider.requests[-1].body)
+                assert "processes have ended" in str(provider.requests[-1].body)
                 await found.editor.subscribe(ids[1])
                 assert processes_with(other) == {}

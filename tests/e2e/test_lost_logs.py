@@ -85,7 +85,7 @@ def test_exec_ends_with_an_error_when_the_session_log_cannot_be_written(tmp_path
         result = finish(process)
     assert result.code == 1
     told = result.out + result.err
-    assert "log cannot be written (File too large)" in told
+    assert "File too large" in told
     assert 0 < ran(project) < ROUNDS
 
 
@@ -154,14 +154,14 @@ async def test_a_session_with_an_unwritable_log_asks_the_user_before_it_runs_a_c
             start = len(found.client.received)
             await found.editor.submit(session_id, "Two.")
             asked = (await found.client.event("question_asked"))["data"]
-            assert "log cannot be written" in asked["question"]
+            assert "cannot be written" in asked["question"]
             assert ran(found.project) == 1
             await found.change(
                 "answer", session_id, questionId=asked["questionId"], answers=[], declined=True
             )
             assert (await end_after(found, session_id, start))["reason"] == "error"
             error = (await found.client.event("error"))["data"]
-            assert "log cannot be written" in error["message"]
+            assert "cannot be written" in error["message"]
             assert error["action"] == "retry"
             assert ran(found.project) == 1
             codes = [event["data"].get("code") for event in found.recorded(session_id)]

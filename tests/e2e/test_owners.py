@@ -163,7 +163,7 @@ async def test_requests_of_a_follower_that_change_the_session_are_refused_with_a
                     params = {**params, "requestId": pending["requestId"]}
                 error = await second.refused(method, session_id, **params)
                 assert (error.code, error.data["kind"]) == (1002, "session_busy"), method
-                assert "take the session over" in error.data["hint"], method
+                assert "session over" in error.data["hint"], method
             await second.client.notify("agent/draft", {"sessionId": session_id, "text": "not mine"})
             await second.change("closeSession", session_id)
             assert "draft" not in await first.editor.subscribe(session_id)

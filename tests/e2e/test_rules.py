@@ -37,7 +37,7 @@ async def test_a_stored_approval_rule_is_listed_by_the_server_and_the_command_li
             listed = run("policy", "list", cwd=found.project, environ=home)
             assert rule["id"] in listed.out and listed.code == 0
             assert (
-                "Allowed by your rule"
+                "your rule"
                 in run("policy", "explain", "touch c", "--mode", "ask", cwd=found.project, environ=home).out
             )
 

@@ -59,4 +59,4 @@ async def test_a_command_reads_saved_or_unsaved_text_as_the_save_setting_selects
             tasks.cancel_scope.cancel()
 
     assert ended["output"].startswith(read) and len(asked) == questions
-    assert ("Files with unsaved changes in the editor" in ended["output"]) == (read == "old\n")
+    assert ("unsaved changes" in ended["output"]) == (read == "old\n")

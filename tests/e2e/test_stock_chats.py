@@ -337,4 +337,4 @@ async def test_a_diagnostic_of_another_language_server_is_fixed_by_a_code_action
             await editor.chat_until("Fixed.")
             said = str(provider.requests[-1].body["messages"][-1]["content"])
             assert "/fix bad  diff type @shop/cart.py:3-3" in said.replace("bad diff", "bad  diff")
-            assert "Selected in" in said and "Find the cause first" in said and "Git diff" not in said
+            assert "Selected in" in said and "the cause first" in said and "Git diff" not in said

@@ -300,7 +300,7 @@ async def test_a_suggestion_request_sends_no_text_of_files_that_tools_must_not_r
             for _ in range(2):
                 assert await found.suggest(file, (0, 4)) == []
             (message,) = found.told
-            assert "is not sent to a model" in message and words in message
+            assert "not sent" in message and words in message
         assert not provider.requests
 
 
@@ -312,7 +312,7 @@ async def test_a_suggestion_request_sends_no_text_of_an_untrusted_folder(tmp_pat
             for _ in range(2):
                 assert await found.suggest(file, (0, 4)) == []
             (message,) = found.told
-            assert "not trusted this folder" in message and "agent-ls trust add" in message
+            assert "not trusted" in message and "agent-ls trust add" in message
         assert not provider.requests
 
 
@@ -323,7 +323,7 @@ async def test_a_missing_api_key_for_suggestions_is_reported_once(tmp_path: Path
         for _ in range(3):
             assert await found.suggest(file, (0, 4)) == []
         (message,) = found.told
-        assert MODEL in message and "there is no API key" in message and "ANTHROPIC_API_KEY" in message
+        assert MODEL in message and "no API key" in message and "ANTHROPIC_API_KEY" in message
 
 
 async def test_the_walkthrough_model_suggests_nothing_and_reports_that_once(tmp_path: Path) -> None:
@@ -334,7 +334,7 @@ async def test_the_walkthrough_model_suggests_nothing_and_reports_that_once(tmp_
         for _ in range(2):
             assert await found.suggest(file, (0, 4)) == []
         (message,) = found.told
-        assert "the scripted model of the walkthrough has no" in message and "models.suggestions" in message
+        assert "scripted model" in message and "models.suggestions" in message
 
 
 async def test_without_a_suggestion_model_suggestions_use_the_title_model_or_the_session_model(

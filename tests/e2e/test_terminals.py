@@ -64,7 +64,7 @@ async def test_a_running_foreground_command_is_listed_and_readable_and_can_be_st
         assert await found.change("terminalKill", session_id, terminalId=terminal_id) == {}
         ended = (await found.client.event("tool_call_end", callId=terminal_id))["data"]
         assert (ended["isError"], ended["errorKind"]) == (True, "stopped")
-        assert ended["output"].startswith("begun\n") and "The user stopped this command" in ended["output"]
+        assert ended["output"].startswith("begun\n") and "stopped this command" in ended["output"]
         assert (await found.client.event("terminal_exit"))["data"]["terminalId"] == terminal_id
         await found.client.event("assistant_text_end", text="I see.")
         await found.client.event("processing_end", reason="completed")

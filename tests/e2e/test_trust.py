@@ -51,7 +51,7 @@ async def test_a_folder_is_trusted_by_an_approval_listed_by_all_clients_and_revo
             listed = run("trust", "list", cwd=found.project, environ=home)
             assert "trusted" in listed.out and str(found.project) in listed.out and listed.code == 0
             doctor = run("doctor", "--offline", cwd=found.project, environ=home)
-            assert "this folder is trusted" in doctor.out
+            assert "is trusted" in doctor.out
 
             restricted = run("trust", "restrict", cwd=found.project, environ=home)
             assert restricted.code == 0 and "restricted" in restricted.out

@@ -56,4 +56,4 @@ async def test_worktree_changes_are_applied_to_the_folder_after_the_turn_and_lat
 
             plain = await found.editor.new_session(provider="anthropic")
             refused = await found.refused("bringChanges", plain)
-            assert "works in your folder" in str(refused)
+            assert "in your folder" in str(refused)

@@ -106,4 +106,4 @@ def test_an_edited_plan_is_carried_out_and_undo_all_is_saved_to_disk(store: Path
             env=vscode.variables(tmp_path / "state"),
         )
         accepted = str(server.requests[1].body["messages"][-1])
-    assert "1. Tidy the count. And check it." in accepted and "I accept this plan" in accepted
+    assert "1. Tidy the count. And check it." in accepted and "accept this plan" in accepted

@@ -78,10 +78,7 @@ def test_findings_memory_notes_and_suggestions_are_decided_at_their_lines_in_the
         )
         said = [str(request.body["messages"][-1]) for request in server.requests]
 
-    assert (
-        "Explain this finding of your review" in said[2]
-        and "stock.py, line 5:\\nThe list is not needed." in said[2]
-    )
+    assert "Explain this finding" in said[2] and "stock.py, line 5:\\nThe list is not needed." in said[2]
     assert str(project) not in said[2]
-    assert "Fix this finding of your review" in said[3] and "Add the unit." in said[3]
+    assert "Fix this finding" in said[3] and "Add the unit." in said[3]
     assert "def is_empty(stock):" in said[-1], "the text before the cursor is sent"

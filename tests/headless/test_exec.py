@@ -307,7 +307,7 @@ def test_exec_attaches_mentions_and_refuses_invalid_ones(project: Path) -> None:
     said = str(server.requests[0].body["messages"])
     assert "Look at @staged, please" in said and "Git diff, staged:" in said and "diff --git a/" in said
     refused, server = play(AnthropicServer, [], project, "--trust", "Look at @commit:nothing")
-    assert "there is no commit 'nothing'" in refused.err and refused.code == 2
+    assert "commit 'nothing'" in refused.err and refused.code == 2
     assert not server.requests
 
 

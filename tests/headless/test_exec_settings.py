@@ -261,9 +261,9 @@ def test_a_fallback_model_answers_for_an_overloaded_provider_and_models_without_
         environ = environment(project.parent / "home", **variables)
         done = run("exec", "--provider", "anthropic", *words, "go", cwd=project, environ=environ)
     assert done.code == 0, done
-    assert "Done by the other." in done.out
+    assert "by the other" in done.out
     assert "gemini/gemini-4-argon is skipped" in done.out and "GEMINI_API_KEY" in done.out
-    assert "openai/gpt-6.1-terra answers for the rest of this turn" in done.out
+    assert "openai/gpt-6.1-terra answers" in done.out
     assert len(server.requests) == 4 and other.requests[0].body["model"] == "gpt-6.1-terra"
     sent = json.dumps(other.requests[0].body)
     assert "a.py" in sent and signature("A secret thought.") not in sent

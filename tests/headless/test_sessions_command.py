@@ -60,7 +60,7 @@ def test_a_stored_session_is_listed_shown_exported_and_deleted(tmp_path: Path) -
     assert again.code == 2 and "already exists" in again.err
 
     refused = run("sessions", "delete", session_id, cwd=tmp_path, environ=environ)
-    assert refused.code == 1 and "wait for your decision" in refused.err and "force" in refused.err
+    assert refused.code == 1 and "your decision" in refused.err and "force" in refused.err
     assert run("sessions", "delete", session_id, "--force", cwd=tmp_path, environ=environ).code == 0
     unknown = run("sessions", "show", session_id, cwd=tmp_path, environ=environ)
     assert unknown.code == 2 and session_id in unknown.err
@@ -86,7 +86,7 @@ def test_sessions_export_writes_a_report_for_a_pull_request(tmp_path: Path) -> N
     exported = ("sessions", "export", session_id, "--format", "report")
     report = run(*exported, cwd=tmp_path, environ=environ).out
     assert "| `shop/cart.py` | modify |" in report and "not decided" in report
-    assert "Since the last change" in report and f"session `{session_id}`" in report
+    assert "last change" in report and f"session `{session_id}`" in report
     assert str(project) not in report
 
 

@@ -81,7 +81,7 @@ def test_a_run_goes_on_without_reasoning_that_the_provider_refuses(
         session = json.loads(first.out.splitlines()[0])["sessionId"]
         second = run("exec", "--resume", session, "more", cwd=project, environ=environ)
     said = first.out + first.err
-    assert "Fine." in said and "refused the model's earlier reasoning" in said
+    assert "Fine." in said and "earlier reasoning" in said
     assert second.code == 0, second
     assert "Again fine." in second.out
 
@@ -90,7 +90,7 @@ def test_a_run_goes_on_without_reasoning_that_the_provider_refuses(
 def test_an_empty_answer_is_told(server_type: type[LoopbackProvider], project: Path) -> None:
     done, _ = play(server_type, [Reply([])], project)
     assert done.code == 0, done
-    assert "ended its turn without a text" in done.out + done.err
+    assert "without a text" in done.out + done.err
 
 
 @pytest.mark.parametrize("server_type", SERVERS)

@@ -105,7 +105,7 @@ def test_a_method_read_from_its_class_is_refused_with_the_next_step() -> None:
 async def test_an_unbound_method_in_tools_is_refused(tmp_path: Path) -> None:
     with pytest.raises(agent_ls.AppError) as caught:
         await agent_ls.open_session(**options(tmp_path, FakeProvider(), tools=[Shop.price_of]))
-    assert "method of an object" in caught.value.hint
+    assert "an object" in caught.value.hint
 
 
 @pytest.mark.parametrize("is_async", [True, False], ids=["async", "plain"])

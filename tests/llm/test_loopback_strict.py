@@ -140,7 +140,7 @@ def test_anthropic_server_refuses_duplicate_tool_names_and_a_forced_unknown_tool
     with AnthropicServer(lambda _: "ok", allow_violations=True) as server:
         url = f"{server.base_url}/v1/messages"
         assert "must be unique" in post(url, body)[1]
-        assert "not found in provided tools" in post(url, body | forced)[1]
+        assert "in provided tools" in post(url, body | forced)[1]
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ async def test_a_stream_without_a_known_event_is_quoted_in_its_error(server: Ser
     body = ": keep-alive\n\n" + event(kind="greeting", hello="I am another service " + "x" * 300)
     async with connected(server, provider, [ErrorReply(200, body, STREAM)]) as (client, _):
         error = await failure(client, ask(provider))
-    assert "I am another service" in str(error)
+    assert "another service" in str(error)
     assert len(str(error)) < 400
 
 

@@ -168,7 +168,7 @@ async def test_an_internal_error_ends_the_turn_but_not_the_session(caplog: pytes
         await b.say("again")
     assert [event.error_kind for event in b.recorder.of(Error)] == ["internal"]
     assert [event.reason for event in b.recorder.of(ProcessingEnd)] == ["error", "completed"]
-    assert "a turn of session s-1 failed" in caplog.text
+    assert "session s-1 failed" in caplog.text
 
 
 @pytest.mark.req("L16")

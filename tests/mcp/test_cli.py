@@ -29,10 +29,10 @@ def test_server_is_added_listed_tried_and_removed(tmp_path: Path) -> None:
     tried = run("mcp", "test", "raw", cwd=project, environ=environ)
     assert tried.code == 0, tried
     assert "echo" in tried.out and "1 tools" in tried.out
-    assert "the tool odd is left out" in tried.err
+    assert "tool odd" in tried.err
 
     assert run("mcp", "remove", "raw", cwd=project, environ=environ).code == 0
-    assert "no MCP servers are configured" in run("mcp", "list", cwd=project, environ=environ).out
+    assert "no MCP servers" in run("mcp", "list", cwd=project, environ=environ).out
     assert run("mcp", "remove", "raw", cwd=project, environ=environ).code == 1
 
 
@@ -51,10 +51,7 @@ def test_servers_of_other_agents_are_imported(tmp_path: Path) -> None:
     assert two.code == 0
     kept = json.loads((tmp_path / "state" / "mcp.json").read_text("utf-8"))
     assert kept["mcpServers"] == {"a": {"command": "a"}, "c": {"command": "c", "args": ["-x"]}}
-    assert (
-        "you already have a server of that name"
-        in run("mcp", "import", str(codex), cwd=tmp_path, environ=environ).err
-    )
+    assert "already have a" in run("mcp", "import", str(codex), cwd=tmp_path, environ=environ).err
 
 
 def test_a_project_server_is_not_tested_without_confirmation(tmp_path: Path) -> None:
@@ -78,8 +75,8 @@ def test_an_untrusted_project_adds_no_servers(tmp_path: Path) -> None:
 
     listed = run("mcp", "list", cwd=project, environ=environ)
 
-    assert "until you trust the folder" in listed.out and "(on)" not in listed.out
-    assert "no server is named raw" in run("mcp", "test", "raw", cwd=project, environ=environ).err
+    assert "you trust" in listed.out and "(on)" not in listed.out
+    assert "named raw" in run("mcp", "test", "raw", cwd=project, environ=environ).err
 
 
 def test_a_missing_server_program_is_named(tmp_path: Path) -> None:

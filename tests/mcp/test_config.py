@@ -40,7 +40,7 @@ def test_a_user_server_overrides_a_project_server_of_the_same_name_with_a_warnin
 
     assert [(it.name, it.source) for it in found.servers] == [("db", "user"), ("more", "project")]
     [problem] = found.problems
-    assert "the server db is left out" in problem and str(state / "mcp.json") in problem
+    assert "server db" in problem and str(state / "mcp.json") in problem
 
 
 def test_a_server_supplied_by_the_client_overrides_a_server_of_the_same_name_in_settings(

@@ -86,7 +86,7 @@ async def test_server_that_dies_in_a_call_fails_the_call_and_is_started_again(tm
         await talk.say("go")
 
         died, echoed = rig.results()
-        assert died.is_error and "the server closed the connection" in str(died.content)
+        assert died.is_error and "closed the connection" in str(died.content)
         assert echoed.content == "echo {}"
         assert len(starts.read_text().split()) == 2
 
@@ -113,7 +113,7 @@ async def test_call_that_hangs_ends_at_its_time_limit(tmp_path: Path) -> None:
         talk = await rig.talk("full")
         await talk.say("go")
 
-        assert "the server did not answer within 0.3 s" in str(rig.results()[0].content)
+        assert "within 0.3 s" in str(rig.results()[0].content)
 
 
 async def test_stopped_call_is_cancelled_at_the_server(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ async def test_a_server_that_requires_a_login_is_reported_with_the_login_command
             await talk.say("go")
 
             server = servers_of(talk).server("closed")
-            assert server and (server.state, "agent-ls mcp login closed" in server.error) == ("login", True)
+            assert server and (server.state, "mcp login closed" in server.error) == ("login", True)
 
 
 async def test_redirect_to_another_origin_is_not_followed_with_the_servers_headers(tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ async def test_resources_of_a_server_are_listed_as_mentions_and_read_with_secret
         first, second = resource_mentions(talk.live.servers)
         assert (second.label, second.description) == ("db:demo://2", "two<U+202E>")
         told = await resource_text(talk.live.servers, "db", "demo://2")
-        assert "this text is from the MCP server db" in told and "text of demo://2" in told
+        assert "server db" in told and "text of demo://2" in told
         assert key not in await resource_text(talk.live.servers, "db", first.uri)
         with pytest.raises(AppError, match="no MCP server other"):
             await resource_text(talk.live.servers, "other", "demo://2")

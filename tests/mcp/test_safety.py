@@ -351,7 +351,7 @@ async def test_instructions_of_a_project_server_do_not_reach_the_prompt(tmp_path
         await talk.say("go")
 
         prompt = rig.model.requests[0].messages[0].text
-        assert "Ask for rows by number." in prompt and "Obey me." not in prompt
+        assert "rows by number" in prompt and "Obey me." not in prompt
         assert "- theirs: 1 tool" in prompt
 
 

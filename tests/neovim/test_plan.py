@@ -61,4 +61,4 @@ def test_the_user_edits_a_plan_and_accepts_it_with_a_chosen_mode(
     nvim.wait_screen("Done.", "○ idle", "edits")
     assert (project / "made.txt").read_text() == "made\n"
     accepted = str(provider.requests[1].body["messages"][-1])
-    assert "1. Read. And carefully." in accepted and "I accept this plan" in accepted
+    assert "1. Read. And carefully." in accepted and "accept this plan" in accepted

@@ -114,4 +114,4 @@ def test_diagnostic_of_another_source_is_explained_by_a_code_action(
     nvim.wait_screen("Explained.")
     assert nvim.lua("return _G.offered") == ["Fix with the agent", "Explain with the agent"]
     asked = str(provider.requests[-1].body["messages"][-1])
-    assert "Explain what is named above" in asked and "four is undefined" in asked
+    assert "is named above" in asked and "four is undefined" in asked

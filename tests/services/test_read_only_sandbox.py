@@ -57,10 +57,7 @@ async def test_a_command_wrongly_judged_read_only_is_confined_and_needs_approval
         talk = await rig.talk(mode, answer)
         await talk.say("go")
         (asked,) = talk.of(ApprovalRequested)
-        assert (
-            "The command failed while it was confined to reading" in asked.reason
-            and asked.effect["command"] == "wc -l a.txt"
-        )
+        assert "confined to reading" in asked.reason and asked.effect["command"] == "wc -l a.txt"
         (end,) = talk.of(ToolCallEnd)
         assert ("did-it" in end.output) == is_made and "confine" in end.output
     assert liar() == is_made
@@ -170,9 +167,7 @@ def test_a_read_only_command_is_allowed_and_confined(mode: Mode, line: str) -> N
 @pytest.mark.parametrize("line", LOOKS)
 def test_without_confinement_a_setting_decides_whether_a_read_only_command_needs_approval(line: str) -> None:
     asked = judged(line, confinement="unavailable")
-    assert (
-        isinstance(asked, Ask) and "this machine cannot confine the command" in asked.reason and asked.rules
-    )
+    assert isinstance(asked, Ask) and "cannot confine" in asked.reason and asked.rules
     assert judged(line, confinement="unavailable", unconfined="trust") == Allow("It is read-only.")
     assert judged(line, "full", confinement="unavailable") == Allow(
         "Mode Full: commands run without your approval."

@@ -178,8 +178,8 @@ async def test_decisions_on_decided_reverted_or_unknown_hunks_are_refused_with_t
     changed, refused = await review.decides("undo", hunk_ids=[first, last, "h-none"])
     assert changed == []
     assert refused[first] == "this change is already kept"
-    assert "in their earlier state" in refused[last]
-    assert "this change is unknown" in refused["h-none"]
+    assert "earlier state" in refused[last]
+    assert "is unknown" in refused["h-none"]
 
 
 @pytest.mark.req("H6")
@@ -262,7 +262,7 @@ async def test_an_undo_refused_by_the_editor_reports_the_reason_and_leaves_the_h
     review.opens("a.py", TWO_EDITS)
     review.host.refusals[review.path("a.py")] = "the buffer is locked"
     changed, refused = await review.decides("undo", session_id="s1")
-    assert changed == [] and all("the buffer is locked" in reason for reason in refused.values())
+    assert changed == [] and all("buffer is locked" in reason for reason in refused.values())
     assert [hunk.state for hunk in review.hunks()] == ["pending", "pending"]
     del review.host.refusals[review.path("a.py")]
     assert await review.decides("undo", session_id="s1") == (["undone", "undone"], {})

@@ -78,7 +78,7 @@ async def test_a_redirect_of_a_local_server_is_not_followed() -> None:
         await stream.send(reply("302 Found", b"", "location: http://localhost:11434/other"))
 
     async with usual_port("ollama", answer) as came:
-        assert "redirects to another address" in (await reached("ollama")).problem
+        assert "to another address" in (await reached("ollama")).problem
         assert all(request.startswith(b"GET /v1/models ") for request in came)
 
 

@@ -56,7 +56,7 @@ async def test_the_users_replacement_command_runs_and_is_reported_to_the_model(w
         assert (resolved.command, resolved.decided_by) == (mine.command, "ada")
         assert talk.of(TerminalOpen)[0].title == mine.command
         (result,) = rig.results()
-        assert "The user changed this command" in result.content and "said" in result.content
+        assert "changed this command" in result.content and "said" in result.content
         assert "echo theirs > a.txt" in result.content and mine.command in result.content
 
 
@@ -171,4 +171,4 @@ async def test_a_command_with_a_pending_approval_can_be_replaced_after_a_restart
         await answer(talk, ApprovalAnswer("allow", command="echo mine > b.txt"))
         await talk.until("processing_end")
         assert (work / "b.txt").exists() and not (work / "a.txt").exists()
-        assert "The user changed this command" in rig.results()[0].content
+        assert "changed this command" in rig.results()[0].content

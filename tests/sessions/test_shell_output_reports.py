@@ -125,7 +125,7 @@ async def test_set_e_of_one_command_does_not_end_the_next(tmp_path: Path) -> Non
 @pytest.mark.report("NousResearch/hermes-agent#77988")
 async def test_a_command_with_a_nul_is_refused_and_the_next_one_runs(tmp_path: Path) -> None:
     refused, second = await read_by_model(tmp_path, shell("ls a\0b"), shell("/bin/echo ok"))
-    assert "cannot contain a NUL character" in refused
+    assert "a NUL character" in refused
     assert second.startswith("ok\n")
 
 

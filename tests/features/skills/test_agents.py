@@ -67,8 +67,8 @@ async def test_a_subagent_kind_is_listed_and_started_with_its_prompt_and_only_it
         system = sessions.model.requests[0].messages[0].text
         started = talk.of(SubagentChanged)[0]
 
-    assert "- reviewer: Reviews changes. Use it before a commit." in system
-    assert "Name the line of each." not in system and "Name the line of each." in first_message(cast, "look")
+    assert "- reviewer: Reviews changes." in system
+    assert "Name the line" not in system and "Name the line" in first_message(cast, "look")
     assert tools_of(cast, "look") == {"read_file", "grep"}
     assert started.agent_kind == "reviewer"
 
@@ -109,7 +109,7 @@ async def test_subagent_kinds_of_an_untrusted_project_are_not_available(
         await talk.say("go")
         [end] = talk.of(ToolCallEnd)
         assert "Reviews changes" not in str(sessions.model.requests)
-    assert end.is_error and "There is no kind of agent named 'theirs'" in end.output
+    assert end.is_error and "'theirs'" in end.output
 
 
 @pytest.mark.parametrize("mode", ["bypassPermissions", "acceptEdits", "dontAsk"])
@@ -156,7 +156,7 @@ async def test_a_subagent_kind_with_an_unknown_model_uses_the_sessions_model_wit
         await talk.say("go")
         ends = talk.of(ToolCallEnd)
         models = {request.model for request in (*sessions.model.requests, *cast.agents["think"].requests)}
-    assert "asks for the model nothing-1" in ends[0].output and len(models) == 1
+    assert "model nothing-1" in ends[0].output and len(models) == 1
 
 
 async def test_a_subagent_with_a_kind_cannot_be_continued_after_the_session_is_reopened(
@@ -193,7 +193,7 @@ def test_subagent_files_of_other_products_are_loaded_and_the_project_overrides_t
     }  # fmt: skip
     assert found.found["two"].tools == ("read", "db__*")
     assert (found.found["three"].max_turns, found.found["three"].denied) == (5, ("Bash",))
-    assert any("has the same name" in problem for problem in found.problems)
+    assert any("the same name" in problem for problem in found.problems)
     assert set(load(tmp_path, project, foreign=False).found) == {"three"}
     assert not load(tmp_path, project, enabled=False).found
 

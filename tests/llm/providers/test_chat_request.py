@@ -249,7 +249,7 @@ def test_tool_result_in_the_text_protocol_cannot_forge_the_closing_tag() -> None
     result = messages(user("a"), turn(CALL), tool_results([evil]), text_tools=True)[-1]
     assert result["content"].count("</tool_result>") == 1
     forced = Request("m", (user("a"),), tools=(TOOL,), tool_choice="required")
-    assert "must end with a call" in encode(forced, text_tools=True)["messages"][0]["content"]
+    assert "with a call" in encode(forced, text_tools=True)["messages"][0]["content"]
 
 
 @pytest.mark.req("O6", "U7")
