@@ -379,40 +379,6 @@ async def test_a_frozen_owner_is_replaced_by_force_and_writes_nothing_afterwards
             check_received(first, session_id, min(seqs(first, session_id)), last)
 
 
-async def test_two_simultaneous_take_overs_result_in_exactly_one_owner(
-    tmp_path: Path,
-) -> None:
-    async with served(tmp_path) as first, served(tmp_path) as second, served(tmp_path) as third:
-        session_id = await first.editor.new_session()
-        for found in (second, third):
-            await found.editor.subscribe(session_id)
-        answers: list[Any] = []
-
-        async def take(found: Served) -> None:
-            try:
-                answers.append(await found.change("takeOver", session_id))
-            except ResponseError as error:
-                answers.append(error)
-
-        with anyio.fail_after(DEADLINE_S):
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(take, second)
-                tasks.start_soon(take, third)
-        won = [it for it in answers if isinstance(it, dict)]
-        lost = [it for it in answers if isinstance(it, ResponseError)]
-        assert won and {it.data["kind"] for it in lost} <= {"session_busy"}
-        owners = [found for found in (first, second, third) if (await listed(found, session_id))["live"]]
-        assert len(owners) == 1 and owners[0] is not first
-        for found in (first, second, third):
-            if found in owners:
-                await found.change("rename", session_id, title="Had by one")
-            else:
-                refused = await found.refused("rename", session_id, title="Not by two")
-                assert refused.data["kind"] == "session_busy"
-        check_log(first, session_id)
-        assert not list(first.folder(session_id).glob("handover*"))
-
-
 async def test_a_headless_run_ends_when_its_session_is_taken_over(tmp_path: Path) -> None:
     gate = Gate()
     with AnthropicServer([[Text("Half", gate)], "Mine."]) as provider:

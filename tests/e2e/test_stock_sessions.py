@@ -11,7 +11,7 @@ import pytest
 
 from agent_ls.cli.sample import copy_sample_project
 from tests.e2e.stock import StockEditor
-from tests.e2e.test_worktrees import commit_all
+from tests.e2e.worktree_project import commit_all
 from tests.support.framed_client import server_process
 from tests.support.loopback import AnthropicServer, Gate, Text, ToolCall
 

@@ -104,27 +104,3 @@ async def test_background_processes_are_listed_and_ended_on_request(tmp_path: Pa
             with pytest.raises(ResponseError) as unknown:
                 await editor.client.request("agent/terminalKill", {**named, "terminalId": "none"})
             assert unknown.value.data["kind"] == "unknown_terminal"
-
-
-@pytest.mark.req("E4", "H3")
-async def test_a_burst_of_text_deltas_is_merged_and_requests_are_answered_during_the_burst(
-    tmp_path: Path,
-) -> None:
-    pieces, begun = [f"{number} " for number in range(10_000)], Gate()
-    with AnthropicServer([[Text(pieces[0], begun, *pieces[1:])]]) as provider:
-        async with talking_to(provider, tmp_path) as editor:
-            client, session_id = editor.client, await new_session(editor)
-            await editor.submit(session_id, "Count.")
-            await client.event("assistant_text_delta")
-            begun.open()
-            asked = await client.start("agent/commands", {})
-            await client.result(asked)
-            ended = await client.event("assistant_text_end")
-    deltas = [event for event in client.events if event["kind"] == "assistant_text_delta"]
-    assert "".join(event["data"]["text"] for event in deltas) == ended["data"]["text"] == "".join(pieces)
-    assert len(deltas) <= 2_000
-    answer = next(i for i, message in enumerate(client.received) if message.get("id") == asked)
-    last = max(
-        i for i, m in enumerate(client.received) if m.get("params", {}).get("kind") == "assistant_text_delta"
-    )
-    assert answer < last, "the request waited for the end of the burst"

@@ -415,6 +415,10 @@ async def test_a_connection_above_the_connection_limit_is_closed_and_existing_co
         (["--ws", "0"], "--token-file"),
         (["--ws", "0.0.0.0:0", "--token-file", "t"], "not this machine"),
         (["--ws", "0", "--token-file", "open"], "chmod 600"),
+        (["--tcp", "0"], "--token-file"),
+        (["--tcp", "example.org:80", "--token-file", "t"], "not this machine"),
+        (["--tcp", "many", "--token-file", "t"], "is not an address"),
+        (["--tcp", "0", "--token-file", "short"], "shorter"),
         (["--ws", "0", "--token-file", "t", "--origin", "*"], "is not the origin"),
         (["--ws", "0", "--token-file", "t", "--origin", "null"], "is not the origin"),
         (["--ws", "0", "--token-file", "t", "--origin", "https://a.example/path"], "is not the origin"),
@@ -425,6 +429,8 @@ async def test_a_connection_above_the_connection_limit_is_closed_and_existing_co
 async def test_unsafe_addresses_and_tokens_are_refused(words: list[str], told: str, tmp_path: Path) -> None:
     (tmp_path / "open").write_text("x" * 40)
     (tmp_path / "open").chmod(0o644)
+    (tmp_path / "short").write_text("x")
+    (tmp_path / "short").chmod(0o600)
     environ = commands.environment(tmp_path / "home")
     done = await anyio.run_process(commands.command("serve", *words), env=environ, cwd=tmp_path, check=False)
 

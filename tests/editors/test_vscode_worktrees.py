@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.rig import WIRES, NvimRig
-from tests.e2e.test_worktrees import commit_all
+from tests.e2e.worktree_project import commit_all
 from tests.editors import vscode_rig as vscode
 from tests.support.loopback import AnthropicServer, Script, ToolCall
 from tests.support.nvim_driver import find_nvim

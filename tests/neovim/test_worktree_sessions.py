@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.test_worktrees import commit_all
+from tests.e2e.worktree_project import commit_all
 from tests.neovim.conftest import StartReal
 from tests.support.commands import provider_variables
 from tests.support.loopback import AnthropicServer, Gate, Script, Text, ToolCall

@@ -18,17 +18,6 @@ def test_token_is_exchanged_for_a_cookie_once() -> None:
     assert access.set_cookie(cookie).endswith("; Path=/; HttpOnly; SameSite=Strict")
 
 
-@pytest.mark.parametrize(
-    "header",
-    ["", "agent-ls-panel-4711=", "agent-ls-panel-4711=x", "agent-ls-panel-4711", "\udcff", "a;;=;b=c"],
-)
-def test_missing_wrong_and_malformed_cookies_are_refused(header: str) -> None:
-    access = Access(4711)
-    access.redeem(access.new_token())
-    assert not access.has_cookie(header)
-    assert access.redeem(header) is None
-
-
 def test_cookie_of_another_panel_is_refused() -> None:
     one, other = Access(1), Access(1)
     cookie = one.redeem(one.new_token())
@@ -38,16 +27,6 @@ def test_cookie_of_another_panel_is_refused() -> None:
 @pytest.mark.parametrize("host", ["127.0.0.1:80", "localhost", "localhost:9999", "[::1]:80", "127.1.2.3"])
 def test_loopback_hosts_are_accepted_with_any_port(host: str) -> None:
     assert is_loopback_host(host)
-
-
-@pytest.mark.parametrize(
-    "host",
-    ["", "evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80", "192.168.0.1", "[::1", "0.0.0.0",
-     "evil.com@localhost", "evil.com:80@127.0.0.1", "localhost/evil.com", "localhost?", "localhost#x", "localhost\\x",
-     "[::1]evil.com", "evil.com[::1]", " localhost", "localhost:80:80", "localhost:x", "\tlocalhost"],
-)  # fmt: skip
-def test_hosts_other_than_loopback_are_refused(host: str) -> None:
-    assert not is_loopback_host(host)
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -16,7 +14,7 @@ import pytest
 
 from agent_ls.server.transport.framing import frame
 from agent_ls.server.transport.jsonrpc import PARSE_ERROR
-from tests.support.framed_client import DEADLINE_S, FramedClient, ResponseError, ServerProcess, server_process
+from tests.support.framed_client import FramedClient, ResponseError, ServerProcess, server_process
 
 WIRE_SERVER = (sys.executable, "-m", "tests.support.wire_server")
 
@@ -273,28 +271,6 @@ async def test_an_encoded_result_is_sent_before_the_events_that_it_causes() -> N
         assert await server.client.request("agent/raw") == {"text": "é"}
         await server.client.wait_for(lambda m: m.get("method") == "agent/event")
         assert [m.get("method") for m in server.client.received[-2:]] == [None, "agent/event"]
-
-
-async def reads_from(fifo: Path) -> None:
-    """Wait until the server has written to this pipe, which shows that it still runs."""
-    with anyio.fail_after(DEADLINE_S):
-        assert await anyio.Path(fifo).read_text() == "alive"
-
-
-@pytest.mark.req("E4")
-async def test_a_client_that_stops_reading_does_not_block_the_server_and_loses_no_events(
-    tmp_path: Path,
-) -> None:
-    async with wire() as server:
-        client, count = server.client, 2000
-        client.stop_reading()
-        flooding = await client.start("agent/flood", {"count": count, "pad": "x" * 4000})
-        os.mkfifo(tmp_path / "two")
-        await client.notify("agent/write", {"path": str(tmp_path / "two")})
-        await reads_from(tmp_path / "two")
-        client.go_on_reading()
-        assert (await client.result(flooding))["most"] < 1_000_000
-        assert [event["number"] for event in client.events] == list(range(count))
 
 
 @pytest.mark.req("R4")
