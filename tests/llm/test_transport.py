@@ -197,27 +197,18 @@ async def test_refused_connection_is_a_network_error_that_names_the_host() -> No
     assert "proxy" in error.hint
 
 
-@by_both_clients
-async def test_connection_closed_without_an_answer_is_a_network_error() -> None:
-    with raw_server(b"") as url:
-        assert type(await failed(Endpoint(url, SECRET))) is NetworkError
+BROKEN = {
+    "closed without an answer": b"",
+    "not HTTP": b"SSH-2.0-OpenSSH_9.6\r\n",
+    "shorter than announced": b"HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc",
+    "another encoding": answer("200 OK", "content-encoding: gzip", body=b"not gzip"),
+}
 
 
 @by_both_clients
-async def test_answer_that_is_not_http_is_a_network_error() -> None:
-    with raw_server(b"SSH-2.0-OpenSSH_9.6\r\n") as url:
-        assert type(await failed(Endpoint(url, SECRET))) is NetworkError
-
-
-@by_both_clients
-async def test_body_shorter_than_announced_is_a_network_error() -> None:
-    with raw_server(b"HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc") as url:
-        assert type(await failed(Endpoint(url, SECRET))) is NetworkError
-
-
-@by_both_clients
-async def test_a_body_that_does_not_match_its_encoding_is_a_network_error() -> None:
-    with raw_server(answer("200 OK", "content-encoding: gzip", body=b"not gzip")) as url:
+@pytest.mark.parametrize("sent", BROKEN.values(), ids=BROKEN)
+async def test_a_broken_answer_is_a_network_error(sent: bytes) -> None:
+    with raw_server(sent) as url:
         assert type(await failed(Endpoint(url, SECRET))) is NetworkError
 
 
