@@ -292,20 +292,19 @@ async def test_files_of_skills_agents_and_hooks_are_checked(
 
 
 @pytest.mark.req("H11")
-@pytest.mark.parametrize(("program", "new", "old"), EDITORS)
 async def test_an_outdated_editor_on_path_is_a_note_with_a_hint(
-    program: str, new: str, old: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    grades = []
-    for words in (new, old, "it speaks in riddles"):
-        (tmp_path / program).write_text(f"#!/bin/sh\necho '{words}'\n")
-        (tmp_path / program).chmod(0o755)
-        monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-        (name,) = (name for known, name, _ in EDITORS_KNOWN if known == program)
-        finding = (await found())[name]
-        grades.append(finding.grade)
-        assert bool(finding.hint) == (finding.grade != "good")
-    assert grades == ["good", "note", "note"]
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    names = {program: name for program, name, _ in EDITORS_KNOWN}
+    for version, grade in enumerate(("good", "note", "note")):
+        for program, *told in EDITORS:
+            (tmp_path / program).write_text(f"#!/bin/sh\necho '{[*told, 'it speaks in riddles'][version]}'\n")
+            (tmp_path / program).chmod(0o755)
+        findings = await found()
+        for program, *_ in EDITORS:
+            finding = findings[names[program]]
+            assert (finding.grade, bool(finding.hint)) == (grade, grade != "good"), program
 
 
 @pytest.mark.req("H19")

@@ -153,6 +153,7 @@ for part in sys.stdin.read().split("\\0"):
 """
 
 
+@pytest.mark.group("sweeps")
 def test_megabytes_of_possible_secret_beginnings_take_no_quadratic_time() -> None:
     # With quadratic time this would take hours.
     subprocess.run(
