@@ -27,29 +27,6 @@ def edited(open_rig: OpenRig, wire: Wire) -> NvimRig:
 
 
 @pytest.mark.req("H6", "H10")
-def test_buffer_undo_sets_a_hunk_to_gone_and_buffer_redo_sets_the_hunk_to_pending(edited: NvimRig) -> None:
-    nvim = edited.nvim
-    assert edited.marks() == 2
-    third, eighth = edited.hunks("notes.txt")
-
-    nvim.keys("u")
-    edited.wait_hunk_states("pending", "gone")
-    assert edited.hunks("notes.txt") == [third]
-    nvim.wait_until(lambda: edited.marks() == 1, "one mark")
-    nvim.keys("u")
-    edited.wait_hunk_states("gone", "gone")
-    assert edited.hunks("notes.txt") == []
-    nvim.wait_until(lambda: edited.marks() == 0, "no mark")
-    assert nvim.lines() == LINES
-
-    nvim.keys("<C-r><C-r>")
-    edited.wait_hunk_states("pending", "pending")
-    nvim.wait_until(lambda: edited.marks() == 2, "two marks")
-    assert edited.hunks("notes.txt") == [third, eighth]
-    assert nvim.lines() == EDITED
-
-
-@pytest.mark.req("H6", "H10")
 def test_an_undone_hunk_is_pending_again_when_buffer_undo_restores_its_text(
     edited: NvimRig, wire: Wire
 ) -> None:

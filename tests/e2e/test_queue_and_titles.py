@@ -53,23 +53,6 @@ async def test_queued_messages_are_edited_moved_removed_and_started(tmp_path: Pa
                 assert (await found.refused("queue", session_id, **change)).data["kind"] == "nothing_pending"
 
 
-@pytest.mark.req("L6", "R3")
-async def test_an_edited_queue_survives_a_kill(tmp_path: Path) -> None:
-    gate = Gate()
-    with AnthropicServer([[gate]]) as provider:
-        async with served(tmp_path, provider=provider) as found:
-            session_id = await found.editor.new_session(provider="anthropic")
-            await found.editor.submit(session_id, "go")
-            ids = [(await found.editor.submit(session_id, words))["queuedId"] for words in "ab"]
-            await found.change("queue", session_id, edit={"queuedId": ids[0], "input": text_input("A")})
-            await found.change("queue", session_id, move={"queuedId": ids[1], "before": ids[0]})
-            found.server.process.kill()
-        gate.open()
-        async with served(tmp_path, provider=provider) as found:
-            info = (await found.editor.subscribe(session_id))["session"]
-            assert [item["text"] for item in info["queue"]] == ["b", "A"]
-
-
 def picture(words: str) -> dict[str, str]:
     return {"type": "image", "mediaType": "image/png", "data": b64encode(words.encode()).decode()}
 

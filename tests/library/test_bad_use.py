@@ -146,18 +146,6 @@ async def group(_: object) -> bool:
     raise ExceptionGroup("several", [ValueError("one")])
 
 
-@pytest.mark.parametrize("callback", [left_task, exits, stops, group], ids=lambda it: str(it.__name__))
-async def test_a_callback_that_raises_denies_the_call_and_the_session_goes_on(
-    tmp_path: Path, callback: Callable[[object], Any]
-) -> None:
-    model = FakeProvider([call("shell", command="touch made"), text("Denied."), text("Again.")])
-    with anyio.fail_after(DEADLINE_S):
-        async with agent_ls.open_session(**options(tmp_path, model, approve=callback)) as session:
-            assert await session.ask("go") == "Denied."
-            assert await session.ask("again") == "Again."
-    assert not (tmp_path / "project" / "made").exists()
-
-
 @pytest.mark.parametrize("function", [left_task, exits, stops, group], ids=lambda it: str(it.__name__))
 async def test_a_tool_that_raises_is_an_error_result(
     tmp_path: Path, function: Callable[[object], Any]

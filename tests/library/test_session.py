@@ -114,16 +114,6 @@ async def test_the_approve_callback_decides_tool_calls_and_an_exception_in_the_c
     assert [path.name for path in (tmp_path / "project").iterdir()] == ["1.txt"]
 
 
-async def test_without_an_approve_callback_requests_are_denied_and_the_model_gets_the_reason(
-    tmp_path: Path,
-) -> None:
-    model = FakeProvider([call("shell", command="touch a"), text("I may not.")])
-    async with agent_ls.open_session(**options(tmp_path, model)) as session:
-        assert await session.ask("go") == "I may not."
-    assert "nobody can approve" in str(model.requests[-1].messages[-1])
-    assert list((tmp_path / "project").iterdir()) == []
-
-
 @pytest.mark.spec("loop 9.2.5")
 @pytest.mark.req("P6")
 async def test_a_function_tool_is_listed_validated_and_called(tmp_path: Path) -> None:

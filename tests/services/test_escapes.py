@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import anyio
 import pytest
 
-from agent_ls.loop.calls.approval import ApprovalAnswer, UnknownApprovalError
+from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.events.types import ApprovalRequested, ApprovalResolved, ToolCallEnd
 from tests.support.fake_provider import CallTool, Piece, text, tool_call
 from tests.support.session_rig import DEADLINE_S, SessionRig, Talk, allow, deny, running, wait
@@ -323,34 +323,6 @@ async def two_questions(rig: SessionRig) -> tuple[Talk, tuple[ApprovalRequested,
     return talk, talk.live.approver.pending()
 
 
-async def test_approvals_of_two_sessions_answered_in_reverse_order_are_not_confused(work: Path) -> None:
-    script: Script = [[shell("touch first", 1)], [shell("touch second", 2)], text("done")]
-    async with running(work.parent, script) as rig:
-        one = await rig.talk("ask", wait)
-        other = await rig.talk("ask", wait)
-        for talk in (one, other):
-            talk.live.session.submit("go")
-            await talk.until("approval_requested")
-        (first,), (second,) = one.live.approver.pending(), other.live.approver.pending()
-        other.live.approver.answer(second.request_id, ApprovalAnswer("deny"))
-        one.live.approver.answer(first.request_id, ApprovalAnswer("allow"))
-        await one.until("tool_call_end")
-        await other.until("tool_call_end")
-    allowed, denied = (str(request.effect["command"]).split()[1] for request in (first, second))
-    assert (work / allowed).exists() and not (work / denied).exists()
-
-
-async def test_an_approval_answer_sent_to_another_session_is_refused(work: Path) -> None:
-    script: Script = [[shell("touch made")], text("done")]
-    async with running(work.parent, script) as rig:
-        talk, (request,) = await two_questions(rig)
-        other = await rig.talk("ask", wait)
-        with pytest.raises(UnknownApprovalError):
-            other.live.approver.answer(request.request_id, ApprovalAnswer("allow"))
-        assert talk.live.approver.pending() == (request,)
-    assert not (work / "made").exists()
-
-
 async def test_a_repeated_approval_answer_does_not_allow_the_next_tool_call(work: Path) -> None:
     script: Script = [[shell("touch made", 1)], [shell("touch again", 2)], text("done")]
     async with running(work.parent, script) as rig:
@@ -377,17 +349,6 @@ async def test_a_stopped_turn_with_a_pending_approval_runs_nothing_even_after_a_
         late = talk.live.approver.answer(request.request_id, ApprovalAnswer("allow"))
         assert (late.decision, late.decided_by) == ("deny", "interrupt")
         assert [event.decision for event in talk.of(ApprovalResolved)] == ["deny"]
-    assert not (work / "made").exists()
-
-
-async def test_an_unanswered_approval_never_counts_as_allowed(work: Path) -> None:
-    """The process ends; the next process that opens the session repeats the question."""
-    async with running(work.parent, [[shell("touch made")]]) as rig:
-        talk, (request,) = await two_questions(rig)
-    assert not (work / "made").exists()
-    async with running(work.parent, [text("done")]) as rig:
-        again = await rig.reopen(talk.session_id, wait)
-        assert [it.request_id for it in again.live.approver.pending()] == [request.request_id]
     assert not (work / "made").exists()
 
 

@@ -12,7 +12,6 @@ from agent_ls.loop.events.types import (
     ApprovalRequested,
     ApprovalResolved,
     FileChange,
-    ProcessingEnd,
     TerminalOpen,
     ToolCallEnd,
 )
@@ -343,23 +342,6 @@ async def test_the_first_edit_can_be_allowed_for_the_session_and_allow_once_is_n
     assert (work / "a.txt").read_text() == "4\n"
 
 
-@pytest.mark.req("H7")
-async def test_the_first_approval_answer_wins_and_a_late_answer_returns_the_same_decision(work: Path) -> None:
-    def answer_twice(request: ApprovalRequested) -> ApprovalAnswer | None:
-        approvals = talk.live.approver
-        approvals.answer(request.request_id, ApprovalAnswer("deny", reason="no", client_key="one"))
-        late = ApprovalAnswer("allow", "session", request.rules[0].id, client_key="two")
-        assert approvals.answer(request.request_id, late).decision == "deny"
-        return None
-
-    async with running(work.parent, [[shell("touch t")], END, [shell("touch t")]]) as rig:
-        talk = await rig.talk("ask", answer_twice)
-        await talk.say("go")
-        await talk.say("again")
-        assert [event.decision for event in talk.of(ApprovalResolved)] == ["deny", "deny"]
-        assert len(talk.of(ApprovalRequested)) == 2, "the rule of the late answer was not kept"
-
-
 WRONG_RULES = ["command:made-up", EDITS_RULE]
 
 
@@ -421,21 +403,6 @@ async def test_a_changed_mode_applies_from_the_next_tool_call(work: Path) -> Non
         talk = await rig.talk("ask", switch)
         await talk.say("go")
         assert len(talk.of(ApprovalRequested)) == 1
-
-
-@pytest.mark.req("H7", "L16")
-async def test_an_interrupt_denies_a_pending_approval_and_runs_nothing(work: Path) -> None:
-    def interrupt(request: ApprovalRequested) -> None:
-        talk.live.session.interrupt()
-
-    async with running(work.parent, [[shell("echo x > made")]]) as rig:
-        talk = await rig.talk("ask", interrupt)
-        await talk.say("go")
-        (resolved,) = talk.of(ApprovalResolved)
-        assert (resolved.decision, resolved.decided_by) == ("deny", "interrupt")
-        assert talk.of(ProcessingEnd)[-1].reason == "interrupted"
-        assert talk.live.approver.pending() == ()
-    assert not (work / "made").exists()
 
 
 @pytest.mark.req("T4")

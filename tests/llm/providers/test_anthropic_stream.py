@@ -23,9 +23,7 @@ from agent_ls.llm.messages import (
     TextPart,
     ToolCallPart,
 )
-from agent_ls.llm.providers.base import ReplyHead
-from agent_ls.llm.requests import FinishReason, RateLimit, Usage
-from agent_ls.llm.sse import Frame
+from agent_ls.llm.requests import FinishReason, Usage
 from agent_ls.llm.stream import (
     OpaqueItem,
     ProviderEvent,
@@ -41,7 +39,7 @@ from agent_ls.llm.stream import (
     ToolCallEnd,
     ToolCallStart,
 )
-from tests.support.codec_runs import ANTHROPIC, ask, events_of, response_of
+from tests.support.codec_runs import ANTHROPIC, events_of, response_of
 
 
 def sse(*events: dict[str, Any]) -> bytes:
@@ -307,15 +305,3 @@ def test_data_after_the_terminal_event_is_ignored() -> None:
 def test_frame_that_is_not_json_is_an_error() -> None:
     with pytest.raises(StreamError, match="not an answer"):
         events_of(ANTHROPIC, [b"data: {broken\n\n"])
-
-
-def test_rate_limit_headers_are_in_the_response() -> None:
-    told = {
-        "anthropic-ratelimit-requests-remaining": "4",
-        "anthropic-ratelimit-tokens-remaining": "1000",
-        "anthropic-ratelimit-tokens-reset": "1970-01-01T00:17:10Z",
-    }
-    decoder = ANTHROPIC.stream_decoder(ask(), ReplyHead(200, told, received_at_s=1_000.0))
-    (finish,) = decoder.feed(Frame("message_stop", '{"type": "message_stop"}'))
-    assert isinstance(finish, StreamFinish)
-    assert finish.rate_limit == RateLimit(4, 1000, 30.0)

@@ -15,8 +15,7 @@ from agent_ls.llm.messages import (
     TextPart,
     ToolCallPart,
 )
-from agent_ls.llm.providers.base import ReplyHead
-from agent_ls.llm.requests import FinishReason, RateLimit, Usage
+from agent_ls.llm.requests import FinishReason, Usage
 from agent_ls.llm.stream import (
     OpaqueItem,
     ProviderEvent,
@@ -340,14 +339,3 @@ def test_an_error_event_in_a_stream_raises_the_matching_error_class(
 def test_done_marker_without_a_final_response_does_not_complete_a_stream() -> None:
     with pytest.raises(StreamError):
         events_of(OPENAI, [sse(CREATED) + b"data: [DONE]\n\n"])
-
-
-def test_rate_limit_headers_are_in_the_response() -> None:
-    told = {
-        "x-ratelimit-remaining-requests": "9",
-        "x-ratelimit-remaining-tokens": "149000",
-        "x-ratelimit-reset-requests": "120ms",
-        "x-ratelimit-reset-tokens": "6m0s",
-    }
-    head = ReplyHead(200, told)
-    assert OPENAI.decode(ask(), head, b'{"status": "completed"}').rate_limit == RateLimit(9, 149000, 360.0)
