@@ -20,30 +20,12 @@ from agent_ls.llm import errors as e, sse
 from agent_ls.llm.client import Client, build_client
 from agent_ls.llm.credentials import Credentials
 from agent_ls.llm.endpoint import ConnectionSettings
+from tests.llm.providers.test_error_mapping import STATUSES
 from tests.llm.test_end_to_end import KEY, Server, ask, connected, every_wire, failure, streamed
 from tests.support.loopback import ErrorReply
 from tests.support.wire_golden import Golden
 
 every_mode = pytest.mark.parametrize("stream", [True, False], ids=["stream", "complete"])
-
-STATUSES: list[tuple[int, type[e.LlmError], bool]] = [
-    (400, e.InvalidRequestError, False),
-    (401, e.AuthenticationError, False),
-    (402, e.QuotaExceededError, False),
-    (403, e.PermissionDeniedError, False),
-    (404, e.NotFoundError, False),
-    (408, e.RequestTimeoutError, False),
-    (409, e.ProviderError, True),
-    (413, e.RequestTooLargeError, False),
-    (418, e.ProviderError, True),
-    (422, e.InvalidRequestError, False),
-    (429, e.RateLimitError, True),
-    (500, e.ServerError, True),
-    (502, e.ServerError, True),
-    (503, e.ServerError, True),
-    (504, e.ServerError, True),
-    (529, e.OverloadedError, True),
-]
 
 
 @pytest.mark.req("U8", "U16")
