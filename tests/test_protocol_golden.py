@@ -50,6 +50,7 @@ RESULTS: dict[str, type[protocol.Wire]] = {
     "agent/trust": protocol.TrustResult,
     "agent/hunks": protocol.HunksResult,
     "agent/looked": protocol.Empty,
+    "agent/blame": protocol.BlameResult,
     "agent/review": protocol.ReviewResult,
     "workspace/textDocumentContent": protocol.TextDocumentContentResult,
     "agent/terminals": protocol.TerminalsResult,

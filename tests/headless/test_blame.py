@@ -85,6 +85,41 @@ def test_what_git_takes_away_and_brings_back(project: Project) -> None:
     assert project.authors() == [("first", "user"), ("one", "add one"), ("last", "user")]
 
 
+@pytest.mark.parametrize("is_edited_after", [False, True])
+def test_a_renamed_file_keeps_its_authors(project: Project, is_edited_after: bool) -> None:
+    project.ask("add one", edit("first\n", "first\none\n"))
+    (project.folder / "other.py").write_text("unlike\n")
+    (project.folder / "b.py").write_text(project.file.read_text())
+    project.file.unlink()
+    expected = [("first", "user"), ("one", "add one"), ("last", "user")]
+    if is_edited_after:
+        calls = [
+            ToolCall(READ.name, {"file_path": "b.py"}),
+            ToolCall("edit_file", {"file_path": "b.py", "old_string": "last", "new_string": "two\nlast"}),
+        ]
+        with ChatServer([[calls[0]], [calls[1]], "Done."]) as server:
+            environ = environment(project.home, **provider_variables(server))
+            assert (
+                run("exec", "--trust", "--mode", "edits", "more", cwd=project.folder, environ=environ).code
+                == 0
+            )
+        expected = [("first", "user"), ("one", "add one"), ("two", "more"), ("last", "user")]
+    shown = run("blame", "b.py", "--json", cwd=project.folder, environ=environment(project.home))
+    lines = [json.loads(line) for line in shown.out.splitlines()]
+
+    assert [(line["text"], line.get("message", line["author"])) for line in lines] == expected
+    other = run("blame", "other.py", "--json", cwd=project.folder, environ=environment(project.home))
+    assert {json.loads(line)["author"] for line in other.out.splitlines()} == {"user"}
+
+
+def test_a_copy_is_no_rename(project: Project) -> None:
+    project.ask("add one", edit("first\n", "first\none\n"))
+    (project.folder / "copy.py").write_text(project.file.read_text())
+    shown = run("blame", "copy.py", "--json", cwd=project.folder, environ=environment(project.home))
+
+    assert {json.loads(line)["author"] for line in shown.out.splitlines()} == {"user"}
+
+
 def test_one_line_has_all_details(project: Project) -> None:
     project.ask("add one", edit("first\n", "first\none\n"))
     origin = project.lines()[1]

@@ -57,6 +57,8 @@ OBJECTS: Mapping[str, type[Any]] = {
         protocol.HunkCell,
         protocol.GuideRow,
         protocol.GuideMark,
+        protocol.BlamedRange,
+        protocol.BlameOrigin,
         protocol.RuleInfo,
         protocol.TrustedFolder,
         protocol.RevertFile,

@@ -98,6 +98,10 @@ def answer_offers(uri: str, asked: QuestionAsked) -> list[Offer]:
     ]
 
 
+def blame_offer(uri: str, line: int) -> Offer:
+    return Offer(SOURCE, "Who wrote this line?", "agentLs.blame", ({"uri": uri, "line": line},))
+
+
 def read_only_offers(uri: str, owner: str) -> list[Offer]:
     return [Offer(QUICKFIX, f"Take over this session from {owner}", "agentLs.takeOver", ({"uri": uri},))]
 

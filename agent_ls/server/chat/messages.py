@@ -73,6 +73,16 @@ class CompletionParams(_Sent):
     position: Position
 
 
+class Hover(_Sent):
+    text_document: Document
+    position: Position
+
+
+class BlamedPlace(_Sent):
+    uri: str
+    line: int = Field(ge=0)
+
+
 class ProgressCancel(_Sent):
     token: str | int
 

@@ -29,6 +29,7 @@ from agent_ls.server.chat.early_save import was_saved_while_starting
 from agent_ls.server.chat.lens_refresh import Lenses, LensRefresh
 from agent_ls.server.chat.progress import TurnProgress
 from agent_ls.server.chat.services import ChatServices
+from agent_ls.server.features.blame import blamed_lines, describe, hover
 from agent_ls.server.features.findings import FindingDiagnostics
 from agent_ls.server.lsp import to_lsp
 from agent_ls.server.lsp.capabilities import COMMAND, FINDING_COMMANDS, STOCK_COMMANDS
@@ -93,6 +94,7 @@ class ChatInterface:
             lsp.TEXT_DOCUMENT_CODE_ACTION: self._code_actions,
             lsp.TEXT_DOCUMENT_CODE_LENS: self._code_lenses,
             lsp.TEXT_DOCUMENT_COMPLETION: self._completion,
+            lsp.TEXT_DOCUMENT_HOVER: self._hover,
             lsp.WINDOW_WORK_DONE_PROGRESS_CANCEL: self._progress_cancelled,
             COMMAND: self._command,
         }
@@ -109,6 +111,7 @@ class ChatInterface:
             "agentLs.takeOver": self._take_over,
             "agentLs.acceptPlan": self._accept_plan,
             "agentLs.bringChanges": self._bring_changes,
+            "agentLs.blame": self._blame,
             **{name: partial(self._act_on_finding, name) for name in FINDING_COMMANDS},
         }
         assert self._commands.keys() == {*STOCK_COMMANDS, *FINDING_COMMANDS}
@@ -227,6 +230,8 @@ class ChatInterface:
                 chat_document.pending[id_], chat_document.live.session.id if chat_document.live else "", name
             )
         found += offers.file_offers(uri, len(hunks))
+        if path and self._context.manager.review.knows(path):
+            found.append(offers.blame_offer(uri, first))
         chats = {to_lsp.uri(it): chat_document.name for it, chat_document in self._chat_documents.items()}
         if start != end and path and not is_chat(path):
             lines = {"uri": uri, "first": first, "end": last + (end.character > 0)}
@@ -242,6 +247,17 @@ class ChatInterface:
             offer.as_action() if literal else offer.as_command()
             for offer in offers.filter_offers(found, params.context.only)
         ]
+
+    async def _hover(self, raw: Any) -> dict[str, object] | None:
+        params = _read(messages.Hover, lsp.TEXT_DOCUMENT_HOVER, raw)
+        path = maybe_path(params.text_document.uri) or ""
+        return None if not path or is_chat(path) else await hover(self._context, path, params.position.line)
+
+    async def _blame(self, given: Any) -> None:
+        lines = _read(messages.BlamedPlace, "agentLs.blame", given)
+        found = await blamed_lines(self._context, maybe_path(lines.uri) or "")
+        if lines.line < len(found):
+            self._show_information(describe(found[lines.line]))
 
     async def _code_lenses(self, raw: Any) -> Lenses:
         return self._lenses.answer(

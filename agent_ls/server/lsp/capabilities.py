@@ -47,6 +47,7 @@ STOCK_COMMANDS = (
     "agentLs.takeOver",
     "agentLs.acceptPlan",
     "agentLs.bringChanges",
+    "agentLs.blame",
 )
 """Commands for editors without a plugin (chat/ui.py). A plugin uses `agent/*` requests instead."""
 
@@ -108,6 +109,7 @@ class ClientAbilities:
     code_action_literals: bool = False
     code_lens: bool = False
     code_lens_refresh: bool = False
+    hover: bool = False
     completion: bool = False
     inline_completion_registration: bool = False
     inline_completion_at_start: bool = False
@@ -154,6 +156,7 @@ def client_abilities(params: dict[str, Any]) -> ClientAbilities:
         code_lens=_has(capabilities, "textDocument", "codeLens"),
         code_lens_refresh=_object(capabilities, "workspace", "codeLens").get("refreshSupport") is True,
         completion=_has(capabilities, "textDocument", "completion"),
+        hover=_has(capabilities, "textDocument", "hover"),
         inline_completion_registration=_registers(capabilities, "textDocument", "inlineCompletion"),
         inline_completion_at_start=_has(capabilities, "textDocument", "inlineCompletion")
         and _object(params, "initializationOptions", "agentLs").get("suggestions") is True,
@@ -212,6 +215,8 @@ def _stock(client: ClientAbilities) -> dict[str, Any]:
         "executeCommandProvider": {"commands": [*STOCK_COMMANDS, *FINDING_COMMANDS]},
         "codeActionProvider": {"codeActionKinds": _ACTION_KINDS} if client.code_action_literals else True,
     }
+    if client.hover:
+        offered["hoverProvider"] = True
     if client.code_lens:
         offered["codeLensProvider"] = {"resolveProvider": False}
     if client.completion:

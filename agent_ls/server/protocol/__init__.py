@@ -29,6 +29,12 @@ if TYPE_CHECKING:
     from agent_ls.server.protocol.asked import (
         ASKED as ASKED,
     )
+    from agent_ls.server.protocol.blame import (
+        Blame as Blame,
+        BlamedRange as BlamedRange,
+        BlameOrigin as BlameOrigin,
+        BlameResult as BlameResult,
+    )
     from agent_ls.server.protocol.commits import (
         CommitMessage as CommitMessage,
         CommitMessageResult as CommitMessageResult,
@@ -185,7 +191,7 @@ if TYPE_CHECKING:
 
 # The first module that has a name is used. `sessions` and `turns`, which every session needs, are first.
 _MODULES: Final = (
-    "sessions", "turns", "inputs", "review", "editor", "terminals", "rules", "models", "servers", "commits",
+    "sessions", "turns", "inputs", "review", "editor", "terminals", "rules", "models", "servers", "commits", "blame",
     "language", "asked",
 )  # fmt: skip
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import anyio
 import anyio.to_thread
@@ -28,6 +28,9 @@ from agent_ls.store.outputs import OutputPart, read_part
 from agent_ls.store.pages import ItemPage
 from agent_ls.store.sessions import SessionStore
 
+if TYPE_CHECKING:
+    from agent_ls.sessions.stored.provenance import BlamedLine, Blamer
+
 ExportFormat: TypeAlias = Literal["markdown", "jsonl", "html", "report"]
 
 
@@ -39,6 +42,7 @@ class Archive:
         self._live = live
         self._drafts: dict[str, Mapping[str, Any]] = {}
         self._writing_drafts = anyio.Lock()
+        self._blamer: Blamer | None = None
 
     async def history(self, session_id: str, before: int | None, limit: int) -> ItemPage:
         """Return the newest `limit` items that began before event number `before` (None: no upper bound).
@@ -110,6 +114,25 @@ class Archive:
         with store_errors(session_id):
             path = log_path(await self._folder(session_id))
             return await anyio.to_thread.run_sync(open_hunks, path)
+
+    async def blame(self, path: str, text: str | None) -> list[BlamedLine]:
+        """Return the author of each line of a file. `text` is its text in the editor, None to read the file.
+
+        Raises:
+            BadChoiceError: the file cannot be read, or is not text.
+        """
+        from agent_ls.sessions.stored.provenance import Blamer  # imported only when it is asked for
+
+        if self._blamer is None:
+            self._blamer = Blamer(self._store.layout)
+        try:
+            return await anyio.to_thread.run_sync(self._blamer.blame, Path(path), text)
+        except OSError as error:
+            raise BadChoiceError(
+                f"{path} cannot be read: {error.strerror or error}", "save the file first"
+            ) from None
+        except ValueError:
+            raise BadChoiceError(f"{path} is not a text file", "choose a text file") from None
 
     async def _folder(self, session_id: str) -> Path:
         if live := self._live(session_id):

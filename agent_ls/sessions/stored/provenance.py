@@ -2,39 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Literal
 
-from agent_ls.loop.events.types import FileChange, HunkStateChanged, SessionStart, UserInput
 from agent_ls.review.provenance import UNKNOWN, USER, WrittenText, authors
-from agent_ls.store import blobs, pages
-from agent_ls.store.journal import RecordedWrite, written_from_json
-from agent_ls.store.layout import Layout, blobs_path, log_path
+from agent_ls.sessions.stored.written_files import LineOrigin, OriginalWrite, WrittenFiles
+from agent_ls.store import blobs
+from agent_ls.store.layout import Layout, blobs_path
 from agent_ls.text import decode, looks_binary, split_lines
 
-Decision: TypeAlias = Literal["", "kept", "pending", "edited"]
-"""The user's decision about the write: "" if it is not known, `edited` if the user changed the text first."""
-
-_CHANGE, _CONFIG = b'{"change":', b'{"config":'
-_KINDS = (b'"kind":"user_input"', b'"kind":"file_change"', b'"kind":"session_start"', b'"kind":"hunk_state"')
 _UNDO = "r-"  # the ids of roll backs begin with it
-
-
-@dataclass(frozen=True, slots=True)
-class LineOrigin:
-    """The call that wrote a line. `message` is the user's message of its turn; `time` is ISO 8601."""
-
-    session_id: str
-    turn_id: str
-    call_id: str
-    message: str = ""
-    model: str = ""
-    time: str = ""
-    decision: Decision = ""
+ALIKE = 0.5
+"""Two contents are of the same file if this share of their lines is equal."""
+MOST_RENAMES = 10
+MOST_CANDIDATES = 200
+KEPT_RESULTS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,118 +32,133 @@ class BlamedLine:
     origin: LineOrigin | None = None
 
 
-@dataclass(slots=True)
-class _Log:
-    """The writes to one file in a log, with the messages and decisions."""
-
-    writes: list[tuple[RecordedWrite, LineOrigin]] = field(default_factory=list)
-    messages: dict[str, str] = field(default_factory=dict)
-    decisions: dict[str, Decision] = field(default_factory=dict)
-
-
 def blame(path: Path, layout: Layout | None = None) -> list[BlamedLine]:
-    """Return the author of each line of a file.
+    """Return the author of each line of a file on disk.
 
     Raises:
         OSError: the file cannot be read.
         ValueError: the file is not text.
     """
+    return Blamer(layout or Layout()).blame(path)
+
+
+class Blamer:
+    """Tells who wrote the lines of files. Remembers what it read of the logs, and the newest results."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._written = WrittenFiles(layout)
+        self._results: dict[tuple[Path, str, int], list[BlamedLine]] = {}
+
+    def blame(self, path: Path, text: str | None = None) -> list[BlamedLine]:
+        """Return the author of each line. `text` is the current text, None to read the file.
+
+        Raises:
+            OSError: the file cannot be read.
+            ValueError: the file is not text.
+        """
+        text = _read_text(path) if text is None else text
+        real = Path(os.path.realpath(path))
+        writes = self._written.in_folders([str(folder) for folder in real.parents])
+        key = (real, text, hash(tuple(each.origin for each in writes)))
+        if (known := self._results.get(key)) is not None:
+            return known
+        found = _blame(real, text, writes)
+        self._results = dict([*list(self._results.items())[1 - KEPT_RESULTS :], (key, found)])
+        return found
+
+
+def _read_text(path: Path) -> str:
     data = path.read_bytes()
     if looks_binary(data):
         raise ValueError("not text")
-    current = _lines(data)
-    stored = layout or Layout()
-    real = Path(os.path.realpath(path))
-    found = sorted(_writes(real, stored), key=lambda each: each[1].time)
-    texts = [_text_of(write, origin, stored) for write, origin in found]
-    numbers = authors(texts, current)
-    return [_line(text, number, found) for text, number in zip(current, numbers, strict=True)]
+    return decode(data).text
 
 
-def _line(text: str, number: int, found: Sequence[tuple[RecordedWrite, LineOrigin]]) -> BlamedLine:
+def _blame(real: Path, text: str, writes: Sequence[OriginalWrite]) -> list[BlamedLine]:
+    current = [line.rstrip("\r\n") for line in split_lines(text)]
+    found = _FileHistory(writes).of(str(real), current)
+    numbers = authors([written for written, _ in found], current)
+    origins = [origin for _, origin in found]
+    return [_line(line, number, origins) for line, number in zip(current, numbers, strict=True)]
+
+
+def _line(text: str, number: int, origins: Sequence[LineOrigin]) -> BlamedLine:
     if number == USER:
         return BlamedLine(text, "user")
     if number == UNKNOWN:
         return BlamedLine(text, "unknown")
-    return BlamedLine(text, "agent", found[number][1])
+    return BlamedLine(text, "agent", origins[number])
 
 
-def _writes(path: Path, layout: Layout) -> Iterator[tuple[RecordedWrite, LineOrigin]]:
-    """Yield the writes to a file by all sessions of the folders above it."""
-    for folder in path.parents:
-        for listed in layout.list_sessions(str(folder)):
-            log = log_path(listed.folder)
-            try:
-                found = _read_log(log, listed.session_id, path)
-            except OSError:  # the session is deleted in this moment
-                continue
-            for write, origin in found.writes:
-                message = found.messages.get(origin.turn_id, "")
-                yield (
-                    write,
-                    replace(origin, message=message, decision=found.decisions.get(origin.call_id, "")),
-                )
+class _FileHistory:
+    """Finds the writes of a file, also of those under its earlier names."""
+
+    def __init__(self, writes: Sequence[OriginalWrite]) -> None:
+        self._by_path: dict[str, list[OriginalWrite]] = {}
+        for each in writes:
+            self._by_path.setdefault(os.path.realpath(each.write.path), []).append(each)
+
+    def of(self, path: str, current: Sequence[str]) -> list[tuple[WrittenText, LineOrigin]]:
+        """Return the writes of a file with the content `current`, oldest first."""
+        found = [(_text_of(each), each.origin) for each in self._by_path.get(path, ())]
+        names = {path}
+        while len(names) <= MOST_RENAMES:
+            begin = _first_content(found, current)
+            earlier = self._earlier_name(begin, names) if begin else None
+            if earlier is None:
+                return found
+            names.add(earlier)
+            before = [(_text_of(each), each.origin) for each in self._by_path[earlier]]
+            before = [it for it in before if it[0].after != ()]  # without the deletion that ends it
+            if found and found[0][0].before == () and found[0][0].after:
+                # The agent moved the file: creating it under its new name wrote no line of it.
+                moved, origin = found[0]
+                last = _last_content(self._by_path[earlier])
+                found[0] = (WrittenText(last, moved.after, moved.is_restoring), origin)
+            found = [*before, *found]
+        return found
+
+    def _earlier_name(self, begin: Sequence[str], names: set[str]) -> str | None:
+        """Return the file that is gone and whose last content is most like `begin`."""
+        best, score = None, ALIKE
+        lines = Counter(line for line in begin if line.strip())
+        gone = [path for path in self._by_path if path not in names and not os.path.lexists(path)]
+        for path in gone[-MOST_CANDIDATES:]:
+            last = _last_content(self._by_path[path])
+            if last and (like := _likeness(Counter(line for line in last if line.strip()), lines)) >= score:
+                best, score = path, like
+        return best
 
 
-def _read_log(log: Path, session_id: str, path: Path) -> _Log:
-    found, model, time = _Log(), "", ""
-    times: dict[str, str] = {}
-    with pages.open_part(log) as part:
-        for line in part.forward(0):
-            if line.startswith(_CHANGE):
-                if (write := _maybe_write(line)) and os.path.realpath(write.path) == str(path):
-                    origin = LineOrigin(session_id, write.turn_id, write.call_id, model=model, time=time)
-                    found.writes.append((write, origin))
-            elif line.startswith(_CONFIG):
-                model = _model_of(line) or model
-            elif any(kind in line[:300] for kind in _KINDS) and (envelope := pages.maybe_event(line)):
-                time = envelope.timestamp
-                match envelope.event:
-                    case UserInput(text=text):
-                        found.messages[envelope.turn_id] = text
-                    case SessionStart(provider=provider, model=name):
-                        model = f"{provider}/{name}"
-                    case FileChange(call_id=call_id, hunks=hunks):
-                        times[call_id] = envelope.timestamp
-                        found.decisions |= dict.fromkeys((hunk.call_id for hunk in hunks), "pending")
-                    case HunkStateChanged(hunks=hunks):
-                        found.decisions |= {
-                            hunk.call_id: hunk.state
-                            for hunk in hunks
-                            if hunk.state in ("kept", "pending", "edited") and hunk.path == str(path)
-                        }
-                    case _:
-                        pass
-    found.writes = [
-        (write, replace(origin, time=times.get(write.call_id, origin.time))) for write, origin in found.writes
-    ]
-    return found
+def _first_content(
+    found: Sequence[tuple[WrittenText, LineOrigin]], current: Sequence[str]
+) -> Sequence[str] | None:
+    if not found:
+        return current
+    return found[0][0].before or (found[0][0].after if found[0][0].before == () else None)
 
 
-def _maybe_write(line: bytes) -> RecordedWrite | None:
-    try:
-        return written_from_json(json.loads(line)["change"])
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return None
+def _last_content(writes: Sequence[OriginalWrite]) -> Sequence[str] | None:
+    for each in reversed(writes):
+        text = _text_of(each)
+        if content := text.after or text.before:
+            return content
+    return None
 
 
-def _model_of(line: bytes) -> str:
-    try:
-        config: Mapping[str, Any] = json.loads(line)["config"]
-        return f"{config['provider']}/{config['model']}"
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return ""
+def _likeness(one: Counter[str], other: Counter[str]) -> float:
+    total = one.total() + other.total()
+    return 2 * (one & other).total() / total if total else 0.0
 
 
-def _text_of(write: RecordedWrite, origin: LineOrigin, layout: Layout) -> WrittenText:
-    folder = layout.find(origin.session_id)
-
+def _text_of(each: OriginalWrite) -> WrittenText:
     def lines(name: str) -> Sequence[str] | None:
         if not name:
             return ()
-        data = blobs.read_blob(blobs_path(folder), name) if folder else None
+        data = blobs.read_blob(blobs_path(each.folder), name)
         return None if data is None or looks_binary(data) else _lines(data)
 
+    write = each.write
     return WrittenText(lines(write.before), lines(write.after), write.turn_id.startswith(_UNDO))
 
 

@@ -9,7 +9,7 @@ import type { Requests } from "../wire/requests";
 export type { ClientRequests } from "../wire/asked";
 export type { DeltaData, Event as AgentEvent, EventData, UnrecordedData } from "../wire/events";
 export type {
-  ApprovalRequested, CodeLocations, CodeSymbol, CodeSymbols, CommandInfo, CommandInput, Completion, ContextParts, Diagnostic, Diagnostics,
+  ApprovalRequested, BlameResult, CodeLocations, CodeSymbol, CodeSymbols, CommandInfo, CommandInput, Completion, ContextParts, Diagnostic, Diagnostics,
   DocumentEdits, DraftInfo, EditorSelection, EditorState, FileHunks, FileSum, GuideRow, HunkInfo, InputPart, McpServerInfo, ModelsResult, NamedDocument, NewCell,
   BroughtFile, OwnerInfo, PlanChanged, QuestionAsked, RenameEdits, RevertFile, RevertResult, Reverted, ReviewResult, RuleInfo, RuleOffer, Saved,
   SessionInfo, SubscribeResult, TerminalInfo, TerminalTextInput, ToolCallEnd, TurnFacts, UsageReport,

@@ -2,6 +2,7 @@
 import * as vscode from "vscode";
 import type { Ctx } from "../ctx";
 import { ReviewActions } from "./actions";
+import { LineAuthors } from "./blame";
 import { HunkLenses } from "./codelens";
 import { HunkComments } from "./comments";
 import { ReviewGuide } from "./guide";
@@ -22,6 +23,7 @@ export class ReviewCommands implements vscode.Disposable {
   private readonly parts: readonly { dispose(): void }[];
 
   constructor({ extension, sessions, client }: Ctx, store: ReviewStore) {
+    const authors = new LineAuthors(client);
     const guide = new ReviewGuide(client, sessions, store);
     const actions = new ReviewActions(store, sessions, guide);
     const comments = new HunkComments(store, sessions, actions);
@@ -30,7 +32,7 @@ export class ReviewCommands implements vscode.Disposable {
     const tree = new ChangesTree(extension.workspaceState, store, sessions, guide);
     this.actions = actions;
     this.comments = comments;
-    this.parts = [guide, comments, comparison, ownText, tree, new SideTexts(store, (uri) => client.textOf(uri)), new Decorations(store), new HunkLenses(store)];
+    this.parts = [authors, guide, comments, comparison, ownText, tree, new SideTexts(store, (uri) => client.textOf(uri)), new Decorations(store), new HunkLenses(store)];
 
     const comment = async (argument?: unknown) => {
       const hunk = actions.findHunk(argument);
@@ -77,6 +79,8 @@ export class ReviewCommands implements vscode.Disposable {
       commentAccept: (argument) => comments.judge("keep", reply(argument)),
       commentReject: (argument) => comments.judge("undo", reply(argument)),
       commentAsk: (argument) => comments.ask(reply(argument)),
+      blameLine: () => authors.showLine(),
+      blameLines: () => authors.toggle(),
       groupByTurn: () => tree.group("turn"),
       groupByFile: () => tree.group("file"),
       groupByReadingOrder: () => tree.group("guide"),

@@ -105,6 +105,30 @@ export interface AssistantTextEnd {
 
 export interface AssistantTextStart { readonly partId: string; }
 
+export interface Blame { readonly uri: string; }
+
+export interface BlameOrigin {
+  readonly sessionId: string;
+  readonly turnId: string;
+  readonly callId: string;
+  readonly message: string;
+  readonly model: string;
+  readonly time: string;
+  readonly decision: "" | "kept" | "pending" | "edited";
+}
+
+export interface BlameResult {
+  readonly ranges: readonly BlamedRange[];
+  readonly origins: readonly BlameOrigin[];
+  readonly version?: number;
+}
+
+export interface BlamedRange {
+  readonly range: readonly [number, number];
+  readonly author: "user" | "agent" | "unknown";
+  readonly origin?: number;
+}
+
 export interface BringChanges { readonly sessionId: string; readonly clientKey: string; }
 
 export interface BringChangesResult { readonly files: readonly BroughtFile[]; }

@@ -354,6 +354,8 @@ M.commands = {
   changes = { run = function() review().show_all() end, help = "show all pending changes of all files in one buffer" },
   guide = { run = function() review().show_guide() end, help = "list the changes of this session in reading order, with reasons and marks" },
   hunks = { run = function() pickers().hunks() end, help = "choose a pending change from a list, and jump to it" },
+  blame = { run = function() require("agent_ls.review.blame").show_line() end, help = "show who wrote this line: you, or the agent and why" },
+  blame_lines = { run = function() require("agent_ls.review.blame").toggle() end, help = "mark the lines of the agent in this file, or unmark them" },
   compare = { run = function() review().compare() end, help = "compare this file side by side" },
   keep_turn = { run = judge("judge_turn", "keep"), help = "keep all changes of the turn that made this change" },
   undo_turn = { run = judge("judge_turn", "undo"), help = "undo all changes of the turn that made this change" },

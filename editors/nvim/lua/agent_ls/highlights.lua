@@ -25,6 +25,7 @@ local LINKS = {
   AgentLsCode = "ColorColumn",
   AgentLsInlineCode = "String",
   AgentLsBar = "StatusLine",
+  AgentLsBlame = "DiagnosticSignInfo",
 }
 
 function M.define()

@@ -23,6 +23,7 @@ M.method = {
   approve = "agent/approve",
   hunks = "agent/hunks",
   looked = "agent/looked",
+  blame = "agent/blame",
   review = "agent/review",
   text_content = "workspace/textDocumentContent",
   editor_state = "agent/editorState",

@@ -132,7 +132,7 @@ local function hunks_at_cursor()
     found = { changes.find_at(bufnr, row) or model.find_at(places(bufnr), row) }
   end
   if #found == 0 then
-    log.notify("There is no change to decide at the cursor.")
+    log.notify(guide.is_buffer(bufnr) and "This change is decided." or "There is no change made by the agent at the cursor.")
   end
   return found
 end

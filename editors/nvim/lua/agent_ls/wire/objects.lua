@@ -6,6 +6,20 @@
 
 ---@alias agent_ls.wire.InputPart agent_ls.wire.TextInput|agent_ls.wire.FileInput|agent_ls.wire.SelectionInput|agent_ls.wire.ImageInput|agent_ls.wire.FolderInput|agent_ls.wire.DiagnosticsInput|agent_ls.wire.CommandInput|agent_ls.wire.ResourceInput|agent_ls.wire.SymbolInput|agent_ls.wire.DiffInput|agent_ls.wire.CommitInput|agent_ls.wire.TerminalTextInput|agent_ls.wire.PageInput
 
+---@class agent_ls.wire.BlameOrigin
+---@field sessionId string
+---@field turnId string
+---@field callId string
+---@field message string
+---@field model string
+---@field time string
+---@field decision ""|"kept"|"pending"|"edited"
+
+---@class agent_ls.wire.BlamedRange
+---@field range [integer, integer]
+---@field author "user"|"agent"|"unknown"
+---@field origin? integer
+
 ---@class agent_ls.wire.BroughtFile
 ---@field uri string
 ---@field state "brought"|"proposed"|"left"

@@ -53,6 +53,7 @@
 ---@field ["agent/commands"] agent_ls.wire.Commands
 ---@field ["agent/complete"] agent_ls.wire.Complete
 ---@field ["agent/commitMessage"] agent_ls.wire.CommitMessage
+---@field ["agent/blame"] agent_ls.wire.Blame
 
 ---@class agent_ls.wire.Abort
 ---@field sessionId string
@@ -80,6 +81,9 @@
 ---@field ruleId? string
 ---@field reason? string
 ---@field replacement? agent_ls.wire.CommandReplacement
+
+---@class agent_ls.wire.Blame
+---@field uri string
 
 ---@class agent_ls.wire.BringChanges
 ---@field sessionId string

@@ -53,6 +53,7 @@
 ---@field ["agent/commands"] agent_ls.wire.CommandsResult
 ---@field ["agent/complete"] agent_ls.wire.CompleteResult
 ---@field ["agent/commitMessage"] agent_ls.wire.CommitMessageResult
+---@field ["agent/blame"] agent_ls.wire.BlameResult
 
 ---@class agent_ls.wire.AcceptPlanResult
 ---@field session agent_ls.wire.SessionInfo
@@ -66,6 +67,11 @@
 ---@class agent_ls.wire.ApproveResult
 ---@field decision "allow"|"deny"
 ---@field decidedBy string
+
+---@class agent_ls.wire.BlameResult
+---@field ranges agent_ls.wire.BlamedRange[]
+---@field origins agent_ls.wire.BlameOrigin[]
+---@field version? integer
 
 ---@class agent_ls.wire.BringChangesResult
 ---@field files agent_ls.wire.BroughtFile[]

@@ -1,0 +1,19 @@
+// What is said about the author of a line. Pure.
+import type { BlameResult } from "../connection/protocol";
+
+const DECISIONS: Readonly<Record<string, string>> = { kept: "kept", pending: "not decided", edited: "edited by you" };
+
+/** Returns the lines [first, last) that the agent wrote. */
+export function agentLines({ ranges }: BlameResult): (readonly [number, number])[] {
+  return ranges.filter(({ author }) => author === "agent").map(({ range }) => range);
+}
+
+/** Describes the author of a line in a few rows; undefined if there is no such line. */
+export function describeLine({ ranges, origins }: BlameResult, line: number): string[] | undefined {
+  const found = ranges.find(({ range: [first, last] }) => first <= line && line < last);
+  if (!found) return undefined;
+  const origin = found.origin === undefined ? undefined : origins[found.origin];
+  if (!origin) return [found.author === "user" ? "Written by you, or by another program" : "It is not known who wrote this line"];
+  const when = [origin.time.slice(0, 16).replace("T", " "), DECISIONS[origin.decision] ?? ""].filter(Boolean).join(", ");
+  return [`Written by the agent${origin.model === "" ? "" : ` (${origin.model})`}`, origin.message === "" ? "" : `for: ${origin.message}`, when].filter(Boolean);
+}
