@@ -17,13 +17,49 @@ _AUTHORS = {"user": "you", "unknown": "?"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", type=Path, metavar="FILE")
+    parser.add_argument("file", type=Path, metavar="FILE", nargs="?")
     parser.add_argument("--line", type=int, metavar="N", help="all that is known of one line, counted from 1")
     parser.add_argument("--summary", action="store_true", help="only the number of lines by author")
+    parser.add_argument(
+        "--notes",
+        metavar="COMMIT",
+        nargs="?",
+        const="HEAD",
+        help="write which lines of a commit (default: HEAD) are the agent's into a git note, in refs/notes/agent-ls",
+    )
     add_json_option(parser)
 
 
 def run(options: argparse.Namespace) -> int:
+    if (options.file is None) == (options.notes is None):
+        print("agent-ls blame: name a file, or use --notes without a file", file=sys.stderr)
+        return 2
+    return _write_note(options.notes) if options.file is None else _blame(options)
+
+
+def _write_note(commit: str) -> int:
+    from functools import partial
+
+    import anyio
+
+    from agent_ls.services.errors import AppError
+    from agent_ls.sessions.stored.notes import REF, make_git, write_note
+    from agent_ls.sessions.stored.provenance import Blamer
+    from agent_ls.sessions.stored.queries import state_layout
+
+    try:
+        name, count = anyio.run(partial(write_note, make_git(), Path.cwd(), commit, Blamer(state_layout())))
+    except AppError as error:
+        print(f"agent-ls blame: {error}\n  {error.hint}", file=sys.stderr)
+        return 2 if error.is_usage else 1
+    if count:
+        print(f"{name[:12]}: {count} line{'s' * (count > 1)} by the agent, in {REF}")
+    else:
+        print(f"{name[:12]}: no line by the agent, so there is no note")
+    return 0
+
+
+def _blame(options: argparse.Namespace) -> int:
     from agent_ls.sessions.stored.provenance import blame
     from agent_ls.sessions.stored.queries import state_layout
 

@@ -32,12 +32,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     export = actions.add_parser(
         "export",
-        help="export a session as Markdown, as a web page, as a report for a pull request, or its events or calls as "
-        "JSON lines",
+        help="export a session as Markdown, as a web page, as a report for a pull request, as commit trailers, or its "
+        "events or calls as JSON lines",
     )
     export.add_argument("id", metavar="ID")
     export.add_argument(
-        "--format", choices=("markdown", "html", "report", "jsonl", "calls"), default="markdown"
+        "--format", choices=("markdown", "html", "report", "trailers", "jsonl", "calls"), default="markdown"
     )
     export.add_argument(
         "--redact",

@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias
 from agent_ls.loop.events.items import Action, FileSum, Item, TurnEnd, UserMessage
 from agent_ls.loop.events.types import Envelope, FileChange, Hunk, HunkStateChanged
 from agent_ls.sessions.export.markdown import code, format_quote
+from agent_ls.text import to_display_line
 
 Decided: TypeAlias = Literal["kept", "undone", "edited", "pending"]
 _ORDER: Sequence[Decided] = ("kept", "edited", "undone", "pending")
@@ -80,6 +81,30 @@ def report(
     said = " · ".join(f"{name.lower()} {code(value)}" for name, value in facts if value != folder)
     lines.append(f"Made with agent-ls: {said}")
     return "\n".join(lines) + "\n"
+
+
+def trailers(
+    facts: Sequence[tuple[str, str]], items: Sequence[Item], decided: Mapping[str, Counter[Decided]]
+) -> str:
+    """Return trailers for a commit message: one line each, so that git reads them as trailers."""
+    named = dict(facts)
+    total = sum(decided.values(), Counter[Decided]())
+    counts = ", ".join(f"{total[it]} {_WORDS[it]}" for it in _ORDER if total[it])
+    said = next(
+        (
+            item.body.facts.text
+            for item in reversed(items)
+            if isinstance(item.body, TurnEnd) and item.body.facts
+        ),
+        "",
+    )
+    values = {
+        "Agent-Session": named.get("Session", ""),
+        "Agent-Model": named.get("Model", ""),
+        "Agent-Changes": counts,
+        "Agent-Evidence": said,
+    }
+    return "".join(f"{name}: {to_display_line(value, 500)}\n" for name, value in values.items() if value)
 
 
 def _files(items: Sequence[Item]) -> dict[str, _File]:

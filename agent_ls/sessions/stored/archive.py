@@ -31,7 +31,7 @@ from agent_ls.store.sessions import SessionStore
 if TYPE_CHECKING:
     from agent_ls.sessions.stored.provenance import BlamedLine, Blamer
 
-ExportFormat: TypeAlias = Literal["markdown", "jsonl", "html", "report"]
+ExportFormat: TypeAlias = Literal["markdown", "jsonl", "html", "report", "trailers"]
 
 
 class Archive:
@@ -156,14 +156,17 @@ def session_text(path: Path, format_: ExportFormat, known: Collection[str], reda
 
 
 def _transcript(
-    path: Path, format_: Literal["markdown", "html", "report"], known: Collection[str], redact: bool
+    path: Path,
+    format_: Literal["markdown", "html", "report", "trailers"],
+    known: Collection[str],
+    redact: bool,
 ) -> str:
     # imported here because they are rarely used
     from agent_ls.loop.events.figures import figures_of
     from agent_ls.sessions.export.changes import markdown_changes, read_changes
     from agent_ls.sessions.export.html_page import page
     from agent_ls.sessions.export.markdown import markdown
-    from agent_ls.sessions.export.report import decisions, report
+    from agent_ls.sessions.export.report import decisions, report, trailers
 
     # Texts are cleaned before they are formatted: escaping and mark-up would hide a key from the search.
     if redact:
@@ -182,6 +185,8 @@ def _transcript(
     ]
     title, facts = clean(found.title), [(name, clean(value)) for name, value in facts]
     items = [clean_item(item, clean) for item in pages.all_items(path)]
+    if format_ == "trailers":
+        return trailers(facts, items, decisions(pages.all_events(path)))
     changes, folder = read_changes(path.parent, clean), clean(header.workspace_folder)
     listed = list(markdown_changes(changes, folder))
     if format_ == "markdown":
