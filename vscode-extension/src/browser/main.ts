@@ -57,7 +57,7 @@ const list = new SessionList((info) => { inBackground(open(info)); }, () => {
   list.toggle(false);
   inBackground(sessions.create().then(() => { page.postWhenReady({ type: "focus" }); }));
 });
-const review = new ReviewDialog(sessions, relative);
+const review = new ReviewDialog(sessions, connection, relative);
 const catalog = new Catalog(sessions);
 const host = browserHost({ sessions, connection, catalog, review, list, relative });
 const page = new ChatPage(sessions, new Inbox(sessions, catalog, host, { relative }), { relative }, {

@@ -1,7 +1,9 @@
-// A dialog with all open changes of the session, each with its diff and the buttons to keep or undo it.
+// A dialog with all open changes of the session in reading order, each with its reason, its diff, facts that ask for a
+// second look, and the buttons to keep or undo it. The evidence of the newest turn is at its end.
 import type { Hunk } from "../snapshot/items";
 import { isReadOnly } from "../sessions/owners";
-import type { Verdict } from "../connection/protocol";
+import type { GuideRow, Verdict } from "../connection/protocol";
+import type { Connection } from "../sessions/interfaces";
 import { isOpen } from "../review/model";
 import { describeHunk, verdictLabels } from "../review/words";
 import type { Sessions } from "../sessions/session";
@@ -31,14 +33,43 @@ function lines({ oldLines, newLines, first }: Hunk): HTMLElement {
   return h("pre", { class: "diff", tabindex: 0, role: "group", "aria-label": `Change at line ${first + 1}` }, ...oldLines.map(line("removed", "-")), ...newLines.map(line("added", "+")));
 }
 
+/** Returns the hunks in the order of the guide; hunks that it does not list come last. */
+export function inReadingOrder(hunks: readonly Hunk[], ids: readonly string[]): Hunk[] {
+  const place = new Map(ids.map((id, index) => [id, index]));
+  return [...hunks].sort((a, b) => (place.get(a.id) ?? ids.length) - (place.get(b.id) ?? ids.length));
+}
+
+/** Splits hunks where the file changes. */
+export function runsOf(hunks: readonly Hunk[]): Hunk[][] {
+  const runs: Hunk[][] = [];
+  for (const hunk of hunks) {
+    const last = runs.at(-1);
+    if (last?.[0]?.uri === hunk.uri) last.push(hunk);
+    else runs.push([hunk]);
+  }
+  return runs;
+}
+
+/** Returns what the newest turn with facts says about checks; "" if there is none. */
+function newestEvidence(sessions: Sessions): string {
+  for (const item of [...sessions.snapshot.items].reverse()) {
+    if (item.kind === "end" && item.facts) return item.facts.text;
+  }
+  return "";
+}
+
 export class ReviewDialog {
   private readonly body = h("div", { class: "changes" });
   private readonly title = h("h2", { id: "review-title" });
   private readonly dialog = h("dialog", { id: "review-dialog", "aria-labelledby": "review-title" });
   private shown = "";
+  /** The rows of the guide by hunk id, in reading order; empty until the server has answered. */
+  private rows = new Map<string, GuideRow>();
+  private asked = "";
 
   constructor(
     private readonly sessions: Sessions,
+    private readonly connection: Connection,
     private readonly relative: (path: string) => string,
   ) {
     const all = (verdict: Verdict) => () => { void judge(sessions, openHunks(sessions).map(({ id }) => id), verdict); };
@@ -54,23 +85,27 @@ export class ReviewDialog {
   /** Opens the dialog and focuses the change `hunkId`, or the first change without an id. */
   show(hunkId?: string): void {
     if (!this.dialog.open) this.dialog.showModal();
+    this.asked = "";
     this.draw();
     const hunks = openHunks(this.sessions);
     this.focus(Math.max(0, hunks.findIndex(({ id }) => id === hunkId)));
   }
 
   private draw(): void {
-    const hunks = openHunks(this.sessions);
-    const encoded = JSON.stringify(hunks);
+    const unordered = openHunks(this.sessions);
+    void this.fetchGuide(unordered);
+    const hunks = inReadingOrder(unordered, [...this.rows.keys()]);
+    const evidence = newestEvidence(this.sessions);
+    const encoded = JSON.stringify([hunks, [...this.rows], evidence]);
     if (encoded === this.shown) return;
     this.shown = encoded;
     const at = this.focusedIndex;
     this.title.textContent = hunks.length === 0 ? "All changes are decided" : `${plural(hunks.length, "change")} to review`;
-    const uris = [...new Set(hunks.map(({ uri }) => uri))];
-    this.body.replaceChildren(...uris.map((uri) => {
-      const path = this.relative(pathOf(uri));
-      return h("section", { "aria-label": path }, h("h3", {}, path), ...hunks.filter((hunk) => hunk.uri === uri).map((hunk) => this.change(hunk)));
-    }));
+    const parts = runsOf(hunks).map((run) => {
+      const path = this.relative(pathOf(run[0]?.uri ?? ""));
+      return h("section", { "aria-label": path }, h("h3", {}, path), ...run.map((hunk) => this.change(hunk)));
+    });
+    this.body.replaceChildren(...parts, ...(evidence === "" ? [] : [h("p", { class: "dim evidence" }, revealHiddenCharacters(evidence))]));
     if (at !== undefined) this.focus(at);
   }
 
@@ -82,7 +117,26 @@ export class ReviewDialog {
       textButton(words.keep, decide("keep"), { class: "secondary", "aria-label": `${words.keep} the change at line ${hunk.first + 1}` }),
       textButton(words.undo, decide("undo"), { class: "secondary", "aria-label": `${words.undo} the change at line ${hunk.first + 1}` }),
     ];
-    return h("div", { class: "change" }, h("div", { class: "head" }, h("span", { class: "dim grow" }, `${where} · ${describeHunk(hunk)}`), ...buttons), lines(hunk));
+    const row = this.rows.get(hunk.id);
+    const reason = row === undefined || row.title === "" ? [] : [h("p", { class: "reason" }, revealHiddenCharacters(row.title))];
+    const marks = row === undefined || row.marks.length === 0 ? [] : [h("p", { class: "marks" }, row.marks.map(({ text }) => text).join(" · "))];
+    return h("div", { class: "change" }, h("div", { class: "head" }, h("span", { class: "dim grow" }, `${where} · ${describeHunk(hunk)}`), ...buttons), ...reason, ...marks, lines(hunk));
+  }
+
+  /** Asks for the guide once for each set of open hunks. Without an answer the changes stay in the order of the files. */
+  private async fetchGuide(hunks: readonly Hunk[]): Promise<void> {
+    const sessionId = this.sessions.currentId;
+    const wanted = [sessionId, ...hunks.map(({ id, state }) => id + state)].join(" ");
+    if (sessionId === undefined || wanted === this.asked) return;
+    this.asked = wanted;
+    try {
+      const { guide } = await this.connection.request("agent/hunks", { sessionId, guide: true });
+      if (this.asked !== wanted) return;
+      this.rows = new Map((guide ?? []).flatMap((row) => row.hunkIds.map((id) => [id, row] as const)));
+    } catch {
+      return; // an older server, or a session that has ended: there is no guide
+    }
+    if (this.dialog.open) this.draw();
   }
 
   private get focusedIndex(): number | undefined {
