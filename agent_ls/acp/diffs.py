@@ -16,6 +16,9 @@ from agent_ls.text import split_lines
 WHOLE_TEXT_CHARS = 256 * 1024
 """A diff of texts longer than this contains only the changed hunks, not the whole texts."""
 
+PART = {"agent-ls": {"part": True}}
+"""`_meta` of a diff whose texts are not those of the whole file."""
+
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _NO_NEWLINE = "\\ No newline"
 
@@ -112,7 +115,7 @@ def diff_content(
         other = other_side(hunks, text, is_new=is_new)
         if other is not None and len(other) <= WHOLE_TEXT_CHARS:
             return [_entry(path, *((other, text) if is_new else (text, other)))]
-    return [_entry(path, "".join(hunk.old), "".join(hunk.new)) for hunk in hunks]
+    return [{**_entry(path, "".join(hunk.old), "".join(hunk.new)), "_meta": PART} for hunk in hunks]
 
 
 def _entry(path: str, old: str | None, new: str) -> dict[str, Any]:

@@ -11,10 +11,13 @@ from typing import Any
 
 import anyio
 import anyio.to_thread
+from anyio.abc import TaskGroup
 
 from agent_ls.acp.client import ClientFacts, client_facts
 from agent_ls.acp.extensions import Extensions
 from agent_ls.acp.files import ClientFilesEnvironment
+from agent_ls.acp.preview import stable_initialize
+from agent_ls.acp.preview_wire import PreviewWire
 from agent_ls.acp.sessions import OpenSessions
 from agent_ls.acp.texts import WireTexts
 from agent_ls.acp.wire import AcpWire, LineWriter, read_lines
@@ -38,7 +41,8 @@ WARM_UP_AFTER_S = 0.3
 @dataclass(frozen=True, slots=True)
 class AcpStreams:
     """The streams to a client as file descriptors. `first` is the first line, `rest` the bytes already read
-    after it. `is_answered`: the first line was an `initialize` request that has been answered.
+    after it. `is_answered`: the first line was an `initialize` request that has been answered. `is_preview`: the
+    client speaks the preview of version 2.
     """
 
     reader: int
@@ -46,6 +50,7 @@ class AcpStreams:
     first: bytes
     rest: bytes = b""
     is_answered: bool = False
+    is_preview: bool = False
 
 
 def serve(connection: AcpStreams) -> int:
@@ -56,7 +61,7 @@ def serve(connection: AcpStreams) -> int:
 
 
 async def _serve(connection: AcpStreams) -> None:
-    client = _client(connection.first)
+    client = _client(connection.first, is_preview=connection.is_preview)
     of_user, wrong = user_layer()
     settings, found = parse_settings(of_user)
     credentials = load_credentials()
@@ -88,11 +93,13 @@ async def _serve(connection: AcpStreams) -> None:
                     ),
                 )
                 manager.owners.set_program_name(client.title)
-                wire = AcpWire(writer, tasks, clean=lambda line: redact_line(line, manager.secrets()))
+                wire = _create_wire(connection, writer, tasks, manager)
                 folder_settings = FolderSettings(manager, of_user, client.settings, (*wrong, *found))
                 sessions = OpenSessions(manager, wire, tasks, client, new_id("c"), folder_settings.apply)
                 Extensions(sessions).register()
                 wire.handle(sessions.request, sessions.notice)
+                if isinstance(wire, PreviewWire):
+                    wire.check_prompt = sessions.check_prompt
                 await everything.start(manager.run)
                 if not connection.is_answered:
                     wire.handle_line(connection.first)
@@ -155,10 +162,21 @@ class FolderSettings:
         return all(self._manager.trust.get_trust(folder) == "trusted" for folder in folders)
 
 
-def _client(line: bytes) -> ClientFacts:
+def _create_wire(
+    connection: AcpStreams, writer: LineWriter, tasks: TaskGroup, manager: SessionManager
+) -> AcpWire:
+    def clean(line: bytes) -> bytes:
+        return redact_line(line, manager.secrets())
+
+    return (PreviewWire if connection.is_preview else AcpWire)(writer, tasks, clean=clean)
+
+
+def _client(line: bytes, *, is_preview: bool) -> ClientFacts:
     try:
         message = json.loads(line)
     except (ValueError, RecursionError):
         return ClientFacts()
     params = message.get("params") if isinstance(message, dict) else None
-    return client_facts(params) if isinstance(params, dict) else ClientFacts()
+    if not isinstance(params, dict):
+        return ClientFacts()
+    return client_facts(stable_initialize(params) if is_preview else params)

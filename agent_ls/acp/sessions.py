@@ -232,6 +232,15 @@ class OpenSessions:
                 reason = await again.prompt(text, prompt.images, closed.key)
         return {"stopReason": reason}
 
+    async def check_prompt(self, params: Params) -> None:
+        """Check that a prompt can be accepted.
+
+        Raises:
+            RpcError: the session or the blocks of the prompt are not valid.
+        """
+        conversation = await self.conversation(_session_id(params))
+        self.read_prompt(conversation, params.get("prompt"))
+
     def read_prompt(self, conversation: AcpConversation, blocks: object) -> Prompt:
         folder = conversation.live.summary().workspace_folder
         folders = (folder, *self._folders.get(conversation.id, ()))

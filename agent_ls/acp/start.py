@@ -9,6 +9,7 @@ import sys
 
 from agent_ls.acp.capabilities import initialize_result
 from agent_ls.acp.client import client_facts
+from agent_ls.acp.preview import first_wants_preview, preview_initialize, stable_initialize
 from agent_ls.system import claim_stdio
 
 READ_BYTES = 1 << 16
@@ -16,8 +17,11 @@ MAX_LINE_BYTES = 64 * 1024 * 1024
 """Bytes of the longest first line that is read; no working client sends a longer one."""
 
 
-def main() -> int:
-    """Serve one client over stdin and stdout. Returns the exit code of the process."""
+def main(*, has_preview: bool = False) -> int:
+    """Serve one client over stdin and stdout. Returns the exit code of the process.
+
+    `has_preview`: a client that asks for version 2 of the protocol gets its preview.
+    """
     reader, writer = claim_stdio()
     data, line = b"", b""
     while not line.strip():  # skip empty lines before the first message
@@ -27,7 +31,8 @@ def main() -> int:
                 return 0
             data += more
         line, _, data = data.partition(b"\n")
-    answer = early_answer(line)
+    is_preview = has_preview and first_wants_preview(line)
+    answer = early_answer(line, is_preview=is_preview)
     if answer and not _write(writer, answer + b"\n"):
         return 0
     # No garbage collection during the imports: it frees nothing, and takes a quarter of the start-up time.
@@ -39,11 +44,16 @@ def main() -> int:
     from agent_ls.services.models.key_store import protect_keys
 
     protect_keys()
-    return serve(AcpStreams(reader, writer, line, data, is_answered=answer is not None))
+    return serve(
+        AcpStreams(reader, writer, line, data, is_answered=answer is not None, is_preview=is_preview)
+    )
 
 
-def early_answer(line: bytes) -> bytes | None:
-    """Return the response to a well-formed `initialize`; None for any other line, which is answered later."""
+def early_answer(line: bytes, *, is_preview: bool = False) -> bytes | None:
+    """Return the response to a well-formed `initialize`; None for any other line, which is answered later.
+
+    `is_preview`: the client speaks the preview of version 2.
+    """
     try:
         message = json.loads(line)
     except (ValueError, RecursionError):
@@ -55,7 +65,10 @@ def early_answer(line: bytes) -> bytes | None:
         return None
     if type(params.get("protocolVersion")) not in (int, str):
         return None
-    response = {"jsonrpc": "2.0", "id": id_, "result": initialize_result(client_facts(params))}
+    result = initialize_result(client_facts(stable_initialize(params) if is_preview else params))
+    if is_preview:
+        result = preview_initialize(result)
+    response = {"jsonrpc": "2.0", "id": id_, "result": result}
     return json.dumps(response, separators=(",", ":")).encode()
 
 

@@ -8,6 +8,11 @@ import sys
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--login", action="store_true", help="choose a provider, enter its API key, and end")
+    parser.add_argument(
+        "--preview-v2",
+        action="store_true",
+        help="answer version 2 of the protocol, which is a draft, to clients that ask for it",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -15,7 +20,7 @@ def run(options: argparse.Namespace) -> int:
         return _login()
     from agent_ls.acp.start import main
 
-    return main()
+    return main(has_preview=options.preview_v2)
 
 
 def _login() -> int:

@@ -67,6 +67,20 @@ def test_the_official_typescript_acp_client_completes_the_whole_scenario(
     check_files(project)
 
 
+@pytest.mark.skipif(bool(missing_rig()), reason=missing_rig() or "-")
+def test_the_official_client_of_the_preview_plays_a_session(project: Path, server: LoopbackProvider) -> None:
+    environ = process_environment(project.parent / "home", server)
+    argv = [rig_node(), str(STORIES / "preview.mjs"), str(RIG), *command("acp", "--preview-v2")]
+    seen = play(argv, project, environ)
+    assert seen["problems"] == [] and seen["checked"] > 30 and seen["protocolVersion"] == 2
+    assert seen["stops"] == ["end_turn"] * 3 + ["cancelled"]
+    assert seen["text"] == "Edited.Denied.Ran.Working"
+    assert {"running", "requires_action", "idle"} == set(seen["states"])
+    assert {"user_message", "tool_call_update", "state_update"} <= set(seen["updates"])
+    assert (project / "note.txt").read_text() == "hello world\n"
+    check_files(project)
+
+
 @pytest.mark.skipif(
     not shutil.which("emacs"), reason="needs Emacs (make test-editors installs it where it may)"
 )
