@@ -283,3 +283,13 @@ def test_any_text_is_read_without_an_error(texts: list[str], at: int) -> None:
         definitions(path, texts)
         enclosing(path, texts, at)
         guide([GuidedHunk("h", path, tuple(texts), tuple(texts[::-1]), at, 0)])
+
+
+@pytest.mark.parametrize("text", ["export ", "public ", "func (", "'", "`", "'\"\\", "(", "static final <"])
+def test_lines_of_generated_code_are_read_in_part_only(text: str) -> None:
+    # Without limits some of these take minutes, and the time limit of a test ends them.
+    line = (text * 20_000 + "\n",)
+    paths = ("a.ts", "a.go", "a.rs", "a.kt", "a.php", "a.lua", "a.rb", "a.sh", "A.java", "a.py")
+    hunks = [GuidedHunk(path, path, line, (*line, "x\n"), 0, 0) for path in paths]
+
+    assert len(guide(hunks)) == len(paths)

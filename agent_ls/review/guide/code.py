@@ -12,6 +12,9 @@ from agent_ls.review.guide.values import Definition
 _HEAD_LINES = 12
 """The most lines of a signature. A longer one is compared by its first lines."""
 
+_LINE_CHARS = 400
+"""A definition is searched in this many characters of a line: generated code has lines of megabytes."""
+
 _WORD = re.compile(r"[^\W\d]\w*")
 _TEST_NAME = re.compile(r"(?:^|[._-])(?i:tests?|specs?)(?:[._-]|$)|^conftest\.|[a-z0-9](?:Tests?|Spec)\.")
 _TEST_FOLDERS = frozenset({"test", "tests", "spec", "specs", "__tests__", "testing"})
@@ -111,6 +114,7 @@ def definitions(path: str, lines: Sequence[str]) -> list[Definition]:
 
 def _definitions(language: _Language, lines: Sequence[str]) -> Iterator[Definition]:
     for at, line in enumerate(lines):
+        line = line[:_LINE_CHARS]
         if found := language.head.match(line):
             signature = _signature(lines, at)
             is_public = language.public is not None and bool(language.public.search(line))
@@ -126,7 +130,7 @@ def can_tell_public(path: str) -> bool:
 def _signature(lines: Sequence[str], at: int) -> str:
     """Return the head of a definition up to the end of its brackets, without white space."""
     depth, found = 0, ""
-    for line in lines[at : at + _HEAD_LINES]:
+    for line in (line[:_LINE_CHARS] for line in lines[at : at + _HEAD_LINES]):
         depth += sum(line.count(mark) for mark in "([") - sum(line.count(mark) for mark in ")]")
         found += line
         if depth <= 0:

@@ -12,7 +12,12 @@ from agent_ls.review.guide.values import GuidedHunk
 FEWEST = 3
 """Mechanical changes of the same kind are grouped from this number on."""
 
-_TOKEN = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`[^`]*`|[^\W\d]\w*|\d[\w.]*|\S")
+MOST_CHARS = 40_000
+"""A hunk with more text is not compared word by word: it is read as a change of its own."""
+
+_TOKEN = re.compile(
+    r"\"(?:[^\"\\\n]|\\.){0,400}\"|'(?:[^'\\\n]|\\.){0,400}'|`[^`]{0,400}`|[^\W\d]\w*|\d[\w.]*|\S"
+)
 _GENERATED_NAME = re.compile(
     r"(?:^|/)(?:package-lock\.json|yarn\.lock|pnpm-lock\.yaml|poetry\.lock|uv\.lock|Cargo\.lock|go\.sum|composer\.lock|"
     r"Gemfile\.lock|Pipfile\.lock|[^/]+\.min\.(?:js|css)|[^/]+_pb2(?:_grpc)?\.pyi?|[^/]+\.pb\.(?:go|cc|h)|"
@@ -38,11 +43,14 @@ class NameChange(NamedTuple):
 
 
 def tokens(lines: Sequence[str]) -> list[str]:
+    """Return the words, strings and marks of some lines. A very long string counts as its parts."""
     return _TOKEN.findall("".join(lines))
 
 
 def find_rename(hunk: GuidedHunk) -> NameChange | None:
     """Return the rename that is all of this hunk, None if it changes something else."""
+    if _is_long(hunk):
+        return None
     old, new = tokens(hunk.old), tokens(hunk.new)
     if not old or len(old) != len(new) or len(hunk.old) != len(hunk.new):
         return None
@@ -55,11 +63,15 @@ def find_rename(hunk: GuidedHunk) -> NameChange | None:
 
 def is_white_space(hunk: GuidedHunk) -> bool:
     """Return whether only white space without a meaning differs."""
-    if not hunk.old or not hunk.new or tokens(hunk.old) != tokens(hunk.new):
+    if not hunk.old or not hunk.new or _is_long(hunk) or tokens(hunk.old) != tokens(hunk.new):
         return False
     if suffix(hunk.path) in _FREE_INDENT:
         return True
     return [_begin(line) for line in hunk.old] == [_begin(line) for line in hunk.new]
+
+
+def _is_long(hunk: GuidedHunk) -> bool:
+    return sum(map(len, hunk.old)) + sum(map(len, hunk.new)) > MOST_CHARS
 
 
 def _begin(line: str) -> tuple[str, list[str]]:
