@@ -19,7 +19,7 @@ _UNDO = "r-"  # the ids of roll backs begin with it
 ALIKE = 0.5
 """Two contents are of the same file if this share of their lines is equal."""
 MOST_RENAMES = 10
-MOST_CANDIDATES = 200
+MOST_CANDIDATES = 50
 KEPT_RESULTS = 4
 
 
@@ -95,8 +95,9 @@ class _FileHistory:
 
     def __init__(self, writes: Sequence[OriginalWrite]) -> None:
         self._by_path: dict[str, list[OriginalWrite]] = {}
+        real = {name: os.path.realpath(name) for name in {each.write.path for each in writes}}
         for each in writes:
-            self._by_path.setdefault(os.path.realpath(each.write.path), []).append(each)
+            self._by_path.setdefault(real[each.write.path], []).append(each)
 
     def of(self, path: str, current: Sequence[str]) -> list[tuple[WrittenText, LineOrigin]]:
         """Return the writes of a file with the content `current`, oldest first."""
@@ -104,7 +105,8 @@ class _FileHistory:
         names = {path}
         while len(names) <= MOST_RENAMES:
             begin = _first_content(found, current)
-            earlier = self._earlier_name(begin, names) if begin else None
+            until = found[0][1].time if found else None
+            earlier = self._earlier_name(begin, names, until) if begin else None
             if earlier is None:
                 return found
             names.add(earlier)
@@ -118,11 +120,20 @@ class _FileHistory:
             found = [*before, *found]
         return found
 
-    def _earlier_name(self, begin: Sequence[str], names: set[str]) -> str | None:
-        """Return the file that is gone and whose last content is most like `begin`."""
+    def _earlier_name(self, begin: Sequence[str], names: set[str], until: str | None) -> str | None:
+        """Return the file that is gone and whose last content is most like `begin`.
+
+        A file that was first written after the time `until` cannot be an earlier name.
+        """
         best, score = None, ALIKE
         lines = Counter(line for line in begin if line.strip())
-        gone = [path for path in self._by_path if path not in names and not os.path.lexists(path)]
+        gone = [
+            path
+            for path, writes in self._by_path.items()
+            if path not in names
+            and (until is None or writes[0].origin.time <= until)
+            and not os.path.lexists(path)
+        ]
         for path in gone[-MOST_CANDIDATES:]:
             last = _last_content(self._by_path[path])
             if last and (like := _likeness(Counter(line for line in last if line.strip()), lines)) >= score:
