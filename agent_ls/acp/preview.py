@@ -71,6 +71,7 @@ def preview_initialize(result: Mapping[str, Any]) -> Message:
         "protocolVersion": PREVIEW_VERSION,
         "info": result["agentInfo"],
         "capabilities": {"session": session, "auth": {}, "_meta": of_agent["_meta"]},
+        "_meta": result["_meta"],
         "authMethods": [{name: value for name, value in it.items() if name != "id"} for it in methods],
     }
 

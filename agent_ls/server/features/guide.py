@@ -12,6 +12,7 @@ import anyio.to_thread
 from agent_ls.server import protocol as wire
 from agent_ls.server.features.hunk_cells import files_of_hunks
 from agent_ls.server.rpc.context import Context
+from agent_ls.services.store_errors import store_errors
 from agent_ls.sessions.guide.session_guide import SessionGuide, open_log, session_guide
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ async def guided_hunks(
             text_of={name: review.current_text(name) for name in review.paths(session_id)}.get,
             wanted=wanted,
         )
-    made = await anyio.to_thread.run_sync(guide)
+    with store_errors(session_id):
+        made = await anyio.to_thread.run_sync(guide)
     files = files_of_hunks(context, made.hunks, lambda hunk: made.reasons.get(hunk.id) or None)
     return wire.HunksResult(files=files, guide=tuple(_rows(made)))
 

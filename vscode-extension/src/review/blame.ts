@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 import { type BlameResult, isMethodNotFound, problemOf } from "../connection/protocol";
 import type { Connection } from "../sessions/interfaces";
-import { agentLines, describeLine } from "./blame_words";
+import { agentLines, describeLine, withoutLinks } from "./blame_words";
 
 const BAR = '<svg xmlns="http://www.w3.org/2000/svg" width="16" height="16"><rect x="6" width="3" height="16" fill="#3794ff" fill-opacity="0.7"/></svg>';
 
@@ -47,7 +47,7 @@ export class LineAuthors implements vscode.HoverProvider, vscode.Disposable {
     if (editor?.document.uri.scheme !== "file") return;
     const result = await this.ask(editor.document);
     const words = result && describeLine(result, editor.selection.active.line);
-    if (words !== undefined) void vscode.window.showInformationMessage(words.join(" · "));
+    if (words !== undefined) void vscode.window.showInformationMessage(withoutLinks(words.join(" · ")));
   }
 
   async provideHover(document: vscode.TextDocument, position: vscode.Position): Promise<vscode.Hover | undefined> {

@@ -17,3 +17,8 @@ export function describeLine({ ranges, origins }: BlameResult, line: number): st
   const when = [origin.time.slice(0, 16).replace("T", " "), DECISIONS[origin.decision] ?? ""].filter(Boolean).join(", ");
   return [`Written by the agent${origin.model === "" ? "" : ` (${origin.model})`}`, origin.message === "" ? "" : `for: ${origin.message}`, when].filter(Boolean);
 }
+
+/** Returns a text that a notification shows as it is: VS Code would make links, also to commands, of `[a](b)`. */
+export function withoutLinks(text: string): string {
+  return text.replaceAll("](", "] (");
+}

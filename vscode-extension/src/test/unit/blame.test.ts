@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { BlameResult } from "../../connection/protocol";
-import { agentLines, describeLine } from "../../review/blame_words";
+import { agentLines, describeLine, withoutLinks } from "../../review/blame_words";
 
 const ORIGIN = { sessionId: "s", turnId: "t", callId: "c", message: "round the sum", model: "anthropic/x", time: "2026-01-02T03:04:05.678Z", decision: "kept" } as const;
 const RESULT: BlameResult = {
@@ -23,6 +23,10 @@ test("other lines say what is known", () => {
 test("a call whose message and model are not known has no empty rows", () => {
   const result = { ...RESULT, origins: [{ ...ORIGIN, message: "", model: "", decision: "" } as const] };
   assert.deepEqual(describeLine(result, 2), ["Written by the agent", "2026-01-02 03:04"]);
+});
+
+test("a message with a link to a command is shown as text", () => {
+  assert.equal(withoutLinks("fix [this](command:x)[y](z)"), "fix [this] (command:x)[y] (z)");
 });
 
 test("bars are at the lines of the agent only", () => {
