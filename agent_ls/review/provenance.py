@@ -66,7 +66,7 @@ class _History:
             return
         if self._lines is None:
             self.authors = [UNKNOWN if self._is_lost else USER] * len(lines)
-        elif lines != self._lines:
+        elif lines is not self._lines and lines != self._lines:
             new = UNKNOWN if self._is_lost and author == USER else author
             # Text that comes back keeps its author, unless the agent writes it: then it is the agent's again.
             back = self._earlier.get(tuple(lines)) if author == USER else None

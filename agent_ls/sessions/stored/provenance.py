@@ -95,13 +95,14 @@ class _FileHistory:
 
     def __init__(self, writes: Sequence[OriginalWrite]) -> None:
         self._by_path: dict[str, list[OriginalWrite]] = {}
+        self._contents: dict[tuple[Path, str], Sequence[str] | None] = {}
         real = {name: os.path.realpath(name) for name in {each.write.path for each in writes}}
         for each in writes:
             self._by_path.setdefault(real[each.write.path], []).append(each)
 
     def of(self, path: str, current: Sequence[str]) -> list[tuple[WrittenText, LineOrigin]]:
         """Return the writes of a file with the content `current`, oldest first."""
-        found = [(_text_of(each), each.origin) for each in self._by_path.get(path, ())]
+        found = [(self._text_of(each), each.origin) for each in self._by_path.get(path, ())]
         names = {path}
         while len(names) <= MOST_RENAMES:
             begin = _first_content(found, current)
@@ -110,12 +111,12 @@ class _FileHistory:
             if earlier is None:
                 return found
             names.add(earlier)
-            before = [(_text_of(each), each.origin) for each in self._by_path[earlier]]
+            before = [(self._text_of(each), each.origin) for each in self._by_path[earlier]]
             before = [it for it in before if it[0].after != ()]  # without the deletion that ends it
             if found and found[0][0].before == () and found[0][0].after:
                 # The agent moved the file: creating it under its new name wrote no line of it.
                 moved, origin = found[0]
-                last = _last_content(self._by_path[earlier])
+                last = self._last_content(self._by_path[earlier])
                 found[0] = (WrittenText(last, moved.after, moved.is_restoring), origin)
             found = [*before, *found]
         return found
@@ -135,10 +136,31 @@ class _FileHistory:
             and not os.path.lexists(path)
         ]
         for path in gone[-MOST_CANDIDATES:]:
-            last = _last_content(self._by_path[path])
+            last = self._last_content(self._by_path[path])
             if last and (like := _likeness(Counter(line for line in last if line.strip()), lines)) >= score:
                 best, score = path, like
         return best
+
+    def _last_content(self, writes: Sequence[OriginalWrite]) -> Sequence[str] | None:
+        for each in reversed(writes):
+            text = self._text_of(each)
+            if content := text.after or text.before:
+                return content
+        return None
+
+    def _text_of(self, each: OriginalWrite) -> WrittenText:
+        write = each.write
+        before, after = (self._read(each.folder, name) for name in (write.before, write.after))
+        return WrittenText(before, after, write.turn_id.startswith(_UNDO))
+
+    def _read(self, folder: Path, name: str) -> Sequence[str] | None:
+        """Return the lines of a stored content. Most contents are read twice: after a write and before the next."""
+        if not name:
+            return ()
+        if (key := (folder, name)) not in self._contents:
+            data = blobs.read_blob(blobs_path(folder), name)
+            self._contents[key] = None if data is None or looks_binary(data) else _lines(data)
+        return self._contents[key]
 
 
 def _first_content(
@@ -149,28 +171,9 @@ def _first_content(
     return found[0][0].before or (found[0][0].after if found[0][0].before == () else None)
 
 
-def _last_content(writes: Sequence[OriginalWrite]) -> Sequence[str] | None:
-    for each in reversed(writes):
-        text = _text_of(each)
-        if content := text.after or text.before:
-            return content
-    return None
-
-
 def _likeness(one: Counter[str], other: Counter[str]) -> float:
     total = one.total() + other.total()
     return 2 * (one & other).total() / total if total else 0.0
-
-
-def _text_of(each: OriginalWrite) -> WrittenText:
-    def lines(name: str) -> Sequence[str] | None:
-        if not name:
-            return ()
-        data = blobs.read_blob(blobs_path(each.folder), name)
-        return None if data is None or looks_binary(data) else _lines(data)
-
-    write = each.write
-    return WrittenText(lines(write.before), lines(write.after), write.turn_id.startswith(_UNDO))
 
 
 def _lines(data: bytes) -> list[str]:
