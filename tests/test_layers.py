@@ -28,6 +28,8 @@ ALLOWED: dict[str, set[str]] = {
     "text": {"memo"},
     "memo": set(),
     "jsonc": set(),
+    "yaml_depth": set(),
+    "front_matter": {"yaml_depth"},
     "lean_imports": set(),
     "system": set(),
     "installation": {"program_lookup"},
@@ -78,7 +80,9 @@ ALLOWED: dict[str, set[str]] = {
     "tools": ENV_TYPES
     | LLM_TYPES
     | {"tools", "notebook", "patch", "text", "environments.globs", "environments.search", "environments.language_host"},
-    "profiles": ENV_TYPES | LLM_TYPES | {"profiles", "tools", "text", "llm.catalog"},
+    "profiles": ENV_TYPES
+    | LLM_TYPES
+    | {"environments.globs", "front_matter", "profiles", "tools", "text", "llm.catalog"},
     "loop": ENV_TYPES
     | LLM_TYPES
     | {"loop", "profiles", "tools", "text", "llm.client", "llm.adapter", "llm.retry", "environments.sandbox",
@@ -116,6 +120,7 @@ ALLOWED: dict[str, set[str]] = {
         "store", "tools.foreign_names",
     },
     "features.skills": {
+        "front_matter", "yaml_depth",
         "environments", "features.packs", "features.skills", "features.slash_commands", "features.tools",
         "profiles", "services.permissions", "services.settings", "tools", "features.base", "llm.requests",
     },
@@ -137,6 +142,7 @@ ALLOWED: dict[str, set[str]] = {
         "environments", "llm", "loop", "services.clock", "services.logs", "services.settings", "store",
     },
     "features.tools": {
+        "front_matter", "yaml_depth",
         "environments", "features.packs", "features.tools", "llm", "loop", "profiles", "program_lookup",
         "tools", "features.base",
     },
@@ -300,7 +306,8 @@ ALLOWED: dict[str, set[str]] = {
 }  # fmt: skip
 
 # Engines: values in, values out; no access to files, network, clock or processes.
-NO_IO = ("text", "memo", "jsonc", "patch", "notebook", "review", "llm.providers", "llm.sse", "llm.retry",
+NO_IO = ("text", "memo", "jsonc", "front_matter", "yaml_depth",
+         "patch", "notebook", "review", "llm.providers", "llm.sse", "llm.retry",
          "loop.step", "loop.calls.truncation",
          "loop.calls.loop_detection", "loop.calls.redaction", "loop.context.history", "loop.events.figures",
          "loop.events.log_lines", "loop.events.types", "loop.events.codec", "loop.events.items",

@@ -8,10 +8,10 @@ import re
 from collections.abc import AsyncIterator
 
 from agent_ls.environments.base import ExecutionEnvironment
-from agent_ls.environments.errors import EnvError, OutsideBoundsError
+from agent_ls.environments.errors import EnvError, OutsideBoundsError, PathNotFoundError
 from agent_ls.text import decode
 
-IMPORTING = frozenset(("CLAUDE.md", "GEMINI.md"))
+IMPORTING = frozenset(("CLAUDE.md", "CLAUDE.local.md", "GEMINI.md"))
 """Names of files whose imports are followed. AGENTS.md is not among them, because its format has no imports."""
 
 MAX_DEPTH = 5
@@ -19,12 +19,21 @@ MAX_IMPORTS = 20
 MAX_BYTES = 256 * 1024
 
 _CODE = re.compile(r"^(```|~~~).*?^\1|`[^`\n]*`", re.DOTALL | re.MULTILINE)
-_IMPORT = re.compile(r"(?<!\S)@((?:\\ |[^\s\\`])+)")
+_IMPORT = re.compile(
+    r"^[ \t]*(?:[-*+] )?@(?P<line>[^@\n`]*[^\s@`] [^@\n`]*\.\w{1,5})[ \t]*$"  # a line with a path that has spaces
+    r"|(?<!\S)@(?P<word>(?:\\ |[^\s\\`])+)",
+    re.MULTILINE,
+)
+_CERTAIN = ".md"
+"""Names with this ending are imports also if there is no such file: nobody means a person or a package."""
 
 
 def find_import_paths(text: str) -> list[str]:
     """Return the paths that a text imports, as they are written. Paths in code are no imports."""
-    found = (match[1].replace("\\ ", " ").rstrip(".,;:)") for match in _IMPORT.finditer(_CODE.sub("", text)))
+    found = (
+        (match["line"] or match["word"]).replace("\\ ", " ").rstrip(".,;:)")
+        for match in _IMPORT.finditer(_CODE.sub("", text))
+    )
     return [path for path in dict.fromkeys(found) if path]
 
 
@@ -34,8 +43,8 @@ async def read_imports(
     """Yield path and text of each file that `text`, the content of `path`, imports, directly or indirectly.
 
     An imported file precedes the file that imports it. A path is relative to the importing file. If `environment`
-    refuses to read a file, the yielded text says so. A name without a file (`@ada`) is not an import. `left` is
-    the remaining number of imports that may be read.
+    refuses to read a file, or a Markdown file does not exist, the yielded text says so. Another name without a file
+    (`@ada`) is not an import. `left` is the remaining number of imports that may be read.
     """
     rules = ntpath if environment.platform() == "windows" else posixpath
     left = left if left is not None else [MAX_IMPORTS]
@@ -59,6 +68,8 @@ async def _read_import(environment: ExecutionEnvironment, path: str) -> str:
         data = await environment.read_bytes(path, MAX_BYTES)
     except OutsideBoundsError:
         return "[This import is not read, because the file is outside of the project.]"
+    except PathNotFoundError:
+        return "[This imported file does not exist.]" if path.endswith(_CERTAIN) else ""
     except EnvError:
         return ""
     return "" if b"\0" in data else decode(data).text.strip()

@@ -13,9 +13,16 @@ from agent_ls.environments.errors import EnvError, PathNotFoundError
 from agent_ls.profiles.document_imports import IMPORTING, read_imports
 from agent_ls.profiles.environment_block import escape_line
 from agent_ls.profiles.git_snapshot import find_git_root
+from agent_ls.profiles.rule_files import find_rules, list_for_tasks
 from agent_ls.text import decode
 
 UNIVERSAL_DOCUMENT = "AGENTS.md"
+OTHER_SPELLING = "agents.md"
+"""Read if there is no AGENTS.md: on most machines the capitals of a name make no difference."""
+
+OF_OTHER_AGENTS = (".github/copilot-instructions.md", ".cursorrules")
+"""Instruction files that no model family owns."""
+
 BUDGET_BYTES = 32 * 1024  # limit for the content of all files together, without our headings
 TRUNCATED_MARKER = "[Project instructions truncated at 32KB]"
 _UNDECODABLE = re.compile("[\ud800-\udfff]")
@@ -48,12 +55,13 @@ async def find_project_documents(
 async def documents_in(
     environment: ExecutionEnvironment, root: str, folders: Sequence[str], family: Sequence[str]
 ) -> tuple[ProjectDocument, ...]:
-    """Return AGENTS.md and the files named in `family` from these folders, with imports, each text once.
+    """Return AGENTS.md, the files named in `family`, and the rules of other agents that apply to all tasks, from these
+    folders, with imports, each text once.
 
     `root` is the project's root, to which the paths in the result are relative.
     """
     found: dict[str, ProjectDocument] = {}
-    async for document in _walk(environment, root, folders, (UNIVERSAL_DOCUMENT, *family)):
+    async for document in _walk(environment, root, folders, (UNIVERSAL_DOCUMENT, *family, *OF_OTHER_AGENTS)):
         # Projects often make one instruction file a link to another, so both have the same text.
         found.setdefault(document.text, document)
     return tuple(found.values())
@@ -71,12 +79,21 @@ async def _walk(
         for name in names:
             path = rules.join(folder, *name.split("/"))
             text = (await _document(environment, path)).strip()
+            if not text and name == UNIVERSAL_DOCUMENT:
+                path = rules.join(folder, OTHER_SPELLING)
+                text = (await _document(environment, path)).strip()
             if not text or _is_link_as_text(text, names):
                 continue
-            if name in IMPORTING and "@" in text:
+            if rules.basename(path) in IMPORTING and "@" in text:
                 async for imported in read_imports(environment, path, text):
                     yield document(*imported)
             yield document(path, text)
+        found = await find_rules(environment, folder, rules.sep)
+        for rule in found:
+            if rule.always:
+                yield document(rules.join(folder, *rule.path.split("/")), rule.text)
+        if text := list_for_tasks(found):
+            yield document(rules.join(folder, "other-rules"), text)
 
 
 def _is_link_as_text(text: str, names: Sequence[str]) -> bool:

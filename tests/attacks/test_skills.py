@@ -11,9 +11,9 @@ import pytest
 
 from agent_ls.environments.instruction_files import UnreadableFileError
 from agent_ls.features.skills.agents import load_agent_kinds
-from agent_ls.features.skills.front_matter import FrontMatterError
 from agent_ls.features.skills.loader import load_user_commands, read_body
 from agent_ls.features.skills.placeholders import expand_command
+from agent_ls.front_matter import FrontMatterError
 from agent_ls.services.settings.model import SkillSettings
 from tests.attacks import IS_WHOLE, seeded, while_in_time
 from tests.attacks.skills import SECRET, Attack, attacks

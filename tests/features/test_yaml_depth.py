@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from agent_ls.features.skills.front_matter import FrontMatterError, parse_page
-from agent_ls.features.tools.yaml_depth import MAX_BRACKETS, is_too_deep
 from agent_ls.features.tools.yaml_lines import YamlError, read_yaml
+from agent_ls.front_matter import FrontMatterError, parse_page
+from agent_ls.yaml_depth import MAX_BRACKETS, is_too_deep
 
 DEEP = "a: " + "[" * 60_000
 

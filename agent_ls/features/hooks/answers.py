@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from agent_ls.loop.calls.hooks import CallVerdict
 
@@ -65,32 +65,58 @@ def parse_answer(exit_code: int, stdout: str, stderr: str, event: str) -> HookAn
     return _answer(read)
 
 
+Decision: TypeAlias = Literal["", "allow", "ask", "deny"]
+_STRICTNESS: Sequence[Decision] = ("", "allow", "ask", "deny")
+_DECISIONS: Mapping[str, Decision] = {
+    "allow": "allow", "approve": "allow", "ask": "ask", "deny": "deny", "block": "deny", "reject": "deny",
+}  # fmt: skip
+"""The words of several agents for a decision."""
+
+
 def _answer(read: Mapping[str, Any]) -> HookAnswer:
+    """Return the answer in an object. A decision counts in the form of any agent: inside of `hookSpecificOutput`, or at
+    the top as `permissionDecision`, `permission` or `decision`. A guard that means no is never taken for silence.
+    """
     given = read.get("hookSpecificOutput")
     specific: Mapping[str, Any] = given if isinstance(given, dict) else {}
-    decision = specific.get("permissionDecision", "")
     nested = specific.get("decision")  # in this place only for PermissionRequest
-    if isinstance(nested, dict):
-        decision = nested.get("behavior", decision)
-    blocks = read.get("decision") == "block" or read.get("continue") is False
+    behavior = nested.get("behavior") if isinstance(nested, dict) else None
+    places = (
+        behavior,
+        specific.get("permissionDecision"),
+        read.get("permissionDecision"),
+        read.get("permission"),
+        read.get("decision"),
+    )
+    said = [word.strip().lower() for word in places if isinstance(word, str) and word.strip()]
+    if unknown := [word for word in said if word not in _DECISIONS]:
+        return HookAnswer(problem=f"the hook returned the unknown decision {unknown[0]!r}")
+    decision = max((_DECISIONS[word] for word in said), key=_STRICTNESS.index, default=_STRICTNESS[0])
+    stops = str(read.get("continue")).lower() == "false"
+    blocks = stops or _DECISIONS.get(str(read.get("decision")).strip().lower()) == "deny"
     reasons = (
         specific.get("permissionDecisionReason"),
         nested.get("message") if isinstance(nested, dict) else None,
-        read.get("reason"),
-        read.get("stopReason"),
+        *(read.get(name) for name in _REASONS),
     )
     reason = next(filter(None, map(_text, reasons)), "")
     changed = specific.get("updatedInput")
-    if decision not in ("", "allow", "ask", "deny"):
-        return HookAnswer(problem=f"the hook returned the unknown decision {decision!r}")
+    contexts = (
+        specific.get("additionalContext"),
+        read.get("additionalContext"),
+        read.get("additional_context"),
+    )
     return HookAnswer(
         "deny" if blocks else decision,
         blocks,
         reason or ("no reason was given" if blocks or decision in ("ask", "deny") else ""),
-        _text(specific.get("additionalContext")),
+        next(filter(None, map(_text, contexts)), ""),
         _text(read.get("systemMessage")),
         changed if isinstance(changed, dict) else None,
     )
+
+
+_REASONS = ("permissionDecisionReason", "reason", "stopReason", "agent_message", "user_message", "message")
 
 
 def call_verdict(answers: Sequence[HookAnswer]) -> CallVerdict:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
+import shlex
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -132,14 +134,19 @@ def _read(path: str, origin: Origin, folder: str) -> Iterator[Hook | str]:
         yield f"the file is not valid JSON: {error}."
         return
     events = read.get("hooks") if isinstance(read, dict) else None
+    if events is None and isinstance(read, dict) and any(_event(name) for name in read):
+        events = read
     if events is None and isinstance(read, dict) and os.path.basename(path) != "hooks.json":
         return  # another agent's settings file needs no hooks
     if not isinstance(events, dict):
         yield "`hooks` must be an object whose keys are names of events."
         return
-    for event, groups in events.items():
-        if event not in EVENTS:
-            yield f"{event!r} is not a known event; the events are {', '.join(EVENTS)}."
+    for name, groups in events.items():
+        event = _event(name)
+        if not event:
+            yield f"{name!r} is not a known event; the events are {', '.join(EVENTS)}."
+        elif groups is None:
+            continue
         elif not isinstance(groups, list):
             yield f"the value of {event} must be a list."
         else:
@@ -149,29 +156,47 @@ def _read(path: str, origin: Origin, folder: str) -> Iterator[Hook | str]:
 
 
 def _group(event: str, group: Any, path: str, origin: Origin, folder: str) -> Iterator[Hook | str]:
+    if isinstance(group, Mapping) and "hooks" not in group and "command" in group:
+        group = {**group, "hooks": [group]}  # the form of agents whose entries are the hooks themselves
     if not isinstance(group, Mapping) or not isinstance(group.get("hooks"), list):
         yield "the entry needs a list named `hooks`."
         return
     matcher = group.get("matcher") or ""
+    if isinstance(matcher, list) and all(isinstance(it, str) for it in matcher):
+        matcher = "|".join(matcher)
     try:
         compiled = re.compile(matcher) if matcher not in ("", "*") else None
     except (re.error, TypeError) as error:
         yield f"the matcher {matcher!r} is not a regular expression: {error}."
         return
     for raw in group["hooks"]:
-        kind = raw.get("type") if isinstance(raw, Mapping) else None
         command = raw.get("command") if isinstance(raw, Mapping) else None
+        kind = raw.get("type", "command" if command else None) if isinstance(raw, Mapping) else None
+        if isinstance(command, list) and all(isinstance(it, str) for it in command):
+            command = shlex.join(command)
         if kind != "command":
             yield f"only hooks of type `command` are run, not {kind!r}."
         elif not isinstance(command, str) or not command.strip() or "\0" in command:
             yield "a hook needs a string named `command`."
         else:
             usual = PROMPT_TIMEOUT_S if event == "UserPromptSubmit" else DEFAULT_TIMEOUT_S
-            given = raw.get("timeout")
-            is_number = isinstance(given, int | float) and not isinstance(given, bool) and given > 0
-            timeout_s = min(int(given) or 1, MAX_TIMEOUT_S) if is_number else usual
+            given = _number(raw.get("timeout"))
+            timeout_s = max(1, min(int(given), MAX_TIMEOUT_S)) if given > 0 else usual
             covered = cover(command, folder, is_users=origin == "user")
             yield Hook(event, compiled, command, timeout_s, origin, path, folder, covered)
+
+
+def _event(name: str) -> str:
+    """Return the event of this name, whose first letter may be small; "" if there is none."""
+    return next((event for event in EVENTS if event.lower() == name.lower()), "")
+
+
+def _number(value: object) -> float:
+    try:
+        found = float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else 0.0
+    except ValueError:
+        return 0.0
+    return found if math.isfinite(found) else 0.0
 
 
 def read_regular(path: str, limit: int) -> bytes | None:

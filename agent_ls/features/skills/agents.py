@@ -18,9 +18,9 @@ from agent_ls.environments.instruction_files import (
     ReadBudget,
     UnreadableFileError,
 )
-from agent_ls.features.skills.front_matter import FrontMatterError, MarkdownPage, parse_page
 from agent_ls.features.skills.places import SkillFolder, find_agent_places
 from agent_ls.features.skills.values import Origin
+from agent_ls.front_matter import FrontMatterError, MarkdownPage, parse_page
 from agent_ls.services.settings.model import SkillSettings
 from agent_ls.tools.foreign_names import names_of_tool
 

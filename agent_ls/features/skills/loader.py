@@ -16,10 +16,10 @@ from agent_ls.environments.instruction_files import (
     Signature,
     UnreadableFileError,
 )
-from agent_ls.features.skills.front_matter import FrontMatterError, MarkdownPage, parse_page
 from agent_ls.features.skills.places import SkillFolder, find_places
 from agent_ls.features.skills.values import NO_COMMANDS, Origin, UserCommand, UserCommands
 from agent_ls.features.slash_commands import NAMES
+from agent_ls.front_matter import FrontMatterError, MarkdownPage, parse_page
 from agent_ls.services.settings.model import SkillSettings
 
 MAX_NAME = 64

@@ -8,9 +8,11 @@ import shlex
 from agent_ls.features.skills.values import UserCommand
 
 _PLACEHOLDER = re.compile(
-    r"\$ARGUMENTS\b|\$\{?(?P<number>[1-9])\}?(?!\w)|\{\{args\}\}|\$\{input:(?P<input>[^}:]*)(?::[^}]*)?\}"
+    r"(?P<code>\bawk\b[^\n']*'[^'\n]*')|\\(?P<plain>\$[1-9])|\$\d+(?:[.,]\d+|[kKmMbB]\b|[.,]\d+[kKmMbB]\b)"
+    r"|\$ARGUMENTS\b|\$\{?(?P<number>[1-9])\}?(?!\w)|\{\{args\}\}|\$\{input:(?P<input>[^}:]*)(?::[^}]*)?\}"
     r"|\$\{(?P<editor>file|selection)\}"
 )
+_PRICE = re.compile(r"\$\d+(?:[.,]\d|[kKmMbB]\b)")
 _COMMAND = re.compile(r"!`([^`\n]+)`|!\{([^}\n]+)\}")
 _EDITOR = {
     "file": "the file that is open in the editor",
@@ -21,7 +23,8 @@ _EDITOR = {
 def insert_arguments(text: str, arguments: str) -> str:
     """Return `text` with `$ARGUMENTS`, `$1`, `{{args}}` and `${input:name}` replaced by the user's words.
 
-    The words are appended if the text has no placeholder. A shell command in the text, for example
+    The words are appended if the text has no placeholder. Prices (`$1.2M`), the fields of awk and `\\$1` are no
+    placeholders. A shell command in the text, for example
     `` !`git diff` ``, becomes a request to the model to run it. It is not run here, because the policy checks
     only commands that the model runs.
     """
@@ -32,6 +35,10 @@ def insert_arguments(text: str, arguments: str) -> str:
         nonlocal has_place
         if editor := found["editor"]:
             return _EDITOR[editor]
+        if found["code"] or _PRICE.match(found[0]):
+            return found[0]
+        if plain := found["plain"]:
+            return plain
         has_place = True
         if number := found["number"]:
             return words[int(number) - 1] if int(number) <= len(words) else ""

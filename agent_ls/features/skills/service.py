@@ -23,11 +23,11 @@ from agent_ls.environments.instruction_files import (
 )
 from agent_ls.features.base import SessionFeature
 from agent_ls.features.skills.catalogue import catalogue_text
-from agent_ls.features.skills.front_matter import FrontMatterError
 from agent_ls.features.skills.loader import load_user_commands, read_body
 from agent_ls.features.skills.placeholders import expand_command, insert_arguments, wrap_instructions
 from agent_ls.features.skills.values import NO_COMMANDS, UserCommand, UserCommands
 from agent_ls.features.slash_commands import maybe_command
+from agent_ls.front_matter import FrontMatterError
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.services.settings.model import SkillSettings
 from agent_ls.tools.base import ToolError

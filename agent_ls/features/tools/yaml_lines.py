@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import yaml
 
-from agent_ls.features.tools.yaml_depth import is_too_deep
+from agent_ls.yaml_depth import is_too_deep
 
 Place: TypeAlias = tuple[str | int, ...]
 """Path of a value in the document: names and indexes, () for the whole document."""

@@ -29,7 +29,7 @@ def anthropic_profile(model: str, facts: ModelFacts, options: ProfileOptions) ->
         base_prompt=options.base_prompt or load_base_prompt("anthropic"),
         registry=build_toolset(background=options.background_processes),
         context_window_tokens=facts.context_window_tokens or CONTEXT_WINDOW_TOKENS,
-        project_documents=("CLAUDE.md",),
+        project_documents=("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"),
         provider_options={"anthropic": {"beta_headers": betas}} if betas else {},
         shell_limits=ShellLimits(default_timeout_ms=SHELL_TIMEOUT_MS),
     )

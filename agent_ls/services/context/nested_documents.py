@@ -17,6 +17,7 @@ from agent_ls.profiles.project_docs import (
     documents_in,
     folders_between,
 )
+from agent_ls.profiles.rule_files import ScopedRule, find_rules
 
 MAX_FOLDERS = 500
 """Maximum number of folders searched in a session, because each search tries several names."""
@@ -47,6 +48,7 @@ class SessionDocuments:
         self._keep = keep
         self._given: dict[str, set[str]] = {"": set(known)}
         self._looked: set[tuple[str, str]] = set()
+        self._rules: dict[str, list[ScopedRule]] = {}
         self._used: dict[str, int] = {}  # bytes of the instructions that agents got, by path
         self._root = ""
 
@@ -59,6 +61,9 @@ class SessionDocuments:
         given = self._given.setdefault(agent_id, set())
         found: dict[str, ProjectDocument] = {}
         for path in paths:
+            for rule in await self._rules_for(environment, root, path, rules.sep):
+                if rule.path not in given:
+                    found[rule.path] = rule
             names = {rules.join(rules.dirname(path), name) for name in (UNIVERSAL_DOCUMENT, *family)}
             if path in names:  # the call itself has read or changed this file
                 given.add(rules.relpath(path, root).replace("\\", "/"))
@@ -84,6 +89,28 @@ class SessionDocuments:
         self._used |= {document.path: len(document.text.encode("utf-8")) for document in documents}
         return build_nested_documents(documents, left, trusted=await self._trusted())
 
+    async def _rules_for(
+        self, environment: ExecutionEnvironment, root: str, path: str, separator: str
+    ) -> list[ProjectDocument]:
+        """Return the rules for some files that cover the file `path`."""
+        matching = []
+        for folder in (
+            folders_between(root, path.rpartition(separator)[0], separator) if _is_below(path, root) else ()
+        ):
+            if folder not in self._rules:
+                if len(self._rules) >= MAX_FOLDERS:
+                    continue
+                found = await find_rules(environment, folder, separator)
+                self._rules[folder] = [rule for rule in found if rule.globs and not rule.always]
+            inside = path[len(folder.rstrip(separator)) + 1 :].replace("\\", "/")
+            shown = folder[len(root.rstrip(separator)) + 1 :].replace("\\", "/")
+            matching += [
+                ProjectDocument(f"{shown}/{rule.path}" if shown else rule.path, rule.text)
+                for rule in self._rules[folder]
+                if rule.covers(inside)
+            ]
+        return matching
+
     def forget_compacted(self, kept: Sequence[str], agent_id: str = "") -> None:
         given = self._given.setdefault(agent_id, set())
         lost = {path for path in given if not any(document_mark(path) in text for text in kept)}
@@ -91,6 +118,7 @@ class SessionDocuments:
         for path in lost:
             self._used.pop(path, None)
         self._looked = {key for key in self._looked if key[0] != agent_id}
+        self._rules.clear()  # so that changed files are read again
         if not agent_id:
             self._keep(sorted(given))
 

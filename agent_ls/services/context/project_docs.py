@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
-from agent_ls.environments.base import READ_LIMIT_BYTES, ExecutionEnvironment
+from agent_ls.environments.base import READ_LIMIT_BYTES, DirEntry, ExecutionEnvironment
 from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 from agent_ls.policy.named_places import IGNORE_FILE
 from agent_ls.profiles.project_docs import ProjectDocument, find_project_documents
@@ -109,3 +109,9 @@ class _Noting(ForwardingEnvironment):
     async def file_exists(self, path: str) -> bool:
         self.places.setdefault(path, True)
         return await self.inner.file_exists(path)
+
+    async def list_directory(self, path: str, depth: int = 1) -> Sequence[DirEntry]:
+        self.places[path] = False
+        found = await self.inner.list_directory(path, depth)
+        self.places |= {os.path.join(path, entry.name): False for entry in found if entry.is_dir}
+        return found

@@ -86,6 +86,68 @@ def test_another_exit_code_is_a_problem() -> None:
     assert "no rules" in parse_answer(1, "", "no rules", "PreToolUse").problem
 
 
+DECISIONS = [
+    pytest.param(
+        '{"permissionDecision": "deny", "permissionDecisionReason": "no"}',
+        ("deny", "no"),
+        marks=pytest.mark.report(
+            "anthropics/claude-code#4669",
+            "a hook that denies at the top of its object does not stop the call",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        '{"permissionDecision": "ask", "message": "careful"}',
+        ("ask", "careful"),
+        marks=pytest.mark.report(
+            "garrytan/gstack#2331",
+            "guards that ask or deny at the top of their object never have any effect",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        '{"permission": "deny", "user_message": "no", "agent_message": "use rg"}',
+        ("deny", "use rg"),
+        marks=pytest.mark.report(
+            "aovestdipaperino/tokensave#187",
+            "a hook of Cursor answers with permission, and of Claude with a nested object",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        '{"decision": "allow"}',
+        ("allow", ""),
+        marks=pytest.mark.report(
+            "pcvelz/superpowers#9",
+            "an allowing answer in the form of another event is an error at each call",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    ('{"hookSpecificOutput": {"permissionDecision": "block"}}', ("deny", "no reason was given")),
+    ('{"decision": "Deny", "reason": "x"}', ("deny", "x")),
+    ('{"continue": "false", "stopReason": "x"}', ("deny", "x")),
+    (
+        '{"permissionDecision": "allow", "hookSpecificOutput": {"permissionDecision": "deny"}}',
+        ("deny", "no reason was given"),
+    ),
+    ('{"hookSpecificOutput": null, "decision": null, "permission": {}}', ("", "")),
+]
+
+
+@pytest.mark.parametrize(("stdout", "answer"), DECISIONS)
+def test_a_decision_counts_in_the_form_of_any_agent(stdout: str, answer: tuple[str, str]) -> None:
+    found = parse_answer(0, stdout, "", "PreToolUse")
+    assert (found.decision, found.reason, found.problem) == (*answer, "")
+
+
+def test_an_unknown_decision_asks_the_user() -> None:
+    assert parse_answer(0, '{"permission": "maybe"}', "", "PreToolUse").problem
+
+
 HOOK = {"type": "command", "command": "true"}
 FILES = [
     pytest.param(
@@ -96,6 +158,21 @@ FILES = [
         "\ufeff" + json.dumps({"hooks": {"PreToolUse": [{"matcher": "Bash|Edit", "hooks": [HOOK]}]}}),
         marks=pytest.mark.report("vshulcz/deja-vu#3230"),
     ),
+]
+
+
+FILES += [
+    pytest.param(
+        '{"hooks": {"preToolUse": [{"matcher": "execute_bash", "command": "cat"}]}}',
+        marks=pytest.mark.report(
+            "aws/amazon-q-developer-cli#2875",
+            "events begin with a small letter, and entries are the hooks themselves",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    pytest.param('{"PreToolUse": [{"matcher": ["Bash", "Edit"], "hooks": [{"command": ["x", "a b"]}]}]}'),
+    pytest.param('{"hooks": {"PreToolUse": [{"hooks": [{"command": "x", "timeout": "30"}]}], "Stop": null}}'),
 ]
 
 

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.features.skills.front_matter import parse_page
+from agent_ls.features.skills.agents import load_agent_kinds
+from agent_ls.features.skills.placeholders import insert_arguments
+from agent_ls.front_matter import parse_page
+from agent_ls.services.settings.model import SkillSettings
 from tests.features.skills.folders import command, load, skill
 
 pytestmark = pytest.mark.req("T12")
@@ -162,3 +165,85 @@ def test_skills_in_groups_are_found_and_files_of_a_skill_are_none(home: Path) ->
     skill(skills / "toolkit/runtime-sources/skills", "apply-log")
     skill(skills, "toolkit-extra")
     assert {it.name for it in load(home).found} == {"springs", "toolkit", "toolkit-extra"}
+
+
+PLACES = [
+    pytest.param(
+        "Price: $ARGUMENTS",
+        "$100 $1",
+        "Price: $100 $1",
+        marks=pytest.mark.report(
+            "earendil-works/pi#418",
+            "an argument with a dollar sign is replaced once more",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        "It costs $0.01, $1.2M and $2K: `awk '{print $2}'` of $1.",
+        "A B",
+        "It costs $0.01, $1.2M and $2K: `awk '{print $2}'` of A.",
+        marks=pytest.mark.report(
+            "anthropics/claude-code#78759",
+            "prices and the fields of awk in a command are replaced by arguments",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        "1=$1 2=$2 3=$3",
+        "one two",
+        "1=one 2=two 3=",
+        marks=pytest.mark.report(
+            "anthropics/claude-code#92171",
+            "the first argument is dropped, and the last placeholder stays",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    ("\\$1 is $1", "one", "$1 is one"),
+    ("costs $1,200", "", "costs $1,200"),
+]
+
+
+@pytest.mark.parametrize(("written", "arguments", "read"), PLACES)
+def test_only_placeholders_are_replaced_and_only_once(written: str, arguments: str, read: str) -> None:
+    assert insert_arguments(written, arguments) == read
+
+
+@pytest.mark.report(
+    "anthropics/claude-code#73158",
+    "a byte order mark makes the file of a subagent disappear",
+    area="rules",
+    before="passed",
+)
+@pytest.mark.report(
+    "google-gemini/gemini-cli#20079",
+    "the file of a subagent is a link and is not found",
+    area="rules",
+    before="passed",
+)
+@pytest.mark.report(
+    "nicobailon/pi-subagents#1505",
+    "a folder of subagents is a link and is not searched",
+    area="rules",
+    before="passed",
+)
+@pytest.mark.report(
+    "MoonshotAI/kimi-code#3673",
+    "a file without a header is left out without a word",
+    area="rules",
+    before="passed",
+)
+def test_subagents_behind_links_and_marks_are_found_and_bad_files_are_told(
+    home: Path, tmp_path: Path
+) -> None:
+    agents, shared = home / ".claude/agents", tmp_path / "shared"
+    command(shared / "team/one.md", "\ufeff---\r\nname: one\r\ndescription: d\r\n---\r\nDo.")
+    command(shared / "two.md", "---\ndescription: d\n---\nDo.")
+    command(agents / "bad.md", "No header.")
+    os.symlink(shared / "team", agents / "team")
+    os.symlink(shared / "two.md", agents / "two.md")
+    found = load_agent_kinds(SkillSettings(), str(home / "state"), None)
+    assert [*found.found] == ["one", "two"]
+    assert [it for it in found.problems if "bad.md" in it] == [*found.problems]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from agent_ls.features.tools.yaml_depth import is_too_deep
+from agent_ls.yaml_depth import is_too_deep
 
 _BLOCK = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _ROW = re.compile(r"^([A-Za-z][\w-]*):[ \t]*(.*(?:\n(?:[ \t]+.*|))*)", re.MULTILINE)
