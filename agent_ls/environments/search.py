@@ -11,7 +11,7 @@ import posixpath
 import re
 import warnings
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Protocol
@@ -128,9 +128,18 @@ def _ignored(rules: list[_Rules], path: str, is_dir: bool) -> bool:
 
 def _rules(tree: Tree, folder: str, entries: Iterable[tuple[str, bool]]) -> _Rules | None:
     names = {name for name, is_dir in entries if not is_dir}
-    texts = [tree.text(posixpath.join(folder, name)) for name in IGNORE_FILES if name in names]
-    lines = [line for text in texts for line in text.splitlines() if _is_rule(line)]
+    lines = [
+        line
+        for name in IGNORE_FILES
+        if name in names
+        for line in _lines_of(tree.text(posixpath.join(folder, name)))
+    ]
     return _Rules(folder, _spec(lines)) if lines else None
+
+
+def _lines_of(text: str) -> Iterator[str]:
+    """Yield the rules in an ignore file, which may begin with a byte order mark."""
+    return filter(_is_rule, text.removeprefix("\ufeff").splitlines())
 
 
 def _spec(lines: list[str]) -> pathspec.GitIgnoreSpec:
@@ -148,6 +157,42 @@ def _is_rule(line: str) -> bool:
         return bool(_spec([line]).patterns)
     except ValueError:
         return False
+
+
+def marked_rules(tree: Tree, root: str) -> Callable[[str], bool]:
+    """Return a predicate: the `.gitignore` of `root` hides a file, and begins with a byte order mark, behind which
+    ripgrep does not know the first rule. Without the mark, nothing is hidden.
+    """
+    text = tree.text(posixpath.join(root, IGNORE_FILES[0]))
+    rules = [_Rules(root, _spec([*_lines_of(text)]))] if text.startswith("\ufeff") else []
+
+    def is_hidden(path: str) -> bool:
+        above = [*folders_between(root, path)[1:], path]
+        return any(_ignored(rules, it, it != path) for it in above)
+
+    return is_hidden if rules else lambda path: False
+
+
+def not_excluded(tree: Tree, files: Iterable[str], root: str) -> Iterator[str]:
+    """Yield those of `files` that only .gitignore may exclude: no `.ignore` and no `.rgignore` in `root` or below does.
+
+    For files that git tracks: its own ignore files do not apply to them, and those of search programs do.
+    """
+    known: dict[str, _Rules | None] = {}
+    for file in files:
+        rules: list[_Rules] = []
+        for folder in folders_between(root, file):
+            if rules and folder != root and _ignored(rules, folder, True):
+                break
+            if folder not in known:
+                texts = (tree.text(posixpath.join(folder, name)) for name in IGNORE_FILES[1:])
+                lines = [line for text in texts for line in _lines_of(text)]
+                known[folder] = _Rules(folder, _spec(lines)) if lines else None
+            if own := known[folder]:
+                rules.append(own)
+        else:
+            if not _ignored(rules, file, False):
+                yield file
 
 
 def hidden_entries(
@@ -172,7 +217,7 @@ def hidden_entries(
 
 def _rule_lines(texts: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, list[str]]]:
     for folder, its in texts.items():
-        if lines := [line for text in its for line in text.splitlines() if _is_rule(line)]:
+        if lines := [line for text in its for line in _lines_of(text)]:
             yield folder, lines
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from agent_ls.environments.base import GrepOptions
 from agent_ls.environments.local import LocalEnvironment
+from agent_ls.environments.local.search import LocalSearch
 
 RULES: list[Any] = [
     pytest.param(
@@ -62,7 +64,12 @@ RULES: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize(("rules", "shown", "hidden"), RULES)
+MARKED: dict[str, str] = {".gitignore": "\ufeff*.log\n"}
+
+
+@pytest.mark.parametrize(
+    ("rules", "shown", "hidden"), [*RULES, pytest.param(MARKED, ["a.txt"], ["a.log"], id="mark")]
+)
 async def test_a_search_hides_what_git_hides(
     tmp_path: Path, rules: dict[str, str], shown: list[str], hidden: list[str]
 ) -> None:
@@ -75,3 +82,51 @@ async def test_a_search_hides_what_git_hides(
     assert sorted(line.path for line in found.lines) == sorted(shown)
     names = await environment.glob("**/*", ".")
     assert set(shown) <= set(names) and not set(hidden) & set(names)
+
+
+@pytest.mark.parametrize("program", [None, ""], ids=["ripgrep", "without"])
+@pytest.mark.report(
+    "BurntSushi/ripgrep#2075",
+    "a committed file that also matches an ignore rule is not searched",
+    area="git",
+    before="failed",
+)
+@pytest.mark.report(
+    "BurntSushi/ripgrep#31", "a file that was added by force is not found", area="git", before="failed"
+)
+@pytest.mark.report(
+    "BurntSushi/ripgrep#1482",
+    "a changed file of git is not listed, because its folder is ignored",
+    area="git",
+    before="failed",
+)
+async def test_a_tracked_file_is_found_although_it_is_ignored(tmp_path: Path, program: str | None) -> None:
+    files = {
+        ".gitignore": "*\n",
+        "shown.txt": "needle",
+        "foo/bar/deep é.txt": "needle",
+        "foo/untracked.txt": "needle",
+        "private/a.txt": "needle",
+        ".ignore": "private/\n",
+    }
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(content)
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", "-f", "shown.txt", "foo/bar", "private")
+    (tmp_path / "gone.txt").write_text("needle")
+    git(tmp_path, "add", "-f", "gone.txt")
+    (tmp_path / "gone.txt").unlink()
+    search = LocalSearch(str(tmp_path), program)
+    expected = ["foo/bar/deep é.txt", "shown.txt"]
+    found = await search.grep("needle", str(tmp_path), ".", GrepOptions(max_results=9))
+    assert sorted(it.path for it in found.lines) == expected
+    assert sorted(await search.glob("**/*.txt", str(tmp_path), ".")) == expected
+    assert sorted(await search.glob("foo/bar/**", str(tmp_path), ".")) == expected[:1]
+    assert set(expected) <= set(await search.files(100))
+    limited = await search.grep("needle", str(tmp_path), ".", GrepOptions(max_results=1))
+    assert len(limited.lines) == 1 and limited.truncated
+
+
+def git(folder: Path, *words: str) -> None:
+    subprocess.run(["git", "-C", str(folder), "-c", "core.quotePath=false", *words], check=True)

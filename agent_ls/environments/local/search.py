@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -22,6 +22,7 @@ from agent_ls.environments.local import ripgrep
 from agent_ls.environments.local.files import check_regular_file, read_file
 from agent_ls.environments.local.processes.ending import run_process
 from agent_ls.environments.local.spelling import existing_spelling
+from agent_ls.environments.local.tracked import existing, is_in_repository, tracked_below, tracked_besides
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -54,7 +55,9 @@ class LocalSearch:
             return await timed_search.run_timed(
                 pattern, options, _grep_without, regex, *where, limit_s=self._limit_s
             )
-        arguments = [program, *ripgrep.grep_arguments(pattern, path, options)]
+        hidden = await self._list_hidden(program, path)
+        passes = await _in_thread(self._without_marked, passes, path, frozenset(hidden))
+        arguments = [program, *ripgrep.grep_arguments(pattern, path, options), *hidden]
         findings = await self._grep(arguments, pattern, path, options, passes)
         if findings.is_full:
             # ripgrep has found more matches than the limit, in random order. So search again, sorted by path.
@@ -97,14 +100,37 @@ class LocalSearch:
         if not await _in_thread(os.path.isdir, plan.folder):
             return []
         program = await self._ripgrep()
-        files = await self._list(program, plan) if program else _files_below(plan.folder, self._root)
+        if program:
+            files = await self._list(program, plan.folder, plan.name)
+        else:
+            files = await _in_thread(lambda: {*_files_below(plan.folder, self._root)})
         return await _in_thread(self._filter_matching, files, plan)
 
-    async def _list(self, program: str, plan: globs.GlobPlan) -> Iterable[str]:
-        arguments = [program, *ripgrep.list_arguments(plan.folder, plan.name)]
+    async def _list(self, program: str, folder: str, name: str = "") -> set[str]:
+        arguments = [program, *ripgrep.list_arguments(folder, name)]
         async with run_process(arguments, self._root) as process:
             listing = await ripgrep.read_all(process.stdout)
-        return map(os.fsdecode, listing.split(b"\0")[:-1])
+        is_hidden = await _in_thread(search.marked_rules, _DiskTree(), self._root)
+        return {file for file in map(os.fsdecode, listing.split(b"\0")[:-1]) if not is_hidden(file)}
+
+    def _without_marked(
+        self, passes: Callable[[str, str], bool], path: str, hidden: Collection[str]
+    ) -> Callable[[str, str], bool]:
+        """Return the filter that also leaves out what a rule hides that ripgrep cannot read."""
+        is_hidden = search.marked_rules(_DiskTree(), self._root)
+
+        def both(shown: str, below: str) -> bool:
+            file = os.path.join(self._root, shown)
+            return passes(shown, below) and (file == path or file in hidden or not is_hidden(file))
+
+        return both
+
+    async def _list_hidden(self, program: str, path: str) -> Sequence[str]:
+        """Return the files below the folder `path` that git tracks although they are ignored."""
+        if not await _in_thread(_has_tracked_files, path):
+            return ()
+        listed = await self._list(program, path)
+        return await _in_thread(tracked_besides, listed, path, self._root, _DiskTree())
 
     async def files(self, limit: int) -> Sequence[str]:
         """Return at most `limit` files of the working directory as relative paths, unordered, without ignored
@@ -114,7 +140,14 @@ class LocalSearch:
         program = await self._ripgrep()
         if program:
             return await self._first_listed(program, limit)
-        return await _in_thread(self._first_walked, limit)
+        found = await _in_thread(self._first_walked, limit)
+        return found if len(found) >= limit else [*found, *await self._hidden_below_root(found)][:limit]
+
+    async def _hidden_below_root(self, shown: Iterable[str]) -> Sequence[str]:
+        above = self._root.rstrip("/") + "/"
+        listed = {above + name for name in shown}
+        hidden = await _in_thread(tracked_besides, listed, self._root, self._root, _DiskTree())
+        return [file.removeprefix(above) for file in hidden]
 
     async def _first_listed(self, program: str, limit: int) -> Sequence[str]:
         arguments = [program, *ripgrep.list_arguments(self._root, "")]
@@ -127,7 +160,8 @@ class LocalSearch:
                 count += chunk.count(b"\0")
                 if count >= limit:
                     break
-        return (await _in_thread(self._split_listing, b"".join(chunks)))[:limit]
+        found = (await _in_thread(self._split_listing, b"".join(chunks)))[:limit]
+        return found if count >= limit else [*found, *await self._hidden_below_root(found)][:limit]
 
     def _split_listing(self, listing: bytes) -> list[str]:
         """Return the relative paths in a listing whose paths end with NUL.
@@ -146,9 +180,12 @@ class LocalSearch:
             names.append(file.removeprefix(above))
         return names
 
-    def _filter_matching(self, files: Iterable[str], plan: globs.GlobPlan) -> Sequence[str]:
-        by_name = {search.shown_path(file, plan.folder): file for file in files}
-        found = [by_name[name] for name in plan.select(by_name)]
+    def _filter_matching(self, files: set[str], plan: globs.GlobPlan) -> Sequence[str]:
+        every = {*files, *tracked_below(plan.folder)}
+        by_name = {search.shown_path(file, plan.folder): file for file in every}
+        selected = [by_name[name] for name in plan.select(by_name)]
+        hidden = existing((file for file in selected if file not in files), self._root, _DiskTree())
+        found = [*(file for file in selected if file in files), *hidden]
         newest_first = sorted((-_mtime_ns(file), search.path_order(file), file) for file in found)
         return [search.shown_path(file, self._root) for _, _, file in newest_first]
 
@@ -170,7 +207,11 @@ def _grep_without(
     findings = search.ResultLines(options)
     passes = globs.file_filter(options)
     disk = _DiskTree()
-    for file in _files_below(path, root):
+    files = _files_below(path, root)
+    if _has_tracked_files(path):
+        files = [*files]
+        files += tracked_besides({*files}, path, root, disk)
+    for file in files:
         with suppress(RuntimeError):  # raised in a separate process, which cancellation ends anyway
             from_thread.check_cancelled()
         if time.thread_time() > end:
@@ -226,6 +267,10 @@ class _DiskTree:
 
 def _files_below(path: str, root: str) -> Iterable[str]:
     return search.walk(_DiskTree(), path, root) if os.path.isdir(path) else [path]
+
+
+def _has_tracked_files(path: str) -> bool:
+    return os.path.isdir(path) and is_in_repository(path)
 
 
 def _mtime_ns(path: str) -> int:
