@@ -8,10 +8,12 @@ from __future__ import annotations
 import codecs
 import re
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import overload
 
+from agent_ls.legacy_encodings import guess_encoding
 from agent_ls.memo import Memo
 
 # Only CR, LF and CRLF end a line. str.splitlines also splits at the following characters.
@@ -231,7 +233,7 @@ def _decode(data: bytes) -> DecodedText:
 
 
 def _decode_otherwise(data: bytes, as_utf_8: str) -> DecodedText | None:
-    """Decode text that is not UTF-8: by its declared encoding, otherwise as Windows-1252 or Latin-1.
+    """Decode text that is not UTF-8: by its declared encoding, a clear guess, or as Windows-1252 or Latin-1.
 
     Return None if the data is probably damaged UTF-8, or is not text. `as_utf_8` is the data decoded as UTF-8
     with `surrogateescape`.
@@ -239,6 +241,8 @@ def _decode_otherwise(data: bytes, as_utf_8: str) -> DecodedText | None:
     head = data[:_DECLARED_CHARS].decode("latin-1")
     if declared := try_decode(data, find_declared_encoding(head)):
         return declared
+    if b"\0" not in data and (found := try_decode(data, guess_encoding(data))):
+        return replace(found, is_guessed=True)
     if _is_damaged_utf_8(data, as_utf_8) or _NO_TEXT.search(data):
         return None
     guesses = (try_decode(data, encoding) for encoding in ("cp1252", "latin-1"))
@@ -334,10 +338,34 @@ def encode_changed(form: DecodedText, text: str) -> bytes:
     Raises:
         NotEncodableError: the encoding lacks a character of the text.
     """
+    if form.encoding == "utf-8" and not form.is_valid and _is_of_unknown_encoding(form.text):
+        _check_added(form.text, text)
     declared = find_declared_encoding(text)
     if not form.bom and declared != find_declared_encoding(form.text):
         form = replace(form, encoding=declared or "utf-8")
     return encode(replace(form, text=text))
+
+
+_BEYOND_ASCII = re.compile("[\x80-\ud7ff\ue000-\U0010ffff]")
+_BYTE = re.compile("[\udc80-\udcff]")
+
+
+def _is_of_unknown_encoding(text: str) -> bool:
+    """Return whether most of a text beyond ASCII are undecodable bytes, so that it is no damaged UTF-8."""
+    return 2 * len(_BEYOND_ASCII.findall(text)) < len(_BYTE.findall(text))
+
+
+def _check_added(before: str, text: str) -> None:
+    """Check that a change of a file in an unknown encoding adds no character beyond ASCII.
+
+    Raises:
+        NotEncodableError
+    """
+    known = Counter(_BEYOND_ASCII.findall(before))
+    for found in _BEYOND_ASCII.finditer(text):
+        known[found[0]] -= 1
+        if known[found[0]] < 0:
+            raise NotEncodableError(text, found.start(), "an encoding that agent-ls does not know")
 
 
 def looks_binary(data: bytes) -> bool:

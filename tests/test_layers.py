@@ -25,7 +25,8 @@ ENV_TYPES = {"environments.base", "environments.errors", "environments.effects"}
 ALLOWED: dict[str, set[str]] = {
     "_version": set(),
     "background": set(),
-    "text": {"memo"},
+    "text": {"legacy_encodings", "memo"},
+    "legacy_encodings": set(),
     "memo": set(),
     "jsonc": set(),
     "yaml_depth": set(),
@@ -306,7 +307,7 @@ ALLOWED: dict[str, set[str]] = {
 }  # fmt: skip
 
 # Engines: values in, values out; no access to files, network, clock or processes.
-NO_IO = ("text", "memo", "jsonc", "front_matter", "yaml_depth",
+NO_IO = ("text", "legacy_encodings", "memo", "jsonc", "front_matter", "yaml_depth",
          "patch", "notebook", "review", "llm.providers", "llm.sse", "llm.retry",
          "loop.step", "loop.calls.truncation",
          "loop.calls.loop_detection", "loop.calls.redaction", "loop.context.history", "loop.events.figures",

@@ -34,6 +34,7 @@ from agent_ls.patch.line_search import EXACT, FileLines
 from agent_ls.patch.overlay import Contents, Overlay, Unreadable
 from agent_ls.patch.recovery_placement import ChunkRecovery
 from agent_ls.patch.strict_placement import PlacedChunk, equal_positions, old_texts, place_strictly
+from agent_ls.patch.unified_input import to_v4a
 from agent_ls.patch.v4a_lenient_parser import parse_leniently
 from agent_ls.patch.v4a_parser import AddFile, DeleteFile, ParsedPatch, Section, UpdateFile, parse_strict
 
@@ -60,7 +61,7 @@ def lexical_path(path: str) -> str:
 
 
 def parse(text: str) -> Patch:
-    """Parse the patch twice: strictly, and leniently by the recovery rules R1 to R9.
+    """Parse the patch twice: strictly, and leniently by the recovery rules R1 to R9. A unified diff is rewritten first.
 
     Raises:
         PatchError: PARSE or TRUNCATED, if both fail.
@@ -71,6 +72,8 @@ def parse(text: str) -> Patch:
         )
     strict, lenient = parse_strict(text), parse_leniently(text)
     if strict.problems and lenient.problems:
+        if rewritten := to_v4a(text):
+            return parse(rewritten)
         raise PatchError(_join_problems(strict.problems, lenient.problems))
     sections = [*strict.sections, *lenient.sections]
     return Patch(strict, lenient, tuple(dict.fromkeys(path for s in sections for path in _paths(s))))

@@ -26,6 +26,7 @@ from agent_ls.tools.paths import absolute, shown_path
 from agent_ls.tools.summary import one_line
 
 _HEADER = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: *(.+?) *$", re.MULTILINE)
+_DIFF_HEADER = re.compile(r"^(?:---|\+\+\+) (?:[ab]/)?(?!/dev/null)(.+?) *(?:\t.*)?$", re.MULTILINE)
 
 
 class ApplyPatchArguments(Arguments):
@@ -180,7 +181,7 @@ def touches(arguments: ApplyPatchArguments, environment: ExecutionEnvironment) -
 
 def list_patch_paths(text: str) -> str:
     """Return the file names of a patch, for display."""
-    return ", ".join(dict.fromkeys(_HEADER.findall(text))) or "patch"
+    return ", ".join(dict.fromkeys(_HEADER.findall(text) or _DIFF_HEADER.findall(text))) or "patch"
 
 
 APPLY_PATCH = Tool(

@@ -86,3 +86,84 @@ def test_asterisks_may_close_the_lines_of_the_frame() -> None:
 def test_a_patch_with_a_wrong_line_around_it_is_refused() -> None:
     with pytest.raises(PatchError, match="First difference at line 3"):
         applied(update("@@ -1,3 +1,4 @@\n a\n b\n+b1\n d"), {"f": "a\nb\nc\n"})
+
+
+HUNK = "@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n"
+DIFFS: list[Any] = [
+    pytest.param(
+        "--- a/f\n+++ b/f\n@@\n a\n-b\n+B\n c\n",
+        {"f": "a\nB\nc\n"},
+        marks=pytest.mark.report(
+            "holon-run/holon#3041",
+            "a unified diff whose hunks have no line numbers is refused",
+            area="edits",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        f"--- a/f\n+++ b/f\n{HUNK}",
+        {"f": "a\nB\nc\n"},
+        marks=pytest.mark.report(
+            "JasonColapietro/suede-creator-skills#162",
+            "a unified diff without the line of git is refused",
+            area="edits",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        f"diff --git a/f b/f\nindex 1..2 100644\n--- a/f\n+++ b/f\n{HUNK}"
+        "diff --git a/g b/g\n--- a/g\n+++ b/g\n@@ -1 +1 @@\n-one\n+two\n",
+        {"f": "a\nB\nc\n", "g": "two\n"},
+        marks=pytest.mark.report(
+            "anvie/evonic#92",
+            "both hunks of a diff of two files are written to the first file",
+            area="edits",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        "diff --git a/.gitignore b/.gitignore\nnew file mode 100644\n"
+        "--- /dev/null\n+++ b/.gitignore\n@@ -0,0 +1 @@\n+*.pyc\n",
+        {".gitignore": "*.pyc\n"},
+        marks=pytest.mark.report(
+            "ymattw/ydiff#3", "a new file with one line breaks the reader", area="edits", before="failed"
+        ),
+    ),
+    pytest.param(
+        "--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@ import com.example.Parser;\n a\n-b\n+B\n c\n",
+        {"f": "a\nB\nc\n"},
+        marks=pytest.mark.report(
+            "java-diff-utils/java-diff-utils#156",
+            "text behind the line numbers of a hunk breaks the reader",
+            area="edits",
+            before="failed",
+        ),
+    ),
+    pytest.param(f"*** Begin Patch\n--- a/f\n+++ b/f\n{HUNK}*** End Patch", {"f": "a\nB\nc\n"}, id="in a frame"),
+    pytest.param(f"```diff\n--- f\t2026-01-01\n+++ f\n{HUNK}```", {"f": "a\nB\nc\n"}, id="in a fence"),
+    pytest.param(f"--- a/f\r\n+++ b/f\r\n{HUNK}", {"f": "a\nB\nc\n"}, id="CRLF"),
+    pytest.param("diff --git a/f b/h\nrename from f\nrename to h\n", {"h": "a\nb\nc\n", "f": None}, id="renamed"),
+    pytest.param("--- a/g\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n", {"g": None}, id="deleted"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "after"), DIFFS)
+def test_a_unified_diff_is_applied_as_a_patch(text: str, after: dict[str, str | None]) -> None:
+    before = {"f": "a\nb\nc\n", "g": "one\n"}
+    assert applied(text, before) == {
+        name: content for name, content in {**before, **after}.items() if content is not None
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("--- a/f\n+++ b/f\n@@ -1,9 +1,9 @@\n a\n-b\n", id="cut off"),
+        pytest.param("--- a/f\n+++ b/f\n@@ -2,0 +3 @@\n+new\n", id="only a line number says where"),
+        pytest.param("--- a/f\n+++ b/f\n@@ -1 +1 @@\n-other\n+B\n", id="other lines"),
+        pytest.param("--- a/f\n+++ b/f\n", id="no hunk"),
+    ],
+)
+def test_a_diff_whose_place_is_not_certain_is_refused(text: str) -> None:
+    with pytest.raises(PatchError):
+        applied(text, {"f": "a\nb\nc\n"})
