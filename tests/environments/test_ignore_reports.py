@@ -130,3 +130,72 @@ async def test_a_tracked_file_is_found_although_it_is_ignored(tmp_path: Path, pr
 
 def git(folder: Path, *words: str) -> None:
     subprocess.run(["git", "-C", str(folder), "-c", "core.quotePath=false", *words], check=True)
+
+
+@pytest.mark.parametrize("program", [None, ""], ids=["ripgrep", "without"])
+@pytest.mark.report(
+    "NousResearch/hermes-agent#30517",
+    "a search in the folder of an installed package finds nothing, because its folder is ignored",
+    area="search",
+    before="failed",
+)
+async def test_a_folder_that_is_ignored_is_searched_if_it_is_named(
+    tmp_path: Path, program: str | None
+) -> None:
+    files = {"venv/.gitignore": "*\n", "venv/lib/pkg.py": "needle\n", "a.py": "x\n"}
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(content)
+    search = LocalSearch(str(tmp_path), program)
+    for folder, count in ((".", 0), ("venv", 1), ("venv/lib", 1)):
+        path = str(tmp_path / folder) if folder != "." else str(tmp_path)
+        found = await search.grep("needle", path, folder, GrepOptions(max_results=9))
+        assert len(found.lines) == count
+        assert ("venv/lib/pkg.py" in await search.glob("**/*.py", path, folder)) is (count == 1)
+
+
+DASHES = [
+    pytest.param(
+        "-e",
+        marks=pytest.mark.report(
+            "anomalyco/opencode#3524",
+            "a pattern that begins with a dash is read as an option",
+            area="search",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        "-77",
+        marks=pytest.mark.report(
+            "NousResearch/hermes-agent#93750",
+            "a negative number is an unknown flag",
+            area="search",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        "--help",
+        marks=pytest.mark.report(
+            "i-am-bee/beeai-framework#1660",
+            "a search for an option prints the help of the search program",
+            area="search",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        "--ctx-size|--n-predict",
+        marks=pytest.mark.report(
+            "paperclipai/paperclip#10336",
+            "two options in one pattern are an unknown flag",
+            area="search",
+            before="passed",
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize("pattern", DASHES)
+async def test_a_pattern_that_looks_like_an_option_is_searched(tmp_path: Path, pattern: str) -> None:
+    (tmp_path / "a.txt").write_text("-e -77 --help --n-predict\n")
+    found = await LocalEnvironment(str(tmp_path)).grep(pattern, ".", GrepOptions(max_results=9))
+    assert [line.path for line in found.lines] == ["a.txt"]

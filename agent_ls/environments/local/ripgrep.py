@@ -32,6 +32,8 @@ WALK_OPTIONS = (
     "--no-messages",
     "--path-separator=/",
 )
+NO_GIT_RULES = "--no-ignore-vcs"
+"""The option that leaves the rules of git aside, and keeps those for search programs."""
 # Finds `\n` in a pattern that can match several lines. `\r?\n` replaces it, because files may have either kind of
 # line ending. Group 1 matches brackets and escapes, which stay unchanged.
 _LINE_END = re.compile(r"(\[(?:\\.|[^\]\\])*\]|\\[^n])|\\n|\n")

@@ -59,6 +59,9 @@ class LocalSearch:
         passes = await _in_thread(self._without_marked, passes, path, frozenset(hidden))
         arguments = [program, *ripgrep.grep_arguments(pattern, path, options), *hidden]
         findings = await self._grep(arguments, pattern, path, options, passes)
+        if not findings.lines and await self._is_all_ignored(program, path):
+            arguments.insert(1, ripgrep.NO_GIT_RULES)
+            findings = await self._grep(arguments, pattern, path, options, globs.file_filter(options))
         if findings.is_full:
             # ripgrep has found more matches than the limit, in random order. So search again, sorted by path.
             # Sorting makes ripgrep single-threaded, but the search ends as soon as it has found enough matches.
@@ -102,12 +105,21 @@ class LocalSearch:
         program = await self._ripgrep()
         if program:
             files = await self._list(program, plan.folder, plan.name)
+            if not files and await self._is_all_ignored(program, plan.folder):
+                files = await self._list(program, plan.folder, plan.name, ripgrep.NO_GIT_RULES)
         else:
-            files = await _in_thread(lambda: {*_files_below(plan.folder, self._root)})
+            files = await _in_thread(_files_to_search, plan.folder, self._root)
         return await _in_thread(self._filter_matching, files, plan)
 
-    async def _list(self, program: str, folder: str, name: str = "") -> set[str]:
-        arguments = [program, *ripgrep.list_arguments(folder, name)]
+    async def _is_all_ignored(self, program: str, path: str) -> bool:
+        """Return whether `path` is a folder below the working directory whose files are all ignored by git's rules. Who
+        names such a folder wants to search it.
+        """
+        is_inside = path != self._root and await _in_thread(os.path.isdir, path)
+        return is_inside and not await self._list(program, path)
+
+    async def _list(self, program: str, folder: str, name: str = "", *more: str) -> set[str]:
+        arguments = [program, *more, *ripgrep.list_arguments(folder, name)]
         async with run_process(arguments, self._root) as process:
             listing = await ripgrep.read_all(process.stdout)
         is_hidden = await _in_thread(search.marked_rules, _DiskTree(), self._root)
@@ -207,11 +219,10 @@ def _grep_without(
     findings = search.ResultLines(options)
     passes = globs.file_filter(options)
     disk = _DiskTree()
-    files = _files_below(path, root)
+    files = _files_to_search(path, root)
     if _has_tracked_files(path):
-        files = [*files]
-        files += tracked_besides({*files}, path, root, disk)
-    for file in files:
+        files |= {*tracked_besides(files, path, root, disk)}
+    for file in sorted(files, key=search.path_order):
         with suppress(RuntimeError):  # raised in a separate process, which cancellation ends anyway
             from_thread.check_cancelled()
         if time.thread_time() > end:
@@ -267,6 +278,21 @@ class _DiskTree:
 
 def _files_below(path: str, root: str) -> Iterable[str]:
     return search.walk(_DiskTree(), path, root) if os.path.isdir(path) else [path]
+
+
+class _TreeOfAll(_DiskTree):
+    """A disk on which the rules of git do not count."""
+
+    def text(self, path: str) -> str:
+        return "" if path.endswith("/.gitignore") else super().text(path)
+
+
+def _files_to_search(path: str, root: str) -> set[str]:
+    """Return the files below `path` that are not ignored; all of them if `path` itself is a folder that is ignored."""
+    files = {*_files_below(path, root)}
+    if files or path == root or not os.path.isdir(path):
+        return files
+    return {*search.walk(_TreeOfAll(), path, root)}
 
 
 def _has_tracked_files(path: str) -> bool:
