@@ -59,6 +59,7 @@ class GeminiStream:
         self._partial: tuple[JsonObject, str, PartialArgs] | None = (
             None  # a call that arrives in pieces: its wire part, id and arguments
         )
+        self._bare: tuple[JsonObject, str] | None = None  # a call without arguments: its wire part and id
         self._grounding: JsonObject = {}
         self._said = ""  # text of ended parts
         self._usage: dict[str, JsonValue] = {}
@@ -99,6 +100,8 @@ class GeminiStream:
             for part in parts:
                 self._part(part)
             self._finish = text_at(candidate, "finishReason") or self._finish
+            if self._finish:
+                self._end_bare_call()
             self._message = text_at(candidate, "finishMessage") or self._message
             self._grounding = object_at(candidate, "groundingMetadata") or self._grounding
             break  # only one candidate is requested
@@ -115,6 +118,7 @@ class GeminiStream:
                 hint="Send again; what arrived is kept.",
             )
         self._is_finished = True
+        self._end_bare_call()
         self._end()
         warnings = self._warnings()
         if self._grounding:
@@ -151,6 +155,8 @@ class GeminiStream:
 
     def _part(self, part: JsonObject) -> None:
         part = {_CAMEL.get(key, key): value for key, value in part.items()}  # some proxies write snake case
+        if self._bare and ("functionCall" not in part or text_at(object_at(part, "functionCall"), "name")):
+            self._end_bare_call()
         if "functionCall" in part:
             self._call(part)
         elif isinstance(part.get("text"), str):
@@ -209,7 +215,15 @@ class GeminiStream:
                 self._partial = (part, call_id, PartialArgs())
                 self._partial[2].add(call)
                 return
-            self._whole_call(repair_object(part), call_id)
+            if call.get("args"):
+                self._whole_call(repair_object(part), call_id)
+            else:
+                self._bare = part, call_id  # its arguments may follow, in a part without a name
+        elif self._bare is not None:
+            begun, call_id = self._bare
+            self._bare = None
+            function = {**object_at(begun, "functionCall"), "args": call.get("args")}
+            self._whole_call(repair_object({**begun, "functionCall": function}), call_id)
         elif self._partial is not None:
             begun, call_id, arguments = self._partial
             arguments.add(call)
@@ -222,6 +236,13 @@ class GeminiStream:
                 }
                 whole = {**begun, "functionCall": {**function, "args": arguments.value}}
                 self._whole_call(repair_object(whole), call_id)
+
+    def _end_bare_call(self) -> None:
+        """End a call whose arguments did not follow: it has none."""
+        if self._bare is not None:
+            part, call_id = self._bare
+            self._bare = None
+            self._whole_call(repair_object(part), call_id)
 
     def _whole_call(self, part: JsonObject, call_id: str) -> None:
         call = object_at(part, "functionCall")
