@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from agent_ls.llm.errors import StreamError
 from agent_ls.llm.messages import Message, Role, ToolCallPart, ToolResultPart, tool_results, user
 from agent_ls.llm.requests import Request, Response
 from tests.llm.providers.test_anthropic_stream import sse
 from tests.llm.providers.test_openai_stream import CREATED, done, final
-from tests.llm.reports.chat import answer as chat_answer
+from tests.llm.reports.chat import answer as chat_answer, refusal
 from tests.llm.reports.test_anthropic import ASK as ASK_ANTHROPIC, answer as anthropic_answer
 from tests.llm.reports.test_gemini import answer as gemini_answer
 from tests.llm.reports.test_responses import answer as responses_answer
@@ -152,6 +153,16 @@ MESSAGES: list[Any] = [
             "the first event of a call has no input",
             area="anthropic",
             before="passed",
+        ),
+    ),
+    pytest.param(
+        [*HI, begin(1, **USE, input={}), add(1, "input_json_delta", partial_json='{"a": 1}')],
+        ("hi", [("f", {"a": 1})]),
+        marks=pytest.mark.report(
+            "farion1231/cc-switch#6841",
+            "a gateway closes the stream behind the arguments of a call, and the call is never made",
+            area="anthropic",
+            before="failed",
         ),
     ),
     pytest.param(
@@ -392,3 +403,51 @@ def test_each_call_has_one_result_in_the_next_message(has_results: bool) -> None
     assert [[*part] for part in contents[2]["parts"]] == [["functionResponse"]] * 3
     sent = body_of(ANTHROPIC.encode(Request("m", messages), stream=True))["messages"]
     assert [block["type"] for block in sent[2]["content"]] == [*["tool_result"] * 3, "text"]
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        pytest.param([*HI], id="only text"),
+        pytest.param([begin(0, **USE, input={})], id="no arguments yet"),
+        pytest.param([begin(0, **USE), add(0, "input_json_delta", partial_json="{}")], id="empty arguments"),
+        pytest.param(
+            [begin(0, **USE), add(0, "input_json_delta", partial_json='{"a": ')], id="a part of them"
+        ),
+        pytest.param(
+            [
+                begin(0, **USE),
+                add(0, "input_json_delta", partial_json='{"a": 1}'),
+                begin(1, type="text", text=""),
+            ],
+            id="another open block",
+        ),
+    ],
+)
+def test_a_stream_that_ends_elsewhere_is_cut(events: list[Any]) -> None:
+    with pytest.raises(StreamError):
+        anthropic_answer(*events)
+
+
+@pytest.mark.report(
+    "ggml-org/llama.cpp#27107",
+    "the template of a model refuses the conversation, and the message speaks of something else",
+    area="chat-servers",
+    before="flaw",
+)
+@pytest.mark.report(
+    "flagdizero/jenny-android-ai-agent#2",
+    "a schema with a large number of repetitions breaks the grammar of llama.cpp",
+    area="chat-servers",
+    before="passed",
+)
+@pytest.mark.parametrize(
+    ("message", "hint"),
+    [
+        ("Unable to generate parser for this template: System message must be at the beginning", "template"),
+        ("Failed to initialize samplers: failed to parse grammar", ""),
+    ],
+)
+def test_a_refusal_of_a_local_server_is_shown_with_its_reason(message: str, hint: str) -> None:
+    error = refusal(400, {"error": {"code": 400, "message": message, "type": "invalid_request_error"}})
+    assert message in str(error) and hint in error.hint

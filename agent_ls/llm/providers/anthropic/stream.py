@@ -151,11 +151,23 @@ class AnthropicStream:
             return ()
         if text_at(self._stop, "stop_reason"):  # some proxies do not send `message_stop`
             return self._message_stop()
+        if self._has_only_whole_calls:  # some gateways close the stream behind the arguments of a call
+            return self._message_stop()
         raise StreamError(
             "the connection to anthropic ended in the middle of the answer",
             provider=NAME,
             model=self._model,
             hint="Send again; what arrived is kept.",
+        )
+
+    @property
+    def _has_only_whole_calls(self) -> bool:
+        """Return whether the open blocks are calls whose arguments are complete. A JSON object never begins a longer
+        one; `{}` may precede the real arguments.
+        """
+        open_blocks = self._open.values()
+        return bool(open_blocks) and all(
+            block.type == "tool_use" and bool(parse_object(block.arguments)) for block in open_blocks
         )
 
     def _message_start(self, message: JsonObject) -> Sequence[StreamEvent]:

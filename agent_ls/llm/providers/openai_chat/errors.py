@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 from agent_ls.llm.errors import (
@@ -97,6 +98,9 @@ def body_error(provider: str, model: str, failure: ProviderFailure) -> LlmError:
     return _add_hint(_table(provider).error(failure, model))
 
 
+_TEMPLATE = re.compile(r"chat template|parser for this template|jinja|raise_exception", re.IGNORECASE)
+
+
 def refuses_tools(error: LlmError) -> bool:
     """Return whether the server says that this model cannot call tools."""
     said = str(error).lower()
@@ -106,4 +110,9 @@ def refuses_tools(error: LlmError) -> bool:
 def _add_hint(error: LlmError) -> LlmError:
     if refuses_tools(error):
         error.hint = "Choose a model that can call tools, or set the provider's toolCalls to text."
+    elif isinstance(error, InvalidRequestError) and _TEMPLATE.search(str(error)):
+        error.hint = (
+            "The chat template of this model on the server refuses the conversation: start the server with another "
+            "template, or choose another model."
+        )
     return mark_malformed_call(error)
