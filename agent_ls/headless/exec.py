@@ -114,6 +114,16 @@ class ExecOptions:
     requires_evidence: bool = False
 
 
+LIMIT_OPTIONS = {
+    "tokens": " --max-tokens NUMBER",
+    "cost": " --max-cost NUMBER",
+    "time": " --max-seconds NUMBER",
+    "rounds": " --max-rounds NUMBER",
+    "turns": " --set maxTurns=NUMBER",
+}
+"""The option of `exec` that sets a limit, by the name of the limit in an event."""
+
+
 class RunOutcome:
     """Computes the exit code from the events of a run.
 
@@ -126,7 +136,7 @@ class RunOutcome:
         self.lacks_evidence = False
         self.is_lost = False
         self.failed = False
-        self.limit = ""
+        self.limit = self.option = ""
         self.refused = False
         self.interrupted = False
 
@@ -142,8 +152,8 @@ class RunOutcome:
             case ToolCallEnd(error_kind=EnvironmentLostError.kind) if self._ends_at_loss:
                 self.is_lost = True
                 return True
-            case TurnLimit(message=message):
-                self.limit = message
+            case TurnLimit(limit=limit, message=message):
+                self.limit, self.option = message, LIMIT_OPTIONS.get(limit, "")
             case TurnFacts() as facts:
                 self.lacks_evidence = self._requires_evidence and not facts.is_checked
             case ProcessingEnd(reason=reason):
@@ -380,6 +390,8 @@ class _Play:
         if self._outcome.limit:
             words = f"To continue: agent-ls exec --resume {session.id}, with a higher limit"
             err.write(f"agent-ls exec: {self._outcome.limit}\n  {words}\n")
+            words = f'To continue: agent-ls exec --resume {session.id}{self._outcome.option} "go on"'
+            self._output.err.write(f"agent-ls exec: {self._outcome.limit}\n  {words}\n")
         if not self._options.as_json and (self.has_begun or not self._outcome.failed):
             err.write(f"session {session.id}\n")
 

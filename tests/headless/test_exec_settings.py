@@ -227,7 +227,8 @@ def test_exec_that_reaches_a_limit_names_the_limit_and_exits_with_code_4(
     script: Script = [[ToolCall("read_file", {"file_path": "a.py"})]] * 3
     done, server = play(AnthropicServer, script, project, option, value, "go")
     assert done.code == 4, done
-    assert words in done.err and "--resume" in done.err
+    shown = f"{option} maxTurns=NUMBER" if option == "--set" else f"{option} NUMBER"
+    assert words in done.err and "--resume" in done.err and shown in done.err
     assert len(server.requests) < 3
 
 
