@@ -87,6 +87,14 @@ def is_on_own_disk(facts: os.stat_result) -> bool:
     return sys.platform == "linux" and os.major(facts.st_dev) != 0
 
 
+def is_folder_on_own_disk(folder: str) -> bool:
+    """Return whether a folder exists and is on a disk of this machine. Blocks."""
+    try:
+        return is_on_own_disk(os.stat(folder))
+    except (OSError, ValueError):
+        return False
+
+
 def is_alive(pid: int) -> bool:
     """Return whether the process with this id exists; True if this cannot be determined.
 

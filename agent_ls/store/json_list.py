@@ -9,6 +9,7 @@ import json
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,24 +21,36 @@ if sys.platform != "win32":
     import fcntl
 
 VERSION = 1
+STEP_NS = 2_000_000_000
+"""Coarsest resolution of file times. Two changes within this time may have the same time stamp."""
 
 
 class JsonList:
     """The list in `FOLDER/NAME.json`: {"version": 1, "NAME": [...]}.
 
-    The file is read again at each use. An unreadable file counts as empty. All methods block.
+    The file is read again if its stamp has changed, or if it changed so recently that another change might keep its
+    stamp. An unreadable file counts as empty. All methods block.
     """
 
     def __init__(self, folder: Path, name: str) -> None:
         self._name = name
         self._path = folder / f"{name}.json"
+        self._read: tuple[object, Sequence[Any]] | None = None
 
     def read(self) -> Sequence[Any]:
         """Return the stored entries. The caller must validate each of them."""
         try:
-            return self._read_entries() or []
-        except OSError:
-            return []
+            facts = os.stat(self._path)
+            stamp = facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns
+            if self._read and self._read[0] == stamp:
+                return self._read[1]
+            now_ns = time.time_ns()
+            entries = tuple(self._read_entries() or ())
+        except (OSError, ValueError):
+            return ()
+        is_settled = max(facts.st_mtime_ns, facts.st_ctime_ns) + STEP_NS < now_ns
+        self._read = (stamp, entries) if is_settled else None
+        return entries
 
     def _read_entries(self) -> list[Any] | None:
         """Return the entries, an empty list for a missing file; None if the file has another format.

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -373,3 +374,26 @@ async def main(root):
 
 anyio.run(main, sys.argv[1])
 """
+
+
+@pytest.mark.req("L5")
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells which disks are of this machine")
+@pytest.mark.parametrize(
+    "major, names, is_near",
+    [
+        pytest.param(8, ["a.txt"], True, id="the session has opened it"),
+        pytest.param(8, ["b.txt", "new.txt"], True, id="others of the same folder"),
+        pytest.param(8, ["link.txt"], False, id="a link may lead to another disk"),
+        pytest.param(8, ["a.txt", "sub/c.txt"], False, id="the session has opened nothing in that folder"),
+        pytest.param(8, [], False, id="no files"),
+        pytest.param(0, ["a.txt"], False, id="a network"),
+    ],
+)
+async def test_files_in_folders_that_the_session_has_used_on_a_disk_are_near(
+    guarded: Guarded, monkeypatch: pytest.MonkeyPatch, major: int, names: list[str], is_near: bool
+) -> None:
+    monkeypatch.setattr(os, "major", lambda device: major)
+    (guarded.root / "link.txt").symlink_to(guarded.outside / "secret.txt")
+    await guarded.environment.read_bytes("a.txt")
+    effect = ReadEffect(tuple(str(guarded.root / name) for name in names))
+    assert guarded.bounds.are_near(effect) == is_near

@@ -47,16 +47,18 @@ def _thread_calls(rounds: Sequence[Counter[str]]) -> int:
 
 @pytest.fixture(params=[8, 0], ids=["a disk", "a network"])
 def looks_at_files(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Return the thread calls that look for changed files in a round: none if the files are on a disk."""
+    """Return the thread calls that look for changed files in a round, or judge a call: none if the files are on a
+    disk.
+    """
     monkeypatch.setattr(os, "major", lambda device: request.param)
     return 0 if request.param and sys.platform == "linux" else 1
 
 
 @pytest.mark.req("L5")
-async def test_a_read_only_tool_call_is_parsed_and_checked_once_in_two_worker_thread_calls(
+async def test_a_read_only_tool_call_is_parsed_and_checked_once_in_one_worker_thread_call(
     tmp_path: Path, looks_at_files: int
 ) -> None:
-    """The thread calls judge the call, and check and read the file."""
+    """The thread call checks and reads the file. On a network, two others judge the call and look for changed files."""
     model = CountingProvider([*map(_read, range(ROUNDS)), text("Done.")], LOOKS)
     with model.counting():
         async with running(tmp_path, model=model) as rig:
@@ -72,7 +74,7 @@ async def test_a_read_only_tool_call_is_parsed_and_checked_once_in_two_worker_th
     assert [(counted["parse_arguments"], counted["_definition"]) for counted in later] == [(1, 0)] * (
         ROUNDS - 1
     )
-    assert _thread_calls(later) == 2 + looks_at_files
+    assert _thread_calls(later) == 1 + 2 * looks_at_files
 
 
 @pytest.mark.req("L5", "H4")
@@ -93,14 +95,14 @@ async def test_a_file_that_the_model_reads_for_the_first_time_is_read_once(
     assert not any(part.is_error for part in rig.results())
     _, _, *later = model.rounds
     assert [counted["read_file"] for counted in later] == [1] * (ROUNDS - 1)
-    assert _thread_calls(later) == 2 + looks_at_files
+    assert _thread_calls(later) == 1 + 2 * looks_at_files
 
 
 @pytest.mark.req("L5")
-async def test_an_edit_file_tool_call_makes_five_worker_thread_calls(
+async def test_an_edit_file_tool_call_makes_four_worker_thread_calls(
     tmp_path: Path, looks_at_files: int
 ) -> None:
-    """The thread calls read the file, judge the call, record the write in the log, check the path and write, and read
+    """The thread calls read the file, record the write in the log, check the path and write, and read
     the written file.
     """
     changes = [
@@ -115,5 +117,5 @@ async def test_an_edit_file_tool_call_makes_five_worker_thread_calls(
             await talk.say("go")
     assert not any(part.is_error for part in rig.results())
     _, _, *later = model.rounds
-    assert _thread_calls(later) == 5 + looks_at_files
+    assert _thread_calls(later) == 4 + 2 * looks_at_files
     assert [counted["parse_arguments"] for counted in later] == [1] * ROUNDS

@@ -45,9 +45,8 @@ class LocalSearch:
 
     async def grep(self, pattern: str, path: str, asked: str, options: GrepOptions) -> GrepResult:
         search.check_pattern_text(pattern)
-        path = slashed(await _in_thread(existing_spelling, path))
         passes = globs.file_filter(options)
-        await _in_thread(_check_path, path, asked)
+        path = await _in_thread(_find_path, path, asked)
         program = await self._ripgrep()
         if not program:
             regex = search.compile_pattern(pattern, options)
@@ -96,11 +95,8 @@ class LocalSearch:
         return findings
 
     async def glob(self, pattern: str, path: str, asked: str) -> Sequence[str]:
-        path = slashed(await _in_thread(existing_spelling, path))
-        plan = globs.plan_glob(_without_drive(slashed(pattern), path), path)
-        await _in_thread(_check_folder, path, asked)
-        plan = replace(plan, folder=slashed(await _in_thread(existing_spelling, plan.folder)))
-        if not await _in_thread(os.path.isdir, plan.folder):
+        plan = await _in_thread(_plan, pattern, path, asked)
+        if plan is None:
             return []
         program = await self._ripgrep()
         if program:
@@ -306,11 +302,22 @@ def _mtime_ns(path: str) -> int:
         return 0  # the file was removed after it was listed
 
 
-def _check_path(path: str, asked: str) -> None:
+def _plan(pattern: str, path: str, asked: str) -> globs.GlobPlan | None:
+    """Return what to list; None if the folder before the first wildcard does not exist."""
+    path = slashed(existing_spelling(path))
+    plan = globs.plan_glob(_without_drive(slashed(pattern), path), path)
+    _check_folder(path, asked)
+    plan = replace(plan, folder=slashed(existing_spelling(plan.folder)))
+    return plan if os.path.isdir(plan.folder) else None
+
+
+def _find_path(path: str, asked: str) -> str:
+    path = slashed(existing_spelling(path))
     if not os.path.exists(path):
         raise PathNotFoundError(asked)
     if not os.path.isdir(path):
         check_regular_file(os.stat(path), asked)  # in a pipe, ripgrep would wait forever for a writer
+    return path
 
 
 def _check_folder(path: str, asked: str) -> None:

@@ -180,6 +180,8 @@ class BoundedEnvironment(ForwardingEnvironment):
     async def grep(self, pattern: str, path: str, options: GrepOptions) -> GrepResult:
         judged = await self._check_readable(path)
         found = await self.inner.grep(pattern, path, options)
+        if not found.lines:
+            return found
         paths = {line.path for line in found.lines}
         hidden = await run_sync(self._not_meant, judged, paths, abandon_on_cancel=True)
         return replace(found, lines=tuple(line for line in found.lines if line.path not in hidden))

@@ -145,8 +145,7 @@ class ChangeFinder:
             return FoundChanges(
                 note=f"agent-ls did not look for files that the command changed, because {self._describe_unlisted()}."
             ), before
-        found = await anyio.to_thread.run_sync(self._compare_states, before, stamps)
-        return found, await anyio.to_thread.run_sync(self._keep_work, stamps, scope, True)
+        return await anyio.to_thread.run_sync(self._compare_and_keep, before, stamps, scope)
 
     async def changes(self, before: FileSnapshot) -> FoundChanges:
         """Return the changes since `before`."""
@@ -169,6 +168,12 @@ class ChangeFinder:
         )
 
     # -- in a thread
+
+    def _compare_and_keep(
+        self, before: FileSnapshot, stamps: Stamps, scope: object
+    ) -> tuple[FoundChanges, FileSnapshot]:
+        found = self._compare_states(before, stamps)
+        return found, self._keep_work(stamps, scope, True)
 
     def _stamped(self, listed: Sequence[str]) -> Stamps:
         found, lstat, is_windows = {}, os.lstat, os.name == "nt"

@@ -34,11 +34,17 @@ from agent_ls.policy.situation import (
     Situation,
     UnconfinedSetting,
 )
-from agent_ls.services.permissions.paths import EffectFacts, PathBounds, read_effect_facts
+from agent_ls.services.permissions.paths import EffectFacts, PathBounds, needs_names, read_effect_facts
 from agent_ls.services.permissions.session_rules import SessionRules
 from agent_ls.services.permissions.temporary import name_temporary
 from agent_ls.store.session_state import SessionState
-from agent_ls.system import SPARE_FOR_CALLS, describe_out_of_files, is_out_of_files, require_spare_files
+from agent_ls.system import (
+    SPARE_FOR_CALLS,
+    describe_out_of_files,
+    is_folder_on_own_disk,
+    is_out_of_files,
+    require_spare_files,
+)
 
 _WIDTH: dict[ApprovalScope, int] = {"once": 0, "turn": 1, "session": 2, "project": 3, "user": 4}
 MAX_LOOKS = 5  # how often a call is judged again because files or links changed while the user was asked
@@ -95,6 +101,8 @@ class PolicyApprover:
         self._bounds = bounds
         self._is_trusted = is_trusted
         self._kernel = confinement
+        self._is_state_near = False
+        self._stored: frozenset[str] = frozenset()
 
     async def decide(self, question: ApprovalQuestion) -> Decision:
         """Judge an effect by policy, and ask the user if the policy says so."""
@@ -130,7 +138,11 @@ class PolicyApprover:
         self, question: ApprovalQuestion, review: ReviewSetting
     ) -> tuple[EffectFacts, Judgement]:
         effect = name_temporary(question.effect, self._bounds.temporary)
-        seen, stored, is_trusted = await anyio.to_thread.run_sync(self._read_facts, effect, question.turn_id)
+        if self._is_quick(effect, question.turn_id):  # takes less time than waking a thread
+            found = self._read_facts(effect, question.turn_id)
+        else:
+            found = await anyio.to_thread.run_sync(self._read_facts, effect, question.turn_id)
+        seen, stored, is_trusted = found
         is_command = isinstance(effect, CommandEffect)
         situation = Situation(
             mode=self.mode,
@@ -162,12 +174,21 @@ class PolicyApprover:
             return "unavailable"
         return "available" if await self._kernel.can_confine() else "unavailable"
 
+    def _is_quick(self, effect: Effect, turn_id: str) -> bool:
+        """Return whether reading the facts of an effect takes only a few looks at disks of this machine."""
+        return (
+            self._is_state_near
+            and self._bounds.are_near(effect)
+            and not needs_names(self._bounds.disk, self.grants.ids(turn_id, self._stored))
+        )
+
     def _read_facts(self, effect: Effect, turn_id: str) -> tuple[EffectFacts, frozenset[str], bool]:
         # without spare file descriptors the checks below could not read anything
         require_spare_files(SPARE_FOR_CALLS)
-        stored = self.grants.read_stored_ids()
+        self._stored = stored = self.grants.read_stored_ids()
         granted = self.grants.ids(turn_id, stored)
         facts = read_effect_facts(effect, self._bounds.places, self._bounds.disk, granted)
+        self._is_state_near = self._is_state_near or is_folder_on_own_disk(self._bounds.places.state)
         return facts, stored, self._is_trusted()
 
     async def _still_holds(self, question: ApprovalQuestion, asked: Judgement, review: ReviewSetting) -> bool:

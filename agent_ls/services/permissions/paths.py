@@ -52,6 +52,9 @@ if TYPE_CHECKING:
     from agent_ls.policy.shell.understand import CommandAnalysis
 
 
+MAX_NEAR = 32
+"""Maximum number of files whose facts are read on the event loop's thread."""
+
 DEFAULT_PATHS = PathSettings()
 USER_MEMORY = "memory.md"
 """File in the state folder with the user's notes for all projects."""
@@ -80,6 +83,7 @@ class PathBounds:
         self.is_created = is_created
         self._readable: set[str] = set()
         self._near: set[str] = set()
+        self._near_folders: set[str] = set()
         self._turn_id = ""
         self._landings: dict[str, Mapping[str, str]] = {}
 
@@ -156,10 +160,24 @@ class PathBounds:
             ) from error
         if is_on_own_disk(facts):
             self._near.add(path)
+            self._near_folders.add(os.path.dirname(path))
 
     def is_near(self, path: str) -> bool:
         """Return whether the session has opened this file on a disk of this machine."""
         return path in self._near
+
+    def are_near(self, effect: Effect) -> bool:
+        """Return whether an effect is on few files, all on disks of this machine: the session has opened each file, or
+        another one in its folder.
+        """
+        paths = () if isinstance(self.disk, RemoteDisk) else _paths(effect)
+        return 0 < len(paths) <= MAX_NEAR and all(map(self._is_likely_near, paths))
+
+    def _is_likely_near(self, path: str) -> bool:
+        # A link in the same folder may lead to another disk.
+        return path in self._near or (
+            os.path.dirname(path) in self._near_folders and not os.path.islink(path)
+        )
 
     def check_target(self, real: str, call_id: str) -> None:
         """Check that a call may change an opened file, or the opened parent folder of a file. Raises
@@ -334,12 +352,16 @@ def read_effect_facts(
     linked = next(
         (p for p in resolved.values() if isinstance(effect, WriteEffect) and disk.has_other_names(p)), ""
     )
-    needs_names = not isinstance(disk, RemoteDisk) and any("[" in it or "{" in it for it in grants)
     return EffectFacts(
         resolved,
         doubt=f"{linked} has other hard links, so their content would change too" if linked else "",
-        beside=_names_beside([*resolved, *resolved.values()]) if needs_names else None,
+        beside=_names_beside([*resolved, *resolved.values()]) if needs_names(disk, grants) else None,
     )
+
+
+def needs_names(disk: Disk, grants: Collection[str]) -> bool:
+    """Return whether one of the rules can only be applied with the names beside the paths of an effect."""
+    return not isinstance(disk, RemoteDisk) and any("[" in it or "{" in it for it in grants)
 
 
 def _names_beside(paths: Iterable[str]) -> frozenset[str]:
