@@ -3,8 +3,8 @@
 The floor is a shell loop of `agent-ls exec`.
 
 In each task, a scripted model gives one answer without delay. The loop creates the work tree and the patch of a task
-with git, as `agent-ls batch` does. Loop and batch run alternately; the printed times are medians. Machines differ, so
-quote the ratio to the floor.
+with git, as `agent-ls batch` does. Loop and batch run alternately; the printed times and CPU times are medians. Machines
+differ, so quote the ratio to the floor.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def prepare(folder: Path) -> None:
     (folder / "tasks.jsonl").write_text("".join(f"{json.dumps(task)}\n" for task in tasks))
 
 
-def seconds(command: Sequence[str], folder: Path, base_url: str) -> float:
-    """Run the command, and return how long it takes.
+def seconds(command: Sequence[str], folder: Path, base_url: str) -> tuple[float, float]:
+    """Run the command, and return how long it takes and its CPU time.
 
     Raises:
         SystemExit: the command failed, or a task left no events or no patch.
@@ -63,13 +63,14 @@ def seconds(command: Sequence[str], folder: Path, base_url: str) -> float:
         "ANTHROPIC_API_KEY": "key-of-a-benchmark",
         "ANTHROPIC_BASE_URL": base_url,
     }
-    begun = time.perf_counter()
+    begun, before = time.perf_counter(), os.times()
     done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True)
-    took = time.perf_counter() - begun
+    took, after = time.perf_counter() - begun, os.times()
+    used = after.children_user + after.children_system - before.children_user - before.children_system
     ended = [path for path in folder.glob("out/**/events.jsonl") if '"Done."' in path.read_text()]
     if done.returncode or len(ended) != TASKS or len([*folder.glob("out/**/change.patch")]) != TASKS:
         raise SystemExit(f"{len(ended)} of {TASKS} tasks are done:\n{done.stdout}{done.stderr}")
-    return took
+    return took, used
 
 
 def main() -> None:
@@ -78,7 +79,7 @@ def main() -> None:
         "batch, 1 job": [*BATCH, "--out", "out"],
         f"batch, {JOBS} jobs": [*BATCH, "--out", "out", "--jobs", str(JOBS)],
     }
-    found: dict[str, list[float]] = {way: [] for way in ways}
+    found: dict[str, list[tuple[float, float]]] = {way: [] for way in ways}
     with Model() as model:
         for _ in range(RUNS):
             for way, command in ways.items():
@@ -86,11 +87,12 @@ def main() -> None:
                     prepare(Path(name))
                     model.play({"text": "Done.", "times": TASKS})
                     found[way].append(seconds(command, Path(name), model.base_url))
-    floor = statistics.median(found["shell loop"])
-    for way, times in found.items():
-        median = statistics.median(times)
+    middle = {way: tuple(map(statistics.median, zip(*runs, strict=True))) for way, runs in found.items()}
+    floor, floor_cpu = middle["shell loop"]
+    for way, (took, used) in middle.items():
         print(
-            f"{way:14} {median / TASKS:6.2f} s a task  {TASKS / median:5.2f} tasks/s  ratio {median / floor:.2f}"
+            f"{way:14} {took / TASKS:6.2f} s a task, ratio {took / floor:.2f}   "
+            f"{used / TASKS:6.2f} s of CPU time a task, ratio {used / floor_cpu:.2f}"
         )
 
 

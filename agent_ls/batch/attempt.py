@@ -5,10 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import subprocess
-import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +14,6 @@ from typing import Any
 
 import anyio
 from anyio import to_thread
-from anyio.abc import Process
 
 from agent_ls.batch.folder import (
     CHECK,
@@ -35,12 +32,12 @@ from agent_ls.batch.folder import (
 )
 from agent_ls.batch.machine import BatchMachine, LocalMachine
 from agent_ls.batch.manifest import Task
+from agent_ls.batch.starting import AttemptFiles, AttemptStarter
 from agent_ls.batch.workfolder import WorkFolders
 from agent_ls.environments.base import CommandOptions
 from agent_ls.environments.errors import EnvError, EnvironmentLostError
 from agent_ls.environments.local.environ import without_secrets
 from agent_ls.environments.local.environment import LocalEnvironment
-from agent_ls.environments.local.processes.ending import kill_and_wait, terminate
 from agent_ls.environments.local.trees.process_tree import end_marked
 from agent_ls.services.errors import AppError
 from agent_ls.text import join_sentences
@@ -54,17 +51,14 @@ _TRANSIENT = frozenset(("network", "overloaded", "rate_limit", "server", "timeou
 
 @dataclass(frozen=True, slots=True)
 class AttemptSetup:
-    """Settings for starting attempts. `child` is the command line of the program (cli/batch_child.py) that
-    runs one `agent-ls exec`. The program ends when its standard input is closed.
+    """Settings for starting attempts. `starter` starts the process of an attempt, which runs one `agent-ls exec`.
 
-    `environ` are the environment variables of that program. Work folders are on `machine`; git and check
-    commands run there, without secret keys in their environment. `trusted` are the trusted folders. `pace` is
-    the path of the file for SharedPace, and the maximum number of model requests per minute for all attempts
-    together; None means no limit. `keeps_work`: the work folders are not removed.
+    Work folders are on `machine`; git and check commands run there, without secret keys in their environment.
+    `trusted` are the trusted folders. `pace` is the path of the file for SharedPace, and the maximum number of model
+    requests per minute for all attempts together; None means no limit. `keeps_work`: the work folders are not removed.
     """
 
-    child: Sequence[str]
-    environ: Mapping[str, str]
+    starter: AttemptStarter
     machine: BatchMachine
     trusted: frozenset[str] = frozenset()
     pace: tuple[Path, int] | None = None
@@ -91,8 +85,7 @@ def make_launch(
     The attempts get the environment variables of this process, including API keys.
     """
     return AttemptSetup(
-        child=(sys.executable, "-P", "-m", "agent_ls.cli.batch_child"),
-        environ=dict(os.environ),
+        starter=AttemptStarter(dict(os.environ)),
         machine=machine or LocalMachine(tool_environ(), out),
         trusted=trusted,
         pace=(out.path / ".pace", requests_per_minute) if requests_per_minute else None,
@@ -189,42 +182,21 @@ async def _run_agent(
     if launch.pace:
         request["pace"] = {"file": str(launch.pace[0].resolve()), "perMinute": launch.pace[1]}
     with (folder / EVENTS).open("wb") as events, (folder / ERRORS).open("wb") as errors:
-        try:
-            process = await anyio.open_process(
-                list(launch.child),
-                stdin=subprocess.PIPE,
-                stdout=events,
-                stderr=errors,
-                env=launch.environ,
-                # The child stays in this process's POSIX session, because LocalEnvironment treats children in
-                # other sessions as leftovers of a check, and ends them. The child keeps the task locked until
-                # it has ended, even if this process is killed.
-                pass_fds=() if sys.platform == "win32" else (lock.descriptor,),
-            )
-        except OSError as error:
-            raise AppError(f"agent-ls cannot be started: {error.strerror}", "run `agent-ls doctor`") from None
-    timed_out = False
+        process = await launch.starter.start(AttemptFiles(events, errors, lock.descriptor))
+    exit_code: int | None = None
     try:
-        assert process.stdin
-        # The child ended at once; its exit code says more than this error.
-        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-            await process.stdin.send(json.dumps(request).encode() + b"\n")
-        with anyio.move_on_after(task.max_seconds) as limit:
-            await process.wait()
-        timed_out = limit.cancelled_caught
+        await process.send(json.dumps(request).encode() + b"\n")
+        with anyio.move_on_after(task.max_seconds):
+            exit_code = await process.wait()
+        timed_out = exit_code is None
     finally:
         with anyio.CancelScope(shield=True):
-            await _end(process)
-    return process.returncode or 0, timed_out
-
-
-async def _end(process: Process) -> None:
-    if process.returncode is None:
-        terminate(process)
-        with anyio.move_on_after(GRACE_SECONDS):
-            await process.wait()
-    await kill_and_wait(process)
-    await process.aclose()
+            if exit_code is None:
+                process.terminate()
+                with anyio.move_on_after(GRACE_SECONDS):
+                    exit_code = await process.wait()
+            await process.kill()
+    return exit_code or 0, timed_out
 
 
 async def _run_check(task: Task, folder: Path, work: str, launch: AttemptSetup) -> CheckResult:

@@ -79,19 +79,21 @@ class BatchRunner:
             for task in tasks:
                 if task.id in self._progress.results and task.id in leftovers:
                     await self._remove_leftover(task)
-            await self._run(tasks)
+            open_tasks = [task for task in tasks if task.id not in self._progress.results]
+            if open_tasks:
+                async with self._launch.starter:
+                    await self._run(open_tasks)
         finally:
             with anyio.CancelScope(shield=True):
                 await machine.close()
         return self._progress
 
     async def _run(self, tasks: Sequence[Task]) -> None:
-        open_tasks = [task for task in tasks if task.id not in self._progress.results]
         async with anyio.create_task_group() as group:
             group.start_soon(self._stop_on_signal, group.cancel_scope)
             with self._scope:
                 async with anyio.create_task_group() as workers:
-                    for task in open_tasks:
+                    for task in tasks:
                         await self._jobs.acquire_on_behalf_of(task.id)
                         if self._progress.is_stopping:
                             break

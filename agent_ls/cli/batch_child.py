@@ -7,7 +7,6 @@ The runner holds the other end of standard input open. If the runner is killed, 
 from __future__ import annotations
 
 import argparse
-import gc
 import json
 import os
 import signal
@@ -17,12 +16,20 @@ from pathlib import Path
 from typing import Any
 
 from agent_ls.lean_imports import make_lean
+from agent_ls.system import quick_exit
 
 GRACE_SECONDS = 10.0
 
 
 def main() -> int:
     """Read the request and run it. Returns the exit code of `agent-ls exec`."""
+    end = quick_exit()
+    make_lean(speaks_lsp=False)
+    return end(run())
+
+
+def run() -> int:
+    """Do the work of `main`, in a process that is prepared for imports."""
     if sys.platform != "win32":
         # Ctrl-C on the terminal must reach only the runner, which decides when this process ends
         os.setpgid(0, 0)
@@ -36,12 +43,8 @@ def main() -> int:
         if not data:
             return 130  # the runner was killed before it had sent the whole request
         line += data
-    make_lean(speaks_lsp=False)
     threading.Thread(target=_end_with, args=(descriptor,), name="runner", daemon=True).start()
-    try:
-        return _run(json.loads(line))
-    finally:
-        gc.freeze()  # otherwise the interpreter searches all modules for garbage before it ends
+    return _run(json.loads(line))
 
 
 def _run(request: dict[str, Any]) -> int:

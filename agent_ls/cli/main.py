@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import gc
 import importlib
 import sys
 from collections.abc import Callable, Sequence
@@ -11,7 +10,13 @@ from typing import Protocol, cast
 
 from agent_ls._version import __version__
 from agent_ls.lean_imports import make_lean
-from agent_ls.system import INTERRUPTED, configure_output_encoding, exit_on_termination, raise_files_limit
+from agent_ls.system import (
+    INTERRUPTED,
+    configure_output_encoding,
+    exit_on_termination,
+    quick_exit,
+    raise_files_limit,
+)
 
 
 class CommandModule(Protocol):
@@ -91,18 +96,18 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"agent-ls {wanted}: standard {name} is closed; start it from an editor", file=sys.stderr)
             return 1
         return _run(parser, arguments)
+    end = quick_exit() if argv is None else int
     if argv is None:
         make_lean(speaks_lsp=False)
     from agent_ls.cli.output import run_checked
 
     exit_on_termination()
     try:
-        return run_checked(lambda: _run(parser, arguments), _output_cleaner(wanted, arguments), _path_note)
+        return end(
+            run_checked(lambda: _run(parser, arguments), _output_cleaner(wanted, arguments), _path_note)
+        )
     except KeyboardInterrupt:
-        return INTERRUPTED
-    finally:
-        if argv is None:
-            gc.freeze()  # otherwise the interpreter searches all modules for garbage before it ends
+        return end(INTERRUPTED)
 
 
 def build_parser(is_complete: Callable[[str], bool]) -> argparse.ArgumentParser:

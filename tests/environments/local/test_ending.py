@@ -12,7 +12,7 @@ import anyio
 import pytest
 from anyio.abc import Process
 
-from agent_ls.batch import attempt
+from agent_ls.batch.starting import SpawnedAttempt
 from agent_ls.environments.local.processes.ending import kill_and_wait, run_process, terminate
 
 pytestmark = [
@@ -53,7 +53,9 @@ async def _terminate_and_wait(process: Process) -> None:
 
 
 @pytest.mark.parametrize(
-    "end", [kill_and_wait, _terminate_and_wait, attempt._end], ids=["kill", "terminate", "batch"]
+    "end",
+    [kill_and_wait, _terminate_and_wait, lambda process: SpawnedAttempt(process).kill()],
+    ids=["kill", "terminate", "batch"],
 )
 async def test_a_child_process_that_ended_just_before_its_kill_keeps_its_exit_code(
     end: Callable[[Process], Awaitable[None]], watcher: None, caplog: pytest.LogCaptureFixture

@@ -1,0 +1,144 @@
+"""Processes of attempts: forked by a program that has imported the modules, or started as programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import anyio
+import pytest
+
+from agent_ls.batch import starting
+from agent_ls.batch.starting import AttemptFiles, AttemptProcess, AttemptStarter
+from tests.support.commands import environment
+from tests.support.processes import eventually
+
+pytestmark = [
+    pytest.mark.req("X12"),
+    pytest.mark.skipif(sys.platform == "win32", reason="a lock is inherited in another way there"),
+]
+
+if sys.platform != "win32":
+    import fcntl
+
+FORKED = pytest.param(True, marks=pytest.mark.skipif(sys.platform != "linux", reason="needs pidfd"))
+
+
+class Rig:
+    """Starts attempts in a folder, each with an output file and an error file of its own."""
+
+    def __init__(self, folder: Path, starter: AttemptStarter) -> None:
+        self.folder = folder
+        self.starter = starter
+        self.lock = os.open(folder / "lock", os.O_CREAT | os.O_RDWR)
+        fcntl.flock(self.lock, fcntl.LOCK_EX)
+        self.count = 0
+
+    async def start(self) -> AttemptProcess:
+        self.count += 1
+        with (self.folder / f"{self.count}.out").open("wb") as out, self.errors().open("wb") as errors:
+            return await self.starter.start(AttemptFiles(out, errors, self.lock))
+
+    def errors(self) -> Path:
+        return self.folder / f"{self.count}.err"
+
+    async def exec(self, *arguments: str) -> int:
+        process = await self.start()
+        words = ["exec", "--json", "--cd", str(self.folder), *arguments]
+        await process.send(json.dumps({"arguments": words}).encode() + b"\n")
+        code = await process.wait()
+        await process.kill()
+        return code
+
+    def is_locked(self) -> bool:
+        other = os.open(self.folder / "lock", os.O_RDWR)
+        try:
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(other)
+        return False
+
+
+@pytest.fixture(params=[FORKED, False], ids=["forked", "started"])
+def is_forked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    if not request.param:
+        monkeypatch.setattr(starting, "_can_fork", lambda: False)
+    return bool(request.param)
+
+
+@pytest.fixture
+async def rig(tmp_path: Path, is_forked: bool) -> AsyncIterator[Rig]:
+    environ = {**environment(tmp_path / "home"), "PYTHONPROFILEIMPORTTIME": "1"}
+    async with AttemptStarter(environ) as starter:
+        yield Rig(tmp_path, starter)
+
+
+async def test_an_attempt_ends_with_the_exit_code_of_exec(rig: Rig) -> None:
+    assert await rig.exec("--provider", "walkthrough", "go") == 0
+    assert b"processing_end" in (rig.folder / "1.out").read_bytes()
+    assert await rig.exec("--provider", "none-of-this-name", "go") == 2
+
+
+@pytest.mark.req("L5")
+async def test_the_second_forked_attempt_imports_no_module_that_the_first_has_imported(
+    rig: Rig, is_forked: bool
+) -> None:
+    imported = []
+    for _ in range(2):
+        await rig.exec("--provider", "walkthrough", "go")
+        lines = rig.errors().read_text().splitlines()
+        imported.append({line.split("|")[-1].strip() for line in lines if line.startswith("import time:")})
+    assert len(imported[0]) > 10, "the rig sees imports"
+    assert len({name for name in imported[1] if name.startswith("agent_ls.")}) == 0 or not is_forked
+
+
+async def test_an_attempt_whose_standard_input_is_closed_ends_and_holds_the_lock_until_then(rig: Rig) -> None:
+    process = await rig.start()
+    os.close(rig.lock)
+    assert rig.is_locked()
+    process.terminate()
+    assert await process.wait() == -signal.SIGTERM
+    assert not rig.is_locked()
+    await process.kill()
+
+
+async def test_a_killed_attempt_has_ended_before_kill_returns(rig: Rig) -> None:
+    process = await rig.start()
+    os.close(rig.lock)
+    await process.kill()
+    assert not rig.is_locked()
+    assert await process.wait() == -signal.SIGKILL
+
+
+async def test_a_request_that_is_larger_than_a_pipe_reaches_the_attempt(rig: Rig) -> None:
+    assert await rig.exec("--provider", "walkthrough", "go" + " " * 300_000) == 0
+
+
+async def test_a_wait_that_is_cancelled_can_be_repeated(rig: Rig) -> None:
+    process = await rig.start()
+    with anyio.move_on_after(0):
+        await process.wait()
+    process.terminate()
+    assert await process.wait() == -signal.SIGTERM
+    await process.kill()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs pidfd")
+async def test_attempts_start_and_end_after_the_program_that_forks_was_killed(tmp_path: Path) -> None:
+    async with AttemptStarter(environment(tmp_path / "home")) as starter:
+        rig = Rig(tmp_path, starter)
+        running = await rig.start()
+        os.close(rig.lock)
+        assert starter._program
+        os.kill(starter._program.pid, signal.SIGKILL)
+        assert await running.wait() == -signal.SIGKILL, "counts as a crash, so that it is repeated"
+        await running.kill()
+        await eventually(lambda: not rig.is_locked())
+        rig.lock = os.open(tmp_path / "other", os.O_CREAT | os.O_RDWR)
+        assert await rig.exec("--provider", "walkthrough", "go") == 0
