@@ -3,8 +3,8 @@
 The floor is a shell loop of `agent-ls exec`.
 
 In each task, a scripted model gives one answer without delay. The loop creates the work tree and the patch of a task
-with git, as `agent-ls batch` does. Loop and batch run alternately; the printed times and CPU times are medians. Machines
-differ, so quote the ratio to the floor.
+with git, as `agent-ls batch` does. Loop and batch run alternately; the printed times are medians. Machines differ, so
+quote the ratio to the floor.
 """
 
 from __future__ import annotations

@@ -125,6 +125,9 @@ def main() -> int:
     importlib.import_module("asyncio")
     importlib.import_module("anyio._backends._asyncio")
     _import_all(["agent_ls.cli.exec", "agent_ls.cli.output", "agent_ls.headless.exec"])
+    from agent_ls.environments.local.ripgrep import candidates, find_working  # after make_lean
+
+    find_working(candidates())  # otherwise each attempt asks ripgrep for its version
     forbid_process_inspection()  # the environment contains API keys
     return end(Starter(runner).run())
 
