@@ -135,7 +135,7 @@ export function activate(extension: vscode.ExtensionContext): void {
   const library = new SessionCommands(ctx, randomUUID, () => panel.focus());
   const actions = new AgentActions(sessions, () => panel.reveal());
   const outside = new OutsideActions(sessions, texts, panel);
-  const asking = new AskInPlace(sessions, catalog, new Offers(sessions, catalog, texts, folderForNewSession), (isHeld) => { review.comments.isHeld = isHeld; });
+  const asking = new AskInPlace(sessions, catalog, new Offers(sessions, catalog, texts, folderForNewSession));
   const native = new NativeChat(sessions, vscode.Uri.joinPath(extension.extensionUri, "media", "icon.svg"));
   const more = [outside.commands, asking.commands, native.commands, new CommitMessages(client).commands];
   running = { client, panel };
@@ -150,6 +150,7 @@ export function activate(extension: vscode.ExtensionContext): void {
     new Notifier(sessions, store, picker, terminals, () => panel.isVisible),
     registerCommands({ ctx, panel, review, terminals, library, picker, actions, keys, plans, more }),
   );
+  inBackground(log, asking.getReady());
   extension.subscriptions.push(vscode.workspace.onDidGrantWorkspaceTrust(() => { sessions.forgetNotices(); }));
   if (lastSession.isUnfinished) lastSession.reopen();
 }

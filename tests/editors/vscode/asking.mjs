@@ -1,5 +1,5 @@
-// Ask in place: a small input at the selection, opened and used by keys only. A change appears there with its buttons; an
-// answer without a change appears in the same place.
+// Ask in place: an input for the selection, opened and used by keys only. A change appears there with its buttons; an answer
+// without a change appears in the same place.
 // req: H20
 import assert from "node:assert/strict";
 import { play } from "./stage.mjs";
@@ -8,60 +8,136 @@ const THREAD = ".review-widget";
 
 await play(async (actor) => {
   await actor.workbench.openFile("stock.py");
-  for (const part of [closes, changes, answers, narrow]) await part(actor);
+  await isReady(actor);
+  for (const part of [early, catches, closes, changes, answers, narrow]) await part(actor);
 }, { width: 1100, height: 800 });
 
-/** Selects lines with the keyboard in the editor, and opens the input. */
-async function ask(actor, first, last) {
+/** Waits until the extension has started, and has told VS Code that it takes the key. */
+async function isReady({ until, workbench }) {
+  await until(() => workbench.eval((vscode) => vscode.extensions.getExtension("agent-ls.agent-ls").isActive), "the extension");
+  await workbench.eval(async (vscode) => {
+    await vscode.commands.executeCommand("runCommands", { commands: [{ command: "agentLs.askInPlace", args: "warmUp" }] });
+    await vscode.commands.executeCommand("setContext", "rig.isReady", true);
+  });
+}
+
+/** Before the extension has started, letters behind the key are not in the file either; the input opens later. */
+async function early(actor) {
+  const { page, workbench } = actor;
+  const isReady = (value) => workbench.eval((vscode, ready) => vscode.commands.executeCommand("setContext", "agentLs.ready", ready), value);
+  const before = await state(actor);
+  await select(actor, 3, 4);
+  await isReady(false);
+  await workbench.eval((vscode) => { setTimeout(() => { for (const end = Date.now() + 500; Date.now() < end;); }, 0); });
+  await page.keyboard.press("Control+i");
+  await page.keyboard.type("Use f(x)");
+  await workbench.quickInput.waitFor();
+  await closeEmpty(actor);
+  assert.deepEqual(await state(actor), { ...before, lines: [3, 4] });
+  await actor.until(() => isInFile(page), "the keyboard to be in the file again");
+  await isReady(true);
+}
+
+/** Selects lines with the keyboard in the editor. */
+async function select(actor, first, last) {
   const { workbench, page } = actor;
   await workbench.clickIntoEditor();
   // The cursor position of the click may arrive after the selection that is set here.
   await actor.until(async () => {
-    await workbench.eval((vscode, from, to) => {
+    await workbench.eval(async (vscode, from, to) => {
       vscode.window.activeTextEditor.selection = new vscode.Selection(from, 0, to, 1);
+      await vscode.commands.executeCommand("setContext", "rig.isSelected", true); // the window has the selection then
     }, first, last);
     return (await page.locator(".statusbar").innerText()).includes(`Ln ${last + 1}, Col`);
   }, "the selection");
-  await page.keyboard.press("Control+i");
-  const input = page.locator(`${THREAD} .comment-form .monaco-editor.focused`);
-  await input.waitFor();
-  return input;
 }
 
-/** Escape closes the input. VS Code asks before it discards what was typed. */
+async function ask(actor, first, last) {
+  await select(actor, first, last);
+  await actor.page.keyboard.press("Control+i");
+  await actor.workbench.quickInput.waitFor();
+  return actor.workbench.quickInput;
+}
+
+function holds(actor, text) {
+  return actor.until(async () => (await actor.workbench.quickInput.inputValue()) === text, `the input to hold ${text}`);
+}
+
+/**
+ * Letters typed right behind the key are in the input, all of them and in order, and none in the file. `busyMs`: for so long
+ * the process of the extensions answers nothing, as on a remote machine far away or while another extension works.
+ */
+async function catches(actor) {
+  const { page, workbench } = actor;
+  const before = await workbench.text("stock.py");
+  const words = 'Use f(x) "and" [y] in it, at once';
+  for (const [first, last, busyMs] of [[3, 4, 0], [0, 0, 0], [3, 4, 0], [3, 4, 40], [1, 1, 400], [3, 4, 1500], [0, 2, 1500]]) {
+    await select(actor, first, last);
+    await workbench.eval((vscode, ms) => { setTimeout(() => { for (const end = Date.now() + ms; Date.now() < end;); }, 0); }, busyMs);
+    await page.keyboard.press("Control+i");
+    await page.keyboard.type(words);
+    await holds(actor, words);
+    await actor.until(async () => (await workbench.text("stock.py")) === before, "the file as it was");
+    await page.keyboard.type(".");
+    await holds(actor, `${words}.`);
+    if (busyMs === 400) await actor.step("letters behind the key are in the input");
+    await closeEmpty(actor);
+    // VS Code tells extensions a moment later that a file is saved again.
+    await actor.until(async () => !(await state(actor)).isDirty, "the file to be as saved");
+    assert.deepEqual(await state(actor), { text: before, isDirty: false, lines: [first, last] });
+    await page.keyboard.press("Control+z");
+    assert.equal(await workbench.text("stock.py"), before, "nothing of it comes back");
+  }
+}
+
+function state({ workbench }) {
+  return workbench.eval((vscode) => {
+    const { document, selection } = vscode.window.activeTextEditor;
+    return { text: document.getText(), isDirty: document.isDirty, lines: [selection.start.line, selection.end.line] };
+  });
+}
+
+async function closeEmpty({ page, workbench }) {
+  await page.keyboard.press("Control+a");
+  await page.keyboard.press("Delete");
+  await page.keyboard.press("Escape");
+  await workbench.quickInput.waitFor({ state: "hidden" });
+}
+
+/** Escape closes the input. What was typed is there when it is opened again, and typing replaces it. */
 async function closes(actor) {
-  const { page } = actor;
+  const { page, workbench } = actor;
   await ask(actor, 3, 4);
   await page.keyboard.press("Escape");
-  await page.locator(THREAD).waitFor({ state: "hidden" });
-  assert.ok(await isInFile(page), "the keyboard is in the file again");
+  await workbench.quickInput.waitFor({ state: "hidden" });
+  await actor.until(() => isInFile(page), "the keyboard to be in the file again");
   await ask(actor, 3, 4);
   await page.keyboard.type("Never mind");
   await page.keyboard.press("Escape");
-  await page.locator(".monaco-dialog-box", { hasText: "discard" }).waitFor();
-  await actor.step("typed text is not lost unasked");
-  await page.keyboard.press("Enter");
-  await page.locator(THREAD).waitFor({ state: "hidden" });
+  await workbench.quickInput.waitFor({ state: "hidden" });
+  await ask(actor, 3, 4);
+  await holds(actor, "Never mind");
+  await actor.step("typed text is not lost");
+  await closeEmpty(actor);
   assert.equal(await actor.ask("requests"), 0);
 }
 
 function isInFile(page) {
-  return page.evaluate(() => document.activeElement?.closest(".editor-group-container .monaco-editor") !== null);
+  return page.evaluate(() => document.activeElement?.closest(".editor-group-container .monaco-editor") != null);
 }
 
 /** Enter sends the typed instruction, and the result is a change at the selection. */
 async function changes(actor) {
   const { page, workbench } = actor;
-  const input = await ask(actor, 3, 4);
-  await page.locator(THREAD).getByText("Ask agent-ls about stock.py:4-5").waitFor();
-  await actor.step("the input at the selection");
-  await page.keyboard.type("Simplify this,");
-  await page.keyboard.press("Shift+Enter");
-  await page.keyboard.type("see @parts");
-  await page.locator(".suggest-widget.visible .monaco-list-row", { hasText: "parts.txt" }).first().waitFor();
+  await ask(actor, 3, 4);
+  await page.locator(".quick-input-title", { hasText: "Ask agent-ls · stock.py:4-5" }).waitFor();
+  await actor.step("the input for the selection");
+  await page.keyboard.type("Simplify this, see @parts");
+  await page.locator(".quick-input-list .monaco-list-row", { hasText: "parts.txt" }).first().waitFor();
   await actor.step("a file completes");
   await page.keyboard.press("Enter");
-  await actor.until(async () => (await input.locator(".view-lines").innerText()).replaceAll("\u00a0", " ").includes("@parts.txt"), "the file in the input");
+  await page.keyboard.type("too");
+  await holds(actor, "Simplify this, see @parts.txt too");
   await page.keyboard.press("Enter");
   await page.locator(THREAD, { hasText: "stock.py:4-5 · agent-ls is working" }).waitFor();
   await actor.step("it works");
@@ -71,7 +147,7 @@ async function changes(actor) {
   await actor.lens("agent 1/1", "Keep").waitFor();
   await page.locator(THREAD).waitFor({ state: "hidden" });
   await actor.step("the change with its buttons");
-  assert.ok(await isInFile(page), "the keyboard is in the file again");
+  await actor.until(() => isInFile(page), "the keyboard to be in the file again");
   await page.keyboard.press("Control+Alt+k");
   await actor.isDecided();
 }
@@ -80,9 +156,10 @@ async function changes(actor) {
 async function answers(actor) {
   const { page } = actor;
   await ask(actor, 0, 0);
-  await page.keyboard.type("/explain");
-  await page.locator(".suggest-widget.visible .monaco-list-row", { hasText: "/explain" }).first().waitFor();
-  await page.keyboard.press("Escape");
+  await page.keyboard.type("/expl");
+  await page.locator(".quick-input-list .monaco-list-row", { hasText: "/explain" }).first().waitFor();
+  await page.keyboard.press("Enter");
+  await holds(actor, "/explain ");
   await page.keyboard.press("Enter");
   const thread = page.locator(THREAD, { hasText: "It counts what is there." });
   await thread.waitFor();

@@ -1,5 +1,5 @@
-// Ask in place: a small input at the selection. The agent's changes appear at these lines, to keep or undo. An answer
-// without changes appears in the same comment thread.
+// Ask in place: an input for the selected lines. The agent's changes appear at these lines, to keep or undo. An answer
+// without changes appears below them, in a comment thread.
 import * as vscode from "vscode";
 import type { Catalog } from "../chat/catalog";
 import type { Offers } from "../chat/offers";
@@ -8,17 +8,21 @@ import type { Item } from "../snapshot/items";
 import type { InputPart } from "../connection/protocol";
 import type { Change } from "../sessions/interfaces";
 import type { Sessions } from "../sessions/session";
-import { AskCompletion } from "./completion";
-import { askInput, formatLocation } from "./words";
+import { AskBox } from "./ask_box";
+import { StrayLetters } from "./strays";
+import { askInput, formatLocation, type Mention } from "./words";
 
 const CONTROLLER = "agentLs.ask";
+const WARM_UP = "warmUp";
 const AGENT: vscode.CommentAuthorInformation = { name: "agent-ls" };
 const USER: vscode.CommentAuthorInformation = { name: "You" };
 
-/** The lines for which VS Code may open the input now. */
-interface AskableRange {
+/** The lines that a question is about. */
+interface Place {
   readonly uri: vscode.Uri;
   readonly range: vscode.Range;
+  readonly name: string;
+  readonly part: InputPart;
 }
 
 /** A question that was sent. `from`: index of its first item in the transcript. */
@@ -28,99 +32,69 @@ interface SentQuestion {
   readonly from: number;
 }
 
-export class AskInPlace implements vscode.CommentingRangeProvider, vscode.Disposable {
+export class AskInPlace implements vscode.Disposable {
   readonly commands: Readonly<Record<string, (...args: unknown[]) => unknown>> = {
-    askInPlace: () => this.open(),
-    askSend: (reply) => this.send(reply as vscode.CommentReply),
-    askCancel: () => this.cancel(),
+    askInPlace: (mode) => (mode === WARM_UP ? undefined : this.open()),
     askStop: () => this.sessions.interrupt(),
     askClose: (thread) => { this.close(thread as vscode.CommentThread); },
   };
 
   private readonly controller = vscode.comments.createCommentController(CONTROLLER, "Ask agent-ls");
-  private readonly completion: AskCompletion;
+  private readonly lines = vscode.window.createTextEditorDecorationType({ isWholeLine: true, backgroundColor: new vscode.ThemeColor("editor.rangeHighlightBackground") });
   private readonly subscriptions: { dispose(): void }[];
-  private place: AskableRange | undefined;
-  /** The lines of the input, counted from 1 as VS Code's command expects. */
-  private target: object | undefined;
-  private onRangesProvided: () => void = () => undefined;
   private sentQuestion: SentQuestion | undefined;
+  /** What was typed into an input that was closed. */
+  private draft = "";
 
-  /** `hold(true)` prevents review comments on the same lines while the input opens; `hold(false)` allows them again. */
   constructor(
     private readonly sessions: Sessions,
     private readonly catalog: Catalog,
-    offers: Offers,
-    private readonly hold: (isHeld: boolean) => void,
+    private readonly offers: Offers,
   ) {
-    this.completion = new AskCompletion(offers);
-    this.subscriptions = [this.completion, sessions.listen((change) => { this.follow(change); })];
-  }
-
-  provideCommentingRanges(document: vscode.TextDocument): vscode.Range[] {
-    const { place } = this;
-    if (place?.uri.toString() !== document.uri.toString()) return [];
-    this.onRangesProvided();
-    return [place.range];
+    this.subscriptions = [this.controller, this.lines, sessions.listen((change) => { this.follow(change); })];
   }
 
   dispose(): void {
     for (const subscription of this.subscriptions) subscription.dispose();
-    this.controller.dispose();
   }
 
-  /** Opens the input at the selection, with the cursor in it. */
+  /**
+   * Lets Ctrl+I run the command alone. Before VS Code runs a command for the first time, it asks its other processes who
+   * provides it, and letters typed until they answer would be in the file before this extension knows of the key. So by
+   * then Ctrl+I first takes the keyboard out of the file.
+   */
+  async getReady(): Promise<void> {
+    await vscode.commands.executeCommand("runCommands", { commands: [{ command: "agentLs.askInPlace", args: WARM_UP }] });
+    await vscode.commands.executeCommand("setContext", "agentLs.ready", true);
+  }
+
+  /** Asks about the selection. Nothing is awaited before the input is open and the file is watched for stray letters. */
   private async open(): Promise<void> {
     const editor = vscode.window.activeTextEditor;
     if (editor?.document.uri.scheme !== "file") return;
-    const { document, selection } = editor;
-    const { startLine, endLine } = linesOf(selection);
-    const last = Math.min(endLine, document.lineCount) - 1;
-    const range = new vscode.Range(startLine, 0, last, document.lineAt(last).text.length);
-    const name = formatLocation(vscode.workspace.asRelativePath(document.uri), startLine, last + 1);
-    // VS Code sets the heading of a thread without comments, so the prompt of the input names the lines.
-    this.controller.options = { prompt: `Ask agent-ls · ${name}`, placeHolder: `Ask agent-ls about ${name}  (@ file, / command, Enter sends)` };
-    this.completion.clear();
-    await this.offer({ uri: document.uri, range });
+    const strays = new StrayLetters(editor);
+    const place = placeOf(editor);
+    const box = new AskBox(this.offers, `Ask agent-ls · ${place.name}`, this.draft);
+    box.take(strays);
+    editor.setDecorations(this.lines, [place.range]);
     try {
-      this.target = { startLineNumber: range.start.line + 1, startColumn: 1, endLineNumber: range.end.line + 1, endColumn: range.end.character + 1 };
-      await vscode.commands.executeCommand("workbench.action.addComment", { range: this.target, fileComment: false });
+      const { text, mentions, isSent } = await box.asked;
+      this.draft = isSent ? "" : text;
+      if (isSent) await this.send(place, text, mentions);
     } finally {
-      // Do not assign the range provider again: VS Code would redraw all threads, and the input would lose the focus.
-      this.place = undefined;
-      this.hold(false);
+      editor.setDecorations(this.lines, []);
+      await vscode.commands.executeCommand("workbench.action.focusActiveEditorGroup");
     }
   }
 
-  /** Makes lines commentable. Resolves when VS Code knows about them. */
-  private async offer(place: AskableRange): Promise<void> {
-    const offered = new Promise<void>((resolve) => { this.onRangesProvided = resolve; });
-    this.place = place;
-    this.hold(true);
-    this.controller.commentingRangeProvider = this;
-    await offered;
-    // The workbench handles messages in order, and the ranges are sent before the second of these commands. So
-    // when that command returns, the workbench has received the ranges.
-    await vscode.commands.executeCommand("setContext", "agentLs.asking", true);
-    await vscode.commands.executeCommand("setContext", "agentLs.asking", false);
-  }
-
-  /** Closes the input by running the command that opened it again: until the text is sent, VS Code owns the thread. */
-  private async cancel(): Promise<void> {
-    await vscode.commands.executeCommand("workbench.action.addComment", { range: this.target, fileComment: false });
-  }
-
-  private async send({ thread, text }: vscode.CommentReply): Promise<void> {
-    if (text.trim() === "") return;
-    const selection = await selectionOf(thread);
-    const input = askInput(text, selection, await this.completion.resolveMentions(), await this.catalog.commands());
+  private async send({ uri, range, name, part }: Place, text: string, mentions: readonly Mention[]): Promise<void> {
+    const input = askInput(text, part, mentions, await this.catalog.commands());
     const from = this.sessions.snapshot.first + this.sessions.snapshot.items.length;
+    const thread = this.controller.createCommentThread(uri, range, [comment(USER, text.trim())]);
     thread.canReply = false;
     thread.contextValue = "working";
-    thread.label = `${nameOf(thread)} · agent-ls is working…`;
-    thread.comments = [comment(USER, text.trim())];
+    thread.label = `${name} · agent-ls is working…`;
     thread.collapsibleState = vscode.CommentThreadCollapsibleState.Expanded;
-    await vscode.commands.executeCommand("workbench.action.focusActiveEditorGroup");
     const isSent = await this.sessions.submit(input, this.sessions.snapshot.state === "PROCESSING" ? "queue" : "send");
     const sessionId = this.sessions.currentId;
     if (!isSent || sessionId === undefined) {
@@ -180,9 +154,12 @@ function nameOf({ uri, range }: vscode.CommentThread): string {
   return range ? formatLocation(file, range.start.line, range.end.line + 1) : file;
 }
 
-async function selectionOf({ uri, range }: vscode.CommentThread): Promise<InputPart> {
-  if (!range) return { type: "file", uri: uri.toString() };
-  const document = await vscode.workspace.openTextDocument(uri);
-  const startLine = range.start.line, endLine = range.end.line + 1;
-  return { type: "selection", uri: uri.toString(), startLine, endLine, text: document.getText(new vscode.Range(startLine, 0, endLine, 0)) };
+/** Returns the selected lines of an editor as they are now. */
+function placeOf({ document, selection }: vscode.TextEditor): Place {
+  const { startLine, endLine } = linesOf(selection);
+  const { uri } = document, last = Math.min(endLine, document.lineCount) - 1;
+  const range = new vscode.Range(startLine, 0, last, document.lineAt(last).text.length);
+  const text = document.getText(new vscode.Range(startLine, 0, last + 1, 0));
+  const name = formatLocation(vscode.workspace.asRelativePath(uri), startLine, last + 1);
+  return { uri, range, name, part: { type: "selection", uri: uri.toString(), startLine, endLine: last + 1, text } };
 }

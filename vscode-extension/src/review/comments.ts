@@ -18,8 +18,6 @@ function rangeOf(hunk: Hunk, lineCount: number): vscode.Range {
 export class HunkComments implements vscode.CommentingRangeProvider, vscode.Disposable {
   private readonly controller = vscode.comments.createCommentController(CONTROLLER, "agent-ls");
   private readonly subscription: vscode.Disposable;
-  /** While true, no comment can be started, because ask in place is opening a thread on the same lines. */
-  isHeld = false;
 
   constructor(
     private readonly store: ReviewStore,
@@ -34,7 +32,6 @@ export class HunkComments implements vscode.CommentingRangeProvider, vscode.Disp
   }
 
   provideCommentingRanges(document: vscode.TextDocument): vscode.Range[] {
-    if (this.isHeld) return [];
     return this.store.hunksIn(document).map((hunk) => rangeOf(hunk, document.lineCount));
   }
 

@@ -2,6 +2,7 @@
 // Messages of ask in place, and messages about terminals and failed tests.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { grow, lateLetters, type Region, type TextChange, typedInto } from "../../asking/letters";
 import { askInput, formatLocation, triggerAt } from "../../asking/words";
 import { type SymbolRange, plainOutput, symbolAt, cutToTail, formatTerminalCommand, formatTerminalText, formatTestFailure } from "../../context/asking";
 
@@ -57,4 +58,43 @@ test("a terminal's text is fenced so that no line of it ends the fence", () => {
 test("a failed test has its name, its message and the compared values", () => {
   assert.equal(formatTestFailure({ label: "adds", message: "\u001b[31mnot equal", expected: "2", actual: "3" }), "Failed test: adds\n```\nnot equal\n```\nExpected:\n```\n2\n```\nActual:\n```\n3\n```");
   assert.equal(formatTestFailure({ label: "adds", message: "" }), "Failed test: adds");
+});
+
+/** Plays typing at a selection: returns the region, and what the input gets, if the cursor is behind the last change. */
+function play(before: string, selected: readonly [number, number], changes: readonly TextChange[], cursor?: number) {
+  const [start, end] = selected;
+  let text = before, regions: readonly Region[] = [{ start, end, original: before.slice(start, end) }], at = end;
+  for (const change of changes) {
+    regions = grow(regions, text, change);
+    text = text.slice(0, change.offset) + change.added + text.slice(change.offset + change.removed);
+    at = change.offset + change.added.length;
+  }
+  const [region] = regions;
+  assert.ok(region);
+  const restored = text.slice(0, region.start) + region.original + text.slice(region.end);
+  return { typed: typedInto(region, text, cursor ?? at), restored };
+}
+
+const put = (offset: number, added: string, removed = 0): TextChange => ({ offset, removed, added });
+
+for (const [name, before, selected, changes, cursor, typed] of [
+  ["letters replace the selected text", "a = old;", [4, 7], [put(4, "N", 3), put(5, "o")], undefined, "No"],
+  ["a bracket closes unasked behind the cursor", "x\n", [2, 2], [put(2, "f"), put(3, "()"), put(4, "x")], 5, "f(x"],
+  ["a closing bracket is typed over", "x\n", [2, 2], [put(2, "f"), put(3, "()"), put(4, "x"), put(5, ")", 1)], undefined, "f(x)"],
+  ["a quote surrounds the selected text", "a = old;", [4, 7], [put(7, "\""), put(4, "\"")], undefined, "\""],
+  ["Backspace reaches the code before the cursor", "word", [4, 4], [put(3, "", 1), put(3, "x")], undefined, "x"],
+  ["Enter indents the next line", "if x:", [5, 5], [put(5, "a"), put(6, "\n    "), put(11, "b")], undefined, "a b"],
+  ["another edit before the cursor moves it", "abc def", [7, 7], [put(7, "x"), put(0, "12", 1), put(9, "y")], undefined, "xy"],
+] as const) {
+  test(`typed letters are found, and the text without them: ${name}`, () => {
+    const found = play(before, selected, changes, cursor);
+    assert.deepEqual(found, { typed, restored: name.startsWith("another") ? "12bc def" : before });
+  });
+}
+
+test("letters of an input that was replaced are those behind the ones already seen; a selected draft is replaced", () => {
+  assert.equal(lateLetters("ab", "abc d", ""), "c d");
+  assert.equal(lateLetters("ab", "ab", ""), "");
+  assert.equal(lateLetters("ab", "a", ""), "");
+  assert.equal(lateLetters("draft", "d", "draft"), "d");
 });
