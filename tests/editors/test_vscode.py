@@ -228,6 +228,11 @@ def test_each_state_of_the_chat_fits_into_300_400_and_600_px_in_all_kinds_of_the
     vscode.play(script, shop, **scripted())
 
 
+@pytest.mark.req("H7", "H9")
+def test_a_finished_turn_is_reviewed_in_the_bar_and_in_the_files_only(shop: Path) -> None:
+    vscode.play("one_review.mjs", shop, **scripted())
+
+
 @pytest.mark.req("H9")
 def test_ten_thousand_deltas_and_two_thousand_items_leave_the_chat_responsive(shop: Path) -> None:
     vscode.play("chat_performance.mjs", shop, **scripted(2000))

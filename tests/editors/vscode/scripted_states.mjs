@@ -80,6 +80,12 @@ export function scriptedStates(wire) {
       answerOf(name("a"), "Three places are tidy.");
       end();
     },
+    /** Changes in three files, none of them decided. */
+    changed() {
+      for (const path of ["shop/cart.py", "shop/tax.py", "shop/a_module_with_a_long_name_that_does_not_fit.py"]) edit(path, ["pending"]);
+      answerOf(name("a"), "Nobody pays less than nothing now.");
+      end();
+    },
     /** A proposed change that waits for a decision. */
     propose: () => {
       edit("shop/cart.py", ["proposed"]);

@@ -1,10 +1,11 @@
 // Converts snapshot items to plain data for the webview, truncated if too long to display. Pure.
 import { END_WORDS } from "../snapshot/folds";
 import { describeActivity } from "../snapshot/activity";
-import type { ApprovalItem, EndItem, FileItem, Item, RevertedItem, Snapshot, SteerItem, TextItem, ToolItem, UserItem } from "../snapshot/items";
+import type { ApprovalItem, EndItem, FileItem, Hunk, Item, RevertedItem, Snapshot, SteerItem, TextItem, ToolItem, UserItem } from "../snapshot/items";
 import { joinMoves } from "../snapshot/moves";
 import { describeOwner } from "../sessions/owners";
 import { type HunkState, type TurnFacts, effectOf } from "../connection/protocol";
+import { pathOf } from "../connection/uris";
 import { isOpen } from "../review/model";
 import { findActivity, planOf } from "../snapshot/snapshot";
 import { notebookDiff } from "./notebook_diff";
@@ -158,11 +159,28 @@ function end({ kind, id, index, turnId, reason, files, facts }: EndItem, s: Snap
     text: END_WORDS[reason] ?? "",
     files: all.map(({ movedFrom, ...each }) => ({ ...each, path: context.relative(each.path), ...(movedFrom !== undefined && { movedFrom: context.relative(movedFrom) }) })),
     outcome: own.length === 0 || open.length > 0 ? "" : states.has("kept") && states.size > 1 ? "decided" : states.has("kept") ? "kept" : "undone",
-    isRedundant: all.length === 1 && s.items.filter((each) => each.kind === "file" && each.turnId === turnId).length === 1,
+    isRedundant: open.length > 0 || (all.length === 1 && s.items.filter((each) => each.kind === "file" && each.turnId === turnId).length === 1),
     canContinue: reason === "interrupted" && s.items.at(-1)?.id === id,
-    openIds: open.map((hunk) => hunk.id),
     facts: facts ? factsView(facts) : null,
   };
+}
+
+/** Returns the files with open hunks, in the order in which they were changed first. */
+function openFiles(open: readonly Hunk[], context: ViewContext): SessionView["hunks"]["files"] {
+  return [...new Set(open.map(({ uri }) => uri))].map((uri) => {
+    const own = open.filter((hunk) => hunk.uri === uri);
+    const [first] = own;
+    const sum = (lines: (hunk: Hunk) => number) => own.reduce((all, hunk) => all + lines(hunk), 0);
+    return {
+      uri,
+      path: context.relative(pathOf(uri)),
+      action: first?.what === "create" || first?.what === "delete" ? first.what : "modify",
+      added: sum(({ newLines }) => newLines.length),
+      removed: sum(({ oldLines }) => oldLines.length),
+      ids: own.map(({ id }) => id),
+      isProposed: own.every(({ state }) => state === "proposed"),
+    };
+  });
 }
 
 function factsView({ text, checks }: TurnFacts): FactsView {
@@ -232,6 +250,6 @@ export function sessionView(s: Snapshot, context: ViewContext): SessionView {
     usage: s.usage ?? null,
     plan: s.plan ?? null,
     canAcceptPlan: planOf(s) !== undefined,
-    hunks: { files: new Set(open.map((hunk) => hunk.uri)).size, count: open.length, proposed: open.filter(({ state }) => state === "proposed").length },
+    hunks: { files: openFiles(open, context), count: open.length, proposed: open.filter(({ state }) => state === "proposed").length },
   };
 }

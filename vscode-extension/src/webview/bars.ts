@@ -1,7 +1,7 @@
 // The bars above and below the transcript: the session, pending changes, and the plan.
 import { h, icon, iconButton, plural, textButton } from "./dom";
 import type { FromView, HostCommand, SessionView } from "./messages";
-import type { RenderContext } from "./render";
+import { counts, FILE_ICONS, pathButton, type RenderContext } from "./render";
 
 type Send = (message: FromView) => void;
 
@@ -34,18 +34,51 @@ function allButton(verb: string, act: () => void, action: string): HTMLElement {
   return h("button", { type: "button", class: "link", "aria-label": `${verb} All`, title: `${verb} All`, "data-action": action, onClick: act }, verb, h("span", { class: "all" }, " All"));
 }
 
-export function reviewBar({ hunks }: SessionView, send: Send): HTMLElement | null {
-  if (hunks.count === 0) return null;
-  const [keep, undo] = hunks.proposed === hunks.count ? ["Accept", "Reject"] : ["Keep", "Undo"];
+/** The bar of all open changes. It unfolds to their files, which are decided there one by one. */
+export function reviewBar({ hunks }: SessionView, context: RenderContext, redraw: () => void): HTMLElement | null {
+  const { files, count } = hunks, { send, expanded } = context;
+  if (count === 0) return null;
+  const [keep, undo] = wordsFor(hunks.proposed === count);
+  const isOpen = expanded.get("review") ?? false;
+  const toggle = (): void => { expanded.set("review", !isOpen); redraw(); };
   return h(
     "section",
     { id: "review", "aria-label": "Changes to review" },
-    iconButton("diff-multiple", "Review all changes in one view", command(send, "reviewAll"), { "data-action": "all" }),
-    h("span", { class: "what" }, h("span", {}, plural(hunks.count, "change")), h("span", { class: "dim" }, ` in ${plural(hunks.files, "file")}`)),
-    iconButton("arrow-up", "Previous change", command(send, "previousHunk"), { "data-action": "previous" }),
-    iconButton("arrow-down", "Next change", command(send, "nextHunk"), { "data-action": "next" }),
-    allButton(keep, command(send, "keepAll"), "keep"),
-    allButton(undo, command(send, "undoAll"), "undo"),
+    h(
+      "div",
+      { class: "line" },
+      h(
+        "button",
+        { type: "button", class: "link what", "aria-expanded": String(isOpen), title: isOpen ? "Hide the files" : "Show the files", "data-action": "files", onClick: toggle },
+        icon(isOpen ? "chevron-down" : "chevron-right"), h("span", {}, plural(count, "change")), h("span", { class: "dim" }, ` in ${plural(files.length, "file")}`),
+      ),
+      iconButton("diff-multiple", "Review all changes in one view", command(send, "reviewAll"), { "data-action": "all" }),
+      iconButton("arrow-up", "Previous change", command(send, "previousHunk"), { "data-action": "previous" }),
+      iconButton("arrow-down", "Next change", command(send, "nextHunk"), { "data-action": "next" }),
+      allButton(keep, command(send, "keepAll"), "keep"),
+      allButton(undo, command(send, "undoAll"), "undo"),
+    ),
+    isOpen && h("ul", {}, ...files.map((file) => openFile(file, context))),
+  );
+}
+
+function wordsFor(isProposed: boolean): readonly [string, string] {
+  return isProposed ? ["Accept", "Reject"] : ["Keep", "Undo"];
+}
+
+function openFile(file: SessionView["hunks"]["files"][number], context: RenderContext): HTMLElement {
+  const { uri, path, action, ids, isProposed } = file;
+  const [keep, undo] = wordsFor(isProposed);
+  const judge = (verdict: "keep" | "undo") => () => { context.send({ type: "review", hunkIds: ids, verdict }); };
+  return h(
+    "li",
+    {},
+    icon(FILE_ICONS[action]),
+    pathButton(uri, path, context),
+    counts(file),
+    h("span", { class: "grow" }),
+    iconButton("check", `${keep} the changes of ${path}`, judge("keep"), { "data-action": `keep ${uri}` }),
+    iconButton("discard", `${undo} the changes of ${path}`, judge("undo"), { "data-action": `undo ${uri}` }),
   );
 }
 

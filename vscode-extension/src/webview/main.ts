@@ -86,9 +86,10 @@ function showBars(now: SessionView): void {
   if (encoded === shownBars) return;
   shownBars = encoded;
   const focused = document.activeElement instanceof HTMLElement && bars.contains(document.activeElement) ? document.activeElement.dataset["action"] : undefined;
+  const redraw = (): void => { shownBars = ""; showBars(now); };
   top.replaceChildren(...present(header(now, () => { transcript.goToQuestion(); }, send)));
-  bars.replaceChildren(...present(planBar(now, context), acceptBar(now, send), reviewBar(now, send)));
-  if (focused !== undefined) bars.querySelector<HTMLElement>(`[data-action="${focused}"]`)?.focus();
+  bars.replaceChildren(...present(planBar(now, context), acceptBar(now, send), reviewBar(now, context, redraw)));
+  if (focused !== undefined) bars.querySelector<HTMLElement>(`[data-action="${CSS.escape(focused)}"]`)?.focus();
 }
 
 function showSession(now: SessionView): void {

@@ -36,8 +36,8 @@ export interface SessionView {
   readonly plan: PlanChanged | null;
   /** Whether the last answer is a plan that the user can accept. */
   readonly canAcceptPlan: boolean;
-  /** Numbers of files with open hunks, of open hunks, and of the proposals among them, for which the turn waits. */
-  readonly hunks: { readonly files: number; readonly count: number; readonly proposed: number };
+  /** Files with open hunks, and the numbers of open hunks and of the proposals among them, for which the turn waits. */
+  readonly hunks: { readonly files: readonly (FileSum & { readonly ids: readonly string[]; readonly isProposed: boolean })[]; readonly count: number; readonly proposed: number };
 }
 
 export interface TextView {
@@ -93,11 +93,10 @@ export interface EndView {
   readonly files: readonly (FileSum & { readonly movedFrom?: string })[];
   /** The result of the user's decisions about its hunks; "" if some hunks are still open. */
   readonly outcome: string;
-  /** Whether to hide the files, because the item of the only changed file shows the same information. */
+  /** Whether to hide the files: the bar decides about them first, or the item of the only file shows the same. */
   readonly isRedundant: boolean;
   /** Whether to show the button that continues the turn. */
   readonly canContinue: boolean;
-  readonly openIds: readonly string[];
   /** What was checked after the last change; null if nothing is known. */
   readonly facts: FactsView | null;
 }

@@ -28,7 +28,7 @@ export interface RenderContext {
 
 const OPEN_DIFF_LINES = 24; // longer diffs are collapsed
 
-const FILE_ICONS: Record<FileView["action"], string> = { create: "diff-added", modify: "diff-modified", delete: "diff-removed" };
+export const FILE_ICONS: Record<FileView["action"], string> = { create: "diff-added", modify: "diff-modified", delete: "diff-removed" };
 const PROPOSAL_WORDS: Readonly<Record<string, string>> = { proposed: "waits for you", kept: "accepted", undone: "rejected", gone: "dropped", stale: "no longer matches the file", pending: "accepted", edited: "accepted" };
 const STATE_WORDS: Readonly<Record<string, string>> = { kept: "kept", undone: "undone", pending: "to review", proposed: "waits for you", edited: "edited by you", stale: "position unknown" };
 
@@ -46,31 +46,24 @@ function details(id: string, isOpen: boolean, context: RenderContext, summary: H
 
 const OUTCOMES: Readonly<Record<string, string>> = { kept: "all kept", undone: "all undone", decided: "all decided" };
 
-function judgeButtons(ids: readonly string[], what: string, { send }: RenderContext, isProposed: boolean): HTMLElement | null {
+/** The buttons of a proposal, for which the turn waits. Applied changes are decided in the bar and in the files. */
+function proposalButtons(ids: readonly string[], what: string, { send }: RenderContext): HTMLElement | null {
   if (ids.length === 0) return null;
   const judge = (verdict: "keep" | "undo") => () => { send({ type: "review", hunkIds: ids, verdict }); };
-  if (isProposed) {
-    return h(
-      "div",
-      { class: "answers" },
-      textButton("Accept", judge("keep"), { class: "primary", "data-action": "keep", "aria-label": `Accept ${what}` }),
-      textButton("Reject", judge("undo"), { class: "secondary", "data-action": "undo", "aria-label": `Reject ${what}` }),
-      textButton("Compare", () => { send({ type: "compare", hunkId: ids[0] ?? "" }); }, { class: "link", "data-action": "compare" }),
-    );
-  }
   return h(
-    "span",
-    { class: "judge" },
-    iconButton("check", `Keep ${what}`, judge("keep"), { "data-action": "keep" }),
-    iconButton("discard", `Undo ${what}`, judge("undo"), { "data-action": "undo" }),
+    "div",
+    { class: "answers" },
+    textButton("Accept", judge("keep"), { class: "primary", "data-action": "keep", "aria-label": `Accept ${what}` }),
+    textButton("Reject", judge("undo"), { class: "secondary", "data-action": "undo", "aria-label": `Reject ${what}` }),
+    textButton("Compare", () => { send({ type: "compare", hunkId: ids[0] ?? "" }); }, { class: "link", "data-action": "compare" }),
   );
 }
 
-function pathButton(uri: string, path: string, { send }: RenderContext): HTMLElement {
+export function pathButton(uri: string, path: string, { send }: RenderContext): HTMLElement {
   return h("button", { type: "button", class: "link path", title: `Open ${path}`, "data-action": `open ${uri}`, onClick: () => { send({ type: "openFile", target: uri }); } }, path);
 }
 
-function counts({ added, removed }: { readonly added: number; readonly removed: number }): HTMLElement {
+export function counts({ added, removed }: { readonly added: number; readonly removed: number }): HTMLElement {
   return h("span", { class: "counts" }, h("span", { class: "plus" }, `+${added}`), " ", h("span", { class: "minus" }, `−${removed}`));
 }
 
@@ -86,7 +79,6 @@ function file(item: FileView, context: RenderContext): HTMLElement {
   const words = item.isProposed ? PROPOSAL_WORDS : STATE_WORDS;
   const states = item.states.map(({ state, count }) => (item.states.length === 1 && item.isProposed ? "" : `${count} `) + (words[state] ?? state)).join(" · ");
   const lines = diffLines(item.diff).filter((line) => !line.startsWith("@")).length;
-  const judge = judgeButtons(item.openIds, `this change of ${item.path}`, context, item.isProposed);
   const head = h(
     "div",
     { class: "head" },
@@ -97,10 +89,9 @@ function file(item: FileView, context: RenderContext): HTMLElement {
     h("span", { class: "grow" }),
     lines === 0 && h("span", { class: "outcome dim" }, states),
     item.callId === "" ? null : iconButton("json", `Show the tool call that changed ${item.path}`, () => { context.toggleCall(item.callId); }, { class: "icon call", "data-action": "call" }),
-    item.isProposed ? null : judge,
   );
   const diff = lines === 0 ? null : details(item.id, lines <= OPEN_DIFF_LINES && (item.openIds.length > 0 || item.isProposed), context, h("summary", {}, [plural(lines, "line"), states].filter((part) => part !== "").join(" · ")), () => diffElement(item.diff, `Change of ${item.path}`));
-  return h("article", { class: "file", "aria-label": `Change of ${item.path}` }, head, diff, item.isProposed ? judge : null);
+  return h("article", { class: "file", "aria-label": `Change of ${item.path}` }, head, diff, item.isProposed ? proposalButtons(item.openIds, `this change of ${item.path}`, context) : null);
 }
 
 const FACT_ICONS = { passed: "pass", failed: "error", none: "circle-outline" } as const;
@@ -114,7 +105,7 @@ function factsElement({ text, outcome, command }: FactsView, context: RenderCont
 }
 
 function endOfTurn(item: EndView, context: RenderContext): HTMLElement {
-  const { files, openIds } = item;
+  const { files } = item;
   const goOn = item.canContinue && !context.isReadOnly() && textButton("Continue", () => { context.send({ type: "act", action: "continue" }); }, { class: "link", "data-action": "continue" });
   const words = item.text === "" ? null : h("div", { class: "dim stopped" }, icon("circle-slash"), item.text, " ", goOn);
   const facts = item.facts && factsElement(item.facts, context);
@@ -122,21 +113,12 @@ function endOfTurn(item: EndView, context: RenderContext): HTMLElement {
   const rows = files.map((each) =>
     h("li", {}, icon(each.movedFrom === undefined ? FILE_ICONS[each.action] : "diff-renamed"), ...fileLabel(each, context), each.movedFrom === undefined ? counts(each) : null));
   const sums = { added: files.reduce((sum, { added }) => sum + added, 0), removed: files.reduce((sum, { removed }) => sum + removed, 0) };
-  const judge = (verdict: "keep" | "undo") => () => { context.send({ type: "review", hunkIds: openIds, verdict }); };
   const head = h(
     "div",
     { class: "head" },
     h("strong", {}, `${plural(files.length, "file")} changed`),
     counts(sums),
     item.outcome === "" ? null : h("span", { class: "dim" }, OUTCOMES[item.outcome] ?? ""),
-    h("span", { class: "grow" }),
-    openIds.length > 0 && h(
-      "span",
-      { class: "judge" },
-      textButton("Keep", judge("keep"), { class: "link", "aria-label": "Keep all changes of this turn", "data-action": "keep" }),
-      " ",
-      textButton("Undo", judge("undo"), { class: "link", "aria-label": "Undo all changes of this turn", "data-action": "undo" }),
-    ),
   );
   return h("article", { class: "turn", "aria-label": "Files changed in this turn" }, words, h("div", { class: "box" }, head, h("ul", {}, ...rows)), facts);
 }

@@ -272,7 +272,7 @@ test("a web link is passed to the host, never followed by the page", (t) => {
   assert.deepEqual(page.sent.at(-1), { type: "openLink", url: "https://example.org/?q=1" });
 });
 
-test("the plan is displayed while active, and a turn's files can be kept and undone at its end", (t) => {
+test("the plan is displayed while active, and the bar decides about the files of a turn", (t) => {
   const page = open(t);
   const s = newSnapshot();
   const events = sessionEvents.filter(({ kind, seq }) => kind !== "hunk_state" && seq !== undefined);
@@ -284,10 +284,7 @@ test("the plan is displayed while active, and a turn's files can be kept and und
   applyEvent(s, recorded(s.lastSeq + 1, "plan", { explanation: "", items: [{ text: "Read", status: "done" }, { text: "Write", status: "active" }] }));
   page.show(s);
   assert.match(page.find("#plan summary").textContent, /1\/2.*Write/);
-  page.button("Keep all changes of this turn").click();
-  page.button("Undo all changes of this turn").click();
-  assert.deepEqual(page.sent.slice(-2), [
-    { type: "review", hunkIds: ["h1"], verdict: "keep" },
-    { type: "review", hunkIds: ["h1"], verdict: "undo" },
-  ]);
+  assert.equal(page.document.querySelector(".turn .box"), null, "the bar lists the files until they are decided");
+  page.button("Keep All").click();
+  assert.deepEqual(page.sent.at(-1), { type: "command", command: "keepAll" });
 });

@@ -60,7 +60,7 @@ test("a turn with pending proposals notifies the user, and a click leads to them
   const reset = page.show(s).takeNewestPage(s);
   assert.ok(reset.type === "reset");
   const shown = (proposed: number) => {
-    page.receive({ ...reset, session: { ...reset.session, id: "s1", activity: proposed > 0 ? "waiting" : "working", hunks: { files: 1, count: 1, proposed } } });
+    page.receive({ ...reset, session: { ...reset.session, id: "s1", activity: proposed > 0 ? "waiting" : "working", hunks: { files: [], count: 1, proposed } } });
     return [...page.document.querySelectorAll("#session .badge")].map(({ textContent }) => textContent);
   };
   assert.deepEqual([shown(0), shown(1)], [["working"], ["asks you"]]);

@@ -88,18 +88,18 @@ test("older pages are inserted before existing items, which do not move", () => 
   assert.deepEqual(page.type === "earlier" && [page.items.map(({ id }) => id), page.first, page.more], [["i11", "p0"], -2, false]);
 });
 
-test("the end of a turn offers keep and undo for its open hunks", () => {
+test("the end of a turn has an outcome when its hunks are decided", () => {
   const s = newSnapshot();
   const end = () => {
     const reset = new Feed({ relative: (path) => path }).takeNewestPage(s);
     return (reset.type === "reset" ? reset.items : []).find((item): item is EndView => item.kind === "end");
   };
   for (const event of sessionEvents.filter(({ kind }) => kind !== "hunk_state")) applyEvent(s, { ...event, ...(event.seq !== undefined && { seq: s.lastSeq + 1 }) });
-  assert.deepEqual([end()?.openIds, end()?.text, end()?.files.length], [["h1"], "", 1]);
+  assert.deepEqual([end()?.outcome, end()?.isRedundant, end()?.text, end()?.files.length], ["", true, "", 1]);
   const kept = sessionEvents.find(({ kind }) => kind === "hunk_state");
   assert.ok(kept);
   s.touched.clear();
   applyEvent(s, { ...kept, seq: s.lastSeq + 1 });
   assert.ok([...s.touched].some((index) => s.items[index]?.kind === "end"), "the card is drawn anew");
-  assert.deepEqual(end()?.openIds, []);
+  assert.notEqual(end()?.outcome, "");
 });

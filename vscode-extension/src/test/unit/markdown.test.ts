@@ -72,8 +72,8 @@ test("a file moved without changes is one change, with both names", (t) => {
     assert.equal(files.length, 1);
     assert.match(files[0]?.textContent ?? "", /Renamed\/w\/old\.py → \/w\/new\.py/);
     assert.equal(page.document.querySelectorAll(".turn li").length, 0, "its own entry says it all");
-    page.find(".file [data-action=undo]").click();
-    assert.deepEqual(page.sent.at(-1), { type: "review", hunkIds: ["h0", "h1"], verdict: "undo" });
+    page.button("Undo All").click();
+    assert.deepEqual(page.sent.at(-1), { type: "command", command: "undoAll" });
   }
 });
 

@@ -79,12 +79,22 @@ test("a change is displayed once: by its card, and the call is a click away", (t
   assert.equal(isSeen(page.find(".tool")), false);
 });
 
-test("a turn with several files has a summary", (t) => {
+test("a turn with several files has a summary once they are decided; before, the bar lists them", (t) => {
   const s = called(["edit_file", "a.py"], ["edit_file", "b.py"]);
   edited(s, "c0");
   edited(s, "c1", "/w/b.py");
   applyEvent(s, { ...recorded(s.lastSeq + 1, "processing_end", { reason: "completed" }), turnId: "t" });
-  assert.match(open(t, s).find(".turn").textContent, /2 files changed/);
+  const page = open(t, s);
+  assert.equal(page.find(".turn").hidden, true);
+  page.find('#review [data-action="files"]').click();
+  assert.equal(page.document.querySelectorAll("#review li").length, 2);
+  const buttons = [...page.document.querySelectorAll("button[aria-label]")].filter((button) => /^(Keep|Undo)/.test(button.getAttribute("aria-label") ?? ""));
+  assert.ok(buttons.every((button) => button.closest("#review")), "one place decides");
+  const hunks = [...s.hunks.values()].map(({ id, uri }) => ({ id, sessionId: "s1", turnId: "t", callId: "c", path: uri.slice(7), uri, what: "content", state: "kept", baseStart: 0, baseEnd: 1, start: 0, end: 1, baseLines: ["a\n"], lines: ["b\n"], link: "", laterTurns: [] }) as const);
+  applyEvent(s, recorded(s.lastSeq + 1, "hunk_state", { hunks }));
+  const later = open(t, s);
+  assert.match(later.find(".turn").textContent, /2 files changed.*all kept/);
+  assert.equal(later.document.querySelector("#review"), null);
 });
 
 test("the end of a turn says what was checked, and asks for the check again", (t) => {

@@ -217,20 +217,24 @@ test("an approval takes no focus, and is announced", (t) => {
   assert.equal(page.find("[role=status]").textContent, "The agent asks: run python -m pytest -q");
 });
 
-test("a change can be kept, undone and opened from its card", (t) => {
+test("a change can be opened from its card, and kept and undone in the list of the bar", (t) => {
   const page = open(t);
   page.show(sessionUntil("file_change"));
   assert.match(page.find(".file .head").textContent, /Edited ?shop\/cart\.py\+2 −1/);
   assert.match(page.find(".file summary").textContent, /^\d+ lines · 1 to review$/);
-  page.button("Keep this change of shop/cart.py").click();
-  page.button("Undo this change of shop/cart.py").click();
   page.button("shop/cart.py").click();
+  assert.match(page.find("#review").textContent, /1 change in 1 file/);
+  assert.equal(page.document.querySelectorAll("#review li").length, 0);
+  page.find('#review [data-action="files"]').click();
+  assert.equal(page.find('#review [data-action="files"]').getAttribute("aria-expanded"), "true");
+  assert.match(page.find("#review li").textContent, /shop\/cart\.py\+2 −1/);
+  page.button("Keep the changes of shop/cart.py").click();
+  page.button("Undo the changes of shop/cart.py").click();
   assert.deepEqual(page.sent.slice(1), [
+    { type: "openFile", target: "file:///home/ada/shop/shop/cart.py" },
     { type: "review", hunkIds: ["h1"], verdict: "keep" },
     { type: "review", hunkIds: ["h1"], verdict: "undo" },
-    { type: "openFile", target: "file:///home/ada/shop/shop/cart.py" },
   ]);
-  assert.match(page.find("#review").textContent, /1 change in 1 file/);
 });
 
 test("Enter sends, Shift+Enter does not, and during a turn there are three ways to send", (t) => {
