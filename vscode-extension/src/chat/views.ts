@@ -10,7 +10,7 @@ import { isOpen } from "../review/model";
 import { findActivity, planOf } from "../snapshot/snapshot";
 import { notebookDiff } from "./notebook_diff";
 import type { ApprovalView, EndView, FactsView, FileView, ItemView, RevertedView, SessionView, TextView, ToolView } from "../webview/messages";
-import { fileOf, groupOf } from "../snapshot/tool_words";
+import { fileOf, findingOf, groupOf } from "../snapshot/tool_words";
 import { type DisplayedMessage, type PathContext, displaySentMessage, displayLoggedMessage } from "./message_display";
 
 const RUNNING_TAIL_CHARS = 2_000; // characters at the end of a running command's output
@@ -73,9 +73,10 @@ function describeAllowed(callId: string, s: Snapshot): string {
 function tool(item: ToolItem, s: Snapshot): ToolView {
   const { kind, id, index, name, summary, look, doing, done, status, background = false, terminalId } = item;
   const terminal = terminalId === undefined ? undefined : s.terminals.get(terminalId);
-  const { lines = "", target = "" } = fileOf(name, summary, item.arguments.text) ?? {};
+  const finding = findingOf(name, item.arguments.text) ?? null;
+  const { lines = "", target = finding?.target ?? "" } = fileOf(name, summary, item.arguments.text) ?? {};
   return {
-    kind, id, index, name, summary, status, background, lines, target,
+    kind, id, index, name, summary, status, background, lines, target, finding,
     ...cutOutput(item),
     arguments: item.arguments.text.slice(0, HALF_OUTPUT_CHARS),
     outcome: describeOutcome(item, terminal?.waiting === true),

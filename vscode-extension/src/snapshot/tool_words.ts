@@ -37,18 +37,41 @@ function linesRead(values: Readonly<Record<string, unknown>>): readonly [number,
   return first === 1 && last === undefined ? undefined : [first, last];
 }
 
-/** Returns the lines that a call reads, as text, and a link to them; undefined if the call is not about a file. */
-export function fileOf(name: string, summary: string, given: string): { readonly lines: string; readonly target: string } | undefined {
-  let values: unknown;
+/** A problem that a review reports: its place, a link to its lines, and what is wrong. */
+export interface Finding {
+  readonly place: string;
+  readonly target: string;
+  readonly severity: "error" | "warning" | "info";
+  readonly message: string;
+}
+
+/** Returns the problem that a call reports; undefined for other calls, and while the arguments are incomplete. */
+export function findingOf(name: string, given: string): Finding | undefined {
+  if (name !== "report_finding") return undefined;
+  const values = parse(given);
+  if (values === undefined) return undefined;
+  const path = field(values, "file_path", "path"), { start_line: first, end_line: last, severity, message } = values;
+  if (typeof path !== "string" || typeof first !== "number" || typeof message !== "string") return undefined;
+  const target = `${path}#L${first}${typeof last === "number" && last > first ? `-L${last}` : ""}`;
+  return { place: `${path}:${first}`, target, message, severity: severity === "error" || severity === "warning" ? severity : "info" };
+}
+
+function parse(given: string): Readonly<Record<string, unknown>> | undefined {
   try {
-    values = JSON.parse(given);
+    const values: unknown = JSON.parse(given);
+    return typeof values === "object" && values !== null ? (values as Readonly<Record<string, unknown>>) : undefined;
   } catch {
     return undefined;
   }
-  if (typeof values !== "object" || values === null) return undefined;
-  const path = field(values as Readonly<Record<string, unknown>>, "file_path", "path", "notebook_path");
+}
+
+/** Returns the lines that a call reads, as text, and a link to them; undefined if the call is not about a file. */
+export function fileOf(name: string, summary: string, given: string): { readonly lines: string; readonly target: string } | undefined {
+  const values = parse(given);
+  if (values === undefined) return undefined;
+  const path = field(values, "file_path", "path", "notebook_path");
   if (typeof path !== "string" || path !== summary || name === "list_dir") return undefined;
-  const [first, last] = (name === "read_file" ? linesRead(values as Readonly<Record<string, unknown>>) : undefined) ?? [];
+  const [first, last] = (name === "read_file" ? linesRead(values) : undefined) ?? [];
   if (first === undefined) return { lines: "", target: path };
   return { lines: last === undefined ? `from ${first}` : `${first}–${last}`, target: `${path}#L${first}${last === undefined ? "" : `-L${last}`}` };
 }

@@ -5,6 +5,7 @@ import type {
 } from "../snapshot/items";
 import type { DisplayedMessage } from "../chat/message_display";
 import type { Action } from "../commands/failure_actions";
+import type { Finding } from "../snapshot/tool_words";
 
 /** A queued message. */
 export interface QueuedView {
@@ -60,6 +61,7 @@ export interface ToolView extends Pick<ToolItem, "kind" | "id" | "index" | "name
   /** Link target of its file, and the lines as text; "" if it has no file, or is about the whole file. */
   readonly target: string;
   readonly lines: string;
+  readonly finding: Finding | null;
   /** The group of a finished read-only call, else "". Several consecutive calls of a group are collapsed. */
   readonly group: "read" | "search" | "";
   /** Whether to hide the row, because the items of the call's changes show the same information. */

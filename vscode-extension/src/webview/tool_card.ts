@@ -3,7 +3,7 @@ import { clockElement } from "./clock";
 import { h, icon, iconButton, textButton } from "./dom";
 import type { ToolView } from "./messages";
 import type { RenderContext } from "./render";
-import { toolIcon, toolWords } from "../snapshot/tool_words";
+import { type Finding, toolIcon, toolWords } from "../snapshot/tool_words";
 
 const ICONS: Partial<Record<ToolView["status"], string>> = { running: "loading codicon-modifier-spin", failed: "error" };
 const WORDS: Record<ToolView["status"], string> = { writing: "is being written", running: "is running", done: "done", failed: "failed" };
@@ -71,8 +71,21 @@ export class ToolCard {
       h("span", { class: "what", title: summary }, this.drawTitle(), item.lines === "" ? "" : h("span", { class: "dim" }, ` ${item.lines}`)),
       h("span", { class: "outcome dim" }, ...this.drawOutcome()),
     );
+    if (item.finding) this.drawFinding(item.finding);
     this.drawQuick();
     this.drawBody();
+  }
+
+  /** A finding of a review: its severity, a link to its lines, and below them what is wrong. */
+  private drawFinding({ place, target, severity, message }: Finding): void {
+    this.element.setAttribute("aria-label", `Finding, ${severity}, ${place}: ${message}`);
+    this.summary.replaceChildren(
+      icon(severity),
+      h("span", { class: "sr-only" }, `${severity}: `),
+      h("span", { class: "what" }, h("span", { class: "path", "data-open": target, title: `Open ${target}` }, place)),
+      h("span", { class: "message", title: message }, message),
+    );
+    this.element.classList.add("finding", severity);
   }
 
   private drawTitle(): HTMLElement | string {

@@ -47,6 +47,16 @@ test("a row names the lines that were read, and a click opens the file there", (
   assert.equal(page.find(".tool details").hasAttribute("open"), false, "and leaves the row folded");
 });
 
+test("a finding of a review has its severity, a link to its lines, and its message", (t) => {
+  const args = { file_path: "shop/util.py", start_line: 20, end_line: 22, severity: "warning", message: "The class is abstract, but it is made here." };
+  const page = open(t, called(["report_finding", "warning shop/util.py:20 The class is…", args]));
+  const card = page.find(".tool.finding.warning");
+  assert.match(card.textContent, /shop\/util\.py:20.*The class is abstract, but it is made here\./);
+  assert.ok(card.querySelector(".codicon-warning"));
+  page.find(".tool.finding [data-open]").click();
+  assert.deepEqual(page.sent.at(-1), { type: "openFile", target: "shop/util.py#L20-L22" });
+});
+
 for (const [args, lines] of [
   [{ path: "a.py" }, ""],
   [{ path: "a.py", offset: 3 }, "from 3"],
