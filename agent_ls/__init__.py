@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         BlockingSession as BlockingSession,
         open_session_sync as open_session_sync,
     )
+    from agent_ls.library.errors import TurnFailedError as TurnFailedError
     from agent_ls.library.opening import SessionOpening as SessionOpening, open_session as open_session
     from agent_ls.library.replies import (
         Answerer as Answerer,
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
         stream_object as stream_object,
     )
     from agent_ls.llm.messages import ImagePart as ImagePart
+    from agent_ls.llm.requests import Usage as Usage
     from agent_ls.loop.calls.approval import (
         ApprovalAnswer as ApprovalAnswer,
         UnknownApprovalError as UnknownApprovalError,
@@ -121,6 +123,8 @@ if TYPE_CHECKING:
     from agent_ls.profiles.base import ProviderProfile as ProviderProfile
     from agent_ls.profiles.create import create_profile as create_profile
     from agent_ls.services.errors import AppError as AppError
+    from agent_ls.sessions.rollback import RollbackResult as RollbackResult
+    from agent_ls.sessions.workspaces.worktree import WorktreeFile as WorktreeFile
     from agent_ls.tools.base import Tool as Tool
     from agent_ls.tools.registry import ToolRegistry as ToolRegistry
 
@@ -182,6 +186,7 @@ _PLACES = {
     "retry": "llm.generate",
     "Reverted": "loop.events.types",
     "RevertedFile": "loop.events.types",
+    "RollbackResult": "sessions.rollback",
     "RuleOffer": "loop.events.types",
     "RuleRemoved": "loop.events.types",
     "run_sync": "library.blocking",
@@ -211,12 +216,15 @@ _PLACES = {
     "ToolRecord": "loop.events.tool_records",
     "ToolRegistry": "tools.registry",
     "TurnFacts": "loop.events.types",
+    "TurnFailedError": "library.errors",
     "TurnLimit": "loop.events.types",
     "UnknownApprovalError": "loop.calls.approval",
     "UnknownQuestionError": "loop.questions",
+    "Usage": "llm.requests",
     "UsageReport": "loop.events.types",
     "UserInput": "loop.events.types",
     "Warning": "loop.events.types",
+    "WorktreeFile": "sessions.workspaces.worktree",
 }
 
 __all__ = [
@@ -271,6 +279,7 @@ __all__ = [
     "Retry",
     "Reverted",
     "RevertedFile",
+    "RollbackResult",
     "RuleOffer",
     "RuleRemoved",
     "SaveRequested",
@@ -296,12 +305,15 @@ __all__ = [
     "ToolRecord",
     "ToolRegistry",
     "TurnFacts",
+    "TurnFailedError",
     "TurnLimit",
     "UnknownApprovalError",
     "UnknownQuestionError",
+    "Usage",
     "UsageReport",
     "UserInput",
     "Warning",
+    "WorktreeFile",
     "__version__",
     "create_profile",
     "generate",

@@ -18,12 +18,13 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "agent_ls"
 
 LLM_TYPES = {"llm.messages", "llm.requests", "llm.stream", "llm.errors"}
-ENV_TYPES = {"environments.base", "environments.errors", "environments.effects"}
+ENV_TYPES = {"argument_types", "environments.base", "environments.errors", "environments.effects"}
 
 # package or module -> permitted imports of agent_ls (a name permits everything below it). The longest match
 # counts.
 ALLOWED: dict[str, set[str]] = {
     "_version": set(),
+    "argument_types": set(),
     "background": set(),
     "text": {"legacy_encodings", "memo"},
     "legacy_encodings": set(),
@@ -38,7 +39,7 @@ ALLOWED: dict[str, set[str]] = {
     "patch": {"patch", "memo", "text"},
     "notebook": {"notebook", "text"},
     "review": {"review", "patch", "memo", "text"},
-    "llm": {"llm", "text", "_version"},
+    "llm": {"argument_types", "llm", "text", "_version"},
     "llm.providers": LLM_TYPES | {"llm.providers", "llm.sse", "memo", "text"},
     "environments": set(),
     "environments.base": {"confinement", "memo"},
@@ -294,7 +295,7 @@ ALLOWED: dict[str, set[str]] = {
         "replay", "server", "services", "sessions", "store", "system",
     },
     "library": {
-        "text",
+        "argument_types", "text",
         "_version", "environments", "features", "library", "llm", "loop", "policy", "profiles", "services",
         "sessions", "store.worktrees", "tools",
     },

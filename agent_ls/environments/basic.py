@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import anyio
 
+from agent_ls.argument_types import typed
 from agent_ls.environments import globs, search
 from agent_ls.environments.base import (
     READ_LIMIT_BYTES,
@@ -46,6 +47,7 @@ class BasicEnvironment(NoProcesses, ABC):
     name = "environment"
     """What the environment is, in messages to the model."""
 
+    @typed
     def __init__(self, working_directory: str = "/files") -> None:
         self._root = working_directory
         self._saving = anyio.Lock()

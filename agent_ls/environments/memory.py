@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from agent_ls.argument_types import typed
 from agent_ls.environments import globs, search
 from agent_ls.environments.base import (
     READ_LIMIT_BYTES,
@@ -52,6 +53,7 @@ class MemoryFile:
 class MemoryEnvironment(NoProcesses):
     """An ExecutionEnvironment over `files`, whose paths are relative to `working_directory`."""
 
+    @typed
     def __init__(
         self,
         files: Mapping[str, str | bytes] | None = None,

@@ -6,13 +6,14 @@ import atexit
 import os
 import threading
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from functools import cache, partial
 from typing import Any, ParamSpec, TypeVar
 
 import anyio
 from anyio.from_thread import BlockingPortal
 
+from agent_ls.argument_types import find_misuse, typed
 from agent_ls.library.owner import FORKED
 
 P = ParamSpec("P")
@@ -27,9 +28,12 @@ def run_sync(function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwa
     Raises:
         RuntimeError: an event loop runs in this thread; use `await` instead of this function.
     """
+    if misuse := find_misuse("function", function, Callable):
+        raise TypeError(": ".join(misuse))
     return _loop_of_process().call(partial(function, *args, **kwargs))
 
 
+@typed
 def iterate_sync(items: AsyncIterable[T]) -> Iterator[T]:
     """Iterate an async iterable, such as `agent_ls.stream(request)`, without `async for`."""
     loop, iterator = _loop_of_process(), aiter(items)
@@ -39,7 +43,7 @@ def iterate_sync(items: AsyncIterable[T]) -> Iterator[T]:
             yield item
     finally:
         close = getattr(iterator, "aclose", None)
-        if close and loop.is_here:
+        if close and loop.is_running:
             loop.call(close)
 
 
@@ -53,6 +57,11 @@ class LoopThread:
     def __init__(self, portal: BlockingPortal) -> None:
         self._portal = portal
         self._process = os.getpid()
+        self._has_stopped = False
+
+    @property
+    def is_running(self) -> bool:
+        return self.is_here and not self._has_stopped
 
     @property
     def is_here(self) -> bool:
@@ -64,19 +73,32 @@ class LoopThread:
 
         Raises:
             RuntimeError: the process was forked. Waiting for the thread would then last for ever.
+            SystemExit: the program ends, and its other threads with it.
         """
         if not self.is_here:
             raise RuntimeError(FORKED)
+        if self._has_stopped:
+            raise _ending()
         future = self._portal.start_task_soon(function)
         try:
             return future.result()
+        except CancelledError:
+            raise (_ending() if self._has_stopped else CancelledError()) from None
         except BaseException:
             future.cancel()  # without effect if the function itself raised the exception
             raise
 
     def stop(self) -> None:
         """End the loop, and cancel calls that run: nobody waits for them any more."""
+        self._has_stopped = True
         self._portal.call(self._portal.stop, True)
+
+
+def _ending() -> BaseException:
+    """A thread that reads events ends without a traceback when the program does."""
+    if threading.current_thread() is threading.main_thread():
+        return RuntimeError("the program ends, so its sessions are closed: close what uses them before")
+    return SystemExit()
 
 
 def _loop_of_process() -> LoopThread:

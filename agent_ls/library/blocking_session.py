@@ -116,6 +116,16 @@ class BlockingSession:
         """Return all events from now on, of all turns, up to `SessionEnd`."""
         return iterate_sync(self._on_loop(self._session.events))
 
+    def send(
+        self,
+        text: str,
+        *,
+        images: Sequence[ImagePart] = (),
+        when_busy: Literal["steer", "queue", "refuse"] = "steer",
+    ) -> None:
+        """Start a turn with the user message `text`, without reading its events. Does not block."""
+        self._on_loop(self._session.send, text, images=images, when_busy=when_busy)
+
     def steer(self, text: str) -> str:
         """Add a user message to the next model call of the running turn. Return the message's id for `unsteer`."""
         return self._on_loop(self._session.steer, text)
@@ -226,6 +236,10 @@ class BlockingSession:
     def bring_changes(self) -> list[WorktreeFile]:
         """Copy the changes from the session's git worktree to the user's folder."""
         return self._wait(self._session.bring_changes)
+
+    def fork(self, turn_id: str = "") -> str:
+        """Copy the session up to the end of a turn, by default the last one that has ended. Return the copy's id."""
+        return self._wait(self._session.fork, turn_id)
 
     def calls(self) -> tuple[ToolRecord, ...]:
         """Return the records of all tool calls that have ended, in the order in which the calls started."""

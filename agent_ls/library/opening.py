@@ -16,7 +16,7 @@ from typing import Any, Literal
 import anyio
 
 from agent_ls.environments.base import ExecutionEnvironment
-from agent_ls.library.checks import check_choices, check_parts, check_places, rename_settings
+from agent_ls.library.checks import rename_settings, typed
 from agent_ls.library.owner import SessionOwner
 from agent_ls.library.replies import Answerer, Approver, ChangeReviewer, LimitExtender, ProgramCallbacks
 from agent_ls.library.session import AgentSession
@@ -76,6 +76,7 @@ class SessionOpening(AbstractAsyncContextManager[AgentSession, None]):
                 await self._session.close()
 
 
+@typed
 def open_session(
     folder: str | Path = ".",
     *,
@@ -148,9 +149,6 @@ def open_session(
     )
 
     def start() -> SessionOwner:
-        check_choices(mode, review)
-        check_parts(tools, adapters, callbacks)
-        check_places(folder, beside, environment)
         given = parse_settings(rename_settings(settings or {}))[0]
         new = SessionSpec(
             workspace_folder=environment.working_directory() if environment else os.path.expanduser(folder),
@@ -165,6 +163,18 @@ def open_session(
         trusting: Trusting = "trusted" if trusted else "asked" if approve or answers_later else "kept"
         manager = _create_manager(given, store, parts, trusting, beside)
         return SessionOwner(manager, partial(_open_live, manager, resume, new), callbacks, clean_up)
+        manager = SessionManager(
+            settings=given,
+            credentials=load_credentials(),
+            state_dir=store,
+            program=parts,
+            client=ClientState(
+                trusting="trusted" if trusted else "asked" if approve or answers_later else "kept",
+                folders=lambda: [os.path.abspath(os.path.expanduser(place)) for place in beside],
+            ),
+        )
+        open_live = partial(_open_live, manager, resume, new)
+        return SessionOwner(manager, open_live, callbacks, clean_up, is_stored=stored)
 
     return SessionOpening(start)
 

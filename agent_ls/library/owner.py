@@ -50,8 +50,11 @@ class SessionOwner:
         open_live: Callable[[], Awaitable[LiveSession]],
         callbacks: ProgramCallbacks,
         clean_up: Callable[[], None],
+        *,
+        is_stored: bool = True,
     ) -> None:
         self.manager = manager
+        self.is_stored = is_stored
         self._open_live = open_live
         self._callbacks = callbacks
         self._clean_up = clean_up

@@ -8,15 +8,8 @@ from typing import Any, Literal
 import anyio
 import anyio.to_thread
 
-from agent_ls.library.checks import (
-    check_answer,
-    check_choices,
-    check_list,
-    check_message,
-    check_one_of,
-    check_texts,
-    rename_settings,
-)
+from agent_ls.library.checks import check_message, check_texts, rename_settings, typed
+from agent_ls.library.errors import TurnFailedError
 from agent_ls.library.owner import OpenedSession, SessionOwner
 from agent_ls.library.streams import EventStream
 from agent_ls.llm.attachments import with_file_now
@@ -41,6 +34,7 @@ from agent_ls.loop.events.types import (
 )
 from agent_ls.loop.inbox import QueueEdit, QueueMove, QueueRemoval, StartNow
 from agent_ls.policy.situation import Mode, ReviewSetting
+from agent_ls.services.errors import BadChoiceError
 from agent_ls.services.review.decision_request import Selection
 from agent_ls.services.settings.layers import layered, limits_of
 from agent_ls.services.settings.model import parse_settings
@@ -48,7 +42,6 @@ from agent_ls.sessions.build.tool_limits import check_limits
 from agent_ls.sessions.live import LiveSession
 from agent_ls.sessions.rollback import RollbackRequest, RollbackResult
 from agent_ls.sessions.workspaces.worktree import WorktreeFile
-from agent_ls.text import join_sentences
 
 
 class AgentSession:
@@ -103,6 +96,7 @@ class AgentSession:
         """Cost of all model calls so far, by published prices; None if the price of a call is unknown."""
         return self._opened.session.cost_usd
 
+    @typed
     def run(self, text: str, *, images: Sequence[ImagePart] = ()) -> EventStream:
         """Start a turn with the user message `text`, and return the events of the turn up to `ProcessingEnd`.
 
@@ -123,19 +117,20 @@ class AgentSession:
         given = [with_file_now(image) for image in images]  # local files, read before the turn begins
         return self._stream(lambda: session.submit(text, images=given, when_busy="refuse").turn_id)
 
+    @typed
     async def ask(self, text: str, *, images: Sequence[ImagePart] = ()) -> str:
         """Run a turn with the user message `text`, and return the last text of the main agent.
 
         If the caller is cancelled, for example by `asyncio.timeout`, the turn is interrupted.
 
         Raises:
-            RuntimeError: the turn failed or ended at a limit; the message says why.
+            TurnFailedError: the turn failed or ended at a limit; the message says why.
             SessionClosedError: the session was closed during the turn.
         """
         events = self.run(text, images=images)
         turn_id = self._opened.session.turn_id
         try:
-            said, problem = await _read_answer(events)
+            said, failure = await _read_answer(events)
         except anyio.get_cancelled_exc_class():
             if not self._owner.is_closed and self._opened.session.turn_id == turn_id:
                 self._opened.session.interrupt()
@@ -143,8 +138,8 @@ class AgentSession:
                 with anyio.CancelScope(shield=True):
                     await _read_answer(events)
             raise
-        if problem:
-            raise RuntimeError(problem)
+        if failure:
+            raise failure
         if self._owner.is_closed or self._opened.session.is_closing:
             raise SessionClosedError(self.id)
         return said
@@ -169,15 +164,41 @@ class AgentSession:
         earlier = opening.earlier if opening else ()
         return EventStream(events, self._owner.check_place, earlier=earlier, turn_id=turn_id)
 
+    @typed
+    def send(
+        self,
+        text: str,
+        *,
+        images: Sequence[ImagePart] = (),
+        when_busy: Literal["steer", "queue", "refuse"] = "steer",
+    ) -> None:
+        """Start a turn with the user message `text`, without reading its events. Does not block.
+
+        While a turn runs, `when_busy` says what happens: the message is added to the turn, is queued, or is refused. If
+        the model waits for the answer to a question, the message is the answer.
+
+        Raises:
+            SessionBusyError: a turn is running, and `when_busy` is "refuse".
+        """
+        check_message(text, images)
+        given = [with_file_now(image) for image in images]
+        self._live.session.submit(text, images=given, when_busy=when_busy)
+
+    @typed
     def steer(self, text: str) -> str:
-        """Add a user message to the next model call of the running turn. Return the message's id for `unsteer`."""
+        """Add a user message to the next model call of the running turn. Return the message's id for `unsteer`.
+
+        If no turn is running, the message waits for the next turn; `send` does not wait.
+        """
         check_texts(text=text)
         return self._live.session.steer(text)
 
+    @typed
     def unsteer(self, steer_id: str) -> bool:
         """Remove a steering message. Return False if the message was already sent to the model."""
         return self._live.session.unsteer(steer_id)
 
+    @typed
     def follow_up(self, text: str) -> str:
         """Queue a user message to run after the current turn. Return the message's id for the queue methods."""
         check_texts(text=text)
@@ -188,22 +209,27 @@ class AgentSession:
         """The queued messages, in order."""
         return tuple(item.to_queue_item() for item in self._live.session.queue)
 
+    @typed
     def edit_queued(self, queued_id: str, text: str) -> bool:
         """Replace the text of a queued message. All queue methods return False for a message that is not queued."""
         check_texts(text=text)
         return self._live.session.change_queue(QueueEdit(queued_id, text, keeps_images=True))
 
+    @typed
     def move_queued(self, queued_id: str, before: str = "") -> bool:
         """Move a queued message before the message `before`; "" moves it to the end of the queue."""
         return self._live.session.change_queue(QueueMove(queued_id, before))
 
+    @typed
     def remove_queued(self, queued_id: str) -> bool:
         return self._live.session.change_queue(QueueRemoval(queued_id))
 
+    @typed
     def start_queued(self, queued_id: str) -> bool:
         """Interrupt the running turn and start this message."""
         return self._live.session.change_queue(StartNow(queued_id))
 
+    @typed
     def interrupt(self, *, keep_processes: bool = True) -> None:
         """Stop the running turn. The session stays open.
 
@@ -230,6 +256,7 @@ class AgentSession:
         """Stop the running turn and end the session. The session stays stored and can be resumed."""
         self._live.session.abort()
 
+    @typed
     async def compact(self, instructions: str = "") -> Compaction:
         """Compact the conversation and return the Compaction event that ends it.
 
@@ -252,6 +279,7 @@ class AgentSession:
                             return event
         raise RuntimeError("the session ended before the conversation was compacted")
 
+    @typed
     async def configure(
         self,
         *,
@@ -272,7 +300,6 @@ class AgentSession:
         Raises:
             BadChoiceError: a provider, limit or setting is unknown, or a value is invalid. Nothing is changed.
         """
-        check_choices(mode, review)
         for name, value in (("provider", provider), ("model", model), ("effort", effort)):
             if value:
                 check_texts(**{name: value})
@@ -292,17 +319,18 @@ class AgentSession:
         """Return the pending approval requests, then the pending questions. `hunks` returns proposed changes."""
         return (*self._live.approver.pending(), *self._live.session.questions.pending())
 
+    @typed
     def approve(self, request_id: str, answer: ApprovalAnswer | bool) -> None:
         """Answer an approval request. If there are several answers, the first one is used.
 
         Raises:
             UnknownApprovalError: there is no such request, or it does not offer the rule in the answer.
         """
-        check_answer(answer)
         if isinstance(answer, bool):
             answer = ApprovalAnswer("allow" if answer else "deny", decided_by="program")
         self._live.approver.answer(request_id, answer)
 
+    @typed
     def reply(self, question_id: str, *answers: str) -> None:
         """Answer a question with one of its `choices` or free text. Without answers, decline the question.
 
@@ -316,6 +344,7 @@ class AgentSession:
         questions = self._live.session.questions
         questions.answer(question_id, answers, declined=not answers, by="program")
 
+    @typed
     async def trust(self, trusted: bool = True) -> None:
         """Trust the session's folder, or with False restrict it. The decision applies while this program runs."""
         folder = self._live.stored.header.workspace_folder
@@ -325,6 +354,7 @@ class AgentSession:
         """Return the changes that are not reviewed yet, by absolute path."""
         return self._manager.review.open_hunks(session_id=self.id)
 
+    @typed
     async def review(
         self, verdict: Literal["keep", "undo"], hunk_ids: Sequence[str] | None = None
     ) -> list[str]:
@@ -332,15 +362,13 @@ class AgentSession:
 
         Return a reason for each change that could not be kept or undone.
         """
-        check_one_of("verdict", verdict, "keep", "undo")
-        if hunk_ids is not None:
-            check_list("hunk_ids", hunk_ids)
         session_id = self.id if hunk_ids is None else None
         _, refused = await self._manager.review.review(
             verdict, Selection(hunk_ids=hunk_ids, session_id=session_id)
         )
         return [reason for _, reason in refused]
 
+    @typed
     async def roll_back(
         self,
         turn_id: str,
@@ -356,9 +384,22 @@ class AgentSession:
             BadChoiceError: there is no such turn.
             SessionBusyError: a turn is running.
         """
-        check_one_of("files", files, "restore", "keep", "preview")
         _, done = await self._manager.revert(self.id, RollbackRequest(turn_id, conversation, files))
         return done
+
+    @typed
+    async def fork(self, turn_id: str = "") -> str:
+        """Copy the session up to the end of a turn, by default the last one that has ended. Return the copy's id.
+
+        Pass the id as `resume` to `open_session`, with the same `state_dir`. Files, queue and approvals are not copied.
+
+        Raises:
+            AppError: there is no such turn, or the session has a worktree or is not stored.
+        """
+        if not self._owner.is_stored:
+            raise BadChoiceError("a session with stored=False cannot be forked", "pass a state_dir instead")
+        _ = self._live
+        return await self._manager.copy_session(self.id, turn_id)
 
     async def calls(self) -> tuple[ToolRecord, ...]:
         """Return the records of all tool calls that have ended, in the order in which the calls started."""
@@ -366,10 +407,9 @@ class AgentSession:
         decoded = map(event_codec.decode, encoded)
         return tool_records(envelope for envelope in decoded if envelope)
 
+    @typed
     async def output(self, event: ToolCallEnd) -> str:
         """Return the complete output of a tool call, even if the event contains only the output's head and tail."""
-        if not isinstance(event, ToolCallEnd):
-            raise TypeError(f"{type(event).__name__} has no output: pass the ToolCallEnd of a call")
         live = self._live
         if not event.output_ref:
             return event.output
@@ -382,19 +422,19 @@ class AgentSession:
             offset = part.next_offset
 
 
-async def _read_answer(events: EventStream) -> tuple[str, str]:
-    """Read a turn to its end. Return the last text of the main agent, and why the turn failed, "" if it did not."""
-    said, problem, limit = "", "", ""
+async def _read_answer(events: EventStream) -> tuple[str, TurnFailedError | None]:
+    """Read a turn to its end. Return the last text of the main agent, and why the turn failed, None if it did not."""
+    said, failure, limit = "", None, TurnFailedError("a limit was reached", reason="limit")
     async for event in events:
         match event:
             case AssistantTextEnd(agent_id="", text=words):
                 said = words
-            case Error(agent_id="", message=message, hint=hint):
-                problem = join_sentences(message, hint)
-            case TurnLimit(agent_id="", message=message):
-                limit = message
+            case Error(agent_id="", message=message, hint=hint, error_kind=kind, retryable=retryable):
+                failure = TurnFailedError(message, reason="error", kind=kind, hint=hint, retryable=retryable)
+            case TurnLimit(agent_id="", message=message, limit=name):
+                limit = TurnFailedError(message, reason="limit", kind=name)
             case ProcessingEnd(reason="limit"):
-                problem = problem or limit or "a limit was reached"
+                failure = failure or limit
             case _:
                 pass
-    return said, problem
+    return said, failure

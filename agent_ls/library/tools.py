@@ -14,6 +14,7 @@ from typing import Any, TypeAlias, cast, get_type_hints, overload
 
 from pydantic import Field, create_model
 
+from agent_ls.argument_types import find_misuse
 from agent_ls.environments.effects import CallEffect, NoEffect
 from agent_ls.environments.errors import EnvError
 from agent_ls.library.program_calls import call_program
@@ -51,6 +52,8 @@ def tool(
         TypeError: it is not a function, has no docstring, or a parameter has no type.
         ConfigurationError: at least one provider refuses the function's name.
     """
+    if misuse := find_misuse("category", category, Category) or find_misuse("name", name, str):
+        raise TypeError(": ".join(misuse))
     if function is None:
         return lambda function: _decorated(function, category, name)
     return _decorated(function, category, name)

@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 import anyio.to_thread
 
-from agent_ls.llm.errors import ConfigurationError
+from agent_ls.llm.errors import ConfigurationError, typed
 from agent_ls.llm.messages import AudioPart, DocumentPart, ImagePart, Message, Role
 
 MAX_BYTES = 32 * 1024 * 1024  # more than any provider accepts in one request
@@ -25,6 +25,7 @@ _TYPES: Mapping[str, str] = {
 }  # fmt: skip
 
 
+@typed
 async def load_attachment(path: str | PathLike[str]) -> ImagePart | DocumentPart | AudioPart:
     """Return the file at `path` as a part for a user's message.
 

@@ -14,6 +14,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, Literal, TypeAlias, get_args
 
+from agent_ls.llm.errors import typed
 from agent_ls.llm.providers.base import CapabilitiesLookup, ModelCapabilities, Thinking
 from agent_ls.llm.requests import Usage
 
@@ -107,6 +108,7 @@ def find_entry(provider: str, model: str) -> CatalogEntry:
     return _build_entry(provider, model, _row(provider, model))
 
 
+@typed
 def known_models(provider: str = "") -> tuple[CatalogEntry, ...]:
     """Return the models of `provider`, or of all providers if it is "". The newest models of a provider are first."""
     rows = (row for row in _catalog().models if provider in ("", row["provider"]))
@@ -118,6 +120,7 @@ def default_model(provider: str) -> str:
     return _catalog().defaults.get(provider, "")
 
 
+@typed
 def latest_model(family: str, ability: Ability | None = None) -> str:
     """Return the newest model of a family that has `ability`, "" if the catalogue has none.
 

@@ -10,7 +10,7 @@ from agent_ls.llm.adapter import ProviderAdapter
 from agent_ls.llm.catalog import capabilities_lookup, resolve_alias
 from agent_ls.llm.credentials import KEYLESS, VARIABLES, Credentials, key_variable
 from agent_ls.llm.endpoint import ConnectionSettings, Endpoint
-from agent_ls.llm.errors import ConfigurationError, MissingKeyError
+from agent_ls.llm.errors import ConfigurationError, MissingKeyError, typed
 from agent_ls.llm.http_adapter import HttpAdapter
 from agent_ls.llm.middleware import Middleware
 from agent_ls.llm.providers.base import Codec
@@ -37,6 +37,7 @@ class Client:
         self._retired: list[ProviderAdapter] = []
 
     @classmethod
+    @typed
     def from_env(
         cls,
         environ: Mapping[str, str] | None = None,
@@ -116,6 +117,8 @@ class Client:
             await adapter.close()
 
     def _route(self, request: Request) -> tuple[ProviderAdapter, Request]:
+        if not isinstance(request, Request):
+            raise ConfigurationError("request: it is no Request", hint="Make it with build_request().")
         name = request.provider or self._default
         if not name:
             raise _no_provider_error()

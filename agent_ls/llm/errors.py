@@ -28,6 +28,7 @@ message contains a request body, a header or a key, but only provider, model, st
 
 from __future__ import annotations
 
+from agent_ls.argument_types import checked
 from agent_ls.llm.messages import JsonObject
 
 
@@ -61,6 +62,14 @@ class ConfigurationError(LlmError):
 
 class MissingKeyError(ConfigurationError):
     pass
+
+
+def _misuse(message: str, hint: str) -> ConfigurationError:
+    return ConfigurationError(message, hint=hint)
+
+
+typed = checked(_misuse)
+"""Decorate a function for programs: an argument of a wrong type raises ConfigurationError."""
 
 
 class ProviderError(LlmError):

@@ -28,6 +28,7 @@ from agent_ls.llm.errors import (
     NoObjectGeneratedError,
     RequestTimeoutError,
     StreamError,
+    typed,
 )
 from agent_ls.llm.messages import (
     JsonObject,
@@ -141,6 +142,7 @@ class GenerateResult:
 _default: list[Client] = []
 
 
+@typed
 def set_default_client(client: Client | None) -> None:
     """Set the client for calls without a `client` argument. None: create a client from the environment when needed."""
     _default[:] = [client] if client else []
@@ -157,6 +159,7 @@ def default_client() -> Client:
     return _default[0]
 
 
+@typed
 def build_request(
     model: str,
     prompt: str = "",
@@ -178,6 +181,7 @@ def build_request(
     return Request(model, (*((system(system_text),) if system_text else ()), *said), provider=provider)
 
 
+@typed
 async def generate(
     request: Request,
     *,
@@ -244,6 +248,7 @@ class StreamResult:
         await self._events.aclose()
 
 
+@typed
 def stream(
     request: Request,
     *,
@@ -301,6 +306,7 @@ async def _step_events(
         attempt = await _wait_for_retry(error, attempt, options)
 
 
+@typed
 async def generate_object(
     request: Request,
     schema: JsonObject,
@@ -346,6 +352,7 @@ class ObjectStream:
         return _parse_object(self._events.response(), self._schema)
 
 
+@typed
 def stream_object(
     request: Request,
     schema: JsonObject,
@@ -412,6 +419,7 @@ class _Loop:
         self.request = replace(self.request, messages=(*self.request.messages, *messages))
 
 
+@typed
 async def retry(call: Callable[[], Awaitable[T]], options: GenerateOptions = DEFAULT_GENERATE_OPTIONS) -> T:
     """Await `call()`, repeatedly after retryable errors: `await retry(lambda: client.complete(request))`.
 

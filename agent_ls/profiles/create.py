@@ -8,6 +8,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from agent_ls.argument_types import typed
 from agent_ls.llm.catalog import cost_usd, default_model, find_entry
 from agent_ls.llm.requests import Usage
 from agent_ls.profiles.base import ProviderProfile
@@ -43,6 +44,7 @@ class ModelNeededError(Exception):
         self.provider = provider
 
 
+@typed
 def create_profile(
     provider: str,
     model: str = "",

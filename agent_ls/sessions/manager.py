@@ -472,7 +472,11 @@ class SessionManager:
                 return self._listing.summary(await anyio.to_thread.run_sync(rename))
 
     async def fork(self, session_id: str, at_turn: str = "") -> LiveSession:
-        """Create a session with another session's history up to the end of a turn ("": the last completed
+        """Copy a session by `copy_session`, and open the copy."""
+        return await self.open_session(await self.copy_session(session_id, at_turn))
+
+    async def copy_session(self, session_id: str, at_turn: str = "") -> SessionId:
+        """Create a stored session with another session's history up to the end of a turn ("": the last completed
         turn).
 
         Raises: UnknownSessionError, BadChoiceError (unknown turn), AppError.
@@ -484,7 +488,7 @@ class SessionManager:
             title = to_display_line(f"{self._listing.title(source)} (fork)".strip())
             header = replace(source.header, session_id=new, created=self._clock.now(), title=title)
             await anyio.to_thread.run_sync(self._store.fork, session_id, header, at_turn)
-        return await self.open_session(new)
+        return new
 
     async def revert(self, session_id: str, wanted: RollbackRequest) -> tuple[LiveSession, RollbackResult]:
         """Roll a live or stored session back to its state before a user message (X10).

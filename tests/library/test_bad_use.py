@@ -91,7 +91,7 @@ TABLE: list[tuple[str, Use, type[BaseException], str]] = [
     ("text: empty", given("ask", " "), agent_ls.AppError, "text"),
     ("steer: number", given("steer", 7), agent_ls.AppError, "str"),
     ("follow_up: list", given("follow_up", ["go"]), agent_ls.AppError, "str"),
-    ("output: of another event", given("output", "text"), TypeError, "ToolCallEnd"),
+    ("output: of another event", given("output", "text"), agent_ls.AppError, "ToolCallEnd"),
     ("approve: unknown", given("approve", "a-1", True), agent_ls.UnknownApprovalError, "pending"),
     ("approve: text", given("approve", "a-1", "yes"), agent_ls.AppError, "bool"),
     ("reply: unknown", given("reply", "q-1", "x"), agent_ls.UnknownQuestionError, "open"),

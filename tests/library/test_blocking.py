@@ -14,11 +14,14 @@ import pytest
 import agent_ls
 from agent_ls.llm.generate import StreamResult, build_request, default_client, set_default_client
 from agent_ls.loop.errors import SessionClosedError
+from tests.docs.pages import ROOT
 from tests.library.sessions import call, options
 from tests.support.fake_provider import FakeProvider, text
 from tests.support.loopback import AnthropicServer
 
 pytestmark = pytest.mark.req("H13", "U1")
+
+DEADLINE_S = 120
 
 
 def test_session_is_used_without_await(tmp_path: Path) -> None:
@@ -122,3 +125,37 @@ with agent_ls.open_session_sync(**options(folder, FakeProvider([text("One.")])))
     assert done.returncode == 0, done.stderr
     child, parent = done.stdout.splitlines()
     assert child.startswith("child: this session was opened") and parent == "parent: One."
+
+
+READER = """
+import sys, threading
+from pathlib import Path
+import agent_ls
+from tests.library.sessions import options
+from tests.support.fake_provider import FakeProvider, text
+
+session = agent_ls.open_session_sync(**options(Path(sys.argv[1]), FakeProvider([text("One.")])))
+ended = threading.Event()
+
+def read():
+    for event in session.events():
+        if event.kind == "processing_end":
+            ended.set()
+
+threading.Thread(target=read, daemon=True).start()
+session.send("go")
+ended.wait(100)
+"""
+
+
+@pytest.mark.group("processes")
+def test_a_thread_that_reads_events_does_not_disturb_the_end_of_the_program(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", READER, str(tmp_path)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")

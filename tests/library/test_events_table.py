@@ -1,9 +1,10 @@
-"""The table of docs/library.md has each event class with its kind and its fields."""
+"""The tables of docs/library-events.md have each event class and each class of values with their fields."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, get_args
+import inspect
+from typing import Any, Literal, get_args, get_origin
 
 import pytest
 
@@ -19,11 +20,43 @@ def row(event: Any) -> str:
     return f"| `{event.__name__}` | {kind} | {', '.join(f'`{name}`' for name in fields)} |"
 
 
+VALUES = [
+    getattr(agent_ls, name)
+    for name in agent_ls.__all__
+    if dataclasses.is_dataclass(kind := getattr(agent_ls, name))
+    and kind not in (*get_args(agent_ls.Event), agent_ls.Tool, agent_ls.ProviderProfile)
+]
+
+
+def words(hint: Any, written: Any) -> str:
+    return " | ".join(f'"{it}"' for it in get_args(hint)) if get_origin(hint) is Literal else str(written)
+
+
+def value_rows(kind: Any) -> str:
+    """Return the rows of a class: one for each field, of which the first names the class."""
+    hints = inspect.get_annotations(kind, eval_str=True)
+    fields = [(it.name, words(hints[it.name], it.type)) for it in dataclasses.fields(kind) if it.init]
+    fields += [
+        (name, str(it.fget.__annotations__["return"])) for name, it in vars(kind).items() if is_property(it)
+    ]
+    names = [f"`{kind.__name__}`", *[""] * len(fields)]
+    rows = zip(names, fields, strict=False)
+    return "\n".join(f"| {name} | `{field}` | {type_.replace('|', BAR)} |" for name, (field, type_) in rows)
+
+
+def is_property(member: Any) -> bool:
+    return isinstance(member, property)
+
+
+BAR = "\\|"
+
+
 @pytest.mark.req("E2", "H13")
-def test_the_table_of_docs_library_has_each_event_with_its_fields() -> None:
-    lines = read("docs/library.md").splitlines()
-    assert [line for line in map(row, get_args(agent_ls.Event)) if line not in lines] == []
+def test_the_tables_of_the_page_have_each_event_and_value_with_its_fields() -> None:
+    page = read("docs/library-events.md")
+    rows = [*map(row, get_args(agent_ls.Event)), *map(value_rows, VALUES)]
+    assert [it for it in rows if f"\n{it}\n" not in page] == []
 
 
 if __name__ == "__main__":
-    print("\n".join(map(row, get_args(agent_ls.Event))))  # noqa: T201  # the rows for the page
+    print("\n".join([*map(row, get_args(agent_ls.Event)), *map(value_rows, VALUES)]))  # noqa: T201  # the rows for the page

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,11 @@ RUNS: dict[str, tuple[list[str], list[Answer], str]] = {
         ],
         '"startLine": 3',
     ),
+    "compare_models.py": (
+        ["{folder}", "Teach me.", "Why?", "claude-opus-4-6", "claude-opus-4-6"],
+        ["A lesson.", "Because.", "Because."],
+        "claude-opus-4-6: Because.",
+    ),
     "terminal_chat.py": (
         ["{folder}"],
         [
@@ -105,7 +111,7 @@ RUNS: dict[str, tuple[list[str], list[Answer], str]] = {
         "Left it is.",
     ),
 }
-SERVED = ["web_socket.py"]  # have tests of their own
+SERVED = ["chat_bridge.py", "web_socket.py"]  # have tests of their own
 TYPED = "go\nn\nleft\n\n"
 TASKS = {
     "one.json": {"files": {}, "task": "write b", "expect": {"a.txt": "b\n"}},
@@ -183,6 +189,39 @@ def test_the_web_socket_example_sends_events_and_takes_approvals(tmp_path: Path)
             server.wait(DEADLINE_S)
     assert kinds[-1] == "processing_end" and "approval_resolved" in kinds
     assert (folder / "yes.txt").exists()
+
+
+def test_the_bridge_example_takes_decisions_from_its_channel(tmp_path: Path) -> None:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    answers: list[Answer] = [
+        [ToolCall("shell", {"command": "touch yes.txt"})],
+        [ToolCall("shell", {"command": "touch no.txt"})],
+        "Half of it.",
+    ]
+    with AnthropicServer(answers) as provider:
+        environ = environment(tmp_path, ANTHROPIC_API_KEY="sk-test", ANTHROPIC_BASE_URL=provider.base_url)
+        bridge = subprocess.Popen(
+            [sys.executable, str(ROOT / "examples" / "chat_bridge.py"), str(folder)],
+            env=environ,
+            cwd=tmp_path,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            assert bridge.stdin and bridge.stdout
+            say = partial(print, file=bridge.stdin, flush=True)
+            say("go")
+            for word in ("yes", "no"):
+                say(word, bridge.stdout.readline().partition(":")[0])
+            assert [bridge.stdout.readline() for _ in range(2)] == ["Half of it.\n", "-- completed\n"]
+            _, problems = bridge.communicate(timeout=DEADLINE_S)
+        finally:
+            bridge.kill()
+    assert (bridge.returncode, problems) == (0, "")
+    assert (folder / "yes.txt").exists() and not (folder / "no.txt").exists()
 
 
 def _answer_until_the_end(page: ClientConnection) -> Iterator[str]:

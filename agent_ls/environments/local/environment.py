@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import anyio
 from anyio import to_thread
 
+from agent_ls.argument_types import typed
 from agent_ls.environments.base import (
     READ_LIMIT_BYTES,
     Attribution,
@@ -68,6 +69,7 @@ class LocalEnvironment:
     `env_policy` filters the variables; if it is a function, it is called for each command.
     """
 
+    @typed
     def __init__(
         self,
         working_directory: str,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from agent_ls.argument_types import typed
 from agent_ls.environments.base import (
     READ_LIMIT_BYTES,
     Attribution,
@@ -23,6 +24,7 @@ from agent_ls.environments.base import (
 class ForwardingEnvironment:
     """Forwards all operations; subclasses override some."""
 
+    @typed
     def __init__(self, inner: ExecutionEnvironment) -> None:
         self.inner = inner
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from agent_ls.argument_types import typed
 from agent_ls.environments.base import (
     READ_LIMIT_BYTES,
     Attribution,
@@ -27,6 +28,7 @@ from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 class LoggingEnvironment(ForwardingEnvironment):
     """Calls `say` with one line for each read and write of a file, each command and each process operation."""
 
+    @typed
     def __init__(self, inner: ExecutionEnvironment, say: Callable[[str], object]) -> None:
         super().__init__(inner)
         self._say = say

@@ -1,0 +1,30 @@
+"""The error of a turn that a program waits for."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from agent_ls.text import join_sentences
+
+
+class TurnFailedError(RuntimeError):
+    """Raised by `ask`: the turn failed, or ended at a limit.
+
+    `reason` says which of the two. `kind` is the `error_kind` of the turn's `Error`, or the name of the limit;
+    `hint` says what to do next. A turn with `retryable` True may succeed if it is asked again.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        reason: Literal["error", "limit"],
+        kind: str = "",
+        hint: str = "",
+        retryable: bool = False,
+    ) -> None:
+        super().__init__(join_sentences(message, hint))
+        self.reason = reason
+        self.kind = kind
+        self.hint = hint
+        self.retryable = retryable

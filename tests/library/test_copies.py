@@ -1,0 +1,113 @@
+"""A session is copied, gets messages without a reader, and says by class why `ask` failed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import anyio
+import pytest
+
+import agent_ls
+from agent_ls.llm.errors import OverloadedError
+from tests.library.sessions import call, options
+from tests.support.fake_provider import FakeProvider, Gate, error, text
+
+pytestmark = pytest.mark.req("H13", "H2")
+
+DEADLINE_S = 120
+
+
+async def test_a_copy_continues_with_the_history_and_the_original_does_not_change(tmp_path: Path) -> None:
+    model = FakeProvider([text("One."), text("Two."), text("Copied."), text("Three.")])
+    with anyio.fail_after(DEADLINE_S):
+        async with agent_ls.open_session(**options(tmp_path, model)) as session:
+            first = [event async for event in session.run("first")][-1].turn_id
+            await session.ask("second")
+            copy = await session.fork(first)
+            async with agent_ls.open_session(**options(tmp_path, model, resume=copy)) as other:
+                assert other.id == copy != session.id
+                assert await other.ask("another second") == "Copied."
+            assert await session.ask("third") == "Three."
+    assert [it.text for it in model.requests[2].messages[1:]] == ["first", "One.", "another second"]
+    assert [it.text for it in model.requests[3].messages[1:]] == ["first", "One.", "second", "Two.", "third"]
+
+
+async def test_a_copy_leaves_out_the_turn_that_runs(tmp_path: Path) -> None:
+    gate = Gate()
+    model = FakeProvider([text("One."), text("Half", gate), text("Copied.")])
+    with anyio.fail_after(DEADLINE_S):
+        async with agent_ls.open_session(**options(tmp_path, model)) as session:
+            await session.ask("first")
+            session.send("second")
+            await gate.reached.wait()
+            copy = await session.fork()
+            gate.open()
+            async with agent_ls.open_session(**options(tmp_path, model, resume=copy)) as other:
+                assert await other.ask("new") == "Copied."
+    assert [it.text for it in model.requests[2].messages[1:]] == ["first", "One.", "new"]
+
+
+@pytest.mark.parametrize("turn_id", ["t-none", "none"])
+async def test_a_copy_up_to_an_unknown_turn_is_refused(tmp_path: Path, turn_id: str) -> None:
+    async with agent_ls.open_session(**options(tmp_path, FakeProvider([text("One.")]))) as session:
+        await session.ask("first")
+        with pytest.raises(agent_ls.AppError):
+            await session.fork(turn_id)
+
+
+async def test_a_session_that_is_not_stored_cannot_be_copied(tmp_path: Path) -> None:
+    given = options(tmp_path, FakeProvider([text("One.")]), stored=False, state_dir=None)
+    async with agent_ls.open_session(**given) as session:
+        await session.ask("first")
+        with pytest.raises(agent_ls.AppError) as caught:
+            await session.fork()
+    assert "state_dir" in caught.value.hint
+
+
+async def test_a_message_starts_a_turn_steers_it_and_starts_the_next_one(tmp_path: Path) -> None:
+    gate = Gate()
+    model = FakeProvider([[gate, call("glob", pattern="*")], text("Steered."), text("Next.")])
+    kinds: list[str] = []
+    with anyio.fail_after(DEADLINE_S):
+        async with agent_ls.open_session(**options(tmp_path, model)) as session:
+            events = session.events()
+            session.send("go")
+            await gate.reached.wait()
+            session.send("faster")
+            with pytest.raises(agent_ls.SessionBusyError):
+                session.send("no", when_busy="refuse")
+            gate.open()
+            async for event in events:
+                kinds.append(event.kind)
+                if event.kind == "processing_end" and kinds.count("processing_end") == 1:
+                    session.send("again")
+                elif event.kind == "processing_end":
+                    break
+    assert kinds.count("user_input") == 2 and kinds.count("steering_injected") == 1
+    assert model.requests[-1].messages[-1].text == "again"
+
+
+async def test_a_message_answers_the_question_that_waits(tmp_path: Path) -> None:
+    model = FakeProvider([call("ask_user", question="Which?", options=["left", "right"]), text("Left.")])
+    with anyio.fail_after(DEADLINE_S):
+        async with agent_ls.open_session(**options(tmp_path, model, answers_later=True)) as session:
+            async for event in session.run("go"):
+                if isinstance(event, agent_ls.QuestionAsked):
+                    session.send("left")
+                if isinstance(event, agent_ls.QuestionAnswered):
+                    assert event.answers == ("left",)
+
+
+async def test_ask_says_by_class_whether_a_limit_or_an_error_ended_the_turn(tmp_path: Path) -> None:
+    model = FakeProvider(
+        [call("glob", pattern="*"), error(OverloadedError("Busy.", hint="Wait.")), text("On.")]
+    )
+    given = options(tmp_path, model, settings={"maxToolRoundsPerInput": 1, "retry": {"maxRetries": 0}})
+    async with agent_ls.open_session(**given) as session:
+        with pytest.raises(agent_ls.TurnFailedError) as limit:
+            await session.ask("go")
+        with pytest.raises(agent_ls.TurnFailedError) as failed:
+            await session.ask("go on")
+        assert await session.ask("go on") == "On."
+    assert (limit.value.reason, failed.value.reason) == ("limit", "error")
+    assert failed.value.retryable and failed.value.kind == OverloadedError.kind and failed.value.hint
