@@ -139,10 +139,10 @@ async def _check_sandbox() -> DoctorFinding:
         await anyio.to_thread.run_sync(sandbox.take_down)
         if stands:
             text = f"available for the setting agentLs.sandbox: {text}"
-            hint = "see `agent-ls docs configuration sandbox`" if why else ""
+            hint = "see `agent-ls docs permissions sandbox`" if why else ""
             return DoctorFinding("sandbox", "note" if why else "good", text, hint)
     return DoctorFinding(
-        "sandbox", "note", f"not available for commands: {text}", "see `agent-ls docs configuration sandbox`"
+        "sandbox", "note", f"not available for commands: {text}", "see `agent-ls docs permissions sandbox`"
     )
 
 

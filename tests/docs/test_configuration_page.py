@@ -1,4 +1,4 @@
-"""docs/configuration.md lists the same settings, policy decisions and file locations as the code."""
+"""docs/configuration.md and the pages below it list the same settings, policy decisions and file locations as the code."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ from agent_ls.store.log import FILE_MODE, FOLDER_MODE
 from tests.docs.pages import code_words, read, section, table
 from tests.support.commands import environment, run
 
-PAGE = read("docs/configuration.md")
+PAGE = "".join(
+    read(f"docs/{name}.md") for name in ("configuration", "permissions", "limits", "editor-settings")
+)
 MODES_PAGE = read("docs/modes.md")
 HTTP_VARIABLES = {"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE"}
 
@@ -156,7 +158,7 @@ def test_commands_in_the_table_of_what_mode_full_asks_about_need_approval_in_eve
 
 @pytest.mark.req("X6", "X8")
 def test_writes_to_sensitive_files_on_the_page_need_approval_in_the_documented_modes() -> None:
-    for _, examples, modes in table(section(PAGE, "### Sensitive files"), "group"):
+    for _, examples, modes in table(section(PAGE, "## Sensitive files"), "group"):
         for name in code_words(examples):
             effect = WriteEffect((PlannedWrite(f"{ROOT}/{name}", "modify", "", "k"),))
             by_mode = {
@@ -168,7 +170,7 @@ def test_writes_to_sensitive_files_on_the_page_need_approval_in_the_documented_m
 
 @pytest.mark.req("X6")
 def test_reading_the_credential_paths_on_the_page_is_refused() -> None:
-    places = [word for word in code_words(section(PAGE, "### Credentials")) if word[0] in "~/"]
+    places = [word for word in code_words(section(PAGE, "## Credentials")) if word[0] in "~/"]
 
     named = (*(f"~/{name}" for name in DENIED_HOME_PLACES), *DENIED_FILES, *ACCOUNT_FILES)
     assert sorted(places) == sorted(named)
