@@ -1,4 +1,4 @@
-"""docs/configuration.md and the pages below it list the same settings, policy decisions and file locations as the code."""
+"""docs/configuration.md and the pages below it list the settings, policy decisions and places of the code."""
 
 from __future__ import annotations
 
