@@ -126,17 +126,17 @@ class BlockingSession:
         """Start a turn with the user message `text`, without reading its events. Does not block."""
         self._on_loop(self._session.send, text, images=images, when_busy=when_busy)
 
-    def steer(self, text: str) -> str:
+    def steer(self, text: str, *, agent_id: str = "") -> str:
         """Add a user message to the next model call of the running turn. Return the message's id for `unsteer`."""
-        return self._on_loop(self._session.steer, text)
+        return self._on_loop(self._session.steer, text, agent_id=agent_id)
 
     def unsteer(self, steer_id: str) -> bool:
         """Remove a steering message. Return False if the message was already sent to the model."""
         return self._on_loop(self._session.unsteer, steer_id)
 
-    def interrupt(self, *, keep_processes: bool = True) -> None:
+    def interrupt(self, *, keep_processes: bool = True, agent_id: str = "") -> None:
         """Stop the running turn. The session stays open."""
-        self._on_loop(self._session.interrupt, keep_processes=keep_processes)
+        self._on_loop(self._session.interrupt, keep_processes=keep_processes, agent_id=agent_id)
 
     def abort(self) -> None:
         """Stop the running turn and end the session."""

@@ -185,13 +185,21 @@ class AgentSession:
         self._live.session.submit(text, images=given, when_busy=when_busy)
 
     @typed
-    def steer(self, text: str) -> str:
+    def steer(self, text: str, *, agent_id: str = "") -> str:
         """Add a user message to the next model call of the running turn. Return the message's id for `unsteer`.
 
-        If no turn is running, the message waits for the next turn; `send` does not wait.
+        If no turn is running, the message waits for the next turn; `send` does not wait. With `agent_id`, the message
+        goes to this running subagent, and cannot be taken back.
+
+        Raises:
+            AppError: the subagent does not run.
         """
         check_texts(text=text)
-        return self._live.session.steer(text)
+        if not agent_id:
+            return self._live.session.steer(text)
+        if steer_id := self._live.session.agents.steer_running(agent_id, text):
+            return steer_id
+        raise _no_agent(agent_id)
 
     @typed
     def unsteer(self, steer_id: str) -> bool:
@@ -230,12 +238,20 @@ class AgentSession:
         return self._live.session.change_queue(StartNow(queued_id))
 
     @typed
-    def interrupt(self, *, keep_processes: bool = True) -> None:
+    def interrupt(self, *, keep_processes: bool = True, agent_id: str = "") -> None:
         """Stop the running turn. The session stays open.
 
-        `keep_processes` False also ends the background processes that the turn started.
+        `keep_processes` False also ends the background processes that the turn started. With `agent_id`, only this
+        subagent is stopped, and those that it started; the turn goes on, and the main agent learns of it.
+
+        Raises:
+            AppError: the subagent does not run.
         """
         session = self._live.session
+        if agent_id:
+            if not session.agents.stop_running(agent_id):
+                raise _no_agent(agent_id)
+            return
         turn_id = session.turn_id
         session.interrupt()
         if turn_id and not keep_processes:
@@ -420,6 +436,11 @@ class AgentSession:
             if part.next_offset is None:
                 return "".join(parts)
             offset = part.next_offset
+
+
+def _no_agent(agent_id: str) -> BadChoiceError:
+    hint = "use the agent_id of a SubagentChanged whose status is `running`"
+    return BadChoiceError(f"agent_id: no subagent {agent_id!r} runs", hint)
 
 
 async def _read_answer(events: EventStream) -> tuple[str, TurnFailedError | None]:

@@ -108,7 +108,7 @@ class Session:
         self._inbox = parts.inbox
         self._shared = parts.shared
         self._tasks = parts.tasks
-        self._agents = parts.agents
+        self.agents = parts.agents
         self._loop = parts.loop
         self._listeners = listeners
         self._suspended = known.suspended
@@ -571,7 +571,7 @@ class Session:
     def _cancel_turn(self, why: Literal["interrupted", "aborted"]) -> None:
         self._stop = why
         self.questions.stop()
-        self._agents.stop()
+        self.agents.stop()
         if self._scope:
             self._scope.cancel()
 
@@ -583,7 +583,7 @@ class Session:
     def _queue_steer(self, item: Input) -> SteerId:
         steer = QueuedSteer(SteerId(new_id("st")), item.text, item.images, item.client_key)
         self._inbox.add_steer(steer)
-        self._agents.nudge()
+        self.agents.nudge()
         self.emit(SteeringQueued(steer.id, steer.text, steer.client_key))
         return steer.id
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import anyio
 from anyio.abc import TaskGroup
@@ -39,6 +39,12 @@ from agent_ls.tools.paths import absolute
 logger = logging.getLogger(__name__)
 
 REPORT_MAX_CHARS = 20_000  # length limit for a subagent's last text, equal to the output limit of its tool
+
+Stop: TypeAlias = Literal["interrupted", "closed", "stopped"]
+"""Why a subagent was stopped: with its parent's turn, by its parent, by the user."""
+
+REASONS = {"stopped": "the user stopped it"}
+"""Words for reasons that the model could not understand."""
 
 LEFT_OUT = ("plan", "ask_user", "submit")
 """Tools that address the user. Subagents do not have them, because a subagent reports to its parent."""
@@ -106,7 +112,7 @@ class _Agent:
     profile: ProviderProfile
     calls_before: int
     is_known: bool = False
-    stop: Literal["", "interrupted", "closed"] = ""
+    stop: Stop | Literal[""] = ""
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
 
     @property
@@ -186,10 +192,7 @@ class Subagents:
     def send(self, agent_id: str, message: str) -> AgentState:
         agent = self._find_agent(agent_id)
         if agent.is_running:
-            steer = QueuedSteer(SteerId(new_id("st")), message)
-            agent.inbox.add_steer(steer)
-            AgentEmitter(self._kit.emitter, agent_id).emit(SteeringQueued(steer.id, message))
-            agent.agents.nudge()
+            self._steer(agent, message)
             return _state(agent)
         if agent.changed.reason == "closed":
             raise ToolError(f"Agent {agent_id} was closed. Start another agent.", kind="validation")
@@ -214,6 +217,28 @@ class Subagents:
         while agent in self._list_running():
             await self._news.wait()
         return _state(agent)
+
+    # --- actions of the user
+
+    def steer_running(self, agent_id: str, message: str) -> SteerId | None:
+        """Send a message to a running subagent, or to one of its subagents. None: no such subagent runs."""
+        for agent in self._list_running():
+            if agent.changed.agent_id == agent_id:
+                return self._steer(agent, message)
+            if steer_id := agent.agents.steer_running(agent_id, message):
+                return steer_id
+        return None
+
+    def stop_running(self, agent_id: str) -> bool:
+        """Stop a running subagent with its subagents. Its parent goes on, and learns of it. False: it does not run."""
+        for agent in self._list_running():
+            if agent.changed.agent_id == agent_id:
+                agent.agents.stop()
+                self._cancel(agent, "stopped")
+                return True
+            if agent.agents.stop_running(agent_id):
+                return True
+        return False
 
     # --- actions of the parent's loop
 
@@ -389,7 +414,7 @@ class Subagents:
                 ended = replace(ended, reason=agent.stop)
             turns_used = agent.loop.history.model_calls - agent.calls_before
             agent.changed = replace(ended, turns_used=turns_used)
-            agent.is_known = agent.is_known or bool(agent.stop)
+            agent.is_known = agent.is_known or agent.stop in ("interrupted", "closed")
             self._emitter.emit(agent.changed)
             self.nudge()
 
@@ -416,7 +441,14 @@ class Subagents:
             case _:
                 return replace(changed, status="failed", reason="interrupted", output=said)
 
-    def _cancel(self, agent: _Agent, why: Literal["interrupted", "closed"]) -> None:
+    def _steer(self, agent: _Agent, message: str) -> SteerId:
+        steer = QueuedSteer(SteerId(new_id("st")), message)
+        agent.inbox.add_steer(steer)
+        AgentEmitter(self._kit.emitter, agent.changed.agent_id).emit(SteeringQueued(steer.id, message))
+        agent.agents.nudge()
+        return steer.id
+
+    def _cancel(self, agent: _Agent, why: Stop) -> None:
         agent.stop = agent.stop or why
         agent.scope.cancel()
 
@@ -437,7 +469,8 @@ def _last_text(turns: Sequence[Turn]) -> str:
 def _state(agent: _Agent) -> AgentState:
     changed = agent.changed
     turns_used = agent.loop.history.model_calls - agent.calls_before
-    return AgentState(changed.agent_id, changed.status, changed.reason, changed.output, turns_used)
+    reason = REASONS.get(changed.reason, changed.reason)
+    return AgentState(changed.agent_id, changed.status, reason, changed.output, turns_used)
 
 
 def _report(agent: _Agent) -> str:

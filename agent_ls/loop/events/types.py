@@ -445,8 +445,8 @@ class SubagentChanged(Emitted):
 
     `task`, `model` and `working_dir` (absolute) are its assignment. `output` is the subagent's last text, or
     the error; `turns_used` counts its model calls. `reason` is "" while the subagent runs and after success;
-    `interrupted`: it ended with its parent's turn; `closed`: its parent ended it. `agent_kind` is the name of
-    an agent kind that the user defined in a file, "" for none.
+    `interrupted`: it ended with its parent's turn; `closed`: its parent ended it; `stopped`: the user stopped it.
+    `agent_kind` is the name of an agent kind that the user defined in a file, "" for none.
     """
 
     kind: ClassVar[Literal["subagent"]] = "subagent"
@@ -456,7 +456,7 @@ class SubagentChanged(Emitted):
     task: str
     model: str
     working_dir: str
-    reason: Literal["", "limit", "refused", "error", "interrupted", "closed"] = ""
+    reason: Literal["", "limit", "refused", "error", "interrupted", "closed", "stopped"] = ""
     output: str = ""
     turns_used: int = 0
     agent_kind: str = ""

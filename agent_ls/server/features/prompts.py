@@ -66,7 +66,15 @@ async def steer(context: Context, params: wire.Steer) -> wire.SteerResult:
         raise NothingPendingError(
             "the turn that this message belongs to has ended", "send the text as a new message"
         )
+    if params.agent_id:
+        if steer_id := session.agents.steer_running(params.agent_id, text):
+            return wire.SteerResult(steer_id=steer_id)
+        raise _no_agent(params.agent_id)
     return wire.SteerResult(steer_id=session.steer(text, images=images, client_key=params.client_key))
+
+
+def _no_agent(agent_id: str) -> NothingPendingError:
+    return NothingPendingError(f"the subagent {agent_id} does not run", "send the text to the main agent")
 
 
 async def unsteer(context: Context, params: wire.Unsteer) -> wire.Empty:
@@ -88,6 +96,10 @@ async def interrupt(context: Context, params: wire.Interrupt) -> wire.Empty:
     parts = await _expand(context, params.then_submit, live) if params.then_submit else ()
     message = context.convert_input(parts) if params.then_submit else None
     session = live.session
+    if params.agent_id:
+        if not session.agents.stop_running(params.agent_id):
+            raise _no_agent(params.agent_id)
+        return wire.Empty()
     turn_id = session.turn_id
     session.interrupt()
     if turn_id and not params.keep_processes:

@@ -39,11 +39,14 @@ class SubmitResult(Wire):
 
 
 class Steer(Params):
+    """Adds a message to the next model call of the turn, or with `agentId` of this running subagent."""
+
     method: ClassVar[str] = "agent/steer"
     session_id: str
     client_key: str
     input: tuple[InputPart, ...] = Field(min_length=1)
     expected_turn_id: str | None = None
+    agent_id: str = ""
 
 
 class SteerResult(Wire):
@@ -73,7 +76,8 @@ class FollowUpResult(Wire):
 class Interrupt(Params):
     """Stops the turn, not the session. `thenSubmit` is submitted after the turn has ended.
 
-    Without `keepProcesses`, the turn's background processes are stopped too.
+    Without `keepProcesses`, the turn's background processes are stopped too. With `agentId`, only this subagent and
+    its subagents are stopped, and the turn goes on.
     """
 
     method: ClassVar[str] = "agent/interrupt"
@@ -81,6 +85,7 @@ class Interrupt(Params):
     client_key: str = ""
     keep_processes: bool = True
     then_submit: tuple[InputPart, ...] | None = None
+    agent_id: str = ""
 
 
 class EditQueued(Wire):

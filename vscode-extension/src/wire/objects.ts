@@ -539,6 +539,7 @@ export interface Interrupt {
   readonly clientKey?: string;
   readonly keepProcesses?: boolean;
   readonly thenSubmit?: readonly (TextInput | FileInput | SelectionInput | ImageInput | FolderInput | DiagnosticsInput | CommandInput | ResourceInput | SymbolInput | DiffInput | CommitInput | TerminalTextInput | PageInput)[];
+  readonly agentId?: string;
 }
 
 export type Item =
@@ -550,7 +551,7 @@ export type Item =
   | { readonly id: string; readonly seq: number; readonly turnId: string; readonly timestamp: string; readonly kind: "file"; readonly callId: string; readonly path: string; readonly action: "create" | "modify" | "delete"; readonly added: number; readonly removed: number; readonly diff: string; readonly hunks: readonly Hunk[]; readonly uri: string; readonly agentId?: string; }
   | { readonly id: string; readonly seq: number; readonly turnId: string; readonly timestamp: string; readonly kind: "approval"; readonly request: ApprovalRequested; readonly status: "pending" | "allow" | "deny"; readonly agentId?: string; readonly reason?: string; readonly scope?: string; readonly decidedBy?: string; readonly command?: string; }
   | { readonly id: string; readonly seq: number; readonly turnId: string; readonly timestamp: string; readonly kind: "question"; readonly asked: QuestionAsked; readonly status: "pending" | "answered" | "declined"; readonly agentId?: string; readonly answers?: readonly string[]; readonly decidedBy?: string; }
-  | { readonly id: string; readonly seq: number; readonly turnId: string; readonly timestamp: string; readonly kind: "subagent"; readonly agentId: string; readonly status: "running" | "completed" | "failed"; readonly callId: string; readonly task: string; readonly model: string; readonly workingDir: string; readonly reason: "" | "limit" | "refused" | "error" | "interrupted" | "closed"; readonly output: string; readonly turnsUsed: number; readonly agentKind: string; }
+  | { readonly id: string; readonly seq: number; readonly turnId: string; readonly timestamp: string; readonly kind: "subagent"; readonly agentId: string; readonly status: "running" | "completed" | "failed"; readonly callId: string; readonly task: string; readonly model: string; readonly workingDir: string; readonly reason: "" | "limit" | "refused" | "error" | "interrupted" | "closed" | "stopped"; readonly output: string; readonly turnsUsed: number; readonly agentKind: string; }
   | { readonly id: string; readonly seq: number; readonly turnId: string; readonly timestamp: string; readonly kind: "retry"; readonly attempt: number; readonly delayMs: number; readonly text: string; readonly agentId?: string; }
   | { readonly id: string; readonly seq: number; readonly turnId: string; readonly timestamp: string; readonly kind: "notice"; readonly level: "info" | "warn" | "error"; readonly text: string; readonly agentId?: string; readonly hint?: string; readonly action?: string; }
   | { readonly id: string; readonly seq: number; readonly turnId: string; readonly timestamp: string; readonly kind: "end"; readonly reason: "completed" | "interrupted" | "limit" | "error" | "aborted" | "refused"; readonly files: readonly FileSum[]; readonly agentId?: string; readonly facts?: TurnFacts; }
@@ -962,6 +963,7 @@ export interface Steer {
   readonly clientKey: string;
   readonly input: readonly (TextInput | FileInput | SelectionInput | ImageInput | FolderInput | DiagnosticsInput | CommandInput | ResourceInput | SymbolInput | DiffInput | CommitInput | TerminalTextInput | PageInput)[];
   readonly expectedTurnId?: string;
+  readonly agentId?: string;
 }
 
 export interface SteerResult { readonly steerId: string; }
@@ -979,7 +981,7 @@ export interface SubagentChanged {
   readonly task: string;
   readonly model: string;
   readonly workingDir: string;
-  readonly reason: "" | "limit" | "refused" | "error" | "interrupted" | "closed";
+  readonly reason: "" | "limit" | "refused" | "error" | "interrupted" | "closed" | "stopped";
   readonly output: string;
   readonly turnsUsed: number;
   readonly agentKind: string;

@@ -246,7 +246,7 @@
 ---@field task string
 ---@field model string
 ---@field workingDir string
----@field reason ""|"limit"|"refused"|"error"|"interrupted"|"closed"
+---@field reason ""|"limit"|"refused"|"error"|"interrupted"|"closed"|"stopped"
 ---@field output string
 ---@field turnsUsed integer
 ---@field agentKind string

@@ -288,7 +288,7 @@
 ---@field hunks? agent_ls.wire.Hunk[]
 ---@field uri? string
 ---@field request? agent_ls.wire.ApprovalRequested
----@field reason? string|""|"limit"|"refused"|"error"|"interrupted"|"closed"|"completed"|"interrupted"|"limit"|"error"|"aborted"|"refused"
+---@field reason? string|""|"limit"|"refused"|"error"|"interrupted"|"closed"|"stopped"|"completed"|"interrupted"|"limit"|"error"|"aborted"|"refused"
 ---@field scope? string
 ---@field decidedBy? string
 ---@field command? string

@@ -182,6 +182,7 @@
 ---@field clientKey? string
 ---@field keepProcesses? boolean
 ---@field thenSubmit? agent_ls.wire.InputPart[]
+---@field agentId? string
 
 ---@class agent_ls.wire.Looked
 ---@field hunkIds string[]
@@ -279,6 +280,7 @@
 ---@field clientKey string
 ---@field input agent_ls.wire.InputPart[]
 ---@field expectedTurnId? string
+---@field agentId? string
 
 ---@class agent_ls.wire.Submit
 ---@field sessionId string
