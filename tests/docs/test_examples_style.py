@@ -11,7 +11,10 @@ import pytest
 from tests.docs.examples import write_programs
 from tests.docs.pages import ROOT, blocks, read
 
-PAGES = ["docs/adding-a-tool.md", "docs/adding-a-provider.md", "docs/adding-an-environment.md"]
+PAGES = [
+    f"docs/{name}.md"
+    for name in ("adding-a-tool", "adding-a-provider", "adding-an-environment", "wasm-environment")
+]
 
 
 @pytest.mark.parametrize("place", PAGES)

@@ -18,7 +18,13 @@ pytestmark = [pytest.mark.group("conformance"), pytest.mark.req("H13")]
 
 PAGES = [
     f"docs/{name}.md"
-    for name in ("model-client", "adding-a-tool", "adding-a-provider", "adding-an-environment")
+    for name in (
+        "model-client",
+        "adding-a-tool",
+        "adding-a-provider",
+        "adding-an-environment",
+        "wasm-environment",
+    )
 ]
 FRAGMENT = """
 import agent_ls
