@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ async def test_one_subagent_is_steered_and_stopped(tmp_path: Path) -> None:
     gate = Gate()
     asked: list[str] = []
 
-    def answer(body: dict[str, Any]) -> Answer:
+    def answer(body: Mapping[str, Any]) -> Answer:
         said = str(body["messages"])
         if "The task:" in said:
             return [gate]
