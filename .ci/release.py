@@ -1,6 +1,6 @@
 """Build a release: wheel, sdist, VS Code extension, Neovim plugin, list of components, notes and checksums.
 
-    release.py VERSION [--dry-run] [--only wheel,sdist,plugin,notes] [--out FOLDER]
+    release.py VERSION [--dry-run] [--only wheel,sdist,plugin,notes,manifest] [--out FOLDER]
 
 Everything is built from a copy of the tracked files with the version stamped into it, so that a dry run changes
 nothing in the working tree. The same sources give the same bytes: the time of every file is SOURCE_DATE_EPOCH, which
@@ -35,7 +35,7 @@ STAMPED = (
     "editors/acp-registry/agent.json",
     "docs/changelog.md",
 )
-PARTS = ("sdist", "wheel", "plugin", "vsix", "sbom", "notes")
+PARTS = ("sdist", "wheel", "plugin", "vsix", "sbom", "notes", "manifest")
 
 _SEMVER = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)((?:a|b|rc)\d+)?")
 _LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|#|mailto:)([^)\s]+)\)")
@@ -136,12 +136,16 @@ def stage(target: Path, version: str, epoch: int, repository: str) -> None:
     readme = absolute_links((target / "README.md").read_text("utf-8"), repository, version)
     (target / "README.package.md").write_text(readme, "utf-8")
     if repository:
-        manifest = target / "vscode-extension" / "package.json"
-        told = json.loads(manifest.read_text("utf-8"))
-        told["repository"] = {"type": "git", "url": repository}
-        manifest.write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n", "utf-8")
+        add_fields(target / "vscode-extension/package.json", repository={"type": "git", "url": repository})
+        website = f"{repository.rstrip('/')}/blob/v{version}/docs/acp.md"
+        add_fields(target / "editors/acp-registry/agent.json", repository=repository, website=website)
     for path in target.rglob("*"):
         os.utime(path, (epoch, epoch), follow_symlinks=False)
+
+
+def add_fields(manifest: Path, **fields: object) -> None:
+    told = json.loads(manifest.read_text("utf-8")) | fields
+    manifest.write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n", "utf-8")
 
 
 def stamp_tree(folder: Path, version: str, epoch: int) -> None:
@@ -274,6 +278,11 @@ class Release:
         changelog = (self.source / "docs" / "changelog.md").read_text("utf-8")
         notes = absolute_links(release_notes(changelog, self.version), self.repository, self.version)
         (self.out / "NOTES.md").write_text(notes, "utf-8")
+
+    def _manifest(self) -> None:
+        """Write the folder that is submitted to the ACP registry of agents."""
+        target = self.out / "acp-registry" / "agent-ls"
+        shutil.copytree(self.source / "editors" / "acp-registry", target, dirs_exist_ok=True)
 
     def check(self) -> None:
         """Check the packages as PyPI does on upload."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import email
+import json
 import os
 import re
 import shutil
@@ -16,7 +17,7 @@ from urllib.request import HTTPCookieProcessor, ProxyHandler, build_opener
 
 import pytest
 
-from tests.release.builder import ROOT, build, build_metadata, need_repository, release, staged, unpack
+from tests.release.builder import EPOCH, ROOT, build, build_metadata, need_repository, release, staged, unpack
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -165,6 +166,23 @@ def test_repository_url_is_used_in_metadata_and_readme_links(tmp_path: Path) -> 
     links = re.findall(r"\]\(([^)\s]+)\)", page)
     assert links and all(link.startswith("https://") for link in links)
     assert f"{URL}/raw/v{release.current_version()}/docs/images/neovim-demo.svg" in links
+
+
+def test_manifest_for_agent_catalogues_is_ready_to_submit(tmp_path: Path) -> None:
+    """As the ACP registry checks it: ids, versions that match, a 16 by 16 icon, addresses where they are known."""
+    need_repository()
+    made = release.Release(release.current_version(), EPOCH, tmp_path / "dist", URL, sys.executable)
+    made.source = tmp_path / "source"
+    made.build(["manifest"])
+    folder = tmp_path / "dist" / "acp-registry" / "agent-ls"
+    told = json.loads((folder / "agent.json").read_text("utf-8"))
+    assert told["id"] == folder.name and re.fullmatch(r"[a-z][a-z0-9-]*", told["id"])
+    assert re.match(r"\d+\.\d+\.\d+", told["version"]) and told["name"] and told["description"]
+    assert told["repository"] == URL and told["website"].startswith(f"{URL}/blob/v{told['version']}/")
+    assert told["distribution"]["uvx"]["package"] == f"agent-ls=={told['version']}"
+    known = "id name version description repository website authors license license_url distribution"
+    assert told.keys() <= set(known.split())
+    assert (folder / "icon.svg").is_file()
 
 
 @pytest.mark.sweep(only_whole=True)
