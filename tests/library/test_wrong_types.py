@@ -151,3 +151,20 @@ def test_a_request_names_the_message_that_is_wrong(change: dict[str, Any], where
     with pytest.raises(agent_ls.llm.ConfigurationError) as caught:
         agent_ls.llm.build_request("claude-sonnet-5", **change)
     assert where in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: agent_ls.tool(category="rw"), "category"),  # type: ignore[call-overload]
+        (lambda: agent_ls.tool(name=7), "name"),  # type: ignore[call-overload]
+        (lambda: agent_ls.tool(7), "not a function"),  # type: ignore[call-overload]
+    ],
+    ids=["category", "name", "function"],
+)
+def test_the_decorator_of_tools_names_the_argument_that_is_wrong(
+    make: Callable[[], object], words: str
+) -> None:
+    with pytest.raises(TypeError) as caught:
+        make()
+    assert words in str(caught.value)

@@ -2,7 +2,7 @@
 
 The rules are in agent_ls/review, the state is in state.py; this module handles the reports of editors and
 environments and the requests of users. Sessions receive events, and the model receives a notice of the
-decisions with its next request (docs/editing.md). All methods except `review` are synchronous or short, and run
+decisions with its next request (docs/hunks.md). All methods except `review` are synchronous or short, and run
 on the event loop's thread.
 """
 
