@@ -162,17 +162,6 @@ def open_session(
         store, clean_up = _choose_store(state_dir, stored, personal)
         trusting: Trusting = "trusted" if trusted else "asked" if approve or answers_later else "kept"
         manager = _create_manager(given, store, parts, trusting, beside)
-        return SessionOwner(manager, partial(_open_live, manager, resume, new), callbacks, clean_up)
-        manager = SessionManager(
-            settings=given,
-            credentials=load_credentials(),
-            state_dir=store,
-            program=parts,
-            client=ClientState(
-                trusting="trusted" if trusted else "asked" if approve or answers_later else "kept",
-                folders=lambda: [os.path.abspath(os.path.expanduser(place)) for place in beside],
-            ),
-        )
         open_live = partial(_open_live, manager, resume, new)
         return SessionOwner(manager, open_live, callbacks, clean_up, is_stored=stored)
 

@@ -1,4 +1,4 @@
-"""Typographic quotes in a command are letters, as for the shell: they quote nothing, and nothing turns them into quotes."""
+"""Typographic quotes in a command are letters, as for the shell: they quote nothing, and nothing replaces them."""
 
 from __future__ import annotations
 

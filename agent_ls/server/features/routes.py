@@ -36,33 +36,7 @@ METHODS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "servers": _agent("mcpServers mcpSwitch"),
         "completion": _agent("commands complete"),
         "commits": _agent("commitMessage"),
-        "terminals": (
-            "agent/terminals",
-            "agent/terminalKill",
-            "agent/terminalInput",
-            "agent/terminalResize",
-            "agent/terminalOutput",
-        ),
-        "editor": (
-            "agent/memory",
-            "agent/editorState",
-            "agent/diagnostics",
-            "agent/clientAnswer",
-        ),
-        "models": (
-            "agent/setCredential",
-            "agent/models",
-        ),
-        "servers": (
-            "agent/mcpServers",
-            "agent/mcpSwitch",
-        ),
-        "completion": (
-            "agent/commands",
-            "agent/complete",
-        ),
-        "commits": ("agent/commitMessage",),
-        "blame": ("agent/blame",),
+        "blame": _agent("blame"),
     }
 )
 """The methods of each module of this package."""
