@@ -100,7 +100,7 @@ test("a turn with several files has a summary once they are decided; before, the
   assert.equal(page.document.querySelectorAll("#review li").length, 2);
   const buttons = [...page.document.querySelectorAll("button[aria-label]")].filter((button) => /^(Keep|Undo)/.test(button.getAttribute("aria-label") ?? ""));
   assert.ok(buttons.every((button) => button.closest("#review")), "one place decides");
-  const hunks = [...s.hunks.values()].map(({ id, uri }) => ({ id, sessionId: "s1", turnId: "t", callId: "c", path: uri.slice(7), uri, what: "content", state: "kept", baseStart: 0, baseEnd: 1, start: 0, end: 1, baseLines: ["a\n"], lines: ["b\n"], link: "", laterTurns: [] }) as const);
+  const hunks = [...s.hunks.values()].map(({ id, uri }) => ({ id, sessionId: "s1", turnId: "t", callId: "c", path: uri.slice(7), uri, what: "content", state: "kept", baseStart: 0, baseEnd: 1, start: 0, end: 1, baseLines: ["a\n"], lines: ["b\n"], link: "", laterTurns: [], looked: false }) as const);
   applyEvent(s, recorded(s.lastSeq + 1, "hunk_state", { hunks }));
   const later = open(t, s);
   assert.match(later.find(".turn").textContent, /2 files changed.*all kept/);
