@@ -1,6 +1,6 @@
 """Pure: guess the encoding of a text that is not UTF-8 from how its bytes are distributed, or say that nothing is sure.
 
-The encodings of Japanese, Chinese and Korean, and the Cyrillic ones, are told apart by the characters that are frequent
+The encodings of Japanese, Chinese and Korean, and the Cyrillic ones, are recognised by the characters that are frequent
 in these languages. A text that fits none of them clearly gets no guess.
 """
 

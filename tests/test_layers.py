@@ -233,7 +233,7 @@ ALLOWED: dict[str, set[str]] = {
         "features.skills", "features.slash_commands", "features.suggestions", "llm.messages", "loop",
         "notebook", "server.editor", "server.features", "server.lsp", "server.protocol", "server.rpc",
         "server.transport", "services.context", "services.errors", "services.permissions", "services.review",
-        "sessions", "system", "text",
+        "services.store_errors", "sessions", "system", "text",
     },
     "server.channel.paths": {"server.channel.paths", "services.settings", "store.locks", "system"},
     "server.channel": {
@@ -290,7 +290,8 @@ ALLOWED: dict[str, set[str]] = {
     "cli": {
         "text",
         "_version", "acp", "batch", "cli", "doctor", "environments.local.environ",
-        "environments.remote.place", "features", "headless", "installation", "lean_imports",
+        "environments.local.ripgrep", "environments.remote.place", "features", "headless", "installation",
+        "lean_imports",
         "llm.credentials", "mcp", "panel", "patch", "policy.modes", "policy.situation", "program_lookup",
         "replay", "server", "services", "sessions", "store", "system",
     },
@@ -367,7 +368,7 @@ def modules() -> list[tuple[str, Path]]:
 @cache
 def imports(path: Path) -> list[tuple[str, int]]:
     names: list[tuple[str, int]] = []
-    for node in nodes(path.relative_to(ROOT).as_posix()):
+    for node in nodes(str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)):
         if isinstance(node, ast.Import):
             names += [(alias.name, node.lineno) for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:

@@ -12,7 +12,7 @@ import tempfile
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, TypeVar
 
 import anyio
@@ -75,11 +75,14 @@ _SKIPPED = frozenset(
 )
 
 
-INSTRUCTIONS = frozenset({"AGENTS.md", "CLAUDE.md", "GEMINI.md", "instructions.md", "memory.md"})
-"""Names of files that a session reads without a request of the model.
+INSTRUCTIONS = re.compile(
+    r"/(agents|claude|claude\.local|gemini|instructions|memory|copilot-instructions)\.md$|/\.cursorrules$"
+    r"|/\.(github/instructions|claude/rules|cursor/rules)$",
+    re.IGNORECASE,
+)
+"""Files and folders that a session reads without a request of the model.
 
-A file without a recorded answer counts as missing, because the version that made the recording may not have
-read it.
+One without a recorded answer counts as missing, because the version that made the recording may not have read it.
 """
 
 
@@ -302,9 +305,7 @@ class _RecordedEnvironment:
         return self._answer(str, "os_version")
 
     async def read_bytes(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> bytes:
-        if PurePosixPath(path).name in INSTRUCTIONS and not self._is_known("read_bytes", path, max_bytes):
-            raise PathNotFoundError(path)
-        return self._answer(bytes, "read_bytes", path, max_bytes)
+        return self._look(bytes, "read_bytes", path, max_bytes)
 
     async def file_exists(self, path: str) -> bool:
         # Paths without a recorded answer count as missing. The replay checks such paths if the replayed folder
@@ -313,7 +314,7 @@ class _RecordedEnvironment:
         return bool(answers and (answers.popleft() if len(answers) > 1 else answers[0]))
 
     async def list_directory(self, path: str, depth: int = 1) -> Sequence[DirEntry]:
-        return self._answer(tuple, "list_directory", path, depth)
+        return self._look(tuple, "list_directory", path, depth)
 
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
         states: Sequence[FileState] = self._answer(tuple, "commit", list(writes))
@@ -401,6 +402,11 @@ class _RecordedEnvironment:
         """
         return _key(what, to_json_value(list(given))) in self._answers
 
+    def _look(self, expected: type[T], what: str, path: str, limit: int) -> T:
+        if INSTRUCTIONS.search(path) and not self._is_known(what, path, limit):
+            raise PathNotFoundError(path)
+        return self._answer(expected, what, path, limit)
+
     def _answer(self, expected: type[T], what: str, *given: Any) -> T:
         waiting = self._answers.get(_key(what, to_json_value(list(given))))
         if not waiting:
@@ -480,12 +486,18 @@ def _first_difference(then: Sequence[Any], now: Sequence[Any]) -> int | None:
 def _without_new_fields(now: Sequence[Any], then: Sequence[Any]) -> list[Any]:
     """Return events without the fields that their kinds got after the recording."""
     kept = [
-        [kind, {key: it for key, it in data.items() if key in then_data}]
-        if kind == then_kind
-        else [kind, data]
+        [kind, _without_new_keys(data, then_data) if kind == then_kind else data]
         for (kind, data), (then_kind, then_data) in zip(now, then, strict=False)
     ]
     return [*kept, *now[len(kept) :]]
+
+
+def _without_new_keys(now: Any, then: Any) -> Any:
+    if isinstance(now, Mapping) and isinstance(then, Mapping):
+        return {key: _without_new_keys(it, then[key]) for key, it in now.items() if key in then}
+    if isinstance(now, list) and isinstance(then, list) and len(now) == len(then):
+        return [_without_new_keys(*pair) for pair in zip(now, then, strict=True)]
+    return now
 
 
 def _truncate(items: Sequence[Any], place: int) -> str:

@@ -55,7 +55,7 @@ def _template(folder: Path) -> Path:
 def _act(attack: Attack, folder: Path) -> str:
     """Do what agent-ls does in the folder unasked, and run the line if the policy allows it, unconfined.
 
-    Return what the line prints, and what the model is told about the repository.
+    Return what the line prints, and what the model learns about the repository.
     """
     printed = b""
     told: list[object] = []

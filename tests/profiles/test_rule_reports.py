@@ -125,7 +125,7 @@ ALWAYS: list[Any] = [
         ["leaf.md=[This imported file does not exist.]", "CLAUDE.md=@leaf.md"],
         marks=pytest.mark.report(
             "anthropics/claude-code#88813",
-            "an import of a file that does not exist is not told",
+            "an import of a file that does not exist is not reported",
             area="rules",
             before="failed",
         ),

@@ -79,7 +79,8 @@ def test_every_request_that_changes_state_accepts_a_client_key() -> None:
         "agent/sessions", "agent/subscribe", "agent/unsubscribe", "agent/hunks", "agent/terminals",
         "agent/editorState", "agent/diagnostics", "agent/clientAnswer", "agent/models", "agent/commands",
         "agent/complete", "agent/history", "agent/draft", "agent/terminalOutput", "agent/export",
-        "agent/output", "agent/rules", "agent/mcpServers", "agent/commitMessage", "agent/memory",
+        "agent/output", "agent/rules", "agent/mcpServers", "agent/commitMessage", "agent/memory", "agent/blame",
+        "agent/looked",  # the same again changes nothing
         "workspace/textDocumentContent",
     }  # fmt: skip
     assert {route.params.method for route in ROUTES.values() if not route.has_key} == only_look

@@ -90,7 +90,7 @@ CHAT: list[Any] = [
         [("read", {"path": "a.txt"})],
         marks=pytest.mark.report(
             "waybarrios/vllm-mlx#107",
-            "a call stands as XML in the text, and the list of calls is null",
+            "a call is XML in the text, and the list of calls is null",
             area="chat-servers",
             before="passed",
         ),
@@ -278,7 +278,7 @@ RESPONSES: list[Any] = [
         ("whole", []),
         marks=pytest.mark.report(
             "open-webui/open-webui#28310",
-            "the text stands only in the last event of its item",
+            "the text is only in the last event of its item",
             area="responses",
             before="passed",
         ),
@@ -297,7 +297,7 @@ RESPONSES: list[Any] = [
         ("", [("f", {"a": 1})]),
         marks=pytest.mark.report(
             "yunionio/cloudpods#25157",
-            "a call stands only in the last event",
+            "a call is only in the last event",
             area="responses",
             before="passed",
         ),
@@ -385,7 +385,7 @@ CALLS = [ToolCallPart(f"c{number}", "f", "{}") for number in range(3)]
 )
 @pytest.mark.report(
     "shareAI-lab/learn-claude-code#55",
-    "a text stands before the results of calls",
+    "a text precedes the results of calls",
     area="anthropic",
     before="passed",
 )
