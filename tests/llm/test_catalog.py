@@ -13,6 +13,7 @@ from agent_ls.llm.catalog import (
     latest_model,
     resolve_alias,
 )
+from agent_ls.llm.errors import ConfigurationError
 from agent_ls.llm.requests import Usage
 
 CASES = [
@@ -110,8 +111,9 @@ def test_latest_model_is_the_newest_of_its_family_with_the_ability(
 
 
 def test_latest_model_when_the_ability_is_unknown_then_the_known_ones_are_named() -> None:
-    with pytest.raises(ValueError, match="tools, images"):
+    with pytest.raises(ConfigurationError) as caught:
         latest_model("anthropic", "vision")  # type: ignore[arg-type]  # what a program without a checker passes
+    assert "tools, images" in caught.value.hint
 
 
 @pytest.mark.parametrize(
