@@ -56,22 +56,23 @@ def _act(attack: Attack, folder: Path) -> str:
     """Do what agent-ls does in the folder unasked, and run the line if the policy allows it, unconfined.
 
     Return what the line prints, and what the model learns about the repository.
+    Return what the line prints, and the state of the repository that the model gets.
     """
     printed = b""
-    told: list[object] = []
+    seen: list[object] = []
     if isinstance(judged(attack.line, folder), Allow):
         line = ["sh", "-c", f"{attack.line} 2>&1"]
         printed = subprocess.run(line, cwd=folder, check=False, capture_output=True, timeout=20).stdout
 
     async def look() -> None:
-        told.append(await take_git_snapshot(LocalEnvironment(str(folder)), trusted=True))
+        seen.append(await take_git_snapshot(LocalEnvironment(str(folder)), trusted=True))
         changes = finder(folder)
         before = await changes.take_snapshot()
         await anyio.Path(folder / "a.txt").unlink(missing_ok=True)
         await changes.changes(before)
 
     anyio.run(look)
-    return printed.decode("utf-8", "replace") + repr(told)
+    return printed.decode("utf-8", "replace") + repr(seen)
 
 
 def test_a_link_of_a_repository_is_noticed(tmp_path: Path) -> None:
