@@ -55,7 +55,6 @@ def _template(folder: Path) -> Path:
 def _act(attack: Attack, folder: Path) -> str:
     """Do what agent-ls does in the folder unasked, and run the line if the policy allows it, unconfined.
 
-    Return what the line prints, and what the model learns about the repository.
     Return what the line prints, and the state of the repository that the model gets.
     """
     printed = b""

@@ -1,4 +1,3 @@
-"""Typographic quotes in a command are letters, as for the shell: they quote nothing, and nothing replaces them."""
 """Typographic quotes in a command are letters, as for the shell: they quote nothing."""
 
 from __future__ import annotations
