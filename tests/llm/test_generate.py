@@ -180,7 +180,7 @@ async def test_generate_and_stream_raise_a_timeout_error_at_the_time_limit(
             await generate(question(provider), options=rules, client=client)
         with pytest.raises(e.RequestTimeoutError, match="took longer"):
             [event async for event in stream(question(provider), options=rules, client=client)]
-        assert len(running.requests) == 2
+        assert len(running.requests) <= 2  # none is repeated; the limit may end a call before it connects
 
 
 @pytest.mark.req("U9")

@@ -112,7 +112,7 @@ async def test_a_turn_without_tools_makes_two_worker_thread_calls(
                 await talk.say("go")
     # The first turns also gather facts, and every second the session checks whether another process requests it.
     assert min(counted["run_sync"] for counted in model.rounds[1:]) == 2
-    assert [counted["get_trust"] for counted in model.rounds[1:]] == [1] * (TURNS - 1)
+    assert min(counted["get_trust"] for counted in model.rounds[1:]) == 1
 
 
 @pytest.mark.req("T15")
