@@ -22,7 +22,7 @@ import anyio.abc
 from agent_ls.server.transport.framing import FrameParser, frame
 from tests.support import REPOSITORY, lsp_model, wire_schema
 
-DEADLINE_S = float(os.environ.get("AGENT_LS_TESTS_DEADLINE_S", "30"))
+DEADLINE_S = 240.0
 
 RICH = {"version": 1, "events": True, "review": True, "approvals": True, "terminal": False, "save": True}
 
