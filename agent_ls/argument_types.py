@@ -28,6 +28,8 @@ from typing import (
     is_typeddict,
 )
 
+from agent_ls.text import join_sentences
+
 F = TypeVar("F", bound=Callable[..., Any])
 MakeError = Callable[[str, str], Exception]
 Misuse = tuple[str, str]
@@ -76,7 +78,7 @@ def checked(error: MakeError) -> Callable[[F], F]:
 
 
 def _type_error(message: str, hint: str) -> TypeError:
-    return TypeError(f"{message}: {hint}")
+    return TypeError(join_sentences(message, hint))
 
 
 typed = checked(_type_error)

@@ -24,7 +24,7 @@ ENV_TYPES = {"argument_types", "environments.base", "environments.errors", "envi
 # counts.
 ALLOWED: dict[str, set[str]] = {
     "_version": set(),
-    "argument_types": set(),
+    "argument_types": {"text"},
     "background": set(),
     "text": {"legacy_encodings", "memo"},
     "legacy_encodings": set(),

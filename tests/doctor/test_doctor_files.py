@@ -36,7 +36,7 @@ FILES_AND_FINDINGS = [
         ["Stop, entry 2: only hooks of type `command`"], id="hook of another type",
     ),
     pytest.param(
-        "state/hooks.json", '{"Stop": []}', "correct", ["`hooks` must be an object"], id="hooks without their row",
+        "state/hooks.json", '{"hooks": 3}', "correct", ["`hooks` must be an object"], id="hooks without their row",
     ),
     pytest.param(
         ".agent-ls/hooks.json", '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}}',

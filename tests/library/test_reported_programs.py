@@ -38,7 +38,7 @@ async def test_a_turn_is_stored_when_its_last_event_has_been_read(tmp_path: Path
     async with agent_ls.open_session(**options(tmp_path, model), resume=kept) as session:
         await session.ask("which?")
     said = [message.text for message in model.requests[0].messages]
-    assert "colour is blue" in said and "Blue." in said
+    assert "my colour is blue" in said and "Blue." in said
 
 
 @pytest.mark.report("openai/openai-agents-python#2130")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 MAX_BYTES = 64 * 1024 * 1024
 _HEADER = struct.Struct(">4sII")
@@ -47,25 +49,54 @@ def tracked_files(folder: str) -> Sequence[TrackedFile]:
 
     Returns () if there is no repository or its index cannot be read.
     """
+    return [it for version in _find_versions(folder) for it in _read_tracked(version)]
+
+
+def tracked_paths(folder: str) -> frozenset[str]:
+    """Return the paths of the tracked files below `folder`, without folders of other repositories.
+
+    The paths begin with `folder` as it is given. They are computed once for each version of the index.
+    """
+    found = [_paths_below(version, folder, os.path.realpath(folder)) for version in _find_versions(folder)]
+    return found[0] if len(found) == 1 else frozenset().union(*found)
+
+
+class _IndexVersion(NamedTuple):
+    path: str
+    root: str
+    mtime_ns: int
+    size: int
+
+
+def _find_versions(folder: str) -> Iterator[_IndexVersion]:
     place = os.path.realpath(folder)
-    while True:
-        if index := _index_of(os.path.join(place, ".git")):
-            break
+    while not (index := _index_of(os.path.join(place, ".git"))):
         parent = os.path.dirname(place)
         if parent == place:
-            return ()
+            return
         place = parent
-    return [it for path in (index, *_find_shared_indexes(index)) for it in _read_tracked(path, place)]
+    for path in (index, *_find_shared_indexes(index)):
+        with suppress(OSError):
+            facts = os.stat(path)
+            yield _IndexVersion(path, place, facts.st_mtime_ns, facts.st_size)
 
 
-def _read_tracked(index: str, root: str) -> Sequence[TrackedFile]:
+def _read_tracked(version: _IndexVersion) -> Sequence[TrackedFile]:
     try:
-        facts = os.stat(index)
-        return (
-            _parse_index(index, root, facts.st_mtime_ns, facts.st_size) if facts.st_size <= MAX_BYTES else ()
-        )
+        return _parse_index(version) if version.size <= MAX_BYTES else ()
     except (OSError, ValueError, struct.error, IndexError):
         return ()
+
+
+@lru_cache(maxsize=2)
+def _paths_below(version: _IndexVersion, folder: str, real: str) -> frozenset[str]:
+    files = (file.path for file in _read_tracked(version) if not file.is_repository)
+    start, shown = real.rstrip(os.sep) + os.sep, folder.rstrip("/") + "/"
+    if start == shown:
+        return frozenset(path for path in files if path.startswith(start))
+    return frozenset(
+        shown + path[len(start) :].replace(os.sep, "/") for path in files if path.startswith(start)
+    )
 
 
 def _find_shared_indexes(index: str) -> Iterator[str]:
@@ -93,10 +124,10 @@ def _index_of(git: str) -> str:
 
 
 @lru_cache(maxsize=4)
-def _parse_index(index: str, root: str, mtime_ns: int, size: int) -> Sequence[TrackedFile]:
-    with open(index, "rb") as file:
+def _parse_index(version: _IndexVersion) -> Sequence[TrackedFile]:
+    with open(version.path, "rb") as file:
         data = file.read()
-    return tuple(_tracked(root, *entry) for entry in _entries(data))
+    return tuple(_tracked(version.root, *entry) for entry in _entries(data))
 
 
 def _tracked(root: str, name: bytes, fixed: bytes, flags: int) -> TrackedFile:

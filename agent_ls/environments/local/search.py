@@ -20,9 +20,10 @@ from agent_ls.environments.base import GrepOptions, GrepResult
 from agent_ls.environments.errors import EnvError, NotAFolderError, PathNotFoundError, SearchLimitError
 from agent_ls.environments.local import ripgrep
 from agent_ls.environments.local.files import check_regular_file, read_file
+from agent_ls.environments.local.git_index import tracked_files, tracked_paths
 from agent_ls.environments.local.processes.ending import run_process
 from agent_ls.environments.local.spelling import existing_spelling
-from agent_ls.environments.local.tracked import existing, is_in_repository, tracked_below, tracked_besides
+from agent_ls.environments.local.tracked import existing, tracked_besides
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -189,7 +190,7 @@ class LocalSearch:
         return names
 
     def _filter_matching(self, files: set[str], plan: globs.GlobPlan) -> Sequence[str]:
-        every = {*files, *tracked_below(plan.folder)}
+        every = files | tracked_paths(plan.folder)
         by_name = {search.shown_path(file, plan.folder): file for file in every}
         selected = [by_name[name] for name in plan.select(by_name)]
         hidden = existing((file for file in selected if file not in files), self._root, _DiskTree())
@@ -292,7 +293,7 @@ def _files_to_search(path: str, root: str) -> set[str]:
 
 
 def _has_tracked_files(path: str) -> bool:
-    return os.path.isdir(path) and is_in_repository(path)
+    return os.path.isdir(path) and bool(tracked_files(path))
 
 
 def _mtime_ns(path: str) -> int:

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from itertools import islice
 
-from agent_ls.environments.local.git_index import tracked_files
+from agent_ls.environments.local.git_index import tracked_paths
 from agent_ls.environments.search import Tree, not_excluded
 
 MAX_FILES = 1_000
 """Maximum number of such files: they are arguments of ripgrep."""
-
-
-def is_in_repository(folder: str) -> bool:
-    """Return whether git tracks any file of the repository that contains `folder`. Blocks."""
-    return bool(tracked_files(folder))
 
 
 def tracked_besides(listed: Collection[str], folder: str, root: str, tree: Tree) -> list[str]:
@@ -24,16 +19,7 @@ def tracked_besides(listed: Collection[str], folder: str, root: str, tree: Tree)
     The paths begin with `folder` as it is given. `root` is the working directory, whose files for search programs
     (`.ignore`) apply.
     """
-    return existing((it for it in tracked_below(folder) if it not in listed), root, tree)
-
-
-def tracked_below(folder: str) -> Iterator[str]:
-    """Yield the paths below `folder` that git tracks, whether they exist or not. Blocks."""
-    real = os.path.realpath(folder).rstrip(os.sep) + os.sep
-    shown = folder.rstrip("/") + "/"
-    for file in tracked_files(folder):
-        if file.path.startswith(real) and not file.is_repository:
-            yield shown + file.path[len(real) :].replace(os.sep, "/")
+    return existing(sorted(tracked_paths(folder).difference(listed)), root, tree)
 
 
 def existing(files: Iterable[str], root: str, tree: Tree) -> list[str]:
