@@ -108,5 +108,6 @@ async def test_value_with_shell_syntax_stays_one_argument(value: str, tmp_path: 
 def test_tools_that_run_project_code_are_not_in_category_read() -> None:
     reading = {name for name, definition in DEFINED.items() if definition.category == "read"}
     assert {DEFINED[name].cmd for name in reading} == {
-        "tree", "du", "find", "rg", "git", "ps", "free", "jq", "pip",
+        "tree", "du", "find", "rg", "git", "ps", "free", "jq", "pip", "node",
     }  # fmt: skip
+    assert [DEFINED[name].args[0] for name in reading if DEFINED[name].cmd == "node"] == ["--check"]
