@@ -28,6 +28,7 @@ from agent_ls.environments.errors import (
     PathNotFoundError,
     StaleFileError,
 )
+from agent_ls.environments.instruction_names import is_looked_for
 from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 from agent_ls.patch.line_diff import line_hunks
 from agent_ls.text import (
@@ -43,9 +44,6 @@ from agent_ls.text import (
     split_lines,
 )
 
-INSTRUCTIONS = frozenset(
-    {"AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "GEMINI.md", "instructions.md", "memory.md"}
-)
 MAX_BYTES = 2 * 1024 * 1024
 """A larger file is not read from or written through the client."""
 
@@ -183,7 +181,7 @@ class ClientFilesEnvironment(ForwardingEnvironment):
 
         These are files of instructions, which agent-ls looks for in many folders.
         """
-        return os.path.basename(path) in INSTRUCTIONS
+        return is_looked_for(path)
 
     def _is_inside(self, path: str) -> bool:
         """Return whether a path is in a folder of the session. The user's notes, for example, are outside."""

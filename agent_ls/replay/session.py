@@ -32,6 +32,7 @@ from agent_ls.environments.base import (
     ProcessInfo,
 )
 from agent_ls.environments.errors import PathNotFoundError, UnsupportedError
+from agent_ls.environments.instruction_names import is_looked_for
 from agent_ls.environments.language_host import (
     FileChanges,
     FileProblems,
@@ -73,17 +74,6 @@ _SKIPPED = frozenset(
     "title session_end state retry hunk_state queue turn_facts steering_queued steering_removed "
     "terminal_waiting".split()
 )
-
-
-INSTRUCTIONS = re.compile(
-    r"/(agents|claude|claude\.local|gemini|instructions|memory|copilot-instructions)\.md$|/\.cursorrules$"
-    r"|/\.(github/instructions|claude/rules|cursor/rules)$",
-    re.IGNORECASE,
-)
-"""Files and folders that a session reads without a request of the model.
-
-One without a recorded answer counts as missing, because the version that made the recording may not have read it.
-"""
 
 
 class BadRecordingError(AppError):
@@ -403,7 +393,8 @@ class _RecordedEnvironment:
         return _key(what, to_json_value(list(given))) in self._answers
 
     def _look(self, expected: type[T], what: str, path: str, limit: int) -> T:
-        if INSTRUCTIONS.search(path) and not self._is_known(what, path, limit):
+        # The version that made the recording may not have looked for this file.
+        if is_looked_for(path) and not self._is_known(what, path, limit):
             raise PathNotFoundError(path)
         return self._answer(expected, what, path, limit)
 

@@ -177,7 +177,7 @@ async def test_initialize_without_an_object_is_refused_and_may_be_sent_again(par
 
 async def test_an_unknown_method_or_invalid_parameters_are_answered_with_an_error() -> None:
     async with wire() as server:
-        assert (await error_of(server.client, "textDocument/hover", {})).code == -32601
+        assert (await error_of(server.client, "textDocument/documentColor", {})).code == -32601
         assert (await error_of(server.client, "workspace/executeCommand", [])).code == -32602
         assert (await error_of(server.client, "workspace/executeCommand")).code == -32602
         assert (await error_of(server.client, "workspace/executeCommand", {"command": "none"})).code == -32602

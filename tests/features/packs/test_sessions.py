@@ -177,10 +177,12 @@ async def test_every_installed_read_tool_of_a_pack_runs_without_approval(tmp_pat
     begin_repository(tmp_path / "project")
     (tmp_path / "project" / "a.txt").write_text("one\ntwo\nthree\n")
     (tmp_path / "project" / "a.json").write_text("{}")
+    (tmp_path / "project" / "a.js").write_text("1;\n")
     commit_all(tmp_path / "project")
     reading = [name for name, tool in DEFINED.items() if tool.category == "read" and shutil.which(tool.cmd)]
     given = {name: arguments_of(name) for name in reading}
     given["process_info"] = {"pid": os.getpid()}
+    given["check_javascript_syntax"] = {"path": "a.js"}
     calls = [
         tool_call(name, json.dumps(given[name]), f"call_{number}") for number, name in enumerate(reading)
     ]
