@@ -59,7 +59,7 @@ def test_the_language_server_of_vscode_is_queried_and_agent_ls_applies_the_renam
     assert told[3].startswith(
         "Renamed total to sumOf in 2 files:\n\ncart.js:1: export function sumOf(rows) {"
     )
-    assert "'nothere'. (ts 2304)" in told[6].splitlines()
+    assert "cart.js:2: error: Cannot find name 'nothere'. (ts 2304)" in told[6].splitlines()
     assert (project / "cart.js").read_text() == CART
     assert (project / "shop.js").read_text() in (SHOP, SHOP.replace("total", "sumOf"))
 

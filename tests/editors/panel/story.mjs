@@ -81,7 +81,8 @@ try {
     const id = await page.getAttribute(".approval.pending", "aria-labelledby");
     await page.keyboard.press("Enter");
     await page.waitForFunction((before) => document.querySelector(".approval.pending")?.getAttribute("aria-labelledby") !== before, id);
-    await page.waitForFunction(() => document.querySelector(".approval.pending") || !document.body.classList.contains("busy"));
+    // Between the answer and the next step, the turn still counts as waiting: only the hidden button says that it ended.
+    await page.waitForFunction(() => document.querySelector(".approval.pending") || document.querySelector("#composer button.stop").hidden);
   }
   await page.waitForSelector("#review");
   await picture("done");
@@ -133,7 +134,7 @@ try {
   await page.fill("#composer textarea", "");
 
   // Reload the page: it keeps the session and the unsent prompt.
-  await page.waitForFunction(() => !document.body.classList.contains("busy"));
+  await page.waitForFunction(() => document.querySelector("#composer button.stop").hidden);
   await tabTo("#composer textarea");
   await page.keyboard.type("unsent");
   await page.reload();
