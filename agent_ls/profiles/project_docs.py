@@ -5,7 +5,7 @@ from __future__ import annotations
 import ntpath
 import posixpath
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from agent_ls.environments.base import ExecutionEnvironment
@@ -13,7 +13,7 @@ from agent_ls.environments.errors import EnvError, PathNotFoundError
 from agent_ls.profiles.document_imports import IMPORTING, read_imports
 from agent_ls.profiles.environment_block import escape_line
 from agent_ls.profiles.git_snapshot import find_git_root
-from agent_ls.profiles.rule_files import find_rules, list_for_tasks
+from agent_ls.profiles.rule_files import ScopedRule, find_rules, list_for_tasks
 from agent_ls.text import decode
 
 UNIVERSAL_DOCUMENT = "AGENTS.md"
@@ -47,28 +47,39 @@ async def find_project_documents(
     """
     root = await find_git_root(environment) or environment.working_directory()
     rules = ntpath if environment.platform() == "windows" else posixpath
+    folders = folders_between(root, environment.working_directory(), rules.sep)
     return await documents_in(
-        environment, root, folders_between(root, environment.working_directory(), rules.sep), family
+        environment, root, folders, family, lambda folder: find_rules(environment, folder, rules.sep)
     )
 
 
 async def documents_in(
-    environment: ExecutionEnvironment, root: str, folders: Sequence[str], family: Sequence[str]
+    environment: ExecutionEnvironment,
+    root: str,
+    folders: Sequence[str],
+    family: Sequence[str],
+    rules_in: Callable[[str], Awaitable[Sequence[ScopedRule]]],
 ) -> tuple[ProjectDocument, ...]:
     """Return AGENTS.md, the files named in `family`, and the rules of other agents that apply to all tasks, from these
     folders, with imports, each text once.
 
-    `root` is the project's root, to which the paths in the result are relative.
+    `root` is the project's root, to which the paths in the result are relative. `rules_in` returns the rules of other
+    agents in a folder.
     """
     found: dict[str, ProjectDocument] = {}
-    async for document in _walk(environment, root, folders, (UNIVERSAL_DOCUMENT, *family, *OF_OTHER_AGENTS)):
+    names = (UNIVERSAL_DOCUMENT, *family, *OF_OTHER_AGENTS)
+    async for document in _walk(environment, root, folders, names, rules_in):
         # Projects often make one instruction file a link to another, so both have the same text.
         found.setdefault(document.text, document)
     return tuple(found.values())
 
 
 async def _walk(
-    environment: ExecutionEnvironment, root: str, folders: Sequence[str], names: Sequence[str]
+    environment: ExecutionEnvironment,
+    root: str,
+    folders: Sequence[str],
+    names: Sequence[str],
+    rules_in: Callable[[str], Awaitable[Sequence[ScopedRule]]],
 ) -> AsyncIterator[ProjectDocument]:
     rules = ntpath if environment.platform() == "windows" else posixpath
 
@@ -88,7 +99,7 @@ async def _walk(
                 async for imported in read_imports(environment, path, text):
                     yield document(*imported)
             yield document(path, text)
-        found = await find_rules(environment, folder, rules.sep)
+        found = await rules_in(folder)
         for rule in found:
             if rule.always:
                 yield document(rules.join(folder, *rule.path.split("/")), rule.text)

@@ -27,18 +27,18 @@ def marks_of(hunk: GuidedHunk, facts: ProjectFacts) -> Marks:
     file = facts.of(hunk.path)
     found: list[Mark] = []
     unknown: list[MarkKind] = []
-    for kind, fact in (
-        ("sensitive", _sensitive(file)),
-        ("newProblem", _problems(hunk)),
-        ("signature", _signature(hunk, file)),
-        ("untested", _untested(hunk, file, facts)),
-        ("yourText", _your_text(hunk, file)),
-    ):
-        name: MarkKind = kind  # type: ignore[assignment]
+    known: dict[MarkKind, str | None] = {
+        "sensitive": _sensitive(file),
+        "newProblem": _problems(hunk),
+        "signature": _signature(hunk, file),
+        "untested": _untested(hunk, file, facts),
+        "yourText": _your_text(hunk, file),
+    }
+    for kind, fact in known.items():
         if fact is None:
-            unknown.append(name)
+            unknown.append(kind)
         elif fact:
-            found.append(Mark(name, fact))
+            found.append(Mark(kind, fact))
     return Marks(tuple(found), tuple(unknown))
 
 

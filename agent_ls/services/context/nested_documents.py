@@ -5,6 +5,7 @@ from __future__ import annotations
 import ntpath
 import posixpath
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from functools import partial
 
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.profiles.git_snapshot import find_git_root
@@ -48,7 +49,7 @@ class SessionDocuments:
         self._keep = keep
         self._given: dict[str, set[str]] = {"": set(known)}
         self._looked: set[tuple[str, str]] = set()
-        self._rules: dict[str, list[ScopedRule]] = {}
+        self._rules: dict[str, Sequence[ScopedRule]] = {}
         self._used: dict[str, int] = {}  # bytes of the instructions that agents got, by path
         self._root = ""
 
@@ -74,7 +75,8 @@ class SessionDocuments:
                 if folder in loaded or key in self._looked or len(self._looked) >= MAX_FOLDERS:
                     continue
                 self._looked.add(key)
-                for document in await documents_in(environment, root, (folder,), family):
+                rules_in = partial(self._rules_in, environment, rules.sep)
+                for document in await documents_in(environment, root, (folder,), family, rules_in):
                     if document.path not in given:
                         found.setdefault(document.path, document)
         if not found:
@@ -97,19 +99,24 @@ class SessionDocuments:
         for folder in (
             folders_between(root, path.rpartition(separator)[0], separator) if _is_below(path, root) else ()
         ):
-            if folder not in self._rules:
-                if len(self._rules) >= MAX_FOLDERS:
-                    continue
-                found = await find_rules(environment, folder, separator)
-                self._rules[folder] = [rule for rule in found if rule.globs and not rule.always]
             inside = path[len(folder.rstrip(separator)) + 1 :].replace("\\", "/")
             shown = folder[len(root.rstrip(separator)) + 1 :].replace("\\", "/")
             matching += [
                 ProjectDocument(f"{shown}/{rule.path}" if shown else rule.path, rule.text)
-                for rule in self._rules[folder]
-                if rule.covers(inside)
+                for rule in await self._rules_in(environment, separator, folder)
+                if not rule.always and rule.covers(inside)
             ]
         return matching
+
+    async def _rules_in(
+        self, environment: ExecutionEnvironment, separator: str, folder: str
+    ) -> Sequence[ScopedRule]:
+        """Return the rules in a folder, which are read once; none after MAX_FOLDERS folders."""
+        if folder not in self._rules:
+            if len(self._rules) >= MAX_FOLDERS:
+                return ()
+            self._rules[folder] = await find_rules(environment, folder, separator)
+        return self._rules[folder]
 
     def forget_compacted(self, kept: Sequence[str], agent_id: str = "") -> None:
         given = self._given.setdefault(agent_id, set())

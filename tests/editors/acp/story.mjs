@@ -1,60 +1,11 @@
 // Runs a whole session of the official TypeScript client, and checks every message of both sides against the schema of that
 // package. `node story.mjs RIG COMMAND...` prints the result as one line of JSON.
-import { spawn } from 'node:child_process'
 import fs from 'node:fs'
-import { createRequire } from 'node:module'
 import path from 'node:path'
-import { Readable, Writable } from 'node:stream'
-import { pathToFileURL } from 'node:url'
 
-const [rig, command, ...args] = process.argv.slice(2)
-const sdk = path.join(rig, 'node_modules/@agentclientprotocol/sdk')
-const acp = await import(pathToFileURL(path.join(sdk, 'dist/v1/stable/acp.js')))
-const { default: Ajv } = createRequire(path.join(rig, 'package.json'))('ajv/dist/2020.js')
+import { load } from './checked_client.mjs'
 
-const schema = JSON.parse(fs.readFileSync(path.join(sdk, 'schema/v1/schema.json'), 'utf8'))
-const ajv = new Ajv({ strict: false, validateFormats: false }).addSchema(schema, 'acp')
-const kinds = {}
-for (const [name, type] of Object.entries(schema.$defs)) {
-  const kind = /(Request|Response|Notification)$/.exec(name)?.[1]
-  if (type['x-method'] && kind) (kinds[type['x-method']] ??= {})[kind] = name
-}
-const problems = []
-let checked = 0
-function check(method, kind, value) {
-  if (method === undefined || method.startsWith('_')) return
-  const name = kinds[method]?.[kind]
-  if (!name) return problems.push(`${method}: no ${kind} of the protocol`)
-  checked += 1
-  const validate = ajv.getSchema(`acp#/$defs/${name}`)
-  if (!validate(value ?? {})) problems.push(`${method} ${kind}: ${ajv.errorsText(validate.errors)}`)
-}
-
-/** Passes a stream through, and calls `look` with each of its lines. */
-function tap(look) {
-  let rest = ''
-  const decoder = new TextDecoder()
-  return new TransformStream({
-    transform(chunk, out) {
-      const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
-      rest = lines.pop()
-      for (const line of lines.filter(it => it.trim())) look(JSON.parse(line))
-      out.enqueue(chunk)
-    },
-  })
-}
-
-const asked = { '<': new Map(), '>': new Map() }
-function look(side) {
-  const other = side === '<' ? '>' : '<'
-  return message => {
-    if (message.method !== undefined) {
-      if (message.id !== undefined) asked[side].set(message.id, message.method)
-      check(message.method, message.id === undefined ? 'Notification' : 'Request', message.params)
-    } else if (message.result !== undefined) check(asked[other].get(message.id), 'Response', message.result)
-  }
-}
-
+const { acp, told, start: startAgent } = await load('v1')
 const buffers = { [path.resolve('note.txt')]: 'hello there\ntyped\n' }
 let choice = 'allow_once'
 let text = ''
@@ -62,13 +13,8 @@ let stop = () => {}
 let stderr = ''
 
 async function start() {
-  const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'] })
+  const { child, exited, stream } = startAgent('pipe')
   child.stderr.on('data', data => { stderr += data })
-  const exited = new Promise(done => child.once('exit', done))
-  const fromAgent = tap(look('<'))
-  const toAgent = tap(look('>'))
-  Readable.toWeb(child.stdout).pipeThrough(fromAgent)
-  toAgent.readable.pipeTo(Writable.toWeb(child.stdin)).catch(() => {})
   const { methods } = acp
   const connection = acp
     .client({ name: 'story' })
@@ -89,7 +35,7 @@ async function start() {
       fs.writeFileSync(params.path, params.content)
       return {}
     })
-    .connect(acp.ndJsonStream(toAgent.writable, fromAgent.readable))
+    .connect(stream)
   const agent = connection.agent
   await agent.request(methods.agent.initialize, {
     protocolVersion: acp.PROTOCOL_VERSION,
@@ -138,5 +84,5 @@ seen.resumed = text
 seen.stops.push(await client.prompt('again'))
 seen.again = text
 seen.ends.push(await client.end())
-console.log(`STORY ${JSON.stringify({ ...seen, problems, checked, stderr })}`)
+console.log(`STORY ${JSON.stringify({ ...seen, ...told, stderr })}`)
 process.exit(0)
