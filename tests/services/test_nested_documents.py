@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
+from agent_ls.environments.base import DirEntry
+from agent_ls.environments.memory import MemoryEnvironment
+from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 from agent_ls.llm.messages import ToolResultPart
 from agent_ls.profiles.project_docs import BUDGET_BYTES
+from agent_ls.services.context.nested_documents import SessionDocuments
 from tests.sessions.test_compaction import chat, compacted
 from tests.support.fake_provider import Piece, text, tool_call
 from tests.support.session_rig import SessionRig, running
@@ -161,3 +167,34 @@ async def test_instructions_kept_by_a_compaction_are_not_repeated(tmp_path: Path
         await talk.say("go on")
         results = given(sessions)
     assert "c = 1" in results[-1] and "".join(results).count("Use tabs.") == 1
+
+
+class CountingEnvironment(ForwardingEnvironment):
+    """Counts the listings of each folder."""
+
+    def __init__(self, files: Mapping[str, str]) -> None:
+        super().__init__(MemoryEnvironment(files, working_directory="/w"))
+        self.listed: Counter[str] = Counter()
+
+    async def list_directory(self, path: str, depth: int = 1) -> Sequence[DirEntry]:
+        self.listed[path] += 1
+        return await super().list_directory(path, depth)
+
+
+async def test_the_rules_of_a_folder_are_read_once_for_all_its_files() -> None:
+    project = CountingEnvironment(
+        {"web/.cursor/rules/a.mdc": "---\nglobs: '*.py'\n---\nUse tabs.", "web/a.py": "1"}
+    )
+
+    async def trusted() -> bool:
+        return True
+
+    async def environment() -> CountingEnvironment:
+        return project
+
+    documents = SessionDocuments(environment, trusted=trusted, size=lambda: 0)
+    first = await documents.for_paths(["/w/web/a.py"], ())
+    await documents.for_paths(["/w/web/b.py", "/w/web/a.py"], ())
+    assert "Use tabs." in first
+    assert project.listed["/w/web/.cursor/rules"] == 1
+    assert set(project.listed.values()) == {1}
