@@ -86,6 +86,21 @@ def test_a_row_with_several_places_is_decided_as_one(guided: Nvim, server: Stand
     assert server.expect("agent/review")["hunkIds"] == ["h1", "h2"]
 
 
+def test_the_cursor_follows_its_row_to_another_place(guided: Nvim, server: StandIn, project: Path) -> None:
+    reply(
+        server,
+        project,
+        row(["h2"], "Remove the fourth line", "looked"),
+        row(["h1"], "Write two in capitals", "looked"),
+    )
+    state(server, project, hunk(project, "h1", looked=True), by="look")
+    guided.wait_screen("0 of 2 to look at")
+
+    guided.keys(" ak")
+
+    assert server.expect("agent/review")["hunkIds"] == ["h1"]
+
+
 def test_a_decided_change_stays_in_the_list(guided: Nvim, server: StandIn, project: Path) -> None:
     reply(
         server,

@@ -87,13 +87,14 @@ try {
   await page.waitForSelector("#review");
   await picture("done");
 
-  // Review its changes: keep the first, undo the others.
+  // Review its changes: keep that of the limit, undo the others, so that the next turn finds the line that it replaces.
   await tabTo('#review [data-action="all"]');
   await page.keyboard.press("Enter");
   await page.waitForSelector("#review-dialog[open] .change");
   const changes = await page.$$eval("#review-dialog .change", (found) => found.length);
   await picture("review");
-  await tabTo('#review-dialog .change button[aria-label^="Keep"]');
+  const keep = await page.locator("#review-dialog .change", { hasText: ">=" }).locator('button[aria-label^="Keep"]').getAttribute("aria-label");
+  await tabTo(`#review-dialog .change button[aria-label="${keep}"]`);
   await page.keyboard.press("Enter");
   await page.waitForFunction((before) => document.querySelectorAll("#review-dialog .change").length < before, changes);
   await tabTo("#review-dialog > .answers .secondary");

@@ -63,6 +63,9 @@ export class ReviewDialog {
   private readonly title = h("h2", { id: "review-title" });
   private readonly dialog = h("dialog", { id: "review-dialog", "aria-labelledby": "review-title" });
   private shown = "";
+  /** The ids of the displayed changes. A change keeps its place while the dialog is open, so that no key and no click hits
+   * another one. Undefined until the guide has answered: before that, no change is displayed. */
+  private order: readonly string[] | undefined;
   /** The rows of the guide by hunk id, in reading order; empty until the server has answered. */
   private rows = new Map<string, GuideRow>();
   private asked = "";
@@ -77,7 +80,7 @@ export class ReviewDialog {
       textButton("Keep All", all("keep"), { class: "primary" }), textButton("Undo All", all("undo"), { class: "secondary" }),
       textButton("Close", () => { this.dialog.close(); }, { class: "secondary" }));
     this.dialog.append(this.title, this.body, bar);
-    this.dialog.addEventListener("close", () => { this.shown = ""; });
+    this.dialog.addEventListener("close", () => { this.order = undefined; });
     document.body.append(this.dialog);
     sessions.listen(() => { if (this.dialog.open) this.draw(); });
   }
@@ -85,28 +88,36 @@ export class ReviewDialog {
   /** Opens the dialog and focuses the change `hunkId`, or the first change without an id. */
   show(hunkId?: string): void {
     if (!this.dialog.open) this.dialog.showModal();
-    this.asked = "";
-    this.draw();
-    const hunks = openHunks(this.sessions);
-    this.focus(Math.max(0, hunks.findIndex(({ id }) => id === hunkId)));
+    [this.asked, this.shown, this.order] = ["", "", undefined];
+    this.title.textContent = "Changes to review";
+    this.body.replaceChildren();
+    void this.fetchGuide(openHunks(this.sessions)).then(() => {
+      this.order ??= [...this.rows.keys()];
+      this.draw();
+      this.focus(Math.max(0, this.order.indexOf(hunkId ?? "")));
+    });
   }
 
   private draw(): void {
+    if (this.order === undefined) return;
     const unordered = openHunks(this.sessions);
-    void this.fetchGuide(unordered);
-    const hunks = inReadingOrder(unordered, [...this.rows.keys()]);
+    void this.fetchGuide(unordered).then((isNew) => { if (isNew) this.draw(); });
+    const hunks = inReadingOrder(unordered, this.order);
+    this.order = hunks.map(({ id }) => id);
     const evidence = newestEvidence(this.sessions);
     const encoded = JSON.stringify([hunks, [...this.rows], evidence]);
     if (encoded === this.shown) return;
     this.shown = encoded;
-    const at = this.focusedIndex;
+    const focused = this.focused;
     this.title.textContent = hunks.length === 0 ? "All changes are decided" : `${plural(hunks.length, "change")} to review`;
     const parts = runsOf(hunks).map((run) => {
       const path = this.relative(pathOf(run[0]?.uri ?? ""));
       return h("section", { "aria-label": path }, h("h3", {}, path), ...run.map((hunk) => this.change(hunk)));
     });
     this.body.replaceChildren(...parts, ...(evidence === "" ? [] : [h("p", { class: "dim evidence" }, revealHiddenCharacters(evidence))]));
-    if (at !== undefined) this.focus(at);
+    if (focused === undefined) return;
+    const at = this.order.indexOf(focused.id);
+    this.focus(at === -1 ? focused.index : at, at === -1 ? 0 : focused.button);
   }
 
   private change(hunk: Hunk): HTMLElement {
@@ -120,36 +131,41 @@ export class ReviewDialog {
     const row = this.rows.get(hunk.id);
     const reason = row === undefined || row.title === "" ? [] : [h("p", { class: "reason" }, revealHiddenCharacters(row.title))];
     const marks = row === undefined || row.marks.length === 0 ? [] : [h("p", { class: "marks" }, row.marks.map(({ text }) => text).join(" · "))];
-    return h("div", { class: "change" }, h("div", { class: "head" }, h("span", { class: "dim grow" }, `${where} · ${describeHunk(hunk)}`), ...buttons), ...reason, ...marks, lines(hunk));
+    return h("div", { class: "change", "data-hunk": hunk.id }, h("div", { class: "head" }, h("span", { class: "dim grow" }, `${where} · ${describeHunk(hunk)}`), ...buttons), ...reason, ...marks, lines(hunk));
   }
 
-  /** Asks for the guide once for each set of open hunks. Without an answer the changes stay in the order of the files. */
-  private async fetchGuide(hunks: readonly Hunk[]): Promise<void> {
+  /** Asks for the guide once for each set of open hunks; returns whether it was read. Without an answer the changes are in
+   * the order of the files. */
+  private async fetchGuide(hunks: readonly Hunk[]): Promise<boolean> {
     const sessionId = this.sessions.currentId;
     const wanted = [sessionId, ...hunks.map(({ id, state }) => id + state)].join(" ");
-    if (sessionId === undefined || wanted === this.asked) return;
+    if (sessionId === undefined || wanted === this.asked) return false;
     this.asked = wanted;
     try {
       const { guide } = await this.connection.request("agent/hunks", { sessionId, guide: true });
-      if (this.asked !== wanted) return;
+      if (this.asked !== wanted) return false;
       this.rows = new Map((guide ?? []).flatMap((row) => row.hunkIds.map((id) => [id, row] as const)));
+      return true;
     } catch {
-      return; // an older server, or a session that has ended: there is no guide
+      return false; // an older server, or a session that has ended: there is no guide
     }
-    if (this.dialog.open) this.draw();
   }
 
-  private get focusedIndex(): number | undefined {
-    const changes = [...this.body.querySelectorAll(".change")];
+  /** The change that has the focus, with its index, and the index of the focused button. */
+  private get focused(): { readonly id: string; readonly index: number; readonly button: number } | undefined {
+    const changes = [...this.body.querySelectorAll<HTMLElement>(".change")];
     const index = changes.findIndex((change) => change.contains(document.activeElement));
-    return index === -1 ? undefined : index;
+    const change = changes[index];
+    if (change === undefined) return undefined;
+    const button = [...change.querySelectorAll("button")].findIndex((each) => each === document.activeElement);
+    return { id: change.dataset["hunk"] ?? "", index, button: Math.max(0, button) };
   }
 
-  /** Focuses the first button of the change with this index, or of the last change if there are fewer. */
-  private focus(index: number): void {
+  /** Focuses a button of the change with this index, or of the last change if there are fewer. */
+  private focus(index: number, button = 0): void {
     const changes = [...this.body.querySelectorAll<HTMLElement>(".change")];
     const change = changes[Math.min(index, changes.length - 1)];
-    (change ?? this.dialog).querySelector<HTMLElement>("button")?.focus();
+    (change ?? this.dialog).querySelectorAll<HTMLElement>("button")[button]?.focus();
     change?.scrollIntoView({ block: "nearest" });
   }
 }

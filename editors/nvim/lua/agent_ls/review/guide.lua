@@ -147,14 +147,32 @@ local function redraw()
   vim.cmd.redrawstatus({ bang = true })
 end
 
----Fetches the guide again, and redraws it. The cursor stays on its row.
+---@param id string? of a hunk
+---@return integer? row from 1
+local function find_row(id)
+  return (vim.iter(ipairs(shown)):find(function(_, each) return vim.list_contains(each.row.hunkIds, id) end))
+end
+
+---Draws these rows. The cursor follows its row, so that a key never acts on another one.
+---@param rows agent_ls.GuidedRow[]
+local function replace_rows(rows)
+  local win = vim.fn.win_findbuf(bufnr)[1]
+  local under = win and shown[api.nvim_win_get_cursor(win)[1]]
+  shown, is_fetched = rows, true
+  redraw()
+  local row = under and find_row(under.row.hunkIds[1])
+  if row then
+    api.nvim_win_set_cursor(win, { row, 0 })
+  end
+end
+
+---Fetches the guide again, and redraws it.
 ---@param done fun()?
 local function fetch(done)
   local params = { sessionId = session_id, turnId = turn_id, guide = true }
   client.request(protocol.method.hunks, params, session.report_or(function(result)
     if bufnr and api.nvim_buf_is_loaded(bufnr) then
-      shown, is_fetched = rows_of(result), true
-      redraw()
+      replace_rows(rows_of(result))
       if done then
         done()
       end
