@@ -9,7 +9,7 @@ const THREAD = ".review-widget";
 await play(async (actor) => {
   await actor.workbench.openFile("stock.py");
   await isReady(actor);
-  for (const part of [early, catches, closes, changes, answers, narrow]) await part(actor);
+  for (const part of [early, catches, closes, completes, changes, answers, narrow]) await part(actor);
 }, { width: 1100, height: 800 });
 
 /** Waits until the extension has started, and has told VS Code that it takes the key. */
@@ -28,7 +28,7 @@ async function early(actor) {
   const before = await state(actor);
   await select(actor, 3, 4);
   await isReady(false);
-  await workbench.eval((vscode) => { setTimeout(() => { for (const end = Date.now() + 500; Date.now() < end;); }, 0); });
+  await isBusy(actor, 500);
   await page.keyboard.press("Control+i");
   await page.keyboard.type("Use f(x)");
   await workbench.quickInput.waitFor();
@@ -73,7 +73,7 @@ async function catches(actor) {
   const words = 'Use f(x) "and" [y] in it, at once';
   for (const [first, last, busyMs] of [[3, 4, 0], [0, 0, 0], [3, 4, 0], [3, 4, 40], [1, 1, 400], [3, 4, 1500], [0, 2, 1500]]) {
     await select(actor, first, last);
-    await workbench.eval((vscode, ms) => { setTimeout(() => { for (const end = Date.now() + ms; Date.now() < end;); }, 0); }, busyMs);
+    await isBusy(actor, busyMs);
     await page.keyboard.press("Control+i");
     await page.keyboard.type(words);
     await holds(actor, words);
@@ -87,6 +87,27 @@ async function catches(actor) {
     assert.deepEqual(await state(actor), { text: before, isDirty: false, lines: [first, last] });
     await page.keyboard.press("Control+z");
     assert.equal(await workbench.text("stock.py"), before, "nothing of it comes back");
+  }
+}
+
+/** From now on, the process of the extensions answers nothing for so long. */
+function isBusy({ workbench }, ms) {
+  return workbench.eval((vscode, busyMs) => { setTimeout(() => { for (const end = Date.now() + busyMs; Date.now() < end;); }, 0); }, ms);
+}
+
+/** A completion is that for all that was typed, and the letters behind Enter are behind it, in a busy window too. */
+async function completes(actor) {
+  const { page } = actor;
+  for (const busyMs of [0, 40, 400, 1500]) {
+    await ask(actor, 3, 4);
+    await page.keyboard.type("See @");
+    await page.locator(".quick-input-list .monaco-list-row").first().waitFor();
+    await isBusy(actor, busyMs);
+    await page.keyboard.type("parts");
+    await page.keyboard.press("Enter");
+    await page.keyboard.type("too, and more");
+    await holds(actor, "See @parts.txt too, and more");
+    await closeEmpty(actor);
   }
 }
 

@@ -24,6 +24,7 @@ export class AskBox {
   readonly asked: Promise<Question>;
   private readonly mentions: Promise<Mention | undefined>[] = [];
   private end: (isSent: boolean) => void = () => undefined;
+  private readonly ended = new Promise<boolean>((resolve) => { this.end = resolve; });
   private isEnded = false;
   /** The text of a question that ended before the last change of it. */
   private final: string | undefined;
@@ -32,6 +33,7 @@ export class AskBox {
   private before = "";
   /** Changes of the text by this extension, one after the other. */
   private changes: Promise<unknown> = Promise.resolve();
+  private refreshes = 0;
 
   /** Opens the input at once. `draft` is selected, so that typing replaces it. */
   constructor(
@@ -40,7 +42,7 @@ export class AskBox {
     private readonly draft: string,
   ) {
     this.field = this.openInput(draft, 0);
-    this.asked = new Promise<boolean>((resolve) => { this.end = resolve; }).then(async (isSent) => {
+    this.asked = this.ended.then(async (isSent) => {
       this.isEnded = true;
       await this.changes;
       this.field.dispose();
@@ -115,24 +117,37 @@ export class AskBox {
     old.dispose();
     this.before = old.value;
     const head = this.before.slice(0, this.before.lastIndexOf(trigger));
-    const refresh = (): void => { this.refresh(list, trigger, this.before.slice(head.length + 1) + list.value); };
+    const refresh = (): Promise<void> => this.refresh(list, trigger, this.before.slice(head.length + 1) + list.value);
+    let listed = refresh(), isAccepted = false;
     list.onDidChangeValue((value) => {
+      if (isAccepted) return;
       if (/\s/.test(value)) this.leave(list, (typed) => this.before + typed);
-      else refresh();
+      else listed = refresh();
     });
     list.onDidAccept(() => {
-      const [row] = list.activeItems;
-      if (row) this.choose(row.offer);
-      this.leave(list, (typed) => (row ? head + row.offer.insert : this.before + typed));
+      if (!isAccepted) this.accept(list, listed, head);
+      isAccepted = true;
     });
-    refresh();
   }
 
-  private refresh(list: vscode.QuickPick<Row>, trigger: "@" | "/", query: string): void {
-    void this.offers.offers(trigger, query).then((offers) => {
+  /** Takes a completion when those for all that was typed are known. What is typed behind Enter stays behind it. */
+  private accept(list: vscode.QuickPick<Row>, listed: Promise<void>, head: string): void {
+    const typed = list.value;
+    this.change(async () => {
+      await Promise.race([listed, this.ended]);
       if (this.field !== list) return;
-      list.items = offers.filter(({ runs }) => !runs).map((offer) => ({ label: offer.label, description: offer.detail, alwaysShow: true, offer }));
+      const row = list.activeItems.find((active) => list.items.includes(active)) ?? list.items[0];
+      if (row) this.choose(row.offer);
+      const text = row ? head + row.offer.insert : this.before + typed;
+      await this.rewrite((now) => text + lateLetters(typed, now, ""));
     });
+  }
+
+  private async refresh(list: vscode.QuickPick<Row>, trigger: "@" | "/", query: string): Promise<void> {
+    const request = ++this.refreshes;
+    const offers = await this.offers.offers(trigger, query).catch(() => []);
+    if (this.field !== list || request !== this.refreshes) return;
+    list.items = offers.filter(({ runs }) => !runs).map((offer) => ({ label: offer.label, description: offer.detail, alwaysShow: true, offer }));
   }
 
   private choose({ token, insert }: Offer): void {
