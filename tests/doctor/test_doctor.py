@@ -117,7 +117,7 @@ async def test_a_key_that_the_provider_rejects_is_a_problem_and_is_not_printed(
         monkeypatch.setenv("ANTHROPIC_BASE_URL", provider.base_url)
         findings = await found(asks_providers=True)
 
-    assert findings["keys"].text == "keys are set for anthropic"
+    assert findings["keys"].grade == "good"
     assert findings["anthropic"].grade == "bad" and provider.base_url in findings["anthropic"].text
     assert SECRET not in str(findings)
 

@@ -46,4 +46,4 @@ async def test_one_subagent_is_steered_and_stopped(tmp_path: Path) -> None:
                 refused = await found.refused(request, session_id, agentId=agent_id, **more)
                 assert refused.data["kind"] == "nothing_pending"
         gate.open()
-    assert "the user stopped it" in asked[-1]
+    assert "stopped" in asked[-1]

@@ -144,5 +144,4 @@ async def test_undo_of_a_turn_with_review_before_rejects_pending_proposals_and_k
             assert [hunk["state"] for hunk in result["changed"]] == ["undone"] and result["refused"] == []
             await found.client.event("processing_end")
             assert document.source == "mine\n" + TEXT.replace("line 1\n", "first\n")
-            results = str(provider.requests[-1].body["messages"][-1])
-            assert "kept 1 of its 2 parts" in results
+            assert "-line 1" in str(provider.requests[-1].body["messages"][-1])

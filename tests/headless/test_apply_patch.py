@@ -113,7 +113,7 @@ def test_repairs_of_a_patch_are_reported_on_standard_error(
 ) -> None:
     assert main(b"Here it is:\n" + patch(UPDATE), project) == DONE
     out, err = capsys.readouterr()
-    assert out == "Success. Updated the following files:\nM a.py\n"
+    assert out.endswith("\nM a.py\n")
     assert err.startswith("Repaired: R1")
 
 

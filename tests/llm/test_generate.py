@@ -332,7 +332,7 @@ def test_find_schema_error_describes_the_mismatch(value: Any, schema: Any, probl
     ids=str,
 )
 def test_an_unusable_schema_is_reported_and_no_reference_is_fetched(schema: Any) -> None:
-    with pytest.raises(e.ConfigurationError, match="JSON Schema cannot be used"):
+    with pytest.raises(e.ConfigurationError, match="JSON Schema"):
         check_schema(schema)
         find_schema_error("x", schema)
 

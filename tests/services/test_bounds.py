@@ -28,6 +28,7 @@ from tests.support.sandboxes import needs_bubblewrap
 
 pytestmark = pytest.mark.req("X6")
 
+MOVED = "resolved to another file"
 CALL = Attribution("s", "t", "call")
 
 
@@ -311,12 +312,12 @@ async def swapped(guarded: Guarded) -> Guarded:
 
 
 async def test_a_folder_that_becomes_a_link_after_the_check_is_not_read(swapped: Guarded) -> None:
-    with pytest.raises(AccessDeniedError, match="resolved to another file"):
+    with pytest.raises(AccessDeniedError, match=MOVED):
         await swapped.environment.read_bytes("sub/secret.txt")
 
 
 async def test_a_folder_that_becomes_a_link_after_the_check_is_not_listed(swapped: Guarded) -> None:
-    with pytest.raises(AccessDeniedError, match="resolved to another file"):
+    with pytest.raises(AccessDeniedError, match=MOVED):
         await swapped.environment.list_directory("sub")
 
 
@@ -331,7 +332,7 @@ async def test_a_folder_that_becomes_a_link_after_the_check_is_not_written(
 ) -> None:
     name = "sub/secret.txt" if base else "sub/new.txt"
     swapped.allow_write(name)
-    with pytest.raises(AccessDeniedError, match="resolved to another file"):
+    with pytest.raises(AccessDeniedError, match=MOVED):
         await swapped.write(name, "x", base)
     assert [path.name for path in swapped.outside.iterdir()] == ["secret.txt"]
     assert (swapped.outside / "secret.txt").read_text() == "secret\n"

@@ -168,7 +168,7 @@ async def test_a_proposal_is_stale_until_the_user_restores_the_rewritten_lines()
         assert await review.decides("undo", hunk_ids=[first.id]) == (["undone"], {})
         await call.ends()
     assert text(review) == LINES.replace("two", "2").replace("seven", "SEVEN")
-    assert "kept 1 of its 2 parts" in call.note
+    assert "-two\n+TWO" in call.note.split("Changes in ")[0]
 
 
 @pytest.mark.req("H6")

@@ -138,7 +138,7 @@ async def test_a_resumed_turn_continues_after_the_last_proposed_hunk_is_decided(
         check(rig, talk)
         assert (work / "a.txt").read_text() == "ONE\nkeep\nlast\n"
         told = rig.results()[-1].content
-        assert "kept 1 of its 2 parts" in told and "leave it" in told and "+ONE" in told
+        assert "leave it" in told and "+ONE" in told
         assert not any("Review:" in words for words in rig.user_texts()), "told once, by the result"
         assert talk.of(ProcessingEnd) == [ProcessingEnd("completed")]
         states = [event.state for event in talk.of(StateChanged) if event.state != "CLOSED"]
@@ -171,7 +171,6 @@ async def test_review_decisions_in_three_processes_are_reported_in_one_tool_resu
         check(rig, talk)
         assert (work / "a.txt").read_text() == "mine\nEins\nx\ntwo\ny\nTHREE\n"
         told = rig.results()[-1].content
-        assert "kept 2 of its 3 parts" in told
         assert "Eins" in told and "The user says: no" in told and "+THREE" in told and "-one" in told
 
 

@@ -260,7 +260,7 @@ async def test_apply_patch_when_nothing_changes_then_no_approval_is_needed() -> 
     )
     assert prepared.effect == NoEffect()
     output = await prepared.run()
-    assert output.text == "Success. Updated the following files:\nM b.py\n"
+    assert output.text.endswith("\nM b.py\n")
 
 
 async def test_apply_patch_result_reports_changes_that_the_user_typed_at_the_same_time() -> None:
