@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +19,7 @@ from tests.support.loopback import (
     ToolCall,
 )
 
-KEY = "sk-test-0123456789-abcdefghij"
+KEY = f"sk-test-{secrets.token_hex(12)}"  # other runs on this machine have keys of their own
 SERVERS = [pytest.param(AnthropicServer, id="anthropic"), pytest.param(OpenAIResponsesServer, id="openai")]
 
 # Ways in which the key could leak: a command's environment, or an error that repeats the key.

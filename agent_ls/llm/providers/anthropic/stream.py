@@ -123,10 +123,7 @@ class AnthropicStream:
             case "content_block_delta":
                 return self._delta(self._index_of(event), object_at(event, "delta"))
             case "content_block_start":
-                index = int_at(event, "index")
-                return self._block_start(
-                    self._next if index is None else index, object_at(event, "content_block")
-                )
+                return self._begin(int_at(event, "index"), object_at(event, "content_block"))
             case "content_block_stop":
                 return self._block_stop(self._index_of(event))
             case "message_start":
@@ -178,9 +175,18 @@ class AnthropicStream:
         # The values of message_delta are totals, so they replace the earlier values key by key.
         self._usage.update({key: value for key, value in wire.items() if value is not None})
 
-    def _block_start(self, index: int | None, raw: JsonObject) -> Sequence[StreamEvent]:
-        if index is None:
-            return ()
+    def _begin(self, index: int | None, raw: JsonObject) -> Sequence[StreamEvent]:
+        """Begin a block. Some proxies use the index of an earlier block once more; then the later one gets its own."""
+        if index is None or index >= self._next:
+            return self._block_start(self._next if index is None else index, raw)
+        earlier = self._moved.get(index, index)
+        block = self._open.get(earlier)
+        if block is not None and not (block.shown.text or parse_object(block.arguments)):
+            return self._block_start(earlier, raw)
+        self._moved[index] = self._next
+        return (*self._end_block(earlier), *self._block_start(self._next, raw))
+
+    def _block_start(self, index: int, raw: JsonObject) -> Sequence[StreamEvent]:
         self._next = max(self._next, index + 1)
         block = self._open[index] = _Block(dict(raw))
         match block.type:

@@ -23,13 +23,22 @@ from agent_ls.llm.providers.error_bodies import read_failure, unreadable_answer
 from agent_ls.llm.providers.error_mapping import FailureTable, ProviderFailure
 from agent_ls.llm.providers.openai_chat.rejected_output import mark_malformed_call
 
-NO_TOOLS_WORDS = (
-    "does not support tools",  # Ollama: registry.ollama.ai/library/gemma:2b does not support tools
-    "tool use is not supported",
-    "no endpoints found that support tool use",  # OpenRouter
-    "tools param requires --jinja flag",  # llama.cpp
-    '"auto" tool choice requires',  # "auto" tool choice requires --enable-auto-tool-choice (vLLM)
+_TOOLS = r"(tools?([ _-]?(use|call(s|ing)?))?|functions?[ _-]?call(s|ing)?)"
+_NO_TOOLS = re.compile(
+    # Ollama: registry.ollama.ai/library/gemma:2b does not support tools
+    rf"(\bnot|n't) (currently |yet )?support {_TOOLS}\b"
+    # OpenAI: tools is not supported in this model
+    rf"|(?<!parallel )\b{_TOOLS}[`'\"]? (is|are)( not|n't) (currently |yet )?(supported|enabled|available)"
+    # OpenRouter: no endpoints found that support tool use / Only named tools are currently supported
+    rf"|\bno [^.:]{{0,40}}\bsupports? {_TOOLS}\b|only named tools"
+    # llama.cpp / vLLM: "auto" tool choice requires --enable-auto-tool-choice
+    r"|tools param requires --jinja flag|\"auto\" tool choice requires"
+    # Azure: Unrecognized request argument supplied: tools
+    r"|(unrecogni[sz]ed|unknown|unsupported|unexpected) [^.:]{0,40}: ?[`'\"]?(tools|functions)\b(?![.\[])"
+    # vLLM and others that check the body by pydantic
+    r"|\('body', '(tools|functions)'\)|(?<![.\w])(tools|functions)\s+extra inputs"
 )
+"""Words, in lower case, by which servers refuse tools."""
 
 
 _MORE_CONTEXT = {
@@ -103,8 +112,8 @@ _TEMPLATE = re.compile(r"chat template|parser for this template|jinja|raise_exce
 
 def refuses_tools(error: LlmError) -> bool:
     """Return whether the server says that this model cannot call tools."""
-    said = str(error).lower()
-    return isinstance(error, InvalidRequestError | NotFoundError) and any(w in said for w in NO_TOOLS_WORDS)
+    is_refusal = isinstance(error, InvalidRequestError | NotFoundError)
+    return is_refusal and _NO_TOOLS.search(str(error).lower()) is not None
 
 
 def _add_hint(error: LlmError) -> LlmError:

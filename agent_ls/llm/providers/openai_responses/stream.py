@@ -111,6 +111,7 @@ class ResponsesStream:
         self._head = head
         self._items: dict[int, _Item] = {}
         self._places: dict[str, int] = {}  # the index of each item by its id
+        self._moved: dict[int, int] = {}  # the index of the item that was begun later at the same index
         self._speaking: int | None = None
         self._waiting: dict[int, list[StreamEvent]] = {}
         self._out: list[StreamEvent] = []
@@ -171,7 +172,7 @@ class ResponsesStream:
             case "response.output_text.done" | "response.refusal.done":
                 self._whole_text(index, text_at(event, "text") or text_at(event, "refusal"))
             case "response.output_item.added":
-                self._open(index, object_at(event, "item"))
+                self._begin(index, object_at(event, "item"))
             case "response.output_item.done":
                 self._done(index, object_at(event, "item"))
             case "response.created":
@@ -195,7 +196,9 @@ class ResponsesStream:
         index = int_at(event, "output_index")
         item_id = text_at(event, "item_id") or text_at(object_at(event, "item"), "id")
         if index is None and item_id in self._places:
-            return self._places[item_id]
+            index = self._places[item_id]
+        while index in self._moved:
+            index = self._moved[index]
         if index is None:
             begins = text_at(event, "type") == "response.output_item.added" or (item_id and self._places)
             index = len(self._items) if begins else max(len(self._items) - 1, 0)
@@ -253,13 +256,24 @@ class ResponsesStream:
 
     # --- start and end of items
 
+    def _begin(self, index: int, raw: JsonObject) -> None:
+        """Begin an item. Some proxies use the index of an ended item once more; then the later one gets its own."""
+        item = self._items.get(index)
+        if (
+            item is not None
+            and item.has_ended
+            and not (item.kind == "call" and item.call_id == _call_id(raw))
+        ):
+            self._moved[index] = index = max(self._items) + 1
+        self._open(index, raw)
+
     def _open(self, index: int, raw: JsonObject) -> _Item:
         """Return the item at `index`. If there is none yet, open it."""
         if index in self._items:
             return self._items[index]
         self._end_open_reasoning()
         item = self._items[index] = _Item(_KINDS.get(text_at(raw, "type"), "opaque"), text_at(raw, "name"))
-        item.call_id = text_at(raw, "call_id") or text_at(raw, "id")
+        item.call_id = _call_id(raw)
         match item.kind:
             case "text":
                 self._say(index, TextStart(index))
@@ -379,6 +393,10 @@ class ResponsesStream:
         self._out.append(
             StreamFinish(reason, counted, response, tuple(self._warnings), openai_rate_limit(self._head))
         )
+
+
+def _call_id(raw: JsonObject) -> str:
+    return text_at(raw, "call_id") or text_at(raw, "id")
 
 
 def _completed(raw: JsonObject, item: _Item) -> JsonObject:
