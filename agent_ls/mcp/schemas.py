@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agent_ls.mcp.descriptions import JsonObject
+from agent_ls.mcp.keyword_values import LEFT_OUT, corrected
 
 if TYPE_CHECKING:
     from referencing._core import Resolver
@@ -102,7 +103,9 @@ class _SchemaSimplifier:
         if name is not None:
             return self._follow(name, schema, part)
         found: dict[str, Any] = {}
-        for key, value in _plain_keywords(schema):
+        for key, written in _plain_keywords(schema):
+            if (value := corrected(key, written)) is LEFT_OUT:
+                continue
             if key in _NAMED and isinstance(value, Mapping):
                 found[key] = dict.fromkeys(value)
                 for inner_name, inner in value.items():
@@ -116,6 +119,8 @@ class _SchemaSimplifier:
                 self._add(value, found, key, part)
             elif key in _VALUES:
                 found[key] = value
+        if needed := _marked_arguments(schema):
+            found["required"] = [*dict.fromkeys((*found.get("required", ()), *needed))]
         return found
 
     def _add(self, schema: Any, holder: Any, key: Any, part: _Part) -> None:
@@ -150,6 +155,13 @@ def _summary(found: JsonObject, beside: JsonObject, name: str) -> dict[str, Any]
     said = beside.get("description") or found.get("description") or ""
     summary = {"type": found["type"]} if "type" in found else {}
     return {**summary, "description": f"{said} (Form: {title}.)".strip()}
+
+
+def _marked_arguments(schema: JsonObject) -> list[str]:
+    """Return the properties that say themselves that they are required, as in draft 3."""
+    properties = schema.get("properties")
+    named = properties.items() if isinstance(properties, Mapping) else ()
+    return [name for name, inner in named if isinstance(inner, Mapping) and inner.get("required") is True]
 
 
 def _plain_keywords(schema: JsonObject) -> Iterator[tuple[str, Any]]:

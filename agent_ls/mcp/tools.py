@@ -16,9 +16,9 @@ from agent_ls.environments.effects import CallEffect
 from agent_ls.llm.absent_arguments import without_absent
 from agent_ls.llm.argument_forms import in_wanted_form
 from agent_ls.llm.errors import ConfigurationError
-from agent_ls.llm.schema_check import find_schema_error
+from agent_ls.llm.schema_check import check_schema, find_schema_error
 from agent_ls.mcp.asking import ask_user
-from agent_ls.mcp.descriptions import ServerTool, digest_of
+from agent_ls.mcp.descriptions import JsonObject, ServerTool, digest_of
 from agent_ls.mcp.managed_server import ManagedServer, UnavailableError
 from agent_ls.mcp.results import output_of, strings_in
 from agent_ls.mcp.schemas import provider_schema
@@ -108,8 +108,9 @@ async def _prepare(
     values = _redacted(collect_given(arguments), kit.redact)
     # The description may come from the cache, so check the definition that the server has now.
     tool = await _find_tool(server, tool.name)
-    values = in_wanted_form(without_absent(values, tool.schema), tool.schema)
-    check_arguments(tool, values)
+    schema = _valid_schema(tool)
+    values = in_wanted_form(without_absent(values, schema), schema)
+    check_arguments(tool.name, schema, values)
     timeout_ms = server.config.timeout_ms or kit.call_timeout_ms()
 
     async def run() -> ToolOutput:
@@ -177,18 +178,27 @@ def reads_rule(server: ManagedServer) -> str:
     return f"reads:{server.name}@{digest_of([server.config.digest, reading])[:16]}"
 
 
-def check_arguments(tool: ServerTool, values: Mapping[str, Any]) -> None:
-    """Validate a call's arguments against the server's schema. If the schema is invalid, nothing is checked.
+def _valid_schema(tool: ServerTool) -> JsonObject:
+    """Return the server's schema of the arguments; if it is no valid schema, the corrected one that models get."""
+    try:
+        check_schema(tool.schema)
+    except ConfigurationError:
+        return provider_schema(tool.schema)
+    return tool.schema
+
+
+def check_arguments(name: str, schema: JsonObject, values: Mapping[str, Any]) -> None:
+    """Validate a call's arguments. If the schema cannot be used, nothing is checked.
 
     Raises:
         ToolError: the arguments are invalid.
     """
     try:
-        problem = find_schema_error(values, tool.schema)
+        problem = find_schema_error(values, schema)
     except ConfigurationError:
-        return  # the schema itself is invalid: the server checks the arguments
+        return  # the server checks the arguments
     if problem:
-        raise ToolError(f"Invalid arguments for {tool.name}: {problem}.", kind="validation")
+        raise ToolError(f"Invalid arguments for {name}: {problem}.", kind="validation")
 
 
 def hosts_in(values: Mapping[str, Any]) -> tuple[str, ...]:

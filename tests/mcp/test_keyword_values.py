@@ -1,0 +1,93 @@
+"""Keywords of a server's schema with values of a wrong type: providers refuse a whole request for one of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from agent_ls.mcp.schemas import KEYWORDS, provider_schema
+
+pytestmark = pytest.mark.req("T11")
+
+VALUES: list[Any] = [
+    pytest.param(
+        {"type": "string", "required": False},
+        {"type": "string"},
+        marks=pytest.mark.report(
+            "MarkusPfundstein/mcp-gsuite#60",
+            "an argument has `required: false`, and the service refuses every request",
+            area="mcp",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        {"type": "int"},
+        {"type": "integer"},
+        marks=pytest.mark.report(
+            "zanetworker/mcp-docling#5",
+            "an argument has the type `int`, and the service refuses every request",
+            area="mcp",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        {"type": "any"},
+        {},
+        marks=pytest.mark.report(
+            "blurrah/mcp-graphql#14", "an argument has the type `any`", area="mcp", before="failed"
+        ),
+    ),
+    pytest.param(
+        {"description": None, "schema": {"type": "boolean"}},
+        {},
+        marks=pytest.mark.report(
+            "crowecawcaw/click-mcp#20",
+            "the type of an argument is inside of a `schema`, and its description is null",
+            area="mcp",
+            before="failed",
+        ),
+    ),
+    ({"type": "String"}, {"type": "string"}),
+    ({"type": "float", "minimum": "0", "maximum": "1.5"}, {"type": "number", "minimum": 0, "maximum": 1.5}),
+    ({"type": ["str", None]}, {"type": ["string", "null"]}),
+    ({"type": ["string", "str"]}, {"type": ["string"]}),
+    ({"type": None}, {}),
+    ({"type": "string", "description": ["a", "b"]}, {"type": "string", "description": "a\nb"}),
+    ({"type": "string", "minLength": -1, "maxLength": 5.0}, {"type": "string", "maxLength": 5}),
+    ({"type": "string", "enum": []}, {"type": "string"}),
+    ({"anyOf": []}, {}),
+    ({"type": "array", "items": "string"}, {"type": "array", "items": {}}),
+    ({"type": "object", "required": "a"}, {"type": "object", "required": ["a"]}),
+]
+
+
+@pytest.mark.parametrize(("schema", "expected"), VALUES)
+def test_a_value_gets_a_valid_form_or_is_left_out(schema: Any, expected: Any) -> None:
+    assert provider_schema({"type": "object", "properties": {"a": schema}})["properties"]["a"] == expected
+
+
+@pytest.mark.report(
+    "Dolibarr/dolibarr#38290",
+    "each required argument says so itself, instead of being in the list of its object",
+    area="mcp",
+    before="failed",
+)
+def test_arguments_that_say_that_they_are_required_are_in_the_list() -> None:
+    marked = {"type": "integer", "required": True}
+    schema = {"type": "object", "properties": {"a": marked, "b": marked, "c": {}}, "required": ["b", "b", 1]}
+    assert provider_schema(schema)["required"] == ["b", "a"]
+
+
+ODD: list[Any] = [
+    None, True, "", "x", "5", 0, -1, 1.5, float("inf"), [], [None], ["a", "a"], [1], [{}], {}, {"a": None},
+    {"a": "x"}, {"a": ["b", "b", 1]},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("keyword", sorted(KEYWORDS - {"pattern"}))
+def test_no_value_makes_the_schema_invalid(keyword: str) -> None:
+    for value in ODD:
+        for schema in ({keyword: value}, {"properties": {"a": {keyword: value}}}):
+            Draft202012Validator.check_schema(provider_schema({"type": "object", **schema}))
