@@ -14,7 +14,7 @@ from typing import Literal, Protocol, assert_never
 from anyio.lowlevel import checkpoint_if_cancelled
 
 from agent_ls.environments.base import ExecutionEnvironment
-from agent_ls.llm.errors import LlmError
+from agent_ls.llm.errors import LlmError, RequestTooLargeError
 from agent_ls.llm.messages import ToolCallPart
 from agent_ls.llm.requests import FinishReason, Request, Usage
 from agent_ls.loop.budget import UNKNOWN_PRICE
@@ -43,6 +43,7 @@ from agent_ls.loop.model.failures import failed_tools, make_end_error, visible
 from agent_ls.loop.model.other_models import Fallbacks
 from agent_ls.loop.model.recovery import (
     IMAGES_DROPPED,
+    IMAGES_TOO_LARGE,
     REASONING_DROPPED,
     is_overflow,
     refuses_images,
@@ -428,6 +429,11 @@ class TurnLoop:
             return progress
         if refuses_images(error) and self.history.drop_images():
             self._emitter.emit(Warning(IMAGES_DROPPED, "images_dropped"))
+            return progress
+        if isinstance(error, RequestTooLargeError) and (
+            self.history.drop_earlier_images() or self.history.drop_images()
+        ):
+            self._emitter.emit(Warning(IMAGES_TOO_LARGE, "images_dropped"))
             return progress
         if progress.has_overflowed or not is_overflow(error, request_tokens, profile.context_window_tokens):
             return None

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agent_ls.llm.errors import InvalidRequestError
+from agent_ls.llm.errors import InvalidRequestError, ProviderError, RequestTooLargeError
 from agent_ls.llm.messages import ImagePart
 from agent_ls.loop.events.types import Warning
 from tests.headless.test_exec import SERVERS, play, project
@@ -111,6 +111,53 @@ async def test_a_session_goes_on_after_an_image_that_the_provider_refuses() -> N
         assert [warning.code for warning in session.recorder.of(Warning)] == ["images_dropped"]
     sent = [[part for message in request.messages for part in message.parts] for request in provider.requests]
     assert [any(isinstance(part, ImagePart) for part in parts) for parts in sent] == [True, False, False]
+
+
+@pytest.mark.report(
+    "code-yeongyu/senpi#302",
+    "images of tool results add up until each request is too large for the server, and the session is lost",
+    area="chat-servers",
+    before="flaw",
+)
+@pytest.mark.report(
+    "NousResearch/hermes-agent#76039",
+    "a screenshot above the size limit of a provider, which speaks of media, is refused in every later request",
+    area="anthropic",
+    before="failed",
+)
+@pytest.mark.parametrize(
+    ("refused", "sent"),
+    [
+        (RequestTooLargeError("Request Entity Too Large", provider="fake"), [1, 2, 1, 1]),
+        (
+            InvalidRequestError("media exceeds size limit: max 10485760 bytes (2013)", provider="fake"),
+            [1, 2, 0, 0],
+        ),
+    ],
+    ids=["body", "one image"],
+)
+async def test_images_that_are_too_large_are_left_out(refused: ProviderError, sent: list[int]) -> None:
+    provider = FakeProvider([text("ok"), error(refused), text("ok"), text("again")])
+    async with running_session(provider) as session:
+        for message in ("first", "second"):
+            session.session.submit(message, images=[ImagePart(message.encode(), media_type="image/png")])
+            await session.idle()
+        await session.say("more")
+        assert [warning.code for warning in session.recorder.of(Warning)] == ["images_dropped"]
+    found = [[part for it in request.messages for part in it.parts] for request in provider.requests]
+    images = [[part for part in parts if isinstance(part, ImagePart)] for parts in found]
+    assert [len(each) for each in images] == sent
+    assert sent[2] == 0 or images[2][0].data == b"second"
+
+
+async def test_the_last_image_is_left_out_too_before_the_conversation_is_summarized() -> None:
+    refused = error(RequestTooLargeError("Request Entity Too Large", provider="fake"))
+    provider = FakeProvider([refused, text("ok")])
+    async with running_session(provider) as session:
+        session.session.submit("look", images=[ImagePart(b"x", media_type="image/png")])
+        await session.idle()
+    assert len(provider.requests) == 2
+    assert not any(isinstance(part, ImagePart) for it in provider.requests[1].messages for part in it.parts)
 
 
 WORDS: list[Any] = [

@@ -127,12 +127,27 @@ class ConversationHistory:
         """Send a text in place of each image so far: the provider refused one. Returns whether there was any."""
         return self._change(_without_images)
 
-    def _change(self, change: _Change) -> bool:
-        plain = [kept for message in self._messages if (kept := change(message))]
+    def drop_earlier_images(self) -> bool:
+        """Send a text in place of each image, except those of the newest turn that has some: the request was too large.
+
+        Returns whether there was any.
+        """
+        sent = (
+            turn for turn in reversed(self._visible) if _without_images not in self._changes.get(id(turn), ())
+        )
+        return self._change(_without_images, spared=next(filter(_has_images, sent), None))
+
+    def _change(self, change: _Change, spared: Turn | None = None) -> bool:
+        changed = [change(message) for message in self._messages]
+        if spared is not None:
+            last = max(place for place, message in enumerate(self._messages) if changed[place] != message)
+            changed[last] = self._messages[last]
+        plain = [message for message in changed if message]
         if plain == self._messages:
             return False
         for turn in self._visible:
-            self._changes.setdefault(id(turn), []).append(change)
+            if turn is not spared:
+                self._changes.setdefault(id(turn), []).append(change)
         self._messages, self.chars, self.tool_chars = [], 0, 0
         for message in plain:
             self._add(message)
@@ -195,6 +210,12 @@ def _without_reasoning(message: Message) -> Message | None:
     if parts == message.parts:
         return message
     return _without_empty_parts(Message(message.role, parts))
+
+
+def _has_images(turn: Turn) -> bool:
+    if isinstance(turn, ToolResultsTurn):
+        return any(result.images for result in turn.results)
+    return isinstance(turn, UserTurn | SteeringTurn) and bool(turn.images)
 
 
 def _without_images(message: Message) -> Message:

@@ -24,6 +24,10 @@ IMAGES_DROPPED = (
     "The provider refused an image of this conversation. The conversation continues without its images."
 )
 
+IMAGES_TOO_LARGE = (
+    "The request was larger than the provider allows. The conversation continues without its earlier images."
+)
+
 # examples: invalid_encrypted_content / Item with id 'rs_1' not found / Invalid `signature` in `thinking` block
 # / Thought signature is not valid / thinking blocks in the latest assistant message cannot be modified
 _REASONING = re.compile(
@@ -34,8 +38,9 @@ _REASONING = re.compile(
 )
 
 
-# examples: image exceeds 5 MB maximum / unknown variant `image_url`, expected `text` / does not support image input
-_IMAGES = re.compile(r"\bimages?\b|image_url|input_image|\bvision\b|multimodal", re.IGNORECASE)
+# examples: image exceeds 5 MB maximum / media exceeds size limit: max 10485760 bytes
+# / unknown variant `image_url`, expected `text` / does not support image input
+_IMAGES = re.compile(r"\b(images?|media)\b|image_url|input_image|\bvision\b|multimodal", re.IGNORECASE)
 
 
 def is_overflow(error: LlmError, request_tokens: int, window_tokens: int) -> bool:
