@@ -98,7 +98,10 @@ MESSAGES: dict[str, tuple[Sequence[Message], list[Any]]] = {
         [user("a"), turn(TextPart("")), user(" "), turn(), user("b")],
         [("user", texts("a", "b"))],
     ),
-    "blank text of the model stays": ([user("a"), assistant("\n")], [("user", texts("a")), ("assistant", texts("\n"))]),
+    "an answer of blank text only is not sent back": (
+        [user("a"), assistant("\n"), user("b"), turn(TextPart("\n"), CALL), tool_results([RESULT])],
+        [("user", texts("a", "b")), ("assistant", [*texts("\n"), USE]), ("user", [GIVEN])],
+    ),
     "results come before a steer, in one message": (
         [user("a"), turn(CALL, replace(CALL, id="t2")), user("steer"), tool_results([RESULT]),
          tool_results([replace(RESULT, tool_call_id="t2")])],

@@ -26,7 +26,7 @@ from agent_ls.llm.messages import (
 )
 from agent_ls.llm.providers.anthropic.errors import NAME
 from agent_ls.llm.providers.call_names import valid_call_id, valid_tool_name
-from agent_ls.llm.providers.wire_json import arguments_object, encode_json
+from agent_ls.llm.providers.wire_json import arguments_object, encode_json, text_at
 
 IMAGE_TYPES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 CACHE_MARK: JsonObject = {"type": "ephemeral"}
@@ -60,7 +60,7 @@ class AnthropicHistory:
 
     def add(self, message: Message) -> None:
         if message.role in (Role.SYSTEM, Role.DEVELOPER):
-            self.system += [message.text] if message.text else []
+            self.system += [message.text] if message.text.strip() else []
             return
         is_answer = message.role is Role.ASSISTANT
         blocks = _assistant(message, self._model) if is_answer else _user(message)
@@ -200,7 +200,12 @@ def _assistant(message: Message, model: str) -> list[JsonObject]:
     while blocks and blocks[-1].get("type") in _REASONING_TYPES:
         # The API refuses a message that ends with thinking.
         blocks.pop()
-    return blocks
+    # The service sends answers of blank text only, and refuses them in the next request.
+    return (
+        blocks
+        if any(block.get("type") != "text" or text_at(block, "text").strip() for block in blocks)
+        else []
+    )
 
 
 def _assistant_block(part: ContentPart, model: str) -> JsonObject | None:

@@ -50,7 +50,7 @@ _REFUSALS: Mapping[Adaptation, re.Pattern[str]] = {
     ),
     # Bedrock: The text field in the ContentBlock object at messages.2.content.0 is blank
     "empty": re.compile(
-        r"(content|text|message).{0,80}(is blank|is empty|not be (empty|blank|null)|non-?empty"
+        r"(content|text|message).{0,80}(is blank|is empty|not be (empty|blank|null)|non-?(empty|whitespace)"
         r"|cannot be (empty|blank|null)|must have .{0,30}content)|empty (content|message|text)|at least 1 character"
     ),
 }
@@ -87,6 +87,8 @@ def _adapt(encoded: bytes, chosen: frozenset[Adaptation]) -> bytes:
         message["reasoning_content"] = " "  # servers check that the field is there; the reasoning is unknown
     if "empty" in chosen and isinstance(message.get("content"), str) and not message["content"].strip():
         message["content"] = None if message.get("tool_calls") else _NO_TEXT
+    if "empty" in chosen and isinstance(parts := message.get("content"), list):
+        message["content"] = [part for part in parts if part.get("text", "x").strip()] or _NO_TEXT
     if "strings" in chosen and isinstance(parts := message.get("content"), list):
         message["content"] = "\n".join(part.get("text", _NO_IMAGE) for part in parts)
     return encode_json(message)
