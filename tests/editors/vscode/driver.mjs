@@ -237,14 +237,20 @@ class Workbench {
   }
 
   notification(text) {
-    return this.page.locator(".notifications-toasts .notification-list-item", { hasText: text }).first();
+    return this.page.locator(":is(.notifications-toasts, .notifications-center) .notification-list-item", { hasText: text }).first();
   }
 
+  /** Clicks a button of a notification. VS Code hides one after some time; then it is in the list of notifications. */
   async answerNotification(text, button) {
     const notification = this.notification(text);
-    await notification.waitFor();
-    const chosen = notification.locator(".monaco-button", { hasText: button }).first();
-    await actUntil(() => chosen.click({ timeout: AGAIN_MS }), () => notification.isHidden(), `${button} to be taken`);
+    await notification.waitFor({ timeout: AGAIN_MS }).catch(() => undefined);
+    let isClicked = false;
+    const click = async () => {
+      if (!(await notification.isVisible())) await this.runCommand("Notifications: Show Notifications");
+      await notification.locator(".monaco-button", { hasText: button }).first().click({ timeout: AGAIN_MS });
+      isClicked = true;
+    };
+    await actUntil(click, async () => isClicked && (await notification.isHidden()), `${button} to be taken`);
   }
 
   /** Returns the text of the visible terminal. */
