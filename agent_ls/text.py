@@ -383,6 +383,33 @@ def strip_escapes(text: str) -> str:
     return _ESCAPES.sub("", text) if "\x1b" in text else text
 
 
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
+_TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def strip_controls(text: str) -> str:
+    """Remove escape sequences and control characters (except newline and tab). Marks of the reading direction,
+    which could hide text, become a visible character.
+    """
+    return _TURNING.sub("\ufffd", _CONTROL.sub("", strip_escapes(text)))
+
+
+def format_code_block(text: str, info: str = "") -> str:
+    """Return the text as a code block whose fence is longer than any fence in the text."""
+    fence = "```"
+    while fence in text:
+        fence += "`"
+    return f"{fence}{info}\n{text.removesuffix(chr(10))}\n{fence}"
+
+
+def diff_lines(diff: str) -> list[str]:
+    """Return the lines of one file's unified diff without the header, which names the file."""
+    lines = diff.replace("\r\n", "\n").rstrip("\n").split("\n")
+    # The header is skipped only at the start, because a removed SQL comment (`-- like this`) looks like one.
+    has_header = len(lines) > 2 and lines[0].startswith("--- ") and lines[1].startswith("+++ ")
+    return lines[2:] if has_header else lines
+
+
 def join_sentences(message: str, hint: str) -> str:
     """Join a message and its hint as two sentences with one stop between them. Returns the message if `hint` is ""."""
     if not hint:

@@ -89,6 +89,8 @@ ALLOWED: dict[str, set[str]] = {
     | LLM_TYPES
     | {"loop", "profiles", "tools", "text", "llm.client", "llm.adapter", "llm.retry", "environments.sandbox",
        "environments.wrappers.scoped"},
+    # What a session shows, in words: below all front ends.
+    "display": {"display", "loop", "text"},
     "policy": ENV_TYPES | {"policy", "environments.globs", "environments.search"},
     "store": ENV_TYPES
     | LLM_TYPES
@@ -198,10 +200,10 @@ ALLOWED: dict[str, set[str]] = {
     "features.mcp": {
         "background", "environments", "features.mcp", "features.web", "installation", "loop", "mcp",
         "policy.places", "profiles", "services.errors", "services.models", "services.permissions",
-        "services.settings", "services.turn_reads", "features.base",
+        "services.settings", "services.turn_reads", "features.base", "text",
     },
     "sessions": {
-        "background", "environments", "features.hooks", "features.mcp", "features.memory",
+        "background", "display", "environments", "features.hooks", "features.mcp", "features.memory",
         "features.mentions", "features.packs", "features.recording", "features.review_tool",
         "features.skills", "features.slash_commands", "features.tools", "features.web", "features.worktrees",
         "llm", "loop", "patch", "policy", "profiles", "program_lookup", "review", "services.changes",
@@ -222,7 +224,7 @@ ALLOWED: dict[str, set[str]] = {
     "server.rpc": {
         "background", "features.slash_commands", "llm", "loop", "policy", "server.editor", "server.lsp",
         "server.protocol", "server.rpc", "server.transport", "services.context", "services.errors",
-        "services.permissions", "sessions", "store", "system",
+        "services.permissions", "sessions", "store", "system", "text",
     },
     "server.create_manager": {
         "server.editor", "server.create_manager", "services.logs", "services.models", "services.settings",
@@ -241,7 +243,8 @@ ALLOWED: dict[str, set[str]] = {
         "server.rpc", "server.transport", "store.locks",
     },
     "server.chat": {
-        "background", "environments", "features.mcp", "features.worktrees", "loop", "server.chat", "server.editor",
+        "background", "display", "environments", "features.mcp", "features.worktrees", "loop", "server.chat",
+        "server.editor",
         "server.features", "server.lsp", "server.protocol", "server.rpc", "server.start_time",
         "server.transport", "services.errors", "services.review", "sessions", "store", "system", "text",
     },
@@ -270,7 +273,7 @@ ALLOWED: dict[str, set[str]] = {
         "services.permissions", "services.settings", "sessions", "tools",
     },
     "acp": {
-        "_version", "acp", "environments", "features", "lean_imports", "llm", "loop", "patch", "policy",
+        "_version", "acp", "display", "environments", "features", "lean_imports", "llm", "loop", "patch", "policy",
         "review", "services", "sessions", "store", "system", "text", "tools.look",
     },
     "acp.start": {"acp", "_version", "services.models", "lean_imports", "llm.credentials", "system"},
@@ -279,7 +282,7 @@ ALLOWED: dict[str, set[str]] = {
         "services.settings", "store.layout", "store.locks",
     },
     "headless": {
-        "_version", "environments", "features", "headless", "llm", "loop", "mcp.names", "patch", "policy",
+        "_version", "display", "environments", "features", "headless", "llm", "loop", "mcp.names", "patch", "policy",
         "program_lookup", "services", "sessions", "system", "text",
     },
     "batch": {
@@ -315,7 +318,7 @@ NO_IO = ("text", "legacy_encodings", "memo", "jsonc", "front_matter", "yaml_dept
          "loop.calls.loop_detection", "loop.calls.redaction", "loop.context.history", "loop.events.figures",
          "loop.events.log_lines", "loop.events.types", "loop.events.codec", "loop.events.items",
          "policy", "tools",
-         "environments.memory", "environments.search", "llm.accumulate", "headless.transcript",
+         "environments.memory", "environments.search", "llm.accumulate", "display", "headless.transcript",
          "sessions.export.markdown", "sessions.export.html_page", "sessions.export.clean_items",
          "store.forks")  # fmt: skip
 BANNED_IN_NO_IO = {"asyncio", "httpx", "pygls", "lsprotocol", "subprocess", "socket", "time", "random", "os",

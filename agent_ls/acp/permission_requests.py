@@ -13,7 +13,7 @@ from agent_ls.acp.diffs import diff_content, first_line
 from agent_ls.acp.updates import TITLE_CHARS, text_entry, truncate_middle
 from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.events.types import ApprovalRequested, RuleOffer
-from agent_ls.services.context.attachments import format_code_block
+from agent_ls.text import format_code_block
 
 Kind = Literal["allow_once", "allow_always", "reject_once"]
 

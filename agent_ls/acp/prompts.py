@@ -17,7 +17,8 @@ from agent_ls.acp.errors import invalid
 from agent_ls.llm.image_data import IMAGE_TYPES, image_type
 from agent_ls.llm.messages import ImagePart
 from agent_ls.policy.named_places import IGNORE_FILE
-from agent_ls.services.context.attachments import BadImageError, format_code_block, image_part
+from agent_ls.services.context.attachments import BadImageError, image_part
+from agent_ls.text import format_code_block
 
 _COMMAND = re.compile(r"/([A-Za-z][\w.:-]*)(?:\s+(.*))?\Z", re.DOTALL)
 _ZED = "/agent/"

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 from agent_ls.acp.client import ClientFacts
 from agent_ls.acp.diffs import diff_content, first_line
+from agent_ls.display.words import remark
 from agent_ls.loop.events.origin import Noted
 from agent_ls.loop.events.types import (
     ApprovalRequested,
@@ -41,8 +42,7 @@ from agent_ls.loop.events.types import (
     UsageReport,
     UserInput,
 )
-from agent_ls.services.context.attachments import format_code_block
-from agent_ls.text import join_sentences
+from agent_ls.text import format_code_block, join_sentences
 
 Update: TypeAlias = dict[str, Any]
 
@@ -429,19 +429,13 @@ def question_text(event: QuestionAsked) -> str:
 def _words(event: object) -> str:
     """Return a sentence, to be sent as a thought, for an event that has no ACP update; "" for none."""
     match event:
-        case Noted(message=message):
-            return message
-        case TurnFacts(text=text):
-            return text
-        case Retry(attempt=attempt, delay_ms=delay, message=message):
-            return join_sentences(message, f"Attempt {attempt + 1} begins in {delay / 1000:g} s.")
-        case Compaction(status="started", message=message):
-            return message or "The conversation is being summarised to make room in the context window."
-        case Compaction(message=message):
-            return message
-        case Reverted():
-            return "The session was rolled back to an earlier message."
-    return ""
+        case Compaction(status="started", message=""):
+            return "The conversation is being summarised to make room in the context window."
+        case Noted() | TurnFacts() | Retry() | Compaction() | Reverted():
+            line = remark(event)
+            return line.text if line else ""
+        case _:
+            return ""
 
 
 def _title(event: ToolCallStart, verb: str) -> str:

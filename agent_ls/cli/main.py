@@ -153,7 +153,7 @@ def _output_cleaner(wanted: str, arguments: Sequence[str]) -> Callable[[str], st
         from agent_ls.cli.output import escaped_json
 
         return escaped_json
-    from agent_ls.headless.style import strip_controls
+    from agent_ls.text import strip_controls
 
     return strip_controls
 

@@ -18,10 +18,10 @@ from agent_ls.environments.base import Attribution, ExecutionEnvironment, FileWr
 from agent_ls.environments.errors import AccessDeniedError, EnvError, NotAFileError, PathNotFoundError
 from agent_ls.environments.local.environment import LocalEnvironment
 from agent_ls.environments.wrappers.bounded import BoundedEnvironment
-from agent_ls.headless.style import strip_controls
 from agent_ls.patch.errors import PatchError
 from agent_ls.patch.hunks import ChangeSet
 from agent_ls.patch.v4a_apply import Contents, Unreadable, parse, plan
+from agent_ls.text import strip_controls
 
 DONE, FAILED = 0, 1
 

@@ -22,7 +22,7 @@ from agent_ls.headless.allowed import allow_listed
 from agent_ls.headless.answerer import answerer
 from agent_ls.headless.beginning import SHOWN_AFTER_S, Beginning
 from agent_ls.headless.findings import FindingsFormat, findings_text
-from agent_ls.headless.style import PLAIN, strip_controls, style_for
+from agent_ls.headless.style import PLAIN, style_for
 from agent_ls.headless.terminal import BELL, Bell, Lines, TerminalLines
 from agent_ls.headless.transcript import Transcript
 from agent_ls.llm.credentials import Credentials
@@ -65,6 +65,7 @@ from agent_ls.system import (
     handle_termination_signals,
     use_pidfd_watcher,
 )
+from agent_ls.text import strip_controls
 
 DONE, FAILED, USAGE, REFUSED, LIMIT = 0, 1, 2, 3, 4
 LOST = 5

@@ -10,8 +10,8 @@ from typing import Any, Literal, TypeAlias
 from urllib.parse import quote
 
 from agent_ls._version import __version__
-from agent_ls.headless.style import strip_controls
 from agent_ls.services.review.findings import ReviewFinding
+from agent_ls.text import strip_controls
 
 FindingsFormat: TypeAlias = Literal["json", "sarif"]
 

@@ -12,9 +12,9 @@ from typing import Literal, Protocol, TextIO, TypeAlias
 
 import anyio
 
-from agent_ls.headless.style import strip_controls
 from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.events.types import ApprovalRequested, RuleOffer
+from agent_ls.text import strip_controls
 
 BELL = "\a"
 Bell: TypeAlias = Literal["off", "asked", "done"]

@@ -8,50 +8,36 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from agent_ls.headless.style import (
-    PLAIN,
-    Style,
-    colour_text,
-    indented,
-    painted_diff,
-    seconds,
-    shorten_lines,
-    strip_controls,
-    tally,
-)
+from agent_ls.display.requests import describe_request
+from agent_ls.display.words import END_WORDS, Remark, plural, seconds, tally
+from agent_ls.display.writer import TextWriter
+from agent_ls.headless.style import PLAIN, Style, colour_text, indented, painted_diff, shorten_lines
 from agent_ls.loop.events.editor import SaveRequested
-from agent_ls.loop.events.origin import Noted
 from agent_ls.loop.events.types import (
     DECIDED_BY_POLICY,
     ApprovalRequested,
     ApprovalResolved,
     AssistantTextEnd,
     AssistantTextStart,
-    Compaction,
     Delta,
     EndReason,
     Envelope,
-    Error,
     FileChange,
     PlanChanged,
     ProcessingEnd,
     QuestionAnswered,
     QuestionAsked,
     ReasoningEnd,
-    Retry,
-    Reverted,
-    RuleRemoved,
+    SessionEvent,
     SessionStart,
     SteeringInjected,
     SteeringQueued,
-    SubagentChanged,
     ToolCallEnd,
     ToolCallStart,
-    TurnFacts,
     UsageReport,
     UserInput,
 )
-from agent_ls.text import join_sentences, reveal_controls
+from agent_ls.text import reveal_controls, strip_controls
 
 OUTPUT_LINES = (
     24  # maximum number of printed lines of a command's output; the session has the complete output
@@ -63,17 +49,6 @@ _REMARKS = re.compile(r"\n?(Exit code: .*\n?|Duration: \d+ ms\n?)+$")
 
 _SCOPES = {"once": "once", "turn": "for this turn", "session": "for this session"}
 _DECIDERS = {"terminal": " by you", "headless": "", "interrupt": "", "policy": "", "timeout": ""}
-_ENDS: dict[EndReason, str] = {
-    "completed": "done",
-    "refused": "done, but actions of the agent were refused",
-    "interrupted": "interrupted",
-    "limit": "stopped at a limit",
-    "error": "ended by the error above",
-    "aborted": "the session was ended",
-}
-
-_PLAN_MARKS = {"pending": "[ ]", "active": "[>]", "done": "[x]"}
-
 
 # Events that are not printed for subagents, because a subagent's text is for the agent that started it.
 _FOR_ITS_PARENT = (
@@ -93,18 +68,16 @@ class _Turn:
     output_tokens: int = 0
 
 
-class Transcript:
+class Transcript(TextWriter):
     """Formats events one by one. Keeps track of the current output line and of the running calls.
 
     `feed` returns the text to print.
     """
 
     def __init__(self, style: Style = PLAIN, *, show_output: bool = True) -> None:
+        super().__init__()
         self._style = style
         self._show_output = show_output
-        self._pieces: list[str] = []
-        self._newlines = 2  # number of newlines at the end of the printed text: two make a blank line
-        self._streamed: set[str] = set()
         self._folder = ""
         self._is_walkthrough = False
         self._summaries: dict[str, str] = {}
@@ -115,27 +88,16 @@ class Transcript:
         self._turn = _Turn()
 
     def feed(self, envelope: Envelope) -> str:
-        self._pieces = []
-        if not (envelope.agent_id and isinstance(envelope.event, _FOR_ITS_PARENT)):
-            self._tell(envelope)
-        if not isinstance(envelope.event, Delta):
-            self._last_call = getattr(envelope.event, "call_id", "") or self._last_call
-        return "".join(self._pieces)
+        event = envelope.event
+        text = "" if envelope.agent_id and isinstance(event, _FOR_ITS_PARENT) else super().feed(envelope)
+        if not isinstance(event, Delta):
+            self._last_call = getattr(event, "call_id", "") or self._last_call
+        return text
 
-    def _tell(self, envelope: Envelope) -> None:
-        match envelope.event:
-            case Delta(kind="assistant_text_delta", part_id=part, text=text):
-                self._streamed.add(part)
-                self._write(strip_controls(text))
-            case AssistantTextStart():
-                self._gap()
-            case AssistantTextEnd(part_id=part, text=text, interrupted=interrupted):
-                self._write("" if part in self._streamed else strip_controls(text))
-                self._write(" \u2026 (interrupted)" if interrupted else "")
-                self._fresh_line()
-                self._streamed.discard(part)
+    def write_event(self, event: SessionEvent, envelope: Envelope) -> None:
+        match event:
             case ReasoningEnd(text=text) if text.strip():
-                self._gap()
+                self.gap()
                 self._dim(f"(thinks) {text.strip()}")
             case ToolCallStart() as start:
                 self._call_start(start)
@@ -155,57 +117,37 @@ class Transcript:
             case UserInput(text=text):
                 self._turn = _Turn(began=envelope.timestamp)
                 self._says(text, "")
-            case _:
-                self._remark(envelope)
-
-    def _remark(self, envelope: Envelope) -> None:
-        match envelope.event:
-            case SessionStart() as start:
-                self._session(start)
             case SteeringQueued(text=text):
                 self._says(text, "  (while it works)")
-            case SteeringInjected(text=text):
-                self._fresh_line()
-                self._dim(f"\u21b3 sent to the model: {' '.join(text.split())}")
-            case PlanChanged(items=items):
-                self._fresh_line()
-                for item in items:
-                    self._dim(f"{_PLAN_MARKS[item.status]} {item.text}")
+            case SessionStart() as start:
+                self._session(start)
             case QuestionAsked(question=question, choices=choices):
-                self._gap()
-                self._write(f"  {self._style.yellow}? {strip_controls(question)}{self._style.end}\n")
-                self._write(indented((f"- {strip_controls(choice)}" for choice in choices), "    "))
+                self.gap()
+                self.write(f"  {self._style.yellow}? {strip_controls(question)}{self._style.end}\n")
+                self.write(indented((f"- {strip_controls(choice)}" for choice in choices), "    "))
             case QuestionAnswered(answers=answers, declined=declined):
                 self._dim("not answered" if declined else f"answered: {'; '.join(answers)}")
-            case RuleRemoved(rule_id=rule_id):
-                self._fresh_line()
-                self._dim(f"rule removed, so such actions need approval again: {rule_id}")
             case SaveRequested(paths=paths):
-                self._fresh_line()
+                self.fresh_line()
                 self._dim(f"the editor was asked to save {', '.join(map(self._name, paths))}")
-            case SubagentChanged() as agent:
-                self._fresh_line()
-                self._dim(f"{agent.agent_id} {_of_agent(agent)}")
-            case Retry(attempt=attempt, delay_ms=delay_ms, message=message):
-                self._warn(join_sentences(message, f"Trying again in {seconds(delay_ms)} ({attempt})."))
-            case Compaction(status="started" | "done", message=message):
-                self._fresh_line()
-                self._dim(message)
-            case Noted(message=message) | Compaction(message=message):
-                self._warn(message)
-            case TurnFacts() as facts:
-                self._gap()
-                self._dim(facts.text)
-            case Reverted(turns=turns, files=files):
-                self._gap()
-                restored = sum(file.state == "restored" for file in files)
-                self._dim(f"rolled back: {len(turns)} input(s), {restored} of {len(files)} file(s)")
-            case Error(message=message, hint=hint):
-                self._gap()
-                self._write(f"{self._style.red}error: {strip_controls(message)}{self._style.end}\n")
-                self._write(indented([strip_controls(hint)], "  ") if hint else "")
             case _:
                 pass
+
+    def note(self, line: Remark) -> None:
+        if line.kind == "facts":
+            self.gap()
+        else:
+            self.fresh_line()
+        style = self._style
+        if line.kind == "warn":
+            self.write(indented([f"{style.yellow}! {strip_controls(line.text)}{style.end}"], "  "))
+        else:
+            self._dim(line.text)
+
+    def write_error(self, message: str, hint: str) -> None:
+        self.gap()
+        self.write(f"{self._style.red}error: {strip_controls(message)}{self._style.end}\n")
+        self.write(indented([strip_controls(hint)], "  ") if hint else "")
 
     # -- sessions and messages
 
@@ -220,36 +162,35 @@ class Transcript:
         self._dim(f"{model} in {start.working_directory}{', resumed' if start.resumed else ''}")
 
     def _says(self, text: str, remark: str) -> None:
-        self._gap()
+        self.gap()
         first, *others = strip_controls(text).rstrip().split("\n")
         style = self._style
-        self._write(f"{style.bold}\u276f {first}{style.end}{colour_text(remark, style.dim, style)}\n")
-        self._write(indented((f"{style.bold}{line}{style.end}" for line in others), "  "))
-        self._write("\n")
+        self.write(f"{style.bold}\u276f {first}{style.end}{colour_text(remark, style.dim, style)}\n")
+        self.write(indented((f"{style.bold}{line}{style.end}" for line in others), "  "))
+        self.write("\n")
 
     def _closing(self, reason: EndReason, timestamp: str) -> None:
         turn = self._turn
-        parts = [_ENDS[reason]]
+        parts = [END_WORDS[reason]]
         if turn.files:
-            files = "1 file" if len(turn.files) == 1 else f"{len(turn.files)} files"
-            parts.append(f"{files} changed {tally(turn.added, turn.removed)}")
+            parts.append(f"{plural(len(turn.files), 'file')} changed {tally(turn.added, turn.removed)}")
         if turn.began:
             parts.append(seconds(_between_ms(turn.began, timestamp)))
         if turn.output_tokens and not self._is_walkthrough:
             parts.append(f"{turn.input_tokens:,} tokens in, {turn.output_tokens:,} out")
-        self._gap()
+        self.gap()
         self._dim(" \u00b7 ".join(parts))
 
     # -- calls
 
     def _call_start(self, start: ToolCallStart) -> None:
-        if self._last_call in self._summaries and self._newlines == 1:
-            self._fresh_line()  # the line above is a call in the same answer of the model
+        if self._last_call in self._summaries and self.newlines == 1:
+            self.fresh_line()  # the line above is a call in the same answer of the model
         else:
-            self._gap()
+            self.gap()
         self._summaries[start.call_id] = start.summary
         style = self._style
-        self._write(
+        self.write(
             f"{style.cyan}\u25b8 {strip_controls(start.name)}{style.end} {strip_controls(start.summary)}".rstrip()
             + "\n"
         )
@@ -258,7 +199,7 @@ class Transcript:
         summary = self._summaries.pop(end.call_id, "")
         if end.call_id in self._refused:
             return
-        self._fresh_line()
+        self.fresh_line()
         whose = (
             ""
             if self._last_call == end.call_id
@@ -268,15 +209,15 @@ class Transcript:
         mark = f"{style.red}\u2717" if end.is_error else f"{style.green}\u2713"
         if end.is_error and end.exit_code is None:
             first, *rest = shorten_lines(strip_controls(end.output).strip().split("\n"), OUTPUT_LINES)
-            self._write(f"  {mark}{style.end} {whose}{first}\n{indented(rest, '    ')}")
+            self.write(f"  {mark}{style.end} {whose}{first}\n{indented(rest, '    ')}")
             return
         is_command = end.exit_code is not None
         if self._show_output and is_command:
             lines = _REMARKS.sub("", strip_controls(end.output)).strip("\n").split("\n")
             lines = [f"{style.dim}\u2502 {line}{style.end}" for line in shorten_lines(lines, OUTPUT_LINES)]
-            self._write(indented(lines, "  "))
+            self.write(indented(lines, "  "))
         took = f" \u00b7 {seconds(end.duration_ms)}" if is_command or end.duration_ms >= SLOW_MS else ""
-        self._write(
+        self.write(
             f"  {mark}{style.end} {whose}{strip_controls(end.summary)}{colour_text(took, style.dim, style)}\n"
         )
 
@@ -285,21 +226,19 @@ class Transcript:
         turn.files.add(change.path)
         turn.added, turn.removed = turn.added + change.added, turn.removed + change.removed
         if (change.call_id, change.diff) not in self._shown_diffs:
-            self._fresh_line()
-            self._write(
-                indented(shorten_lines([*painted_diff(change.diff, self._style)], DIFF_LINES), "    ")
-            )
+            self.fresh_line()
+            self.write(indented(shorten_lines([*painted_diff(change.diff, self._style)], DIFF_LINES), "    "))
 
     # -- approvals
 
     def _print_request(self, request: ApprovalRequested) -> None:
         """Print the complete effect of a call, then the question whether to approve the call."""
         self._asked[request.request_id] = request
-        self._fresh_line()
-        self._write(indented(self._effect(request), "    "))
+        self.fresh_line()
+        self.write(indented(self._effect(request), "    "))
         style = self._style
-        question = _question(request.effect)
-        self._write(
+        question = _question(request)
+        self.write(
             f"  {style.yellow}? {question}{style.end}{style.dim} ({strip_controls(request.reason)}){style.end}\n"
         )
 
@@ -320,24 +259,10 @@ class Transcript:
             case "CommandEffect":
                 yield from self._command(effect, request.summary)
             case "ServerEffect":
-                yield reveal_controls(effect["command"] or effect["url"])
-                yield from (f"with {reveal_controls(name)}" for name in effect["variables"])
-                if effect["file"]:
-                    yield f"configured in {reveal_controls(effect['file'])}"
-                if effect["isFetched"]:
-                    yield "the command downloads the program that it runs"
-            case "CallEffect" if effect.get("server"):
-                yield from reveal_controls(effect["text"]).split("\n")
-                yield from (f"| {line}" for line in reveal_controls(effect.get("about", "")).split("\n"))
-                if change := effect.get("change"):
-                    yield "the server has changed since you approved it:"
-                    yield from reveal_controls(change).split("\n")
+                yield from describe_request(request).details.split("\n")
             case "CallEffect":
-                yield from (f"$ {line}" for line in reveal_controls(effect["text"]).split("\n"))
-                yield from (
-                    f"with {reveal_controls(name)}={reveal_controls(value)}"
-                    for name, value in effect["envVars"]
-                )
+                mark = "" if effect.get("server") else "$ "
+                yield from (f"{mark}{line}" for line in describe_request(request).details.split("\n"))
             case _:
                 pass
 
@@ -370,80 +295,39 @@ class Transcript:
             resolved.decided_by, f" by {strip_controls(resolved.decided_by)}" if resolved.decided_by else ""
         )
         because = f": {strip_controls(resolved.reason)}" if resolved.reason else ""
-        self._fresh_line()
+        self.fresh_line()
         if resolved.decision == "allow":
             scope = _SCOPES.get(resolved.scope, "")
             instead = f", and run instead: {strip_controls(resolved.command)}" if resolved.command else ""
-            self._write(f"  {style.green}\u2713{style.end} allowed {scope}{by}{because}{instead}\n")
+            self.write(f"  {style.green}\u2713{style.end} allowed {scope}{by}{because}{instead}\n")
             return
         if request:
             self._refused.add(request.call_id)
-        self._write(f"  {style.red}\u2717{style.end} not allowed{by}{because}\n")
+        self.write(f"  {style.red}\u2717{style.end} not allowed{by}{because}\n")
 
     def _name(self, path: str) -> str:
         """Return a path for display. A path below the session's folder is made relative to the folder."""
         below = path.startswith(f"{self._folder}/") if self._folder else False
         return path[len(self._folder) + 1 :] if below else path
 
-    # -- the state of the current line
-
-    def _write(self, text: str) -> None:
-        if not text:
-            return
-        self._pieces.append(text)
-        bare = text.rstrip("\n")
-        ended = len(text) - len(bare)
-        self._newlines = ended if bare else min(self._newlines + ended, 2)
-
-    def _fresh_line(self) -> None:
-        if self._newlines == 0:
-            self._write("\n")
-
-    def _gap(self) -> None:
-        self._write("\n" * max(2 - self._newlines, 0))
-
     def _dim(self, text: str) -> None:
         style = self._style
-        self._write(
+        self.write(
             indented((f"{style.dim}{line}{style.end}" for line in strip_controls(text).split("\n")), "  ")
         )
 
-    def _warn(self, text: str) -> None:
-        self._fresh_line()
-        style = self._style
-        self._write(indented([f"{style.yellow}! {strip_controls(text)}{style.end}"], "  "))
 
-
-def _question(effect: dict[str, Any]) -> str:
+def _question(request: ApprovalRequested) -> str:
+    effect = request.effect
     match effect.get("type"):
         case "WriteEffect":
             return "Allow the agent to make this change?"
-        case "CommandEffect" if effect.get("inputOf"):
-            return "Allow the agent to type this input?"
         case "CommandEffect":
-            return "Allow the agent to run this command?"
-        case "FetchEffect":
-            return f"Allow the agent to fetch {strip_controls(effect['url'])}?"
-        case "CallEffect" if effect.get("server"):
-            title, server = strip_controls(effect["title"]), strip_controls(effect["server"])
-            return f"Allow the agent to call {title} of the MCP server {server}?"
-        case "ServerEffect":
-            return f"Allow the agent to start the MCP server {strip_controls(effect['name'])}?"
-        case "CallEffect":
-            return f"Allow the agent to call {strip_controls(effect['tool'])}?"
-        case "ReadEffect":
-            return f"Allow the agent to read {strip_controls(', '.join(effect['paths']))}?"
+            return f"Allow the agent to {'type this input' if effect.get('inputOf') else 'run this command'}?"
         case "TrustEffect":
-            return f"Do you trust {strip_controls(effect['folder'])}?"
+            return f"Do you trust {reveal_controls(effect['folder'])}?"
         case _:
-            return "Allow the agent to do this?"
-
-
-def _of_agent(agent: SubagentChanged) -> str:
-    if agent.status == "running":
-        return f"works on: {' '.join(agent.task.split())}"
-    why = f" ({agent.reason})" if agent.reason else ""
-    return f"{agent.status}{why}, model calls: {agent.turns_used}"
+            return f"Allow the agent to {describe_request(request).phrase}?"
 
 
 def _between_ms(start: str, end: str) -> float:

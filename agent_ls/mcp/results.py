@@ -10,6 +10,7 @@ from agent_ls.llm.image_data import IMAGE_TYPES, decode_image
 from agent_ls.llm.messages import ImagePart
 from agent_ls.mcp.descriptions import CallResult, ResultBlock
 from agent_ls.mcp.visible import without_hidden
+from agent_ls.text import format_code_block
 from agent_ls.tools.base import ToolOutput
 
 MAX_BYTES = 1024 * 1024
@@ -76,14 +77,6 @@ def block_text(block: ResultBlock) -> str:
         case _:
             size = len(block.data) * 3 // 4
             return f"[{block.kind} {block.uri or block.mime_type or 'of unknown type'}: {size} bytes, not displayed]"
-
-
-def format_code_block(text: str) -> str:
-    """Return `text` in a Markdown fence that is longer than any fence in the text."""
-    fence = "```"
-    while fence in text:
-        fence += "`"
-    return f"{fence}\n{text}\n{fence}"
 
 
 def limit_text(text: str) -> str:

@@ -142,7 +142,7 @@ def test_ctrl_c_at_the_approval_prompt_ends_exec_at_once(server: AnthropicServer
         shown.until(PROMPT)
         shown.type("\x03")
         assert shown.exit_code() == 130
-        assert "interrupted" in shown.printed
+        assert "stopped" in shown.printed
     assert (project / "a.py").read_text() == "x = 1\n"
 
 

@@ -6,8 +6,9 @@ from typing import Any, get_args
 
 import pytest
 
+from agent_ls.display.words import seconds
 from agent_ls.environments.effects import CommandEffect, PlannedWrite, ReadEffect, WriteEffect
-from agent_ls.headless.style import COLOURED, PLAIN, seconds, shorten_lines, strip_controls
+from agent_ls.headless.style import COLOURED, PLAIN, shorten_lines
 from agent_ls.headless.transcript import Transcript
 from agent_ls.llm.requests import Usage
 from agent_ls.loop.calls.approval import effect_json
@@ -58,6 +59,7 @@ from agent_ls.loop.events.types import (
     UserInput,
     Warning,
 )
+from agent_ls.text import strip_controls
 
 DIFF = "--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n same\n-old\n+new\n"
 SHOWN_DIFF = "    @@ -1,2 +1,2 @@\n     same\n    -old\n    +new\n"
@@ -145,7 +147,7 @@ KINDS: list[tuple[RecordedEvent, str]] = [
     (UsageReport(Usage(1, 1), Usage(1, 1), 1, 100), ""),
     (
         Retry(2, 1500, "rate_limit", "Too many requests."),
-        "  ! Too many requests. Trying again in 1.5 s (2).\n",
+        "  ! Too many requests. Trying again in 1.5 s (attempt 2).\n",
     ),
     (TurnFacts("Nothing was run.", 1), "  Nothing was run.\n"),
     (TurnLimit("rounds", 3, "Stopped after 3 rounds."), "  ! Stopped after 3 rounds.\n"),
@@ -154,7 +156,7 @@ KINDS: list[tuple[RecordedEvent, str]] = [
     (Error("The key is wrong.", "authentication", "Check it."), "error: The key is wrong.\n  Check it.\n"),
     (
         Reverted("r", "t", True, ("t",), (), (RevertedFile("/w/a.py", "modify", "restored"),)),
-        "  rolled back: 1 input(s), 1 of 1 file(s)\n",
+        "  rolled back 1 message, 1 of 1 file restored\n",
     ),
     (Title("A title"), ""),
     (QuestionAsked("q", "c", "Which?", ("red", "blue")), "  ? Which?\n    - red\n    - blue\n"),
@@ -169,11 +171,11 @@ KINDS: list[tuple[RecordedEvent, str]] = [
     (AGENT, "  agent_1 works on: count the tests\n"),
     (
         replace(AGENT, status="failed", reason="limit", turns_used=3),
-        "  agent_1 failed (limit), model calls: 3\n",
+        "  agent_1 reached its limit, model calls: 3\n",
     ),
     (ProcessingEnd("completed"), "  done\n"),
-    (ProcessingEnd("interrupted"), "  interrupted\n"),
-    (ProcessingEnd("error"), "  ended by the error above\n"),
+    (ProcessingEnd("interrupted"), "  stopped\n"),
+    (ProcessingEnd("error"), "  ended by an error\n"),
     (ProcessingEnd("limit"), "  stopped at a limit\n"),
     (ProcessingEnd("refused"), "  done, but actions of the agent were refused\n"),
     (ProcessingEnd("aborted"), "  the session was ended\n"),

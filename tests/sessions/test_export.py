@@ -20,7 +20,8 @@ from agent_ls.loop.events.items import (
     UserMessage,
 )
 from agent_ls.loop.events.types import ApprovalRequested, FileChange, ToolCallEnd
-from agent_ls.sessions.export.markdown import code, format_code_block, format_quote, markdown
+from agent_ls.sessions.export.markdown import code, format_quote, markdown
+from agent_ls.text import format_code_block
 
 HOSTILE = "```\n# Not a heading\n</details><!-- \n~~~~\n````js\n\r> deeper"
 
@@ -54,9 +55,9 @@ def test_an_exported_transcript_has_every_kind_of_item_as_markdown_in_order() ->
         "### You, during the turn (injected)\n\n> Faster\n",
         "*Tried again (1):* Busy.\n",
         "**Warn:** Careful. (Slow down.)\n",
-        "*Approval of* `ls`: **deny**: not now\n",
+        "*Approval:* `ls` **deny**: not now\n",
         "### Agent (interrupted)\n\n> Done.\n",
-        "*End of the turn: completed*\n\n- `/w/a.py` (modify, +1 -2)\n",
+        "*End of the turn:* completed\n\n- `/w/a.py` (modify, +1 -2)\n",
     )
     places = [told.find(piece) for piece in pieces]
     assert -1 not in places and places == sorted(places)
@@ -64,7 +65,7 @@ def test_an_exported_transcript_has_every_kind_of_item_as_markdown_in_order() ->
 
 @pytest.mark.parametrize("text", [HOSTILE, "`" * 50, "\n\n", ""])
 def test_a_code_fence_is_longer_than_fences_in_its_text_and_a_quote_prefixes_every_line(text: str) -> None:
-    fence, *inside, last = format_code_block(text)
+    fence, *inside, last = format_code_block(text).split("\n")
     assert fence == last and set(fence) == {"`"} and not any(fence in line for line in inside)
     assert all(line.startswith(">") for line in format_quote(text))
 

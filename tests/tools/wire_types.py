@@ -2,7 +2,7 @@
 
 `tests/golden/protocol/schema.json` is the schema of all messages without descriptions, one definition per
 line. `vscode-extension/src/wire` has them as TypeScript types, `editors/nvim/lua/agent_ls/wire` as Lua
-annotations.
+annotations. Both folders have the words of `agent_ls/display/words.py` as tables.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from agent_ls.display import words
 from agent_ls.server.schema.messages import protocol_schema
 from tests.tools import wire_lua, wire_ts
 
@@ -21,6 +22,9 @@ SCHEMA = ROOT / "tests/golden/protocol/schema.json"
 LUA = ROOT / "editors/nvim/lua/agent_ls/wire"
 TYPESCRIPT = ROOT / "vscode-extension/src/wire"
 COMMAND = "python -m tests.tools.wire_types"
+WORDS_ABOUT = (
+    f"Words for ends of turns, subagents and roll backs. Written by `{COMMAND}` from display/words.py."
+)
 PROSE = {"title", "description", "default"}
 
 
@@ -59,6 +63,37 @@ def files() -> Iterator[tuple[Path, str]]:
         yield LUA / f"{name}.lua", text
     for name, text in wire_ts.modules(schema):
         yield TYPESCRIPT / f"{name}.ts", text
+    yield LUA.parent / "shared_words.lua", words_lua()
+    yield TYPESCRIPT / "words.ts", words_ts()
+
+
+def words_lua() -> str:
+    tables = "".join(
+        f"\n---@type table<string, string>\nM.{name} = {{\n"
+        + "".join(f'  {key} = "{words}",\n' for key, words in table.items())
+        + "}\n"
+        for name, table in _word_tables().items()
+    )
+    return f"-- {WORDS_ABOUT}\nlocal M = {{}}\n{tables}\nreturn M\n"
+
+
+def words_ts() -> str:
+    tables = "".join(
+        f"\nexport const {name}: Readonly<Record<string, string>> = {{\n"
+        + "".join(f'  {key}: "{words}",\n' for key, words in table.items())
+        + "};\n"
+        for name, table in _word_tables().items()
+    )
+    return f"// {WORDS_ABOUT}\n{tables}"
+
+
+def _word_tables() -> Mapping[str, Mapping[str, str]]:
+    """Return the words that both clients show, by the values in messages."""
+    return {
+        "END_WORDS": {reason: words.sentence(text) for reason, text in words.END_WORDS.items()},
+        "AGENT_WORDS": {reason: text for reason, text in words.AGENT_WORDS.items() if reason},
+        "REVERTED_WORDS": words.REVERTED_WORDS,
+    }
 
 
 def main() -> int:

@@ -57,7 +57,8 @@ async def prompt_text(servers: ServersOfSession | None, name: str, typed: str) -
             f"no MCP server of this session provides the prompt {name}", "type / to list the commands"
         )
     from agent_ls.mcp.managed_server import UnavailableError
-    from agent_ls.mcp.results import format_code_block, text_of
+    from agent_ls.mcp.results import text_of
+    from agent_ls.text import format_code_block
 
     server, prompt = found
     timeout_ms = server.config.timeout_ms or servers.settings().mcp.call_timeout_ms

@@ -40,10 +40,9 @@ from agent_ls.features.mentions.values import (
 )
 from agent_ls.loop.calls.approval import ApprovalQuestion, Denied
 from agent_ls.loop.calls.redaction import Known, redacted
-from agent_ls.services.context.attachments import format_code_block
 from agent_ls.services.permissions.approver import PolicyApprover
 from agent_ls.services.permissions.paths import PathBounds
-from agent_ls.text import render_terminal_output, split_lines
+from agent_ls.text import format_code_block, render_terminal_output, split_lines
 
 if TYPE_CHECKING:
     from agent_ls.tools.web_fetch import WebFetcher

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent_ls.loop.events.types import ApprovalRequested, Hunk, QuestionAsked
-from agent_ls.server.chat.words import ALLOW, DENY, DISTRUST, TRUST, is_trust, one_line, strip_controls
-from agent_ls.text import reveal_controls
+from agent_ls.server.chat.words import ALLOW, DENY, DISTRUST, TRUST, is_trust, one_line
+from agent_ls.text import reveal_controls, strip_controls
 
 QUICKFIX, REFACTOR, SOURCE = "quickfix.agentLs", "refactor.agentLs", "source.agentLs"
 SHOW = "agentLs.show"

@@ -33,7 +33,7 @@ from agent_ls.server.chat.servers import (
 )
 from agent_ls.server.chat.services import ChatServices
 from agent_ls.server.chat.transcript import ChatTranscript, read_answer_text
-from agent_ls.server.chat.words import match_choices, strip_controls
+from agent_ls.server.chat.words import match_choices
 from agent_ls.server.chat.writer import ATTRIBUTION, TRIES, ChatWriter
 from agent_ls.server.features.mentions import as_parts
 from agent_ls.server.features.server_prompts import with_server_prompts
@@ -46,7 +46,7 @@ from agent_ls.sessions.ownership.session_ownership import AccessChange, Acquired
 from agent_ls.sessions.plan import ModeAfterPlan, accept_plan, plan_of
 from agent_ls.store.locks import Owner
 from agent_ls.system import relative_to_folder
-from agent_ls.text import split_lines
+from agent_ls.text import split_lines, strip_controls
 
 if TYPE_CHECKING:
     from agent_ls.features.worktrees.worktree import Start

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import anyio
 
+from agent_ls.display.words import END_WORDS
 from agent_ls.loop.events.subscription import Subscription
 from agent_ls.loop.events.types import (
     ApprovalRequested,
     ApprovalResolved,
     AssistantTextEnd,
-    EndReason,
     Envelope,
     FileChange,
     HunkStateChanged,
@@ -36,14 +35,6 @@ if TYPE_CHECKING:
     from agent_ls.sessions.live import LiveSession
 
 log = logging.getLogger(__name__)
-
-_ENDS: Mapping[EndReason, str] = {
-    "completed": "done.",
-    "refused": "done, but some actions were refused.",
-    "limit": "stopped at a limit, which the chat names.",
-    "error": "ended by an error, which is in the chat.",
-}
-"""Messages about the end of a turn, for clients without progress. "interrupted" is left out: the user knows."""
 
 
 class ChatEventHandler:
@@ -187,8 +178,8 @@ class ChatEventHandler:
             case ProcessingEnd(reason=reason):
                 if progress:
                     progress.end("done" if reason == "completed" else reason)
-                elif ended := _ENDS.get(reason):
-                    self._show_message(ended)
+                elif reason not in ("interrupted", "aborted"):  # the user knows
+                    self._show_message(f"{END_WORDS[reason]}.")
             case _:
                 pass
 

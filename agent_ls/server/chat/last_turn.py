@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from agent_ls.display.words import INTERRUPTED
 from agent_ls.loop.events import codec as event_codec
 from agent_ls.loop.events.types import (
     AssistantTextEnd,
@@ -16,7 +17,7 @@ from agent_ls.loop.events.types import (
     QuestionAnswered,
     UserInput,
 )
-from agent_ls.server.chat.transcript import INTERRUPTED, ChatTranscript
+from agent_ls.server.chat.transcript import ChatTranscript
 
 _INPUT = b'"kind":"user_input"'
 

@@ -4,43 +4,32 @@ from __future__ import annotations
 
 import re
 
-from agent_ls.loop.events.origin import Noted
+from agent_ls.display.requests import describe_request
+from agent_ls.display.words import END_WORDS, Remark, sentence, tally
+from agent_ls.display.writer import TextWriter
 from agent_ls.loop.events.types import (
     ApprovalRequested,
     ApprovalResolved,
-    AssistantTextEnd,
-    AssistantTextStart,
     Delta,
     Envelope,
-    Error,
     FileChange,
     HunkStateChanged,
-    PlanChanged,
     ProcessingEnd,
     QuestionAsked,
-    Retry,
-    SteeringInjected,
+    SessionEvent,
     ToolCallEnd,
-    TurnFacts,
 )
 from agent_ls.server.chat.chat_text import escape_headings, may_be_heading
-from agent_ls.server.chat.words import action, diffs, format_code_block, one_line, strip_controls
-from agent_ls.text import join_sentences
+from agent_ls.server.chat.words import diffs, one_line
+from agent_ls.text import format_code_block, join_sentences, strip_controls
 
-_ENDS = {
-    "interrupted": "Stopped.",
-    "limit": "Stopped at a limit.",
-    "aborted": "The session was ended.",
-    "refused": "Ended, because the actions of the agent were refused.",
-}
+_SHOWN_ENDS = ("interrupted", "limit", "aborted", "refused")
 HOW = "The agent does this only if you allow it: in the prompt, with a code action here, or with `agentLs.approve`."
 """The document only grows, so this line must still be true after the user's decision."""
 PROPOSED = "the changes are made when you keep them there with a code action."
 ANSWER = "Write the answer below and save."
 ANSWER_OR_NUMBER = "Write the answer, or its number, below and save."
-INTERRUPTED = " … (interrupted)"
-_PLAN = {"pending": "[ ]", "active": "[>]", "done": "[x]"}
-
+_NOTE_CHARS = 500
 
 _CALL = re.compile(r"> [✓✗] .*\n?", re.MULTILINE)
 
@@ -50,16 +39,15 @@ def read_answer_text(answer: str) -> str:
     return _CALL.sub("", answer).strip()
 
 
-class ChatTranscript:
+class ChatTranscript(TextWriter):
     """Renders events; `feed` returns the text to append. Lines that could become a heading are held until they are
     complete.
     """
 
     def __init__(self) -> None:
-        self._newlines = 2
+        super().__init__()
         self._held = ""
         self._is_note = False
-        self._streamed: set[str] = set()
         self._missed: frozenset[str] = frozenset()
         self._proposed: set[str] = set()
 
@@ -71,121 +59,98 @@ class ChatTranscript:
         self._missed = parts
 
     def feed(self, envelope: Envelope) -> str:
-        match envelope.event:
-            case Delta(kind="assistant_text_delta", part_id=part, text=text):
-                if part in self._missed:
-                    return ""
-                self._streamed.add(part)
-                return self._write_text(strip_controls(text))
-            case AssistantTextStart():
-                return self._gap()
-            case AssistantTextEnd(part_id=part, text=text, interrupted=interrupted):
-                rest = "" if part in self._streamed else self._write_text(strip_controls(text))
-                return (
-                    rest
-                    + self._release_held()
-                    + self._count_newlines(INTERRUPTED if interrupted else "")
-                    + self._line()
-                )
+        event = envelope.event
+        return "" if isinstance(event, Delta) and event.part_id in self._missed else super().feed(envelope)
+
+    def write_event(self, event: SessionEvent, envelope: Envelope) -> None:
+        match event:
             case ToolCallEnd(name=name, summary=summary, is_error=failed):
-                return self._note(f"{'✗' if failed else '✓'} {name}: {one_line(summary)}")
+                self._note(f"{'✗' if failed else '✓'} {name}: {one_line(summary)}")
             case FileChange(path=path, action=done, added=added, removed=removed):
-                return self._note(f"{done} `{one_line(path)}` +{added} −{removed}")
+                self._note(f"{done} `{one_line(path)}` {tally(added, removed)}")
             case ApprovalRequested() as request:
-                return self._format_request(request)
+                self._request(request)
             case ApprovalResolved(decision=decision, reason=reason):
                 why = f": {one_line(reason)}" if reason else ""
-                return self._note("Allowed." if decision == "allow" else f"Denied{why}")
+                self._note("Allowed." if decision == "allow" else f"Denied{why}")
             case HunkStateChanged() as change:
-                return self._proposes(change)
+                self._proposes(change)
             case QuestionAsked() as asked:
-                told = self._question(asked)
-                self._begin_anew()
-                return told
-            case PlanChanged(items=items):
-                return "".join(self._note(f"{_PLAN[item.status]} {one_line(item.text)}") for item in items)
-            case SteeringInjected(text=text):
-                return self._note(f"sent to the model: {one_line(text)}")
-            case Error(message=message, hint=hint):
-                return self._note(f"**Error.** {one_line(join_sentences(message, hint), 500)}")
-            case Retry(message=message):
-                return self._note(f"{one_line(message, 300)} (trying again)")
-            case Noted(message=message):
-                return self._note(one_line(message, 500))
-            case TurnFacts(text=text):
-                return self._note(one_line(text, 500))
+                self._question(asked)
             case ProcessingEnd(reason=reason):
-                end = self._note(_ENDS[reason]) if reason in _ENDS else self._line()
+                if reason in _SHOWN_ENDS:
+                    self._note(sentence(END_WORDS[reason]))
+                self.fresh_line()
                 self._begin_anew()
-                return end
             case _:
-                return ""
+                pass
 
-    def _proposes(self, change: HunkStateChanged) -> str:
-        """Return a line that tells the user about newly proposed changes; "" if there are none.
+    def note(self, line: Remark) -> None:
+        self._note(one_line(line.text, _NOTE_CHARS))
 
-        The turn waits until the user has decided about them.
-        """
+    def write_error(self, message: str, hint: str) -> None:
+        self._note(f"**Error.** {one_line(join_sentences(message, hint), _NOTE_CHARS)}")
+
+    def _proposes(self, change: HunkStateChanged) -> None:
+        """Tell the user about newly proposed changes. The turn waits until the user has decided about them."""
         new = {hunk.id for hunk in change.hunks if hunk.state == "proposed"} - self._proposed
         self._proposed |= new
-        what = f"**Proposed changes** in `{one_line(change.path)}`: {PROPOSED}"
-        return self._note(what) if new else ""
+        if new:
+            self._note(f"**Proposed changes** in `{one_line(change.path)}`: {PROPOSED}")
 
-    def _format_request(self, request: ApprovalRequested) -> str:
-        what, command = action(request)
-        body = (format_code_block(command, "sh") if command else "") + diffs(request)
-        told = self._note(f"**Asks for approval.** The agent wants to {one_line(what, 1_000)}")
-        body = self._gap() + self._count_newlines(escape_headings(body)) if body else ""
-        self._is_note = self._is_note and not body
-        why = self._note(one_line(request.reason, 1_000)) if request.reason else ""
-        return told + body + why + self._note(HOW)
+    def _request(self, request: ApprovalRequested) -> None:
+        what, details = describe_request(request)
+        self._note(f"**Asks for approval.** The agent wants to {one_line(what, 1_000)}")
+        self._block(f"{format_code_block(details.rstrip(), 'sh')}\n" if details else "")
+        self._block(diffs(request))
+        if request.reason:
+            self._note(one_line(request.reason, 1_000))
+        self._note(HOW)
 
-    def _question(self, asked: QuestionAsked) -> str:
-        how = ANSWER_OR_NUMBER if asked.choices else ANSWER
-        words = escape_headings(strip_controls(asked.question).strip())
-        told = self._note(f"**A question for you.** {how}") + self._gap() + self._count_newlines(f"{words}\n")
-        self._is_note = False
-        choices = [f"{at}. {one_line(choice, 500)}\n" for at, choice in enumerate(asked.choices, start=1)]
-        return told + (self._gap() + self._count_newlines("".join(choices)) if choices else "")
+    def _question(self, asked: QuestionAsked) -> None:
+        self._note(f"**A question for you.** {ANSWER_OR_NUMBER if asked.choices else ANSWER}")
+        self._block(f"{strip_controls(asked.question).strip()}\n")
+        self._block(
+            "".join(f"{at}. {one_line(choice, 500)}\n" for at, choice in enumerate(asked.choices, start=1))
+        )
+        self._begin_anew()
 
     def _begin_anew(self) -> None:
         """Forget how the last text ended, because the next text starts below a new heading."""
-        self._newlines, self._is_note = 2, False
+        self.newlines, self._is_note = 2, False
 
-    def _write_text(self, text: str) -> str:
-        text = self._held + text
-        whole, newline, last = text.rpartition("\n")
-        if may_be_heading(last):
-            self._held = last
-            text = whole + newline
-        else:
-            self._held = ""
+    def write_prose(self, text: str) -> None:
+        whole, newline, last = (self._held + text).rpartition("\n")
+        self._held = last if may_be_heading(last) else ""
+        text = whole + newline + ("" if self._held else last)
         self._is_note = self._is_note and not text
-        return self._words(text)
+        self._words(text)
 
-    def _release_held(self) -> str:
+    def end_prose(self, mark: str) -> None:
+        self._release_held()
+        super().end_prose(mark)
+
+    def _release_held(self) -> None:
         held, self._held = self._held, ""
-        return self._words(held)
+        self._words(held)
 
-    def _words(self, text: str) -> str:
+    def _words(self, text: str) -> None:
         """Escape headings in the text. The rest of a line that was already begun cannot be a heading."""
-        rest, newline, following = text.partition("\n") if not self._newlines else ("", "", text)
-        return self._count_newlines(rest + newline + escape_headings(following))
+        rest, newline, following = text.partition("\n") if not self.newlines else ("", "", text)
+        self.write(rest + newline + escape_headings(following))
 
-    def _note(self, text: str) -> str:
-        before = self._release_held()
-        before += self._line() if self._is_note else self._gap()
-        self._is_note = True
-        return before + self._count_newlines(f"> {text}\n")
-
-    def _gap(self) -> str:
-        return self._count_newlines("\n" * max(0, 2 - self._newlines))
-
-    def _line(self) -> str:
-        return self._count_newlines("\n" if not self._newlines else "")
-
-    def _count_newlines(self, text: str) -> str:
+    def _block(self, text: str) -> None:
+        """Write lines with a blank line before them; nothing for ""."""
         if text:
-            ended = len(text) - len(text.rstrip("\n"))
-            self._newlines = ended if text.strip("\n") else self._newlines + ended
-        return text
+            self.gap()
+            self.write(escape_headings(text))
+            self._is_note = False
+
+    def _note(self, text: str) -> None:
+        self._release_held()
+        if self._is_note:
+            self.fresh_line()
+        else:
+            self.gap()
+        self._is_note = True
+        self.write(f"> {text}\n")

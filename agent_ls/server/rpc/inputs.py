@@ -26,7 +26,8 @@ from agent_ls.server.protocol import (
     TextInput,
 )
 from agent_ls.server.transport.errors import BadInputError, UnknownCommandError
-from agent_ls.services.context.attachments import BadImageError, format_code_block, image_part
+from agent_ls.services.context.attachments import BadImageError, image_part
+from agent_ls.text import format_code_block
 
 
 def text_and_images(

@@ -30,11 +30,3 @@ def image_part(media_type: str, data: str) -> ImagePart:
             f"convert the image to one of {', '.join(IMAGE_TYPES)}",
         )
     return image
-
-
-def format_code_block(text: str) -> str:
-    """Return text as a code block whose fence is longer than any fence in the text."""
-    fence = "```"
-    while fence in text:
-        fence += "`"
-    return f"{fence}\n{text if text.endswith(chr(10)) else text + chr(10)}{fence}"

@@ -13,18 +13,14 @@ import re
 from collections.abc import Iterator, Sequence
 from html import escape
 
+from agent_ls.display.words import item_line, tally
 from agent_ls.loop.events.figures import RoundFigures
 from agent_ls.loop.events.items import (
-    AskedApproval,
-    AskedQuestion,
     Body,
     ChangedFile,
     Item,
     Notice,
-    RetriedCall,
-    RollBack,
     SaidItem,
-    StartedAgent,
     SteerMessage,
     ToolUse,
     TurnEnd,
@@ -32,7 +28,7 @@ from agent_ls.loop.events.items import (
 )
 from agent_ls.sessions.export.changes import ChangedLines, ExportedChange
 from agent_ls.sessions.export.html_style import STYLE
-from agent_ls.text import reveal_controls, strip_escapes, to_display_line
+from agent_ls.text import diff_lines, reveal_controls, strip_escapes, to_display_line
 
 _STYLE_HASH = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
 POLICY = f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; base-uri 'none'; form-action 'none'"
@@ -101,32 +97,32 @@ def _item(body: Body, timestamp: str) -> Iterator[str]:
         case ToolUse():
             yield from _tool(body)
         case ChangedFile(change=change):
-            head = f"<code>{text(change.path)}</code> {change.action}, +{change.added} \u2212{change.removed}"
+            head = f"<code>{text(change.path)}</code> {change.action}, {tally(change.added, change.removed)}"
             yield f"<details open><summary>Changed {head}</summary>{_diff(change.diff)}</details>"
-        case AskedApproval():
-            yield from _approval(body)
-        case AskedQuestion(asked=asked, status=status, answers=answers):
-            given = text("; ".join(answers)) if answers else status
-            yield f"<p>Question: {text(asked.question)} <strong>{given}</strong></p>"
-        case StartedAgent(agent=agent):
-            yield f'<p class="dim">Subagent {text(agent.agent_id)} {text(agent.status)}: {text(agent.task)}</p>'
-        case RetriedCall(text=why, attempt=attempt):
-            yield f'<p class="dim">Tried again ({attempt}): {text(why)}</p>'
         case Notice(level=level, text=said, hint=hint):
             more = f" <span>{text(hint)}</span>" if hint else ""
             yield f'<p class="{_word(level)}"><strong>{text(level.capitalize())}:</strong> {text(said)}{more}</p>'
-        case RollBack(event=event):
-            yield f'<p class="dim">Rolled back: {len(event.turns)} turns, {len(event.files)} files</p>'
-        case TurnEnd(reason=reason, files=files, facts=facts):
-            yield f'<p class="dim">End of the turn: {text(reason)}</p>'
+        case TurnEnd(files=files, facts=facts):
+            yield from _line(body)
             if files:
                 rows = (
-                    f"<li><code>{text(file.path)}</code> {text(file.action)}, +{file.added} \u2212{file.removed}</li>"
+                    f"<li><code>{text(file.path)}</code> {text(file.action)}, {tally(file.added, file.removed)}</li>"
                     for file in files
                 )
                 yield f"<ul>{''.join(rows)}</ul>"
             if facts:
                 yield f"<p>{text(facts.text)}</p>"
+        case _:
+            yield from _line(body)
+
+
+def _line(body: Body) -> Iterator[str]:
+    if line := item_line(body):
+        said = f"<code>{text(line.text)}</code>" if line.is_code else text(line.text)
+        status = f' <strong class="{_word(line.status)}">{text(line.status)}</strong>' if line.status else ""
+        more = f": {text(line.more)}" if line.more else ""
+        dim = "" if status else ' class="dim"'
+        yield f"<p{dim}>{text(line.label)}: {said}{status}{more}</p>"
 
 
 def _tool(body: ToolUse) -> Iterator[str]:
@@ -138,15 +134,6 @@ def _tool(body: ToolUse) -> Iterator[str]:
     if body.result and body.result.output:
         yield f"<pre>{text(body.result.output)}</pre>"
     yield "</details>"
-
-
-def _approval(body: AskedApproval) -> Iterator[str]:
-    why = f": {text(body.reason)}" if body.reason else ""
-    instead = f", ran instead: <code>{text(body.command)}</code>" if body.command else ""
-    yield (
-        f"<p>Approval of <code>{text(body.request.summary)}</code>: "
-        f'<strong class="{_word(body.status)}">{text(body.status)}</strong>{why}{instead}</p>'
-    )
 
 
 def _word(value: str) -> str:
@@ -170,10 +157,8 @@ def _paragraph(said: str) -> str:
 
 def _diff(diff: str) -> str:
     """Return a unified diff of one file as HTML with a class for each line. The header, a file name, is left out."""
-    lines = diff.replace("\r\n", "\n").rstrip("\n").split("\n")
-    head = 2 if len(lines) > 2 and lines[0].startswith("--- ") and lines[1].startswith("+++ ") else 0
     kinds = {"+": ' class="add"', "-": ' class="del"', "@": ' class="hunk"'}
-    rows = (f"<span{kinds.get(line[:1], '')}>{text(line)}</span>" for line in lines[head:])
+    rows = (f"<span{kinds.get(line[:1], '')}>{text(line)}</span>" for line in diff_lines(diff))
     return f'<pre class="diff">{"".join(rows)}</pre>'
 
 

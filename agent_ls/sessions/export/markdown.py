@@ -9,21 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from agent_ls.display.words import item_line
 from agent_ls.loop.events.items import (
-    AskedApproval,
     Body,
     ChangedFile,
     Item,
     Notice,
-    RetriedCall,
-    RollBack,
     SaidItem,
     SteerMessage,
     ToolUse,
     TurnEnd,
     UserMessage,
 )
-from agent_ls.text import to_display_line
+from agent_ls.text import format_code_block, to_display_line
 
 _TICKS = re.compile(r"`+")
 _MARKUP = re.compile(r"([\\`*_\[\]<>#|~&])")
@@ -42,14 +40,6 @@ def markdown(
     if changes:
         lines += ["", "## Changes in reading order", "", *changes]
     return "\n".join(lines) + "\n"
-
-
-def format_code_block(text: str, info: str = "") -> Iterator[str]:
-    """Yield a code block whose fence is longer than any run of backticks inside."""
-    fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(text)), default=0))
-    yield f"{fence}{info}"
-    yield from _lines(text)
-    yield fence
 
 
 def format_quote(text: str) -> Iterator[str]:
@@ -79,31 +69,37 @@ def _item(body: Body, timestamp: str) -> Iterator[str]:
         case ChangedFile(change=change):
             yield f"### Changed: {code(change.path)} ({change.action}, +{change.added} -{change.removed})"
             if change.diff:
-                yield from ("", *format_code_block(change.diff, "diff"))
-        case AskedApproval(request=request, status=status, reason=reason, command=command):
-            why = f": {words(reason)}" if reason else f", and ran instead: {code(command)}" if command else ""
-            yield f"*Approval of* {code(request.summary)}: **{status}**{why}"
-        case RetriedCall(text=text, attempt=attempt):
-            yield f"*Tried again ({attempt}):* {words(text)}"
+                yield from ("", _block(change.diff, "diff"))
         case Notice(level=level, text=text, hint=hint):
             yield f"**{level.capitalize()}:** {words(text)}{f' ({words(hint)})' if hint else ''}"
-        case RollBack(event=event):
-            yield f"*Rolled back: {len(event.turns)} turns, {len(event.files)} files*"
-        case TurnEnd(reason=reason, files=files, facts=facts):
-            yield f"*End of the turn: {reason}*"
+        case TurnEnd(files=files, facts=facts):
+            yield from _line(body)
             if files:
                 yield ""
             for file in files:
                 yield f"- {code(file.path)} ({file.action}, +{file.added} -{file.removed})"
             if facts:
                 yield from ("", words(facts.text))
+        case _:
+            yield from _line(body)
+
+
+def _line(body: Body) -> Iterator[str]:
+    if line := item_line(body):
+        said = code(line.text) if line.is_code else words(line.text)
+        status = f" **{words(line.status)}**" if line.status else ""
+        yield f"*{words(line.label)}:* {said}{status}{f': {words(line.more)}' if line.more else ''}"
+
+
+def _block(text: str, info: str = "") -> str:
+    return format_code_block("\n".join(_lines(text)), info)
 
 
 def _tool(body: ToolUse) -> Iterator[str]:
     yield from (f"### Tool {code(body.name)}: {code(body.summary)} ({body.status})", "")
-    yield from format_code_block(body.arguments, "json")
+    yield _block(body.arguments, "json")
     if body.result and body.result.output:
-        yield from ("", *format_code_block(body.result.output))
+        yield from ("", _block(body.result.output))
 
 
 def _lines(text: str) -> list[str]:

@@ -1,5 +1,5 @@
 // Converts snapshot items to plain data for the webview, truncated if too long to display. Pure.
-import { END_WORDS } from "../snapshot/folds";
+import { endText } from "../snapshot/folds";
 import { describeActivity } from "../snapshot/activity";
 import type { ApprovalItem, EndItem, FileItem, Hunk, Item, RevertedItem, Snapshot, SteerItem, TextItem, ToolItem, UserItem } from "../snapshot/items";
 import { joinMoves } from "../snapshot/moves";
@@ -157,7 +157,7 @@ function end({ kind, id, index, turnId, reason, files, facts }: EndItem, s: Snap
   const states = new Set(own.map(({ state }) => state));
   return {
     kind, id, index,
-    text: END_WORDS[reason] ?? "",
+    text: endText(reason),
     files: all.map(({ movedFrom, ...each }) => ({ ...each, path: context.relative(each.path), ...(movedFrom !== undefined && { movedFrom: context.relative(movedFrom) }) })),
     outcome: own.length === 0 || open.length > 0 ? "" : states.has("kept") && states.size > 1 ? "decided" : states.has("kept") ? "kept" : "undone",
     isRedundant: open.length > 0 || (all.length === 1 && s.items.filter((each) => each.kind === "file" && each.turnId === turnId).length === 1),

@@ -11,6 +11,7 @@ import { isProposal, addProposals } from "./proposed_files";
 import { hunkOf } from "../review/model";
 import { type Action, actionsOf } from "../commands/failure_actions";
 import { lookOf } from "./tool_words";
+import { END_WORDS } from "../wire/words";
 
 export function addNoticeItem(s: Snapshot, level: Level, text: string, hint: string, id: string, actions: readonly Action[] = []): void {
   const item = addItem(s, (index): NoticeItem => ({ kind: "notice", id, index, level, text, ...(hint !== "" && { hint }), ...(actions.length > 0 && { actions }) }));
@@ -69,15 +70,14 @@ export function usageOf({ total, context, contextTokens, contextWindowTokens, to
   return { inputTokens, outputTokens, cacheReadTokens: cacheReadTokens ?? 0, contextTokens, contextWindowTokens, totalCostUsd, parts: context };
 }
 
-/** Texts for the ends of turns, by reason. An end with a text is displayed even if the turn changed no files. */
-export const END_WORDS: Partial<Record<string, string>> = {
-  interrupted: "Stopped.",
-  aborted: "The session was ended.",
-};
+/** Returns the text of a turn that was stopped; "" for other ends. An end with a text is always displayed. */
+export function endText(reason: string): string {
+  return reason === "interrupted" || reason === "aborted" ? END_WORDS[reason] ?? "" : "";
+}
 
 /** Whether to display the end of a turn: it changed files, checked them, or the user stopped it. */
 export function isEndDisplayed(reason: string, files: readonly FileSum[], facts?: TurnFacts): boolean {
-  return files.length > 0 || facts !== undefined || END_WORDS[reason] !== undefined;
+  return files.length > 0 || facts !== undefined || endText(reason) !== "";
 }
 
 /** Returns the id of the item that an event adds. The server's history uses the same ids. */

@@ -4,6 +4,7 @@ local parts = require("agent_ls.parts")
 local protocol = require("agent_ls.protocol")
 local remedies = require("agent_ls.remedies")
 local tool_words = require("agent_ls.tool_words")
+local words = require("agent_ls.shared_words")
 
 local M = {}
 
@@ -96,12 +97,8 @@ local function add_to_turn_files(s, turn_id, item)
   before.added, before.removed = before.added + item.added, before.removed + item.removed
 end
 
----Texts for turns that did not complete. They are shown even if the turn changed no file.
-local END_WORDS = {
-  interrupted = "Stopped.",
-  aborted = "The session was ended.",
-  error = "Ended by an error.",
-}
+---Ends of turns that are shown with a text, even if the turn changed no file.
+local SHOWN_ENDS = { interrupted = true, aborted = true, error = true }
 
 ---Whether the last item of the turn is an error, which already says that the turn ended and what to do.
 ---@param s agent_ls.Snapshot
@@ -198,14 +195,15 @@ function by_kind.processing_end(s, data, event)
   s.facts = nil
   local files = s.turn_files[turn_id] or {}
   s.turn_files[turn_id] = nil
-  local words = not (data.reason == "error" and ends_with_error(s)) and END_WORDS[data.reason] or nil
-  if words or facts or #files > 0 then
+  local is_shown = SHOWN_ENDS[data.reason] and not (data.reason == "error" and ends_with_error(s))
+  local text = is_shown and words.END_WORDS[data.reason] or nil
+  if text or facts or #files > 0 then
     s.ends[turn_id] = add(s, {
       kind = "end",
       id = "stop:" .. event.seq,
       turn_id = turn_id,
       reason = data.reason,
-      text = words,
+      text = text,
       files = files,
       facts = facts,
     })

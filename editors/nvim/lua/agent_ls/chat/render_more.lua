@@ -1,5 +1,6 @@
 -- Renders questions, subagents, compactions and rollbacks as lines and highlights. Pure.
 local canvas = require("agent_ls.chat.canvas")
+local shared = require("agent_ls.shared_words")
 
 local cut, plain, plural = canvas.shorten, canvas.plain_line, canvas.format_count
 
@@ -85,12 +86,11 @@ local AGENTS = {
   completed = { "◆ ", "AgentLsDone" },
   failed = { "◆ ", "AgentLsFailed" },
 }
-local REASONS = { limit = "reached its limit", error = "failed", interrupted = "stopped", closed = "closed" }
 
 function M.render_subagent(item, ctx, out)
   local glyph = AGENTS[item.status] or AGENTS.running
   out:add({ glyph, { item.id .. " ", "AgentLsName" }, { cut(item.text or "", math.max(20, ctx.width - #item.id - 16)) } })
-  local words = item.status == "running" and "at work" or REASONS[item.reason] or "done"
+  local words = item.status == "running" and "at work" or shared.AGENT_WORDS[item.reason] or "done"
   if (item.turns or 0) > 0 then
     words = words .. " · " .. plural(item.turns, "round")
   end
@@ -125,12 +125,6 @@ function M.render_compaction(item, ctx, out)
   end
 end
 
-local FILE_WORDS = {
-  restored = "restored",
-  conflict = "left unchanged, because the file was edited later",
-  unknown = "not restored, because its earlier text is not stored",
-}
-
 function M.render_reverted(item, ctx, out)
   local data = item.data --[[@as table]]
   local is_back = #(data.restoredTurns or {}) > 0
@@ -145,7 +139,7 @@ function M.render_reverted(item, ctx, out)
     out:add({
       { "  " },
       { ctx.relative(file.path), "AgentLsPath" },
-      { " " .. (FILE_WORDS[file.state] or file.state), file.state == "conflict" and "AgentLsWarn" or "AgentLsDim" },
+      { " " .. (shared.REVERTED_WORDS[file.state] or file.state), file.state == "conflict" and "AgentLsWarn" or "AgentLsDim" },
     })
   end
 end
