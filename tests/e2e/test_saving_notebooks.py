@@ -39,6 +39,7 @@ def sources(path: Path) -> list[str]:
         ("agent", True, "", True),
         ("agent", True, "types", False),
         ("agent", True, "runs", False),
+        ("agent", True, "ran before the last save", True),
         ("agent", False, "types", False),
         ("auto", False, "types", True),
         ("auto", True, "types", True),
@@ -62,6 +63,11 @@ async def test_a_command_reads_saved_or_unsaved_cells_as_the_save_setting_select
         if does == "types":
             await notebook.type(0, "# Typed")
         elif does == "runs":
+            await notebook.run(1)
+        elif does:
+            await notebook.run(1)
+            await notebook.save()
+            await notebook.forget_run(1)
             await notebook.run(1)
         output = await cat_of(notebook, session_id)
         told = [e["data"]["paths"] for e in notebook.editor.client.events if e["kind"] == "save_requested"]

@@ -92,6 +92,10 @@ class NotebookEditor:
         told = self._told(self.cells[at]) | {"executionSummary": {"executionOrder": 7, "success": True}}
         await self._change({"data": [told]})
 
+    async def forget_run(self, at: int) -> None:
+        """Report a cell without its execution, as VS Code does after a save."""
+        await self._change({"data": [self._told(self.cells[at])]})
+
     async def save(self) -> None:
         """Write the notebook in the editor's own JSON layout, and report the save."""
         cells = [

@@ -122,7 +122,8 @@ class OpenNotebooks:
         if path := maybe_path(uri):
             cells = self._cells(uri)
             saving = Savable(path, comparison_key(cells), text_in=_text_in)
-            self._tracked[path] = _Tracked(uri, cells, self._runs(uri), saving)
+            tracked = self._tracked[path] = _Tracked(uri, cells, {}, saving)
+            tracked.runs = self._runs(tracked)
             self._on_open(uri)
             self.on_change(path)
 
@@ -140,7 +141,7 @@ class OpenNotebooks:
         if found and not found.problem and _list_cells(found) == expected.cells:
             expected.seen = found
             tracked = self._tracked[path]
-            tracked.told, tracked.runs, tracked.saving.agent_wrote = found.cells, self._runs(uri), True
+            tracked.told, tracked.runs, tracked.saving.agent_wrote = found.cells, self._runs(tracked), True
             expected.is_over.set()
 
     def unread(self, uri: str, problem: str) -> None:
@@ -155,7 +156,7 @@ class OpenNotebooks:
 
     def handle_save(self, uri: str) -> None:
         if tracked := self._tracked.get(path := maybe_path(uri) or ""):
-            tracked.told, tracked.runs = self._cells(uri), self._runs(uri)
+            tracked.told, tracked.runs = self._cells(uri), self._runs(tracked)
             tracked.saving = Savable(path, comparison_key(tracked.told), text_in=_text_in)
             self._on_saved(path, tracked.told)
             self.on_change(path)
@@ -244,7 +245,7 @@ class OpenNotebooks:
         tracked = self._tracked.get(path)
         if tracked is None:
             return
-        cells, runs = self._cells(tracked.uri), self._runs(tracked.uri)
+        cells, runs = self._cells(tracked.uri), self._runs(tracked)
         has_run = any(tracked.runs[cell] != run for cell, run in runs.items() if cell in tracked.runs)
         if has_run or comparison_key(cells) != comparison_key(tracked.told):
             tracked.saving.user_typed = True
@@ -262,9 +263,11 @@ class OpenNotebooks:
         documents = ((cell, self._protocol.documents.maybe_open(cell)) for cell in cells)
         return tuple((cell, document.version or 0) for cell, document in documents if document)
 
-    def _runs(self, uri: str) -> Runs:
-        notebook = self._protocol.documents.get_notebook_document(notebook_uri=uri)
-        return {cell.document: _run_of(cell) for cell in notebook.cells} if notebook else {}
+    def _runs(self, tracked: _Tracked) -> Runs:
+        """Return the last known execution of each cell. VS Code leaves one out when it has just saved the notebook."""
+        notebook = self._protocol.documents.get_notebook_document(notebook_uri=tracked.uri)
+        cells = notebook.cells if notebook else []
+        return {cell.document: _run_of(cell) or tracked.runs.get(cell.document) for cell in cells}
 
     def _cell(self, cell: lsp.NotebookCell) -> EditorCell | None:
         document = self._protocol.documents.maybe_open(cell.document)
