@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -24,7 +25,7 @@ def output_of(result: CallResult) -> ToolOutput:
     """
     images, texts = [], []
     for block in result.blocks:
-        if block.kind == "image" and (image := _image(block)):
+        if (block.kind == "image" or block.mime_type.startswith("image/")) and (image := _image(block)):
             images.append(image)
         else:
             texts.append(block_text(block))
@@ -74,9 +75,26 @@ def block_text(block: ResultBlock) -> str:
             return without_hidden(f"[resource {named}<{block.uri}>{f': {block.text}' if block.text else ''}]")
         case "resource" if not block.data:
             return f"Resource <{block.uri}>:\n{format_code_block(without_hidden(block.text))}"
+        case "resource" if text := _text_in(block):
+            return f"Resource <{block.uri}>:\n{format_code_block(without_hidden(text))}"
         case _:
             size = len(block.data) * 3 // 4
             return f"[{block.kind} {block.uri or block.mime_type or 'of unknown type'}: {size} bytes, not displayed]"
+
+
+def _text_in(block: ResultBlock) -> str:
+    """Return the text that a server sends as bytes; "" if the type is that of other data."""
+    kind = block.mime_type.partition(";")[0].strip().lower()
+    if not kind.startswith("text/") and kind not in (
+        "application/json",
+        "application/xml",
+        "application/yaml",
+    ):
+        return ""
+    try:
+        return base64.b64decode("".join(block.data.split()), validate=True).decode()
+    except ValueError:
+        return ""
 
 
 def limit_text(text: str) -> str:

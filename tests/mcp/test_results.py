@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from pathlib import Path
 from typing import Any
@@ -120,3 +121,29 @@ async def test_list_that_is_null_is_empty(kind: str, tmp_path: Path) -> None:
         server = servers_of(talk).server("raw")
         assert server and server.state == "running"
         assert len(servers_of(talk).list_offered()) == (kind != "tools")
+
+
+PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n").decode()
+
+
+@pytest.mark.report(
+    "charmbracelet/crush#3907",
+    "an image, and a text, in an embedded resource never reach the model",
+    area="mcp",
+    before="failed",
+)
+def test_resources_in_a_result_are_images_and_texts_where_their_type_says_so() -> None:
+    def resource(data: bytes, mime_type: str) -> ResultBlock:
+        return ResultBlock("resource", data=base64.b64encode(data).decode(), mime_type=mime_type, uri="x://y")
+
+    blocks = (
+        ResultBlock("resource", data=PNG, mime_type="image/png", uri="x://image"),
+        resource(b"a,b\n1,2\n", "text/csv; charset=utf-8"),
+        resource(b'{"a": 1}', "application/json"),
+        resource(b"\xff\xfe", "text/plain"),
+        resource(b"%PDF", "application/pdf"),
+    )
+    output = output_of(CallResult(blocks))
+    assert [image.media_type for image in output.images] == ["image/png"]
+    assert "1,2" in output.text and '{"a": 1}' in output.text
+    assert output.text.count("not displayed") == 2
