@@ -284,13 +284,14 @@ class FailureTable:
         return error
 
 
-# examples: Please try again in 1.146s. / Please retry in 48.9s. / try again in 7m12.5s / retry after 20 seconds
+# examples: Please try again in 1.146s. / Please retry in 48.9s. / try again in 7m12.5s / Resets in 16 days.
 _WORDED_DELAY = re.compile(
     r"(?:try again|retry|wait|reset)s?\s+(?:in|after|for)?\s*(?:about\s+)?((?:\d+(?:\.\d+)?\s*[a-z]+[\s,]*)+)",
     re.IGNORECASE,
 )
 _WORDED_UNIT = re.compile(
-    r"(\d+(?:\.\d+)?)\s*(ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hours?)\b", re.IGNORECASE
+    r"(\d+(?:\.\d+)?)\s*(ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hours?|d|days?)\b",
+    re.IGNORECASE,
 )
 _COMPOUND = re.compile(r"(?<=[a-z])(?=\d)")
 
@@ -318,7 +319,7 @@ def worded_delay_s(message: str) -> float | None:
 def _unit_s(unit: str) -> float:
     if unit.startswith(("milli", "ms")):
         return 0.001
-    return {"s": 1.0, "m": 60.0, "h": 3600.0}[unit[0]]
+    return {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}[unit[0]]
 
 
 def retry_after_s(head: ReplyHead) -> float | None:

@@ -160,6 +160,15 @@ def int_at(value: JsonObject, key: str) -> int | None:
     return found if isinstance(found, int) and not isinstance(found, bool) else None
 
 
+def count_at(value: JsonObject, *keys: str) -> int | None:
+    """Return the first count at one of the keys, None if there is none. Some servers write it as text."""
+    found = (
+        int_at(value, key) if not text_at(value, key).isdecimal() else int(text_at(value, key))
+        for key in keys
+    )
+    return next((count for count in found if count is not None and count >= 0), None)
+
+
 def arguments_at(value: JsonObject, key: str) -> JsonObject:
     """Return the object at `key`. Some servers send it as JSON text."""
     found = value.get(key)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from agent_ls.llm.messages import JsonObject
-from agent_ls.llm.providers.wire_json import int_at, object_at, text_at
+from agent_ls.llm.providers.wire_json import count_at, object_at, text_at
 from agent_ls.llm.requests import FinishKind, FinishReason, Usage
 
 _FINISHES: Mapping[str, FinishKind] = {
@@ -57,17 +57,15 @@ def finish_reason(raw: str, *, has_calls: bool, has_refusal: bool) -> FinishReas
 def usage(wire: JsonObject) -> Usage:
     """Convert token counts. The prompt count includes cached tokens, the completion count includes reasoning."""
     sent, made = object_at(wire, "prompt_tokens_details"), object_at(wire, "completion_tokens_details")
-    cached = (
-        int_at(sent, "cached_tokens"),
-        int_at(wire, "prompt_cache_hit_tokens"),
-        int_at(wire, "cached_tokens"),
-    )
+    read = count_at(sent, "cached_tokens")
+    read = count_at(wire, "prompt_cache_hit_tokens", "cached_tokens") if read is None else read
+    written = count_at(sent, "cache_write_tokens")
     return Usage(
-        input_tokens=int_at(wire, "prompt_tokens") or 0,
-        output_tokens=int_at(wire, "completion_tokens") or 0,
-        reasoning_tokens=int_at(made, "reasoning_tokens"),
-        cache_read_tokens=next((count for count in cached if count is not None), None),
-        cache_write_tokens=int_at(sent, "cache_write_tokens"),
+        input_tokens=max(count_at(wire, "prompt_tokens", "input_tokens") or 0, (read or 0) + (written or 0)),
+        output_tokens=count_at(wire, "completion_tokens", "output_tokens") or 0,
+        reasoning_tokens=count_at(made, "reasoning_tokens"),
+        cache_read_tokens=read,
+        cache_write_tokens=written,
         reported_cost_usd=_number(wire, "cost"),
     )
 
