@@ -5,8 +5,13 @@ from __future__ import annotations
 import re
 
 _LOOKED_FOR = re.compile(
-    r"(^|/)((agents|agents\.override|claude|claude\.local|gemini|instructions|memory|copilot-instructions)\.md"
-    r"|\.cursorrules|\.(github/instructions|claude/rules|cursor/rules))$",
+    r"(^|/)("
+    r"(agents|agent|agents\.override|claude|claude\.local|gemini|qwen|instructions|memory|copilot-instructions"
+    r"|guidelines)\.md"
+    r"|\.(cursor|cline|roo|windsurf)?rules|\.goosehints"
+    r"|\.(github/instructions|kiro/steering|roo/rules-code"
+    r"|(agents|amazonq|augment|claude|continue|cursor|devin|kilocode|qwen|roo|trae|windsurf)/rules)"
+    r")$",
     re.IGNORECASE,
 )
 

@@ -24,6 +24,7 @@ _IMPORT = re.compile(
     r"|(?<!\S)@(?P<word>(?:\\ |[^\s\\`])+)",
     re.MULTILINE,
 )
+_MISSING = "[This imported file does not exist.]"
 _CERTAIN = ".md"
 """Names with this ending are imports also if there is no such file: nobody means a person or a package."""
 
@@ -54,6 +55,9 @@ async def read_imports(
         # "~" is not expanded either, because a project must not import the user's own files
         target = rules.normpath(rules.join(rules.dirname(path), name))
         found = "" if name.startswith("~") else await _read_import(environment, target)
+        if "#" in name and (not found or found == _MISSING):  # a heading of the file: the whole file is read
+            target = target.partition("#")[0]
+            found = await _read_import(environment, target)
         if not found:
             continue
         left[0] -= 1
@@ -69,7 +73,7 @@ async def _read_import(environment: ExecutionEnvironment, path: str) -> str:
     except OutsideBoundsError:
         return "[This import is not read, because the file is outside of the project.]"
     except PathNotFoundError:
-        return "[This imported file does not exist.]" if path.endswith(_CERTAIN) else ""
+        return _MISSING if path.endswith(_CERTAIN) else ""
     except EnvError:
         return ""
     return "" if b"\0" in data else decode(data).text.strip()

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from agent_ls.environments.base import ExecutionEnvironment
-from agent_ls.environments.errors import EnvError, PathNotFoundError
+from agent_ls.environments.errors import EnvError, NotAFileError, PathNotFoundError
 from agent_ls.profiles.document_imports import IMPORTING, read_imports
 from agent_ls.profiles.environment_block import escape_line
 from agent_ls.profiles.git_snapshot import find_git_root
@@ -20,7 +20,10 @@ UNIVERSAL_DOCUMENT = "AGENTS.md"
 OTHER_SPELLING = "agents.md"
 """Read if there is no AGENTS.md: on most machines the capitals of a name make no difference."""
 
-OF_OTHER_AGENTS = (".github/copilot-instructions.md", ".cursorrules")
+OF_OTHER_AGENTS = (
+    ".github/copilot-instructions.md", ".cursorrules", ".clinerules", ".roorules", ".windsurfrules", ".goosehints",
+    ".junie/guidelines.md", ".rules", "AGENT.md", "QWEN.md",
+)  # fmt: skip
 """Instruction files that no model family owns."""
 
 BUDGET_BYTES = 32 * 1024  # limit for the content of all files together, without our headings
@@ -129,6 +132,8 @@ async def _document(environment: ExecutionEnvironment, path: str) -> str:
     except PathNotFoundError:
         return ""
     except EnvError as error:
+        if isinstance(error, NotAFileError) and path.endswith(OF_OTHER_AGENTS):
+            return ""  # newer versions of their agents have a folder of rules in this place
         return f"[This file could not be read: {error}]"
     return _UNDECODABLE.sub("\ufffd", decode(data).text)
 

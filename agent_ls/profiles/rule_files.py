@@ -1,13 +1,18 @@
 """Rules of other agents: files of instructions for all tasks, for some files, or for some tasks.
 
-`.cursor/rules` (`globs`, `alwaysApply`), `.github/instructions` (`applyTo`) and `.claude/rules` (`paths`).
+Agents differ in the folder and in the fields of the header: `globs` and `alwaysApply` (Cursor, Continue), `applyTo`
+(Copilot), `paths` (Claude Code, Cline), `trigger` (Windsurf), `inclusion` and `fileMatchPattern` (Kiro), `type`
+(Augment). People copy rules from one folder to another, so every field counts in every folder.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+
+import anyio
 
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.errors import EnvError, InvalidPatternError
@@ -25,21 +30,41 @@ _NEXT = re.compile(r",(?![^{]*\})")
 
 @dataclass(frozen=True, slots=True)
 class _RulePlace:
-    """A folder with rules. `globs` is the field with patterns. `without`: whether a rule without patterns always
-    applies.
+    """A folder with rules. `without`: whether a rule without patterns always applies. `other`: folders in it that have
+    no rules.
     """
 
     folder: str
-    suffix: str
-    globs: str
+    suffixes: tuple[str, ...]
     without: bool
+    other: tuple[str, ...] = ()
 
 
+_MARKDOWN = (".md",)
+_TEXT = (".md", ".txt")
 PLACES = (
-    _RulePlace(".github/instructions", ".instructions.md", "applyTo", without=False),
-    _RulePlace(".claude/rules", ".md", "paths", without=True),
-    _RulePlace(".cursor/rules", ".mdc", "globs", without=False),
+    _RulePlace(".github/instructions", (".instructions.md",), without=False),
+    _RulePlace(".claude/rules", _MARKDOWN, without=True),
+    _RulePlace(".cursor/rules", (".mdc",), without=False),
+    _RulePlace(".clinerules", _TEXT, without=True, other=("workflows/", "hooks/", "skills/")),
+    _RulePlace(".roo/rules", _TEXT, without=True),
+    _RulePlace(".roo/rules-code", _TEXT, without=True),
+    _RulePlace(".kilocode/rules", _MARKDOWN, without=True),
+    _RulePlace(".windsurf/rules", _MARKDOWN, without=False),
+    _RulePlace(".devin/rules", _MARKDOWN, without=False),
+    _RulePlace(".kiro/steering", _MARKDOWN, without=True),
+    _RulePlace(".continue/rules", _MARKDOWN, without=True),
+    _RulePlace(".augment/rules", _MARKDOWN, without=False),
+    _RulePlace(".amazonq/rules", _MARKDOWN, without=True),
+    _RulePlace(".trae/rules", _MARKDOWN, without=True),
+    _RulePlace(".qwen/rules", _MARKDOWN, without=True),
+    _RulePlace(".agents/rules", _MARKDOWN, without=False),
 )
+
+_GLOBS = ("globs", "paths", "applyTo", "fileMatchPattern", "glob")
+_MODES = ("trigger", "inclusion", "type")
+_ALWAYS = ("always_on", "always", "always_apply")
+_FOR_TASKS = ("model_decision", "auto", "agent_requested", "agent")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,24 +88,40 @@ class ScopedRule:
 
 async def find_rules(environment: ExecutionEnvironment, folder: str, separator: str) -> list[ScopedRule]:
     """Return the rules in `folder`, sorted by path. Files that cannot be read are left out."""
+    found: dict[_RulePlace, Sequence[str]] = {}
+
+    async def look(place: _RulePlace) -> None:
+        with suppress(EnvError):
+            entries = await environment.list_directory(_base(folder, place, separator), MAX_DEPTH)
+            found[place] = [
+                entry.name
+                for entry in entries
+                if not entry.is_dir
+                and entry.name.endswith(place.suffixes)
+                and not entry.name.startswith(place.other or "/")
+            ]
+
+    async with (
+        anyio.create_task_group() as tasks
+    ):  # together, because a remote machine answers each after a while
+        for place in PLACES:
+            tasks.start_soon(look, place)
     rules: list[ScopedRule] = []
-    for place in PLACES:
-        base = separator.join((folder.rstrip(separator), *place.folder.split("/")))
+    for place, name in ((place, name) for place in PLACES for name in found.get(place, ())):
+        if len(rules) >= MAX_RULES:
+            break
+        path = _base(folder, place, separator) + separator + name.replace("/", separator)
         try:
-            entries = await environment.list_directory(base, MAX_DEPTH)
+            data = await environment.read_bytes(path, MAX_BYTES)
         except EnvError:
             continue
-        for entry in entries:
-            if entry.is_dir or not entry.name.endswith(place.suffix) or len(rules) >= MAX_RULES:
-                continue
-            try:
-                data = await environment.read_bytes(
-                    base + separator + entry.name.replace("/", separator), MAX_BYTES
-                )
-            except EnvError:
-                continue
-            rules.append(_parse(f"{place.folder}/{entry.name}", decode(data).text, place))
+        if b"\0" not in data or data.startswith((b"\xff\xfe", b"\xfe\xff")):
+            rules.append(_parse(f"{place.folder}/{name}", decode(data).text, place))
     return [rule for rule in rules if rule.text]
+
+
+def _base(folder: str, place: _RulePlace, separator: str) -> str:
+    return separator.join((folder.rstrip(separator), *place.folder.split("/")))
 
 
 def _parse(path: str, text: str, place: _RulePlace) -> ScopedRule:
@@ -88,10 +129,17 @@ def _parse(path: str, text: str, place: _RulePlace) -> ScopedRule:
         page = parse_page(text)
     except FrontMatterError:
         page = MarkdownPage(text=text.strip())
-    globs = _globs(page.rows.get(place.globs))
-    always = str(page.rows.get("alwaysApply", "")).lower() == "true" or "**" in globs or "**/*" in globs
-    always |= place.without and not globs
-    return ScopedRule(path, page.text, always, globs, page.string("description")[:MAX_DESCRIPTION])
+    given = next((page.rows[key] for key in _GLOBS if page.rows.get(key) is not None), None)
+    globs = _globs(given)
+    says = str(page.rows.get("alwaysApply", "")).lower()
+    mode = next((mode for key in _MODES if (mode := page.string(key).lower())), "")
+    description = page.string("description")[:MAX_DESCRIPTION]
+    always = says == "true" or mode in _ALWAYS or "**" in globs or "**/*" in globs
+    if mode == "manual" or (given == [] and place.without and not always):
+        return ScopedRule(path, "")  # the author has turned it off
+    if not globs and not mode and place.without:
+        always |= not (says == "false" and description)
+    return ScopedRule(path, page.text, always, globs, description)
 
 
 def _globs(value: object) -> tuple[str, ...]:
