@@ -107,7 +107,7 @@ async def find_rules(environment: ExecutionEnvironment, folder: str, separator: 
         for place in PLACES:
             tasks.start_soon(look, place)
     rules: list[ScopedRule] = []
-    for place, name in ((place, name) for place in PLACES for name in found.get(place, ())):
+    for place, name in ((it, name) for it in PLACES for name in found.get(it, ())):
         if len(rules) >= MAX_RULES:
             break
         path = _base(folder, place, separator) + separator + name.replace("/", separator)
