@@ -178,8 +178,10 @@ class OpenSessions:
 
     async def _list(self, params: Params) -> Any:
         folder, cursor = params.get("cwd"), params.get("cursor")
-        if folder is not None and not isinstance(folder, str):
-            raise invalid("The client requested the sessions of a folder, but sent no path of a folder")
+        if folder is not None and not (isinstance(folder, str) and (not folder or os.path.isabs(folder))):
+            raise invalid(
+                "The client requested the sessions of a folder, but sent no absolute path of a folder"
+            )
         if cursor is not None and not isinstance(cursor, str):
             raise invalid(
                 "The cursor is unknown: use the cursor that came with the previous page of sessions"

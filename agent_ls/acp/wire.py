@@ -145,6 +145,8 @@ class AcpWire:
             )
             return
         method, id_ = message.get("method"), message.get("id")
+        if type(id_) is float and id_.is_integer():  # a client whose language has no whole numbers
+            id_ = message["id"] = int(id_)
         if method is None and ("result" in message or "error" in message):
             self._take_answer(message)
         elif not isinstance(method, str) or message.get("jsonrpc", "2.0") != "2.0" or not _is_id(message):
@@ -195,8 +197,7 @@ class AcpWire:
 
     def _take_answer(self, message: dict[str, Any]) -> None:
         """Handle an answer of the client. A second answer, or an answer to an unknown request, is ignored."""
-        number = message.get("id")
-        asked = self._asked.get(number) if type(number) is int else None
+        asked = self._asked.get(_our_id(message.get("id")))
         if asked is None or asked.answered.is_set():
             return
         if "error" in message:
@@ -232,6 +233,18 @@ def unknown_method(method: str) -> RpcError:
 
 def _is_id(message: dict[str, Any]) -> bool:
     return "id" not in message or type(message["id"]) in (int, str)
+
+
+def _our_id(id_: object) -> int:
+    """Return the number of our request that an answer names, also if the client made a text or a float of it."""
+    match id_:
+        case bool():
+            return 0
+        case int() | float() if id_ == id_ // 1:
+            return int(id_)
+        case str() if id_.strip().isdecimal() and len(id_) < 20:
+            return int(id_)
+    return 0
 
 
 def _shorten_line(message: dict[str, Any]) -> bytes:
