@@ -40,7 +40,8 @@ every_editor = pytest.mark.parametrize("manners", ALL.values(), ids=ALL)
 class NoActions:
     def reload_files(self, paths: object) -> None: ...
 
-    async def save(self, documents: object) -> None: ...
+    async def save(self, documents: object) -> bool:
+        return True
 
     has_terminals = False
     edits_notebooks = False

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent_ls.environments.editor_host import OpenDocument
-from agent_ls.server.editor.saving import Savable, SavePolicy, unsaved_note
+from agent_ls.server.editor.saving import Savable, SavePolicy, saved_undone, unsaved_note
 
 
 class Buffer:
@@ -27,10 +27,11 @@ class Buffer:
     def documents(self) -> list[tuple[Savable, OpenDocument]]:
         return [(self.savable, OpenDocument(str(self.path), 4, self.now))]
 
-    async def save(self, documents: Sequence[OpenDocument]) -> None:
+    async def save(self, documents: Sequence[OpenDocument]) -> bool:
         for document in documents:
             self.saves.append(document.version)
             self.path.write_text(document.text)
+        return True
 
 
 @pytest.mark.req("H4")
@@ -80,7 +81,8 @@ async def test_if_the_editor_does_not_save_the_model_gets_a_note_about_unsaved_c
 ) -> None:
     buffer = Buffer(tmp_path / "a.txt", "a\n", "a\n", "b\n", agent=True)
 
-    async def refuse(documents: Sequence[OpenDocument]) -> None: ...
+    async def refuse(documents: Sequence[OpenDocument]) -> bool:
+        return True
 
     for save in (refuse, None):
         assert "edited by you" in await unsaved_note(buffer.documents, save)
@@ -115,3 +117,40 @@ async def test_the_policy_decides_what_is_saved_before_a_command(
 
     assert (bool(buffer.saves), note == "") == (saved, saved)
     assert bool(asked) == (policy == "ask" and user and disk == "a\n")
+
+
+class Overtaken(Buffer):
+    """A document that changes while the editor saves it. `types`: the user changes it, else the agent."""
+
+    def __init__(self, path: Path, *, types: bool, answers: bool) -> None:
+        super().__init__(path, "a\n", "a\n", "b\n", agent=True)
+        self.types, self.answers = types, answers
+
+    async def save(self, documents: Sequence[OpenDocument]) -> bool:
+        await super().save(documents)
+        if not self.answers:
+            return False
+        return self.reports()
+
+    def reports(self) -> bool:
+        """Change the document, then report the save of its earlier text."""
+        self.now = "c\n"
+        self.savable.user_typed |= self.types
+        self.savable = self.savable.saved(self.now)
+        return True
+
+
+@pytest.mark.req("H4")
+@pytest.mark.parametrize("answers", [True, False], ids=["answers", "answers late"])
+@pytest.mark.parametrize("types", [False, True], ids=["the agent", "the user"])
+async def test_a_document_that_changes_while_it_is_saved_is_not_one_that_another_program_changed(
+    tmp_path: Path, types: bool, answers: bool
+) -> None:
+    buffer = Overtaken(tmp_path / "a.txt", types=types, answers=answers)
+    assert await saved_undone(buffer.documents, buffer.save, {str(buffer.path)}) == []
+    if not answers:
+        buffer.reports()
+    buffer.save = Buffer.save.__get__(buffer)  # type: ignore[method-assign]  # from now on it is saved as asked
+    note = await unsaved_note(buffer.documents, buffer.save)
+    assert (buffer.path.read_text(), "user's" in note) == (("b\n", True) if types else ("c\n", False))
+    assert "on disk has changed" not in note

@@ -92,12 +92,14 @@ class ClientRequests:
         if paths and self._client.is_rich:
             self._start(ask)
 
-    async def save(self, documents: Sequence[OpenDocument]) -> None:
+    async def save(self, documents: Sequence[OpenDocument]) -> bool:
         """Ask the client to save documents. The client saves a document only if it still has the given
-        version, so that text typed since then is not saved.
+        version, so that text typed since then is not saved. Returns whether the client answered.
         """
-        if documents and self._client.save:
-            await self._ask("save", {"documents": [_name_document(document) for document in documents]})
+        if not documents or not self._client.save:
+            return True
+        named = [_name_document(document) for document in documents]
+        return await self._ask("save", {"documents": named}) is not None
 
     @property
     def edits_notebooks(self) -> bool:

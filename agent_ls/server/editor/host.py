@@ -111,7 +111,7 @@ class ClientActions(CellEditor, Protocol):
         """Ask the client to reload these files if it displays them. Does not wait for the client."""
         ...
 
-    async def save(self, documents: Sequence[OpenDocument]) -> None:
+    async def save(self, documents: Sequence[OpenDocument]) -> bool:
         """Ask the client to save each of these documents that still has the given version. Waits for the
         client's answer, up to a deadline.
         """
@@ -260,7 +260,7 @@ class LspEditorHost:
 
     def handle_save(self, uri: str) -> None:
         if (tracked := self._tracked.get(maybe_path(uri) or "")) and (document := self._document(tracked)):
-            tracked.saving = Savable(tracked.path, document.text)
+            tracked.saving = tracked.saving.saved(document.text)
             if self._listener:
                 self._listener.document_saved(tracked.path, document.text, is_asked=tracked.is_asked_to_save)
             if self._watcher:
@@ -429,9 +429,9 @@ class LspEditorHost:
             self._actions.reload_files(paths)
 
     async def save_before_command(self, report: Callable[[Sequence[str]], None] = ignore_paths) -> str:
-        async def save(documents: Sequence[OpenDocument]) -> None:
+        async def save(documents: Sequence[OpenDocument]) -> bool:
             report([document.path for document in documents])
-            await self._save(documents)
+            return await self._save(documents)
 
         return await unsaved_note(
             self._savable, save if self._can_save else None, self._save_policy, self._asks_to_save
@@ -445,14 +445,14 @@ class LspEditorHost:
     def _can_save(self) -> bool:
         return self._actions is not None and self._protocol.client.save
 
-    async def _save(self, documents: Sequence[OpenDocument]) -> None:
+    async def _save(self, documents: Sequence[OpenDocument]) -> bool:
         if self._actions is None:
-            return
+            return True
         asked = [it for document in documents if (it := self._tracked.get(document.path))]
         for tracked in asked:
             tracked.is_asked_to_save = True
         try:
-            await self._actions.save(documents)
+            return await self._actions.save(documents)
         finally:
             for tracked in asked:
                 tracked.is_asked_to_save = False

@@ -157,7 +157,7 @@ class OpenNotebooks:
     def handle_save(self, uri: str) -> None:
         if tracked := self._tracked.get(path := maybe_path(uri) or ""):
             tracked.told, tracked.runs = self._cells(uri), self._runs(tracked)
-            tracked.saving = Savable(path, comparison_key(tracked.told), text_in=_text_in)
+            tracked.saving = tracked.saving.saved(comparison_key(tracked.told))
             self._on_saved(path, tracked.told)
             self.on_change(path)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import anyio.to_thread
@@ -29,7 +29,8 @@ Owner: TypeAlias = Literal["nobody", "agent", "user", "disk"]
 """
 
 SavePolicy: TypeAlias = Literal["auto", "agent", "ask", "never"]
-Save: TypeAlias = Callable[[Sequence[OpenDocument]], Awaitable[None]]
+Save: TypeAlias = Callable[[Sequence[OpenDocument]], Awaitable[bool]]
+"""Asks the editor to save documents. Returns whether it answered; if not, it may save them later."""
 MaySave: TypeAlias = Callable[[Sequence[str]], Awaitable[bool]]
 """Asks the user whether the files at these paths, which have unsaved changes of the user, may be saved. Must
 not raise.
@@ -45,7 +46,8 @@ class Savable:
     """The saved state of a document, and who has changed the document since then. `clean_text` is its text
     when it was opened or last saved.
 
-    `text_in` decodes the file's bytes into the text that is compared with the document.
+    `text_in` decodes the file's bytes into the text that is compared with the document. `asked_text` is the text that
+    the editor is asked to save, None if it is not asked. `other_clean_text`: the file may have this text instead.
     """
 
     path: str
@@ -53,6 +55,17 @@ class Savable:
     agent_wrote: bool = False
     user_typed: bool = False
     text_in: Callable[[bytes], str] = _decode
+    asked_text: str | None = None
+    other_clean_text: str | None = None
+
+    def saved(self, text: str) -> Savable:
+        """Return the state after a save. `text` is that of the document when the editor reports the save.
+
+        If the document has changed since the editor was asked to save it, the file may have the text from then.
+        """
+        if self.asked_text in (None, text):
+            return Savable(self.path, text, text_in=self.text_in)
+        return replace(self, clean_text=text, other_clean_text=self.asked_text, asked_text=None)
 
 
 Documents: TypeAlias = Callable[[], list[tuple[Savable, OpenDocument]]]
@@ -67,16 +80,14 @@ async def unsaved_note(
     """
     found = await _group_by_owner(documents())
     if save and policy != "never":
-        typed = sorted(document.path for document, owner in found if owner == "user")
+        typed = sorted(document.path for _, document, owner in found if owner == "user")
         is_user_asked = policy == "ask" and typed and may_save is not None and await may_save(typed)
         saved = {"agent", "user"} if policy == "auto" or is_user_asked else {"agent"}
         # Read the documents again, because the user may have typed while the question was open.
         found = await _group_by_owner(documents())
-        savable = [document for document, owner in found if owner in saved]
-        if savable:
-            await save(savable)
+        if await _save(save, [(savable, document) for savable, document, owner in found if owner in saved]):
             found = await _group_by_owner(documents())
-    unsaved = sorted((document.path, owner) for document, owner in found if owner != "nobody")
+    unsaved = sorted((document.path, owner) for _, document, owner in found if owner != "nobody")
     if not unsaved:
         return ""
     listed = ", ".join(f"{path} ({_WHOSE[owner]})" for path, owner in unsaved)
@@ -94,10 +105,22 @@ async def saved_undone(documents: Documents, save: Save | None, paths: Collectio
         return [(savable, document) for savable, document in documents() if document.path in paths]
 
     found = await _group_by_owner(wanted())
-    if save and (savable := [document for document, owner in found if owner == "agent"]):
-        await save(savable)
-        found = await _group_by_owner(wanted())
-    return sorted(document.path for document, owner in found if owner != "nobody")
+    agents = [(savable, document) for savable, document, owner in found if owner == "agent"]
+    if save and await _save(save, agents):
+        # What the agent has written since then is not part of the undoing.
+        asked = {document.path: document for _, document in agents}
+        found = await _group_by_owner([(it, asked.get(it.path, document)) for it, document in wanted()])
+    return sorted(document.path for _, document, owner in found if owner != "nobody")
+
+
+async def _save(save: Save, asked: Sequence[tuple[Savable, OpenDocument]]) -> bool:
+    """Ask the editor to save documents. Returns whether there were any."""
+    for savable, document in asked:
+        savable.asked_text = document.text
+    if asked and await save([document for _, document in asked]):
+        for savable, _ in asked:
+            savable.asked_text = None
+    return bool(asked)
 
 
 _WHOSE = {
@@ -107,17 +130,19 @@ _WHOSE = {
 }
 
 
-async def _group_by_owner(documents: list[tuple[Savable, OpenDocument]]) -> list[tuple[OpenDocument, Owner]]:
-    def look() -> list[tuple[OpenDocument, Owner]]:
-        return [(document, _owner(savable, document.text)) for savable, document in documents]
+_Owned: TypeAlias = tuple[Savable, OpenDocument, Owner]
+
+
+async def _group_by_owner(documents: list[tuple[Savable, OpenDocument]]) -> list[_Owned]:
+    def look() -> list[_Owned]:
+        return [(savable, document, _owner(savable, document.text)) for savable, document in documents]
 
     return await anyio.to_thread.run_sync(look, abandon_on_cancel=True)
 
 
 def _owner(savable: Savable, text: str) -> Owner:
     """Return who made the unsaved changes; "disk" if the file on disk changed too."""
-    data = _on_disk(savable.path)
-    on_disk = None if data is None else savable.text_in(data)
+    on_disk = _text_on_disk(savable)
     if on_disk is None:
         # The file is missing or cannot be compared (a new or a very large file): use only the flags `agent_wrote`
         # and `user_typed`.
@@ -126,9 +151,15 @@ def _owner(savable: Savable, text: str) -> Owner:
     if equals_ignoring_line_endings(on_disk, text):
         return "nobody"
     # The file on disk differs from the text last opened or saved, so another program has changed the file.
-    if not equals_ignoring_line_endings(on_disk, savable.clean_text):
+    clean = (savable.clean_text, savable.other_clean_text)
+    if not any(known is not None and equals_ignoring_line_endings(on_disk, known) for known in clean):
         return "disk"
     return "user" if savable.user_typed else "agent"
+
+
+def _text_on_disk(savable: Savable) -> str | None:
+    data = _on_disk(savable.path)
+    return None if data is None else savable.text_in(data)
 
 
 def _on_disk(path: str) -> bytes | None:
