@@ -106,6 +106,8 @@ def _allow_read_only(found: CommandAnalysis, situation: Situation) -> Allow | No
     match situation.confinement:
         case "available":
             return Allow("It is read-only.", is_confined=True)
+        case "unavailable" if found.needs_confinement:
+            return None
         case "unavailable" if situation.unconfined == "trust" or found.is_on_short_list:
             return Allow("It is read-only.")
     return None

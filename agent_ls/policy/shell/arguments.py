@@ -39,7 +39,7 @@ def candidates(argument: str) -> Iterator[str]:
         if "=" in text:
             yield text.partition("=")[2]
     elif "=" in text:
-        yield text.partition("=")[2]
+        yield text.partition("=")[2].removeprefix("file:")
     elif not text.startswith("--"):
         if len(text) > 2:
             yield text[2:]  # `-fname`, `-Isrc/include`

@@ -383,7 +383,10 @@ class Programs:
     def _git_folders(self, argv: Sequence[str], state: State) -> list[str]:
         own = argv[: read_only.start_of_git_command(argv)]  # after the subcommand, `-C` has another meaning
         given = [own[at + 1] for at, word in enumerate(own[:-1]) if word == "-C"]
-        return [place for text in given or ["."] for place in self._found.places(text, state.folders)]
+        places = [place for text in given or ["."] for place in self._found.places(text, state.folders)]
+        # after a link, `..` leads to a folder other than the text suggests
+        climbing = [text for text in given if ".." in text.split("/")]
+        return places + [ospath.join(folder, text) for text in climbing for folder in state.folders]
 
 
 def is_known(name: str) -> bool:

@@ -5,20 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-MODULES_OF_JSON_TOOL = tuple(
-    f"{name}{ending}"
-    for name in (
-        "json argparse gettext locale re pathlib shutil os sys runpy pkgutil importlib fnmatch ntpath posixpath urllib "
-        "ipaddress functools itertools operator collections keyword reprlib types enum copyreg "
-        "contextlib warnings typing "
-        "weakref errno io abc codecs encodings stat glob string threading zipimport zlib bz2 lzma "
-        "_compression tokenize "
-        "token linecache inspect ast dis opcode struct textwrap traceback ctypes dataclasses copy site "
-        "platform _colorize"
-    ).split()
-    for ending in ("", ".py", ".pyc", ".so")
-)
-"""Names with which a file of the working directory would run in place of a module that `json.tool` imports."""
+OWN_MODULES = "a module of python"
+"""In place of the name of a file: each file of the working directory that has the name of one of python's modules."""
 
 _PRINTS_A_FACT = re.compile(
     r"import sys; ?print\(sys\.(?:version|version_info|executable|path|prefix|base_prefix|platform|maxsize|byteorder)\)"

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 from typing import Any
 
 from agent_ls.policy.shell import awk, python, sed
@@ -25,7 +26,7 @@ class AllowedOptions:
     are not files. `has_no_harmful_option`: no option, listed or not, writes, runs or sends anything. `words`
     is a pattern that each operand must match. `config`: project files that decide what the command runs.
     `needs`: one of these options must be given. `has_response_files`: the program replaces an argument `@x` by
-    the words in the file x.
+    the words in the file x. `needs_confinement`: in some projects the program writes a file, or connects to a server.
     """
 
     flags: str = ""
@@ -41,6 +42,7 @@ class AllowedOptions:
     config: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     has_response_files: bool = False
+    needs_confinement: bool = False
 
 
 def _load(group: str) -> dict[str, AllowedOptions]:
@@ -59,6 +61,7 @@ def _load(group: str) -> dict[str, AllowedOptions]:
             config=tuple(row.get("config", "").split()),
             needs=tuple(row.get("needs", "").split()),
             has_response_files=row.get("response_files", False),
+            needs_confinement=row.get("confined", False),
         )
         for name, row in _table()[group].items()
     }
@@ -142,13 +145,19 @@ def is_on_short_list(argv: Sequence[str]) -> bool:
     return argv[0] in _SHORT_LIST
 
 
+def needs_confinement(argv: Sequence[str]) -> bool:
+    """Return whether a read-only command is harmless only because confinement forbids it to write and to connect."""
+    allowed = _SUBCOMMANDS.get(" ".join(argv[:2]))
+    return allowed is not None and allowed.needs_confinement
+
+
 def config_names(argv: Sequence[str]) -> tuple[str, ...]:
     """Return the names of project files that decide what the command runs.
 
     The command is read-only only if none of these files exists.
     """
     if tuple(argv[1:3]) == ("-m", "json.tool"):
-        return python.MODULES_OF_JSON_TOOL
+        return (python.OWN_MODULES,)
     allowed = _SUBCOMMANDS.get(" ".join(argv[:2]))
     return allowed.config if allowed else ()
 
@@ -379,7 +388,7 @@ def _git(arguments: list[str], patterns: Sequence[int]) -> bool:
     arguments = arguments[at:]
     if not arguments:
         return True
-    if any(map(_GIT_FORMAT_RUNS.search, arguments)):
+    if any(map(_GIT_FORMAT_RUNS.search, (*arguments, *map("=".join, pairwise(arguments))))):
         return False
     known = next((_GIT[verb] for verb in (" ".join(arguments[:2]), arguments[0]) if verb in _GIT), None)
     if known is None:
@@ -391,8 +400,11 @@ def _git(arguments: list[str], patterns: Sequence[int]) -> bool:
     return _fits(known, rest, places)
 
 
-_GIT_FORMAT_RUNS = re.compile(r"%[-+ ]?(?:G|\(\*?(?:sig|describe))|--sort=?-?\*?sig")
-"""Formats for which git runs gpg, or another git command. `%+G?` is `%G?` after a line break."""
+_GIT_FORMAT_RUNS = re.compile(r"%[-+ ]?(?:G|\(\*?(?:sig|describe|raw))|--sort=?-?\*?sig")
+"""Formats for which git runs gpg or another git command, or prints a file that a tag names.
+
+`%+G?` is `%G?` after a line break.
+"""
 
 
 def _lists_refs(arguments: Sequence[str]) -> bool:
@@ -423,6 +435,12 @@ def _ps(arguments: list[str], patterns: Sequence[int]) -> bool:
         and not any("e" in a and at == 0 for at, a in enumerate(arguments) if not a.startswith("-"))
         and _fits(COMMANDS["ps"], arguments, patterns)
     )
+
+
+def _netstat(arguments: list[str], patterns: Sequence[int]) -> bool:
+    """Return whether netstat only lists. Without `-n` it asks a server for the names of addresses."""
+    is_numeric = any(re.fullmatch(r"-\w*n\w*", word) for word in arguments)
+    return is_numeric and _fits(COMMANDS["netstat"], arguments, patterns)
 
 
 def _jq(arguments: list[str], patterns: Sequence[int]) -> bool:
@@ -505,7 +523,7 @@ def _set(arguments: list[str], patterns: Sequence[int]) -> bool:
 _SPECIAL: dict[str, Callable[[list[str], Sequence[int]], bool]] = {
     "git": _git, "find": _find, "sed": sed.only_prints, "awk": awk.only_prints, "gawk": awk.only_prints,
     "mawk": awk.only_prints, "command": _command, "printf": _printf, "set": _set, "ps": _ps, "jq": _jq, "yq": _yq,
-    "tar": _tar,
+    "tar": _tar, "netstat": _netstat,
     "unzip": _unzip, "gzip": _gzip, "gunzip": _gzip,
     "test": _test, "[": _test, "python": python.only_prints, "python3": python.only_prints,
 }  # fmt: skip

@@ -33,7 +33,7 @@ _FOLLOWING = {
     "find": "-[LH]|-follow", "fd": r"-[^-]*L.*|--follow", "fdfind": r"-[^-]*L.*|--follow",
     "du": r"-[^-]*[LDH].*|--deref.*", "tree": r"-[^-]*l.*", "ls": r"-[^-]*[LH].*|--deref.*",
     "cp": r"-[^-]*[LH].*|--deref.*", "tar": r"-[^-]*h.*|--deref.*", "zip": r"-[^-]*r.*|--recurse.*", "7z": "a",
-    "7za": "a", "7zz": "a", "file": r"-[^-]*L.*|--deref.*",
+    "7za": "a", "7zz": "a", "file": r"-[^-]*L.*|--deref.*", "gofmt": "-[ld]",
 }  # fmt: skip
 """Programs, with a pattern for the options with which they read what the links in a folder lead to."""
 

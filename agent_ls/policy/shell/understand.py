@@ -37,7 +37,8 @@ class CommandAnalysis:
     `dangers` and `doubts` are all such reasons.
     `is_read_only`: the line is known to change nothing. `is_general`: the words of its commands determine all
     its effects, and therefore a rule for these words can cover it. `is_on_short_list`: it is read-only, and its
-    commands may run without approval even if confinement is not available.
+    commands may run without approval even if confinement is not available. `needs_confinement`: one of them is
+    harmless only if it is confined.
     """
 
     commands: tuple[tuple[str, ...], ...] = ()
@@ -59,6 +60,7 @@ class CommandAnalysis:
     is_read_only: bool = False
     is_general: bool = False
     is_on_short_list: bool = False
+    needs_confinement: bool = False
 
 
 def understand(
@@ -116,4 +118,5 @@ def _result(command: str, found: LineFindings) -> CommandAnalysis:
         is_read_only=is_read_only,
         is_general=is_clear and found.is_plain,
         is_on_short_list=is_read_only and all(map(read_only.is_on_short_list, found.commands)),
+        needs_confinement=any(map(read_only.needs_confinement, found.commands)),
     )

@@ -30,7 +30,7 @@ def followed_link(found: CommandAnalysis, places: Places) -> str:
 
 def _folders_of(argv: Sequence[str], folder: str) -> Sequence[str]:
     """Return the folders that the words of a command name; the working directory if there are none."""
-    named = [os.path.normpath(os.path.join(folder, word)) for word in argv[1:] if not word.startswith("-")]
+    named = [os.path.join(folder, word) for word in argv[1:] if not word.startswith("-")]
     return [it for it in named if os.path.isdir(it)] or [folder]
 
 

@@ -26,6 +26,12 @@ _FORMATS = re.compile(
 """Options that decide how a change is printed, but not which files have changed."""
 _GREP_FORMATS = re.compile(r"-[nHhcz]+|--(?:line-number|count|heading|break|color|show-function)(?:=.*)?")
 _NAMES = ("--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color")
+_RANGE = re.compile(r"\.{2,3}")
+_EMPTY = (
+    "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+    "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+)
+"""The empty tree, with which scripts compare a first commit."""
 _REVISION_PATH = re.compile(r"[^:]*:(?!/)(.+)")
 
 
@@ -51,17 +57,20 @@ def shown_names(argv: Sequence[str], folder: str) -> Iterator[str]:
             yield from git.names("diff", "--cached", *_NAMES)
             yield from git.names("diff", *_NAMES)
         case "grep":
+            git.check_trees([argv[at] for at in words.operands])
             yield from git.matching(rest)
         case "cat-file":
             yield from _blobs([argv[at] for at in words.operands], git)
         case _ if verb in _DIFFS:
             if verb == "log" and any(word.startswith("-L") for word in rest):
                 return  # only the file that the option names
+            operands = [argv[at] for at in words.operands]
             if verb == "show":
-                operands = [argv[at] for at in words.operands]
                 yield from _blobs(operands, git)
                 if operands and all(map(git.is_file_of_revision, operands)):
                     return
+            else:
+                git.check_trees(operands)
             yield from git.names(*verb.split(), *_as_names(verb, rest))
         case _:
             raise UncertainError
@@ -79,8 +88,8 @@ def _as_names(verb: str, rest: Sequence[str]) -> Sequence[str]:
         elif not (word.startswith("-") and _FORMATS.fullmatch(word)) and not word.startswith("-U"):
             kept.append(word)
         at += 1
-    messages = ("--format=",) if verb in _NO_MESSAGES else ()
-    return (*_NAMES, *messages, *kept, *rest[end:])
+    more = ("--format=",) if verb in _NO_MESSAGES else ("-r",) if verb == "diff-tree" else ()
+    return (*_NAMES, *more, *kept, *rest[end:])
 
 
 def _blobs(operands: Sequence[str], git: _Git) -> Iterator[str]:
@@ -89,16 +98,15 @@ def _blobs(operands: Sequence[str], git: _Git) -> Iterator[str]:
         raise UncertainError
     for word in operands:
         if found := _REVISION_PATH.fullmatch(word):
+            git.check_trees([word.partition(":")[0]])
             name = (
                 found[1].partition(":")[2] if re.match(r"[0-3]:", found[1]) and word[0] == ":" else found[1]
             )
             yield os.path.normpath(os.path.join(git.root, name))
             yield os.path.normpath(os.path.join(git.folder, name))
             continue
-        object_id = git.run(
-            "rev-parse", "--verify", "--quiet", "--end-of-options", f"{word}^{{}}", fails=True
-        ).strip()
-        if object_id and git.run("cat-file", "-t", object_id, fails=True).strip() == "blob":
+        object_id, kind = git.object_of(f"{word}^{{}}")
+        if kind == "blob":
             yield from git.names_of_blob(object_id)
 
 
@@ -116,10 +124,35 @@ class _Git:
 
     def is_file_of_revision(self, word: str) -> bool:
         """Return whether git reads `word` as REVISION:PATH. `:!a.txt` and `HEAD@{10:00}` only look like it."""
-        if not _REVISION_PATH.fullmatch(word):
-            return False
-        object_id = self.run("rev-parse", "--verify", "--quiet", "--end-of-options", word, fails=True).strip()
-        return bool(object_id) and self.run("cat-file", "-t", object_id).strip() in ("blob", "tree")
+        return bool(_REVISION_PATH.fullmatch(word)) and self.object_of(word)[1] in ("blob", "tree")
+
+    def object_of(self, word: str) -> tuple[str, str]:
+        """Return the id and the kind of the object that a word names, ("", "") for none."""
+        found = self.run("rev-parse", "--verify", "--quiet", "--end-of-options", word, fails=True).strip()
+        return (found, self.run("cat-file", "-t", found, fails=True).strip()) if found else ("", "")
+
+    def check_trees(self, words: Sequence[str]) -> None:
+        """Check that git prints whole names: no word names a folder, or a file without its name.
+
+        Raises:
+            UncertainError
+        """
+        if len(words) > MAX_OPERANDS:
+            raise UncertainError
+        for word in words:
+            if os.path.lexists(os.path.join(self.folder, word)):
+                continue  # git refuses a word that is also a revision
+            for part in filter(None, _RANGE.split(word.removeprefix("^"))):
+                is_named = bool(_REVISION_PATH.fullmatch(part))
+                if is_named:
+                    self.check_trees([part.partition(":")[0]])
+                object_id, kind = self.object_of(part if is_named else f"{part}^{{}}")
+                if (
+                    kind in ("tree", "blob")
+                    and object_id not in _EMPTY
+                    and (kind, is_named) != ("blob", True)
+                ):
+                    raise UncertainError
 
     def names(self, *arguments: str) -> Iterator[str]:
         for name in self.run(*arguments).split("\0"):

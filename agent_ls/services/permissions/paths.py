@@ -31,11 +31,13 @@ from agent_ls.environments.errors import (
 from agent_ls.environments.local.git_objects import UncertainError
 from agent_ls.policy.named_places import IGNORE_FILE
 from agent_ls.policy.places import Places, ignore_nothing
+from agent_ls.policy.shell.python import OWN_MODULES
 from agent_ls.services.permissions.disk import LOCAL_DISK, Disk, RemoteDisk
 from agent_ls.services.permissions.followed_links import followed_link
 from agent_ls.services.permissions.git_credentials import holds_credentials
 from agent_ls.services.permissions.git_look import git_doubt
 from agent_ls.services.permissions.ignore_file import IgnoreFile
+from agent_ls.services.permissions.python_modules import replaced_module
 from agent_ls.services.permissions.shown_secrets import (
     TooManyFilesError,
     compared_folder,
@@ -502,6 +504,8 @@ def _deciding_file(folder: str, name: str, places: Places) -> str:
 
     The file is searched in `folder` and its parent folders, as far as they are in the workspace.
     """
+    if name == OWN_MODULES:
+        return replaced_module(folder)
     for place in dict.fromkeys((folder, os.path.realpath(folder))):
         while places.is_inside(place):
             if os.path.lexists(os.path.join(place, name)):

@@ -105,9 +105,13 @@ def read_folders(found: CommandAnalysis, working_dir: str) -> Sequence[str]:
 
 def _expand_word(word: str, folder: str) -> Iterator[str]:
     """Yield the path that a word names, and the files that it matches if it is a pattern."""
-    path = os.path.normpath(os.path.join(folder, os.path.expanduser(word)))
-    yield path
-    yield from glob.iglob(path, include_hidden=True)
+    path = os.path.join(folder, os.path.expanduser(word))
+    normal = os.path.normpath(path)
+    yield normal
+    yield from glob.iglob(normal, include_hidden=True)
+    if ".." in word.split("/"):  # after a link, `..` leads to a folder other than the text suggests
+        yield os.path.realpath(path)
+        yield from map(os.path.realpath, glob.iglob(path, include_hidden=True))
 
 
 def unusual_name(found: CommandAnalysis, working_dir: str, places: Places) -> str:

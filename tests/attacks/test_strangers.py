@@ -1,0 +1,148 @@
+"""Lines of a stranger: each really shows a secret, or runs a file of the workspace, and so needs approval."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from agent_ls.environments.effects import CommandEffect
+from agent_ls.policy.decide import judge
+from agent_ls.policy.places import Places
+from agent_ls.policy.situation import Allow, Situation
+from tests.policy.fuzz import SECRET, Scratch
+from tests.services.test_shown_secrets import git
+
+pytestmark = pytest.mark.req("X6", "X7")
+
+BEHIND_LINKS = (
+    "grep -rh KEY src/z/..", "grep -r KEY src/z/../", "find src/z/.. -type f -exec cat {} +",
+    "find src/z/.. -type f | xargs cat", "find src/z/.. -type f -print0 | xargs -0 cat",
+    "cd src/z && grep -rh KEY ..", "(cd src/z; grep -rh KEY ..)", "cd src/z && find .. -type f -exec cat {} +",
+    "git -C src/z/.. grep --untracked KEY", "grep -rh SEC src/z/..", "grep -rh SEC src/*/..",
+)  # fmt: skip
+OF_GIT = (
+    "git diff-tree -p HEAD", "git diff-tree -p --root HEAD", "git diff blob HEAD:a.txt", "git diff HEAD:a.txt blob",
+    "git diff blob a.txt", "git diff HEAD:a.txt..blob", "git grep SEC blob", "git grep SEC tree",
+    "git grep SEC HEAD:conf", "git show tree:priv.txt", "git diff tree~0", "git for-each-ref --format='%(raw)'",
+    "git tag --format='%(raw)'", "git for-each-ref --format '%(*raw)%(raw)'",
+)  # fmt: skip
+RUNS_A_FILE = (
+    "python3 -m json.tool c.json",
+    "cat c.json | python3 -m json.tool",
+    "cd src && python3 -m json.tool",
+)
+
+
+@pytest.fixture
+def scratch(tmp_path: Path) -> Scratch:
+    """A workspace in which `src/z` leads to a folder beside a secret file and an ignored one, which git tracks."""
+    scratch = Scratch(tmp_path / "scratch")
+    scratch.build()
+    work = scratch.work
+    for path in [*work.iterdir()]:
+        if path.name not in (".git", "a.txt", "src", "c.json"):
+            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+    (work / "src/l.py").unlink()
+    (work / "conf/deep").mkdir(parents=True)
+    (work / "conf/.env").write_text(f"KEY={SECRET}\n")
+    (work / "conf/priv.txt").write_text(f"SEC={SECRET}\n")
+    (work / ".agent-ls-ignore").write_text("conf/priv.*\n")
+    (work / "src/z").symlink_to("../conf/deep")
+    git(work, "add", "-f", "conf/priv.txt")
+    git(work, "commit", "-qm", "two")
+    git(work, "tag", "blob", git(work, "rev-parse", "HEAD:conf/priv.txt"))
+    git(work, "tag", "tree", git(work, "rev-parse", "HEAD:conf"))
+    return scratch
+
+
+@pytest.mark.parametrize("line", [*BEHIND_LINKS, *OF_GIT])
+def test_a_line_that_shows_a_secret_in_a_roundabout_way_is_asked_about(line: str, scratch: Scratch) -> None:
+    assert not scratch.is_silent(line)
+
+
+@pytest.mark.parametrize("line", [BEHIND_LINKS[0], BEHIND_LINKS[2], OF_GIT[0], OF_GIT[6], OF_GIT[9]])
+def test_these_lines_show_the_secret_if_they_run(line: str, scratch: Scratch) -> None:
+    assert SECRET.encode() in scratch.run(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["grep -rn x src/..", "cd src && grep -n x ../a.txt", "git diff HEAD:a.txt a.txt", "git grep -n x HEAD -- src",
+     "git diff-tree -p HEAD~1 HEAD -- a.txt", "git show HEAD:src", "git grep -n signature",
+     "git diff HEAD~1..HEAD -- src",
+     "git diff 4b825dc642cb6eb9a060e54bf8d69288fbee4904 HEAD -- a.txt",
+     "git for-each-ref --sort=-committerdate"],
+)  # fmt: skip
+def test_a_usual_line_of_the_same_form_needs_no_approval(line: str, scratch: Scratch) -> None:
+    (scratch.work / "conf/.env").unlink()
+    (scratch.work / ".agent-ls-ignore").unlink()
+    assert scratch.is_silent(line)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "_json.py",
+        "json.py",
+        "_struct.py",
+        "json.abi3.so",
+        "json.cpython-311-x86_64-linux-gnu.so",
+        "re/__init__.py",
+    ],
+)
+@pytest.mark.parametrize("line", RUNS_A_FILE)
+def test_python_with_a_module_of_the_folder_is_asked_about(line: str, name: str, scratch: Scratch) -> None:
+    assert scratch.is_silent(line)
+    for folder in (scratch.work, scratch.work / "src"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("open('made', 'w')\n")
+    assert not scratch.is_silent(line)
+
+
+def test_python_runs_a_module_of_the_folder(scratch: Scratch) -> None:
+    (scratch.work / "_json.py").write_text("open('made', 'w')\n")
+    scratch.run(RUNS_A_FILE[0])
+    assert (scratch.work / "made").exists()
+
+
+def test_a_folder_that_is_no_package_replaces_no_module(scratch: Scratch) -> None:
+    (scratch.work / "site").mkdir()
+    (scratch.work / "types.txt").write_text("")
+    assert scratch.is_silent(RUNS_A_FILE[0])
+
+
+@pytest.mark.parametrize("line", ["gofmt -l .", "gofmt -d src", "clang-format --style=file:out/x src/a.c"])
+def test_a_formatter_that_reads_a_link_to_a_file_outside_is_asked_about(line: str, scratch: Scratch) -> None:
+    (scratch.work / "out").symlink_to("../outside")
+    (scratch.work / "src/l.go").symlink_to("../../outside/secret.txt")
+    assert not scratch.is_silent(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['echo "$MYSQL_PWD"', 'echo "$GH_PAT"', 'echo "$SENTRY_DSN"', 'printf %s "$SLACK_WEBHOOK_URL"', 'echo "${JWT}"',
+     'echo "$DB_PIN"', 'echo "$SESSION_COOKIE"', "netstat -t", "netstat -r", "ss -r", "ss -tr",
+     "git for-each-ref --sort signature", "git branch --sort -signature:grade"],
+)  # fmt: skip
+def test_a_line_that_prints_a_secret_variable_or_asks_a_server_for_names_is_asked_about(line: str) -> None:
+    assert not isinstance(
+        judge(CommandEffect(line, "/w"), Situation("ask", Places(("/w",), "/home/ada"))), Allow
+    )
+
+
+@pytest.mark.parametrize(
+    "line", ['echo "$PWD"', 'echo "$OLDPWD"', 'echo "$PATTERN"', "netstat -tulpn", "ss -tlnp"]
+)
+def test_a_similar_line_needs_no_approval(line: str) -> None:
+    assert isinstance(judge(CommandEffect(line, "/w"), Situation("ask", Places(("/w",), "/home/ada"))), Allow)
+
+
+@pytest.mark.parametrize("line", ["cargo tree", "pip list", "kubectl version --client"])
+def test_a_program_that_may_write_or_connect_needs_confinement_whatever_the_settings_say(line: str) -> None:
+    places = Places(("/w",), "/home/ada")
+    confined = Situation("ask", places, confinement="available", unconfined="trust")
+    unconfined = Situation("ask", places, confinement="unavailable", unconfined="trust")
+    assert isinstance(judge(CommandEffect(line, "/w"), confined), Allow)
+    assert not isinstance(judge(CommandEffect(line, "/w"), unconfined), Allow)
