@@ -146,3 +146,33 @@ def test_a_program_that_may_write_or_connect_needs_confinement_whatever_the_sett
     unconfined = Situation("ask", places, confinement="unavailable", unconfined="trust")
     assert isinstance(judge(CommandEffect(line, "/w"), confined), Allow)
     assert not isinstance(judge(CommandEffect(line, "/w"), unconfined), Allow)
+
+
+FACT_OF_PACKAGE = """node -p "require('./package.json').version\""""
+
+
+@pytest.mark.parametrize("line", [FACT_OF_PACKAGE, "bash -n src/a.sh", "shellcheck src/a.sh", "ip -br addr"])
+def test_a_line_that_prints_a_fact_needs_no_approval(line: str, scratch: Scratch) -> None:
+    (scratch.work / "package.json").write_text('{"version": "1.2.3"}')
+    assert scratch.is_silent(line)
+
+
+@pytest.mark.parametrize("name", ["package.json.js", "package.json/index.js", "package.json/package.json"])
+def test_node_with_a_file_that_runs_in_place_of_the_package_file_is_asked_about(
+    name: str, scratch: Scratch
+) -> None:
+    (scratch.work / name).parent.mkdir(exist_ok=True)
+    (scratch.work / name).write_text("require('fs').writeFileSync('made', '')\n")
+    assert not scratch.is_silent(FACT_OF_PACKAGE)
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [(FACT_OF_PACKAGE, "package.json"), ("bash -n a.sh", "a.sh"), ("shellcheck a.sh", "a.sh"),
+     ("shellcheck src/x.sh", ".shellcheckrc"), ("python3 -m site", "site.py")],
+)  # fmt: skip
+def test_such_a_line_is_asked_about_if_it_reads_a_link_that_leads_outside(
+    line: str, name: str, scratch: Scratch
+) -> None:
+    (scratch.work / name).symlink_to("../outside/secret.txt")
+    assert not scratch.is_silent(line)

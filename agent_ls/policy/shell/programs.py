@@ -8,7 +8,7 @@ from dataclasses import replace
 from os import path as ospath
 from typing import Literal, TypeAlias
 
-from agent_ls.policy.shell import dangers, listing, read_only, runners
+from agent_ls.policy.shell import dangers, listing, node, read_only, runners
 from agent_ls.policy.shell.arguments import absolute
 from agent_ls.policy.shell.findings import LineFindings
 from agent_ls.policy.shell.names import ASSIGNING, SHELL_WORDS, changes_commands, is_harmless, is_own
@@ -187,6 +187,8 @@ class Programs:
     def _add_paths(self, words: Sequence[Word], argv: Sequence[str], places: Sequence[str]) -> None:
         """Add the paths that the words of a command may name, relative to each of `places`."""
         scripts = read_only.scripts_of(argv)
+        if argv[0] in node.NAMES and node.reads_package(argv[1:]):
+            self._found.add_path(node.PACKAGE, places)
         for at, word in enumerate(words[1:], 1):
             if at in scripts and word.kind == "text":
                 continue
@@ -256,7 +258,9 @@ class Programs:
         else:
             if any(word.kind == "unknown" for word in words):
                 self._found.doubt(f"agent-ls cannot determine which script {argv[0]} runs.")
-            self._found.add_command(argv, is_read_only=False)
+            # with `-n`, a shell only checks the syntax
+            is_check = argv[1] == "-n" and len(argv) == 3 and argv[0] in _POSIX_SHELLS and "[" not in argv[2]
+            self._found.add_command(argv, is_read_only=is_check and argv[2][:1] not in "-+*?")
             self._bind_to_folder(argv[0], state)
             for word in words[1:]:
                 self._found.add_word(word, state.folders)

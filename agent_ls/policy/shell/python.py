@@ -18,6 +18,8 @@ def only_prints(arguments: list[str], patterns: Sequence[int]) -> bool:
     """Return whether python only prints formatted JSON or a fact. A second file of `json.tool` would be written."""
     if len(arguments) == 2 and arguments[0] == "-c" and not patterns:
         return bool(_PRINTS_A_FACT.fullmatch(arguments[1]))
+    if arguments == ["-m", "site"]:
+        return True
     if arguments[:2] != ["-m", "json.tool"] or patterns:
         return False
     operands = [word for word in arguments[2:] if word == "-" or not word.startswith("-")]

@@ -11,7 +11,7 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import Any
 
-from agent_ls.policy.shell import awk, python, sed
+from agent_ls.policy.shell import awk, node, python, sed
 from agent_ls.policy.shell.git import PRINTING_SETTING
 from agent_ls.policy.shell.wrappers import FIND_ACTIONS
 
@@ -156,9 +156,11 @@ def config_names(argv: Sequence[str]) -> tuple[str, ...]:
 
     The command is read-only only if none of these files exists.
     """
-    if tuple(argv[1:3]) == ("-m", "json.tool"):
+    if tuple(argv[1:3]) in (("-m", "json.tool"), ("-m", "site")):
         return (python.OWN_MODULES,)
-    allowed = _SUBCOMMANDS.get(" ".join(argv[:2]))
+    if argv[0] in node.NAMES and node.reads_package(argv[1:]):
+        return node.REPLACING
+    allowed = _SUBCOMMANDS.get(" ".join(argv[:2])) or COMMANDS.get(argv[0])
     return allowed.config if allowed else ()
 
 
@@ -437,6 +439,24 @@ def _ps(arguments: list[str], patterns: Sequence[int]) -> bool:
     )
 
 
+def _ip(arguments: list[str], patterns: Sequence[int]) -> bool:
+    """Return whether ip only lists what the system knows about its network."""
+    return not patterns and bool(_IP_LISTS.fullmatch(" ".join(arguments)))
+
+
+_IP_LISTS = re.compile(
+    r"(?:-(?:br|brief|4|6|s|o|c|j|p|d|color=(?:never|auto)) )*(?:a|addr|address|l|link|r|route|n|neigh|rule)"
+    r"(?: (?:s|show|ls|list))?(?: (?:dev )?(?:lo|(?:eth|en|wl|docker|br|veth|tun|wg)[\w.-]*))?"
+)
+
+
+def _node(arguments: list[str], patterns: Sequence[int]) -> bool:
+    """Return whether node prints a fact of package.json, or checks the syntax of one file."""
+    if arguments[:1] == ["--check"]:
+        return _fits(_SUBCOMMANDS["node --check"], arguments[1:], [at - 1 for at in patterns])
+    return not patterns and node.reads_package(arguments)
+
+
 def _netstat(arguments: list[str], patterns: Sequence[int]) -> bool:
     """Return whether netstat only lists. Without `-n` it asks a server for the names of addresses."""
     is_numeric = any(re.fullmatch(r"-\w*n\w*", word) for word in arguments)
@@ -523,7 +543,7 @@ def _set(arguments: list[str], patterns: Sequence[int]) -> bool:
 _SPECIAL: dict[str, Callable[[list[str], Sequence[int]], bool]] = {
     "git": _git, "find": _find, "sed": sed.only_prints, "awk": awk.only_prints, "gawk": awk.only_prints,
     "mawk": awk.only_prints, "command": _command, "printf": _printf, "set": _set, "ps": _ps, "jq": _jq, "yq": _yq,
-    "tar": _tar, "netstat": _netstat,
+    "tar": _tar, "netstat": _netstat, "ip": _ip, "node": _node,
     "unzip": _unzip, "gzip": _gzip, "gunzip": _gzip,
     "test": _test, "[": _test, "python": python.only_prints, "python3": python.only_prints,
 }  # fmt: skip
