@@ -105,7 +105,7 @@ def _cell(text: str, place: Value, number: int) -> Cell:
     data = place.data
     if not isinstance(data, dict) or data.get("cell_type") not in KINDS:
         raise NotebookError(f"is damaged: cell {number} is neither code nor markdown nor raw")
-    source = data.get("source", "")
+    source = "" if data.get("source") is None else data["source"]  # some tools write null for an empty cell
     if isinstance(source, list) and all(isinstance(line, str) for line in source):
         source = "".join(source)
     if not isinstance(source, str):

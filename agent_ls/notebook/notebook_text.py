@@ -144,7 +144,7 @@ def _source_text(notebook: Notebook, style: _Style, value: Value, source: str) -
 
     Unchanged lines keep their JSON spelling.
     """
-    if isinstance(value.data, str):
+    if not isinstance(value.data, list):
         return style.string(source)
     text = notebook.text
     old = items(text, value)

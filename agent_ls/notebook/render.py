@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from agent_ls.notebook.cells import Cell, Notebook
-from agent_ls.text import strip_escapes
+from agent_ls.text import render_terminal_output
 
 OUTPUT_LINES = 20
 """Maximum number of displayed lines of one output, from its head and tail."""
@@ -51,7 +51,11 @@ def _render_output(output: Mapping[str, Any]) -> str:
         trace = _to_text(output.get("traceback"), between="\n")
         return _truncate(trace or f"{output.get('ename')}: {output.get('evalue')}")
     data = output.get("data")
-    return "\n".join(_render_bundle(data)) if isinstance(data, dict) else f"[{kind}]"
+    return (
+        "\n".join(_render_bundle(data))
+        if isinstance(data, dict)
+        else f"[{kind or 'an output without a type'}]"
+    )
 
 
 def _render_bundle(data: Mapping[str, Any]) -> Iterator[str]:
@@ -81,7 +85,7 @@ def _to_text(value: Any, between: str = "") -> str:
 
 
 def _truncate(text: str) -> str:
-    lines = strip_escapes(text).rstrip("\n").split("\n")
+    lines = render_terminal_output(text).rstrip("\n").split("\n")
     if len(lines) > OUTPUT_LINES:
         half = OUTPUT_LINES // 2
         left = len(lines) - OUTPUT_LINES

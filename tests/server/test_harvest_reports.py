@@ -1,0 +1,545 @@
+"""More public reports of users of Emacs, Helix, Kate, Vim, JetBrains and Eclipse, each in its smallest form."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lsprotocol import types as lsp
+
+from agent_ls.server.lsp.capabilities import ClientAbilities
+from agent_ls.server.lsp.documents import Documents
+from agent_ls.server.transport.framing import FrameParser
+from tests.server.test_client_reports import hello, lives, serving
+
+pytestmark = pytest.mark.req("H8", "R5")
+
+URI = "file:///nowhere/a.py"
+
+
+def item(uri: str = URI, text: str = "x\n", version: object = 1) -> dict[str, Any]:
+    return {"textDocument": {"uri": uri, "languageId": "x", "version": version, "text": text}}
+
+
+OPENED = ("textDocument/didOpen", item())
+NOTICES = [
+    pytest.param(
+        [OPENED, ("textDocument/willSave", {"reason": 1, "textDocument": {"uri": URI}})],
+        marks=pytest.mark.report(
+            "julia-vscode/LanguageServer.jl#340",
+            "a willSave that nobody asked for ends the server",
+            area="lsp",
+            before="passed",
+        ),
+        id="willSave",
+    ),
+    pytest.param(
+        [OPENED, ("textDocument/didSave", {"textDocument": {"uri": URI}, "text": "y\n"})],
+        marks=pytest.mark.report(
+            "julia-vscode/LanguageServer.jl#389",
+            "a save with the text of the file ends the server",
+            area="lsp",
+            before="passed",
+        ),
+        id="save with text",
+    ),
+    pytest.param(
+        [
+            ("workspace/didChangeConfiguration", {"settings": None}),
+            ("workspace/didChangeConfiguration", {}),
+            ("workspace/didChangeConfiguration", None),
+            ("workspace/didChangeConfiguration", {"settings": []}),
+        ],
+        marks=pytest.mark.report(
+            "nim-lang/langserver#24",
+            "new settings, which the server has not asked for, are answered as a request",
+            area="lsp",
+            before="passed",
+        ),
+        id="settings",
+    ),
+    pytest.param(
+        [("textDocument/didOpen", item("jar:file:///m/core-16.71.0.jar!/common_core/schema.cljc"))],
+        marks=pytest.mark.report(
+            "redhat-developer/lsp4ij#771",
+            "a file in an archive is opened under a file URI",
+            area="lsp",
+            before="passed",
+        ),
+        id="archive",
+    ),
+    pytest.param(
+        [
+            (
+                "textDocument/didOpen",
+                item("nbjrt:file%3A/space/java/17/%21/modules/java.base/?CLASS#java.util.Collections"),
+            )
+        ],
+        marks=pytest.mark.report(
+            "apache/netbeans#6378", "a client encodes the inner scheme of a URI", area="lsp", before="passed"
+        ),
+        id="nested",
+    ),
+    pytest.param(
+        [("textDocument/didOpen", {"uri": "private:/c%3A/x.ps1#preview", "text": "x"})],
+        marks=pytest.mark.report(
+            "PowerShell/PowerShellEditorServices#312",
+            "the preview of a replacement in an old form of the message ends the server",
+            area="lsp",
+            before="passed",
+        ),
+        id="old form",
+    ),
+    pytest.param(
+        [
+            ("textDocument/didOpen", item("untitled:Untitled-1")),
+            ("textDocument/didClose", {"textDocument": {"uri": "untitled:Untitled-1"}}),
+        ],
+        marks=pytest.mark.report(
+            "Sarrus1/sourcepawn-lsp#21",
+            "an unsaved file outside of any folder ends the server",
+            area="lsp",
+            before="passed",
+        ),
+        id="untitled",
+    ),
+    pytest.param(
+        [("textDocument/didOpen", item("jrt:///java.base/java/lang/Object.class"))],
+        marks=pytest.mark.report(
+            "ballerina-platform/lsp4intellij#332",
+            "a decompiled class has no file, and each request about it fails",
+            area="lsp",
+            before="passed",
+        ),
+        id="class",
+    ),
+    pytest.param(
+        [
+            OPENED,
+            ("textDocument/didChange", {"textDocument": {"uri": URI}, "contentChanges": [{"text": "z\n"}]}),
+            ("textDocument/didChange", {"textDocument": {"uri": URI, "version": None}, "contentChanges": []}),
+            ("textDocument/didChange", {"textDocument": {"uri": URI, "version": 3}, "contentChanges": None}),
+            ("textDocument/didChange", {}),
+        ],
+        marks=pytest.mark.report(
+            "zigtools/zls#1460", "a malformed change ends the server", area="lsp", before="passed"
+        ),
+        id="malformed change",
+    ),
+    pytest.param(
+        [
+            ("workspace/didChangeWorkspaceFolders", {"event": {"removed": [], "added": []}}),
+            ("workspace/didChangeWorkspaceFolders", {"event": {"removed": None, "added": None}}),
+            ("workspace/didChangeWorkspaceFolders", {"added": [], "removed": []}),
+            (
+                "workspace/didChangeWorkspaceFolders",
+                {"event": {"removed": [{"uri": "file:///never/there", "name": "x"}], "added": []}},
+            ),
+        ],
+        marks=pytest.mark.report(
+            "palantir/python-language-server#720",
+            "a change of no folders is a traceback",
+            area="lsp",
+            before="passed",
+        ),
+        id="folders",
+    ),
+    pytest.param(
+        [
+            OPENED,
+            OPENED,
+            ("textDocument/didClose", {"textDocument": {"uri": URI}}),
+            ("textDocument/didClose", {"textDocument": {"uri": URI}}),
+        ],
+        marks=pytest.mark.report(
+            "microsoft/language-server-protocol#285",
+            "a document is opened twice and closed twice",
+            area="lsp",
+            before="passed",
+        ),
+        id="twice",
+    ),
+    pytest.param(
+        [
+            (
+                "workspace/didChangeWatchedFiles",
+                {"changes": [{"uri": "untitled:x", "type": 9}, {"uri": "", "type": 1}]},
+            ),
+            ("workspace/didChangeWatchedFiles", {"changes": None}),
+            ("$/setTrace", {"value": "messages"}),
+            ("$/setTrace", {"value": "loud"}),
+            ("window/workDoneProgress/cancel", {"token": "none"}),
+            ("$/progress", {"token": 1, "value": None}),
+        ],
+        id="others",
+    ),
+]
+
+
+@pytest.mark.parametrize("notices", NOTICES)
+async def test_a_notice_in_an_odd_form_ends_nothing_and_is_not_answered(
+    tmp_path: Path, notices: list[tuple[str, Any]]
+) -> None:
+    async with serving(tmp_path) as server:
+        await server.client.initialize("minimal", folder=tmp_path / "project")
+        for method, params in notices:
+            await server.client.notify(method, params)
+        await lives(server)
+        assert not [it for it in server.client.received if "error" in it and it.get("id") is None]
+        shown = [it for it in server.client.received if it.get("method") == "window/showMessage"]
+        assert not [it for it in shown if it["params"]["type"] == 1], shown
+        assert "Traceback" not in server.log
+
+
+NO_PARAMS = [
+    ("textDocument/codeAction", None),
+    ("textDocument/codeAction", {}),
+    ("textDocument/codeLens", None),
+    ("textDocument/completion", None),
+    ("textDocument/inlineCompletion", None),
+    ("workspace/executeCommand", None),
+    ("workspace/executeCommand", {"command": "agentLs.ask", "arguments": ["a", "b"]}),
+    ("workspace/executeCommand", {"command": "agentLs.ask", "arguments": "a"}),
+    ("workspace/symbol", None),
+    ("codeAction/resolve", {}),
+    ("codeLens/resolve", None),
+    ("textDocument/hover", None),
+    ("workspace/textDocumentContent", {"uri": 1}),
+    ("agent/submit", None),
+    ("agent/listSessions", None),
+]
+
+
+@pytest.mark.report(
+    "julia-vscode/LanguageServer.jl#339",
+    "a request without arguments ends the server",
+    area="lsp",
+    before="passed",
+)
+@pytest.mark.report(
+    "Automattic/harper#1100",
+    "a command with words as its arguments does nothing, and says nothing",
+    area="lsp",
+    before="passed",
+)
+async def test_a_request_without_its_arguments_is_answered(tmp_path: Path) -> None:
+    async with serving(tmp_path) as server:
+        await server.client.initialize("vscode", folder=tmp_path / "project")
+        for number, (method, params) in enumerate(NO_PARAMS, 1000):
+            await server.client.send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+            answer = await server.client.wait_for(
+                lambda it, number=number: it.get("id") == number and "method" not in it
+            )  # type: ignore[misc]
+            if "error" in answer:
+                assert answer["error"]["code"] in (-32602, -32601, -32600, -32803), (method, params, answer)
+        await lives(server)
+        assert "Traceback" not in server.log
+
+
+@pytest.mark.report(
+    "phpactor/phpactor#1304", "Kate refuses a registration, and the server ends", area="lsp", before="passed"
+)
+@pytest.mark.report(
+    "ansible/vscode-ansible#1156",
+    "a client that refuses registrations in advance is sent one",
+    area="lsp",
+    before="passed",
+)
+@pytest.mark.report(
+    "phpactor/phpactor#1951", "progress is begun at a client that has none", area="lsp", before="passed"
+)
+@pytest.mark.report(
+    "OmniSharp/csharp-language-server-protocol#20",
+    "initialize hangs where registrations are refused",
+    area="lsp",
+    before="passed",
+)
+async def test_only_what_the_client_has_announced_is_asked_of_it(tmp_path: Path) -> None:
+    capabilities = {
+        "workspace": {
+            "didChangeWatchedFiles": {"dynamicRegistration": False},
+            "didChangeConfiguration": {"dynamicRegistration": False},
+            "configuration": False,
+            "workspaceFolders": False,
+            "applyEdit": True,
+        },
+        "window": {"workDoneProgress": False},
+        "textDocument": {"synchronization": {"dynamicRegistration": False}},
+    }
+    async with serving(tmp_path) as server:
+        await server.client.initialize("minimal", folder=tmp_path / "project", capabilities=capabilities)
+        await server.client.notify("workspace/didChangeConfiguration", {"settings": {}})
+        await lives(server)
+        asked = [it["method"] for it in server.client.received if "method" in it and "id" in it]
+        assert not asked
+        assert not [it for it in server.client.received if it.get("method") == "$/progress"]
+
+
+SETTINGS = [
+    pytest.param(
+        lambda items: [{}] * len(items),
+        marks=pytest.mark.report(
+            "can1357/oh-my-pi#5745",
+            "an empty object in place of no settings ends the server",
+            area="lsp",
+            before="passed",
+        ),
+        id="objects",
+    ),
+    pytest.param(
+        lambda items: {},
+        marks=pytest.mark.report(
+            "yegappan/lsp#425",
+            "settings that do not exist are answered in another form",
+            area="lsp",
+            before="passed",
+        ),
+        id="object",
+    ),
+    pytest.param(lambda items: [], id="nothing"),
+    pytest.param(lambda items: None, id="null"),
+    pytest.param(lambda items: ["x"] * 9, id="too many"),
+]
+
+
+@pytest.mark.parametrize("answer", SETTINGS)
+async def test_settings_in_any_form_are_no_error(tmp_path: Path, answer: Any) -> None:
+    async def settings(params: Any) -> Any:
+        for it in params["items"]:
+            assert it.get("scopeUri", "file:") is not None
+        return answer(params["items"])
+
+    async with serving(tmp_path) as server:
+        server.client.handlers["workspace/configuration"] = settings
+        await server.client.initialize("vscode", folder=tmp_path / "project")
+        await lives(server)
+        shown = [it for it in server.client.received if it.get("method") == "window/showMessage"]
+        assert not [it for it in shown if it["params"]["type"] == 1]
+        assert "Traceback" not in server.log
+
+
+@pytest.mark.report(
+    "open-policy-agent/regal#1671",
+    "a single file without a folder ends the server",
+    area="lsp",
+    before="passed",
+)
+@pytest.mark.report(
+    "onlyati/quadlet-lsp#165", "without a folder each request fails", area="lsp", before="passed"
+)
+async def test_a_single_file_without_a_folder_is_served(tmp_path: Path) -> None:
+    alone = tmp_path / "alone.py"
+    alone.write_text("x = 1\n")
+    async with serving(tmp_path) as server:
+        await server.client.request("initialize", hello())
+        await server.client.notify("initialized", {})
+        await server.client.notify("textDocument/didOpen", item(alone.as_uri(), "x = 1\n"))
+        where = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 1}}
+        asked = {"textDocument": {"uri": alone.as_uri()}, "range": where, "context": {"diagnostics": []}}
+        assert isinstance(await server.client.request("textDocument/codeAction", asked), list)
+
+
+BODY = b'{"a":1}'
+HEADERS = [
+    pytest.param(
+        b"content-length: 7\r\n\r\n",
+        marks=pytest.mark.report(
+            "rust-lang/rust-analyzer#15257",
+            "the name of the header in small letters is not known",
+            area="lsp",
+            before="passed",
+        ),
+        id="small",
+    ),
+    pytest.param(
+        b"Content-Length:    7\r\n\r\n",
+        marks=pytest.mark.report(
+            "rust-lang/rust-analyzer#15197",
+            "several blanks before the length are an error",
+            area="lsp",
+            before="passed",
+        ),
+        id="blanks",
+    ),
+    pytest.param(
+        b"Content-length:7\r\n\r\n",
+        marks=pytest.mark.report(
+            "rust-lang/rls#233", "a header of another case ends the server", area="lsp", before="passed"
+        ),
+        id="none",
+    ),
+    pytest.param(
+        b"Content-Type: application/vscode-jsonrpc; charset=utf-8\r\nContent-Length: 7\r\n\r\n",
+        id="type first",
+    ),
+    pytest.param(
+        b"X-Content-Length: 3\r\nContent-Length: 7\r\n\r\n",
+        marks=pytest.mark.report(
+            "mtsmfm/language_server-protocol-ruby#148",
+            "another header that ends in the name is taken for the length",
+            area="lsp",
+            before="passed",
+        ),
+        id="other header",
+    ),
+    pytest.param(b"Content-Length: 7 \r\n\r\n", id="blank behind"),
+    pytest.param(b"\r\nContent-Length: 7\r\n\r\n", id="line before"),
+    pytest.param(b"Content-Length: 0000000007\r\n\r\n", id="zeros"),
+    pytest.param(b"Content-Length: 7\r\nContent-Type: application/vscode-jsonrpc\r\n\r\n", id="no charset"),
+]
+
+
+@pytest.mark.parametrize("header", HEADERS)
+def test_a_header_is_read_in_each_form_of_http(header: bytes) -> None:
+    parser = FrameParser()
+    parser.on_bad_header = lambda reason: None
+    found = [body for at in range(len(header + BODY)) for body in parser.feed((header + BODY)[at : at + 1])]
+    assert found == [BODY]
+    assert list(parser.feed(header + BODY)) == [BODY]
+
+
+ENDINGS = [
+    pytest.param(
+        "a\r\nb\r\nc",
+        [((1, 0), (1, 1), "B")],
+        "a\r\nB\r\nc",
+        marks=pytest.mark.report(
+            "jeapostrophe/racket-langserver#32",
+            "the two characters of a line end are counted twice",
+            area="lsp",
+            before="passed",
+        ),
+        id="crlf",
+    ),
+    pytest.param(
+        "a\rb\nc\r\nd",
+        [((1, 0), (1, 1), "B"), ((3, 0), (3, 1), "D")],
+        "a\rB\nc\r\nD",
+        marks=pytest.mark.report(
+            "MaskRay/ccls#292", "only one of the three line ends is known", area="lsp", before="passed"
+        ),
+        id="mixed",
+    ),
+    pytest.param(
+        "hello\rworld",
+        [((0, 5), (0, 999), "!")],
+        "hello!\rworld",
+        marks=pytest.mark.report(
+            "atusy/kakehashi#710",
+            "a position behind a line's end deletes the next line",
+            area="lsp",
+            before="passed",
+        ),
+        id="behind",
+    ),
+    pytest.param(
+        "x\ry\rz\r",
+        [((1, 0), (1, 1), "Y")],
+        "x\rY\rz\r",
+        marks=pytest.mark.report(
+            "tsz-org/tsz#3933",
+            "a change in a text with other line ends is made at its end",
+            area="lsp",
+            before="passed",
+        ),
+        id="cr",
+    ),
+    pytest.param(
+        "a\n",
+        [((1, 0), (1, 0), "\r\n"), ((2, 0), (2, 0), "\r\n")],
+        "a\n\r\n\r\n",
+        marks=pytest.mark.report(
+            "arduino/arduino-language-server#85",
+            "a new line in the line that the change before has made is refused",
+            area="lsp",
+            before="passed",
+        ),
+        id="new lines",
+    ),
+    pytest.param("a\r\nb", [((0, 1), (1, 0), "")], "ab", id="joined"),
+    pytest.param("a\nb", [((0, 1), (0, 1), "\r")], "a\r\nb", id="cr before lf"),
+    pytest.param("", [((0, 0), (5, 9), "x")], "x", id="empty"),
+]
+
+
+@pytest.mark.parametrize(("text", "changes", "expected"), ENDINGS)
+def test_changes_count_each_kind_of_line_end(text: str, changes: list[Any], expected: str) -> None:
+    documents = Documents(ClientAbilities(), None, ())
+    documents.put_text_document(lsp.TextDocumentItem(uri="file:///a", language_id="", version=1, text=text))
+    for start, end, new in changes:
+        where = lsp.Range(lsp.Position(*start), lsp.Position(*end))
+        change = lsp.TextDocumentContentChangePartial(range=where, text=new)
+        documents.update_text_document(
+            lsp.VersionedTextDocumentIdentifier(version=2, uri="file:///a"), change
+        )
+    found = documents.maybe_open("file:///a")
+    assert found and found.source == expected
+
+
+REOPENED = [
+    pytest.param(
+        [("open", 7, "old\n"), ("open", 0, "new\n")],
+        marks=pytest.mark.report(
+            "fox0430/moe#2997",
+            "a document that is opened again begins with a smaller version",
+            area="lsp",
+            before="passed",
+        ),
+        id="opened again",
+    ),
+    pytest.param(
+        [("open", 7, "old\n"), ("change", 3, "new\n")],
+        marks=pytest.mark.report(
+            "julia-vscode/LanguageServer.jl#480",
+            "a change with a smaller version is dropped, and the texts differ from then on",
+            area="lsp",
+            before="passed",
+        ),
+        id="smaller version",
+    ),
+    pytest.param(
+        [("open", 1, "new\n"), ("change", 2, "new\n")],
+        marks=pytest.mark.report(
+            "microsoft/vscode#79252",
+            "a new file is opened and changed to the same text, and has it twice",
+            area="lsp",
+            before="passed",
+        ),
+        id="same text",
+    ),
+    pytest.param(
+        [("open", 1, "old\n"), ("change", 1, "new\n")],
+        marks=pytest.mark.report(
+            "oraios/serena#2009",
+            "a change has the version of the text before it",
+            area="lsp",
+            before="passed",
+        ),
+        id="same version",
+    ),
+    pytest.param([("open", None, "new\n")], id="no version"),
+    pytest.param([("open", 1, "old\n"), ("change", None, "new\n")], id="change without version"),
+]
+
+
+@pytest.mark.parametrize("steps", REOPENED)
+async def test_the_last_text_of_the_client_counts_whatever_its_version(
+    tmp_path: Path, steps: list[tuple[str, Any, str]]
+) -> None:
+    path = tmp_path / "project" / "a.py"
+    async with serving(tmp_path) as server:
+        await server.client.initialize("vscode", folder=tmp_path / "project")
+        for step, version, text in steps:
+            if step == "open":
+                await server.client.notify("textDocument/didOpen", item(path.as_uri(), text, version))
+            else:
+                params = {
+                    "textDocument": {"uri": path.as_uri(), "version": version},
+                    "contentChanges": [{"text": text}],
+                }
+                await server.client.notify("textDocument/didChange", params)
+        told = await server.client.request("agent/newSession", {"clientKey": "k", "provider": "walkthrough"})
+        assert told["session"]["id"]
+        shown = [it for it in server.client.received if it.get("method") == "window/showMessage"]
+        assert not [it for it in shown if it["params"]["type"] == 1], shown
