@@ -66,10 +66,10 @@ ALLOWED: dict[str, set[str]] = {
     "confinement": {"confinement"},
     "relay": {"relay", "confinement"},
     "environments.no_processes": ENV_TYPES,
-    "environments.basic": ENV_TYPES
+    "environments.tree": ENV_TYPES
     | {"environments.no_processes", "environments.globs", "environments.search", "environments.timed_search", "text"},
-    "environments.memory": ENV_TYPES
-    | {"environments.no_processes", "environments.globs", "environments.search", "environments.timed_search", "text"},
+    "environments.basic": ENV_TYPES | {"environments.search", "environments.tree"},
+    "environments.memory": ENV_TYPES | {"environments.tree"},
     "environments.wrappers": ENV_TYPES
     | {"environments.opened", "environments.sandbox", "environments.wrappers", "text"},
     "environments.notebooks": ENV_TYPES | {"environments.opened"}

@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import anyio
@@ -22,10 +23,16 @@ from agent_ls.batch.attempt import GRACE_SECONDS, AttemptSetup
 from agent_ls.batch.dask_task import DaskRequest, request_text, run_task
 from agent_ls.batch.folder import ResultFolder, folder_error
 from agent_ls.batch.manifest import Task
-from agent_ls.batch.runner import BatchProgress, Report, describe, final_result, read_progress
+from agent_ls.batch.runner import (
+    BatchProgress,
+    Report,
+    describe,
+    final_result,
+    read_progress,
+    stop_on_signals,
+)
 from agent_ls.installation import extra_command
 from agent_ls.services.errors import AppError
-from agent_ls.system import handle_termination_signals
 
 CONNECT_SECONDS = 10
 WORKERS_SECONDS = 30
@@ -118,7 +125,10 @@ class DaskRunner:
         progress.running.update(given)
         failure: AppError | None = None
         async with anyio.create_task_group() as group:
-            group.start_soon(self._stop_on_signal, group.cancel_scope, progress)
+            group.start_soon(
+                stop_on_signals, group.cancel_scope, progress, self._report, 2 * GRACE_SECONDS,
+                partial(self._ask_to_stop, progress),
+            )  # fmt: skip
             async for future in waiting:
                 task = owners.pop(future)
                 result = None
@@ -184,25 +194,3 @@ class DaskRunner:
             await to_thread.run_sync(self._stop.touch)
         except OSError as error:
             raise folder_error(self._out.path, error) from None
-
-    async def _stop_on_signal(self, everything: anyio.CancelScope, progress: BatchProgress) -> None:
-        signals, first = 0, anyio.Event()
-
-        def stop() -> None:
-            nonlocal signals
-            signals += 1
-            progress.is_stopping = True
-            first.set()
-            if signals > 1:
-                everything.cancel()
-
-        with handle_termination_signals(stop):
-            await first.wait()
-            await self._ask_to_stop(progress)
-            self._report(
-                progress,
-                f"stopping: running tasks have {GRACE_SECONDS:g} s to finish; run the same command again to continue",
-            )
-            await anyio.sleep(2 * GRACE_SECONDS)
-            everything.cancel()
-            await anyio.sleep_forever()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -90,7 +90,7 @@ class BatchRunner:
 
     async def _run(self, tasks: Sequence[Task]) -> None:
         async with anyio.create_task_group() as group:
-            group.start_soon(self._stop_on_signal, group.cancel_scope)
+            group.start_soon(stop_on_signals, self._scope, self._progress, self._report, GRACE_SECONDS)
             with self._scope:
                 async with anyio.create_task_group() as workers:
                     for task in tasks:
@@ -188,26 +188,34 @@ class BatchRunner:
         self._progress.is_stopping = True
         self._scope.cancel()
 
-    async def _stop_on_signal(self, everything: anyio.CancelScope) -> None:
-        signals, first = 0, anyio.Event()
 
-        def stop() -> None:
-            nonlocal signals
-            signals += 1
-            self._progress.is_stopping = True
-            first.set()
-            if signals > 1:
-                self._scope.cancel()
+async def stop_on_signals(
+    scope: anyio.CancelScope,
+    progress: BatchProgress,
+    report: Report,
+    grace_s: float,
+    ask_tasks: Callable[[], Awaitable[None]] | None = None,
+) -> None:
+    """Stop on the first signal: call `ask_tasks`, and cancel `scope` after `grace_s` or a second signal."""
+    signals, first = 0, anyio.Event()
 
-        with handle_termination_signals(stop):
-            await first.wait()
-            self._report(
-                self._progress,
-                f"stopping: running tasks have {GRACE_SECONDS:g} s to finish; run the same command again to continue",
-            )
-            await anyio.sleep(GRACE_SECONDS)
-            self._scope.cancel()
-            await anyio.sleep_forever()
+    def stop() -> None:
+        nonlocal signals
+        signals += 1
+        progress.is_stopping = True
+        first.set()
+        if signals > 1:
+            scope.cancel()
+
+    with handle_termination_signals(stop):
+        await first.wait()
+        if ask_tasks:
+            await ask_tasks()
+        words = f"stopping: running tasks have {GRACE_SECONDS:g} s to finish; run the same command again to continue"
+        report(progress, words)
+        await anyio.sleep(grace_s)
+        scope.cancel()
+        await anyio.sleep_forever()
 
 
 def read_progress(out: ResultFolder, tasks: Sequence[Task], attempts: int) -> BatchProgress:

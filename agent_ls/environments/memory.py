@@ -3,37 +3,29 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from agent_ls.argument_types import typed
-from agent_ls.environments import globs, search
 from agent_ls.environments.base import (
-    READ_LIMIT_BYTES,
     Attribution,
     CommandOptions,
-    DirEntry,
     ExecResult,
     FileState,
     FileWrite,
-    GrepOptions,
-    GrepResult,
     OutputSink,
     ProcessInfo,
 )
 from agent_ls.environments.errors import (
     AccessDeniedError,
     CommitError,
-    FileTooLargeError,
     NotAFileError,
     NotAFolderError,
-    PathNotFoundError,
     StaleFileError,
     UnsupportedError,
 )
-from agent_ls.environments.no_processes import NoProcesses
-from agent_ls.environments.timed_search import grep_texts, run_timed
+from agent_ls.environments.tree import FileTree, TreeEnvironment, parents
 
 RunCommand: TypeAlias = Callable[[str, CommandOptions, OutputSink | None], Awaitable[ExecResult]]
 """Implementation of `exec_command`. It receives the working directory as an absolute path."""
@@ -50,7 +42,7 @@ class MemoryFile:
     mtime: int = 0
 
 
-class MemoryEnvironment(NoProcesses):
+class MemoryEnvironment(TreeEnvironment):
     """An ExecutionEnvironment over `files`, whose paths are relative to `working_directory`."""
 
     @typed
@@ -62,12 +54,12 @@ class MemoryEnvironment(NoProcesses):
         run_command: RunCommand | None = None,
         platform: str = "linux",
     ) -> None:
-        self._root = working_directory
+        super().__init__(working_directory)
         self._platform = platform
         self._run_command = run_command
         self._commits = 0
         self.files: dict[str, MemoryFile] = {}
-        self.folders: set[str] = set(_parents(posixpath.join(self._root, "x")))
+        self.folders: set[str] = set(parents(posixpath.join(self._root, "x")))
         for path, content in (files or {}).items():
             self.put(path, content)
 
@@ -77,53 +69,15 @@ class MemoryEnvironment(NoProcesses):
         data = content.encode() if isinstance(content, str) else content
         self._store(self.files, self.folders, self._resolve(path), MemoryFile(data, mode, self._commits))
 
-    # --- lifecycle and facts
-
-    async def initialize(self) -> None:
-        return None
-
-    async def cleanup(self) -> None:
-        return None
-
-    def working_directory(self) -> str:
-        return self._root
-
     def platform(self) -> str:
         return self._platform
 
     def os_version(self) -> str:
         return "memory"
 
-    # --- files
-
-    async def read_bytes(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> bytes:
-        where = self._resolve(path)
-        if where in self.folders:
-            raise NotAFileError(path)
-        if where not in self.files:
-            raise PathNotFoundError(path)
-        content = self.files[where].content
-        if len(content) > max_bytes:
-            raise FileTooLargeError(path, len(content), max_bytes)
-        return content
-
-    async def file_exists(self, path: str) -> bool:
-        where = self._resolve(path)
-        return where in self.files or where in self.folders
-
-    async def list_directory(self, path: str, depth: int = 1) -> Sequence[DirEntry]:
-        folder = self._resolve(path)
-        self._check_folder(path, folder)
-        return self._list_folder(folder, "", depth)
-
-    def _list_folder(self, folder: str, prefix: str, depth: int) -> list[DirEntry]:
-        found: list[DirEntry] = []
-        for name, is_dir in sorted(self.entries(folder)):
-            path = posixpath.join(folder, name)
-            found.append(DirEntry(prefix + name, is_dir, None if is_dir else len(self.files[path].content)))
-            if is_dir and depth > 1:
-                found += self._list_folder(path, f"{prefix}{name}/", depth - 1)
-        return found
+    async def _tree(self) -> FileTree:
+        newest_first = sorted(self.files.items(), key=lambda named: -named[1].mtime)
+        return FileTree({path: file.content for path, file in newest_first}, self.folders)
 
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
         targets = [self._resolve(write.path) for write in writes]
@@ -168,7 +122,7 @@ class MemoryEnvironment(NoProcesses):
         return self.files[source].mode if source in self.files else DEFAULT_MODE
 
     def _store(self, files: dict[str, MemoryFile], folders: set[str], path: str, file: MemoryFile) -> None:
-        for parent in _parents(path):
+        for parent in parents(path):
             if parent in files:
                 raise NotAFolderError(parent)
             folders.add(parent)
@@ -182,67 +136,10 @@ class MemoryEnvironment(NoProcesses):
         if self._run_command is None:
             raise UnsupportedError("Commands cannot be run here: the environment is in memory only.")
         folder = self._resolve(options.working_dir or ".")
-        self._check_folder(options.working_dir, folder)
+        (await self._tree()).check_folder(folder, options.working_dir)
         return await self._run_command(command, replace(options, working_dir=folder), on_output)
 
     async def start_process(self, command: str, options: CommandOptions) -> ProcessInfo:
         raise UnsupportedError(
             "Background processes cannot be started here: the environment is in memory only."
         )
-
-    # --- search
-
-    async def grep(self, pattern: str, path: str, options: GrepOptions) -> GrepResult:
-        regex, passes = search.compile_pattern(pattern, options), globs.file_filter(options)
-        top = self._resolve(path)
-        if top not in self.files and top not in self.folders:
-            raise PathNotFoundError(path)
-        texts = [
-            (shown, self.files[file].content)
-            for file in ([top] if top in self.files else search.walk(self, top, self._root))
-            if passes(shown := search.shown_path(file, self._root), search.shown_path(file, top))
-        ]
-        findings = search.ResultLines(options)
-        for lines in await run_timed(pattern, options, grep_texts, texts, regex, options):
-            if not all(map(findings.add, lines)):
-                break
-        return findings.result()
-
-    async def glob(self, pattern: str, path: str) -> Sequence[str]:
-        top = self._resolve(path)
-        plan = globs.plan_glob(pattern, top)
-        self._check_folder(path, top)
-        files = search.walk(self, plan.folder, self._root)
-        by_name = {search.shown_path(file, plan.folder): file for file in files}
-        found = [by_name[name] for name in plan.select(by_name)]
-        newest_first = sorted(found, key=lambda file: -self.files[file].mtime)
-        return [search.shown_path(file, self._root) for file in newest_first]
-
-    def entries(self, folder: str) -> Iterable[tuple[str, bool]]:
-        """Return the names in `folder`, each with True if it is a folder. Implements search.Tree."""
-        return [
-            (posixpath.basename(path), is_dir)
-            for paths, is_dir in ((self.files, False), (self.folders, True))
-            for path in paths
-            if posixpath.dirname(path) == folder and path != "/"
-        ]
-
-    def text(self, path: str) -> str:
-        """Return the text of an ignore file. Implements search.Tree."""
-        return self.files[path].content.decode("utf-8", "replace")
-
-    # --- paths
-
-    def _resolve(self, path: str) -> str:
-        return posixpath.normpath(posixpath.join(self._root, path))
-
-    def _check_folder(self, asked: str, folder: str) -> None:
-        if folder in self.files:
-            raise NotAFolderError(asked)
-        if folder not in self.folders:
-            raise PathNotFoundError(asked)
-
-
-def _parents(path: str) -> Iterable[str]:
-    while path != (path := posixpath.dirname(path)):
-        yield path

@@ -26,7 +26,7 @@ from agent_ls.patch.splice import LineSplice, line_splice
 from agent_ls.review.hunks import Author, LedgerHunk, Lines, add_turns, new_hunk
 from agent_ls.review.ledger import FileLedger, LedgerChange, diff_ledgers, with_known_text
 from agent_ls.review.merging import apply_same_change
-from agent_ls.review.segment_changes import apply_changes, segments_around
+from agent_ls.review.segment_changes import apply_changes, segments_around, without_closed
 from agent_ls.review.segments import Segment, current_lines, hunk_segment, join_segments, shared_segment
 from agent_ls.review.stale_hunks import close_overlapped_hunks
 from agent_ls.review.user_edits import extend_hunk, trim_pending
@@ -109,7 +109,7 @@ class _Agent:
     def take(self, group: list[Segment], start: int, end: int, lines: Lines) -> list[Segment]:
         if len(group) == 1 and group[0].hunk and not group[0].current and not self._is_own(group[0].hunk):
             return [group[0], hunk_segment(new_hunk(self.author, "content", (), lines), lines)]
-        group = [self._without_gone(piece) for piece in group]
+        group = [without_closed(piece, self.closed) for piece in group]
         old = current_lines(group)
         if not any(piece.hunk for piece in group):
             hunk = new_hunk(self.author, "content", old[start:end], lines)
@@ -118,12 +118,6 @@ class _Agent:
 
     def _is_own(self, hunk: LedgerHunk) -> bool:
         return hunk.is_open and hunk.session_id == self.author.session_id
-
-    def _without_gone(self, piece: Segment) -> Segment:
-        if piece.hunk is None or piece.hunk.is_open:
-            return piece
-        self.closed.append(piece.hunk)
-        return shared_segment(piece.current)
 
     def _extend_over_group(self, group: Sequence[Segment], old: Lines, new: Lines) -> Segment:
         hunks = [piece.hunk for piece in group if piece.hunk]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from agent_ls.patch.hunks import LineHunk
-from agent_ls.review.hunks import Lines
+from agent_ls.review.hunks import LedgerHunk, Lines
 from agent_ls.review.ledger import FileLedger
 from agent_ls.review.segments import Segment, current_lines, shared_segment, split_ledger
 
@@ -142,3 +142,11 @@ def _replace_group(group: list[Segment], run: LineHunk, first: int, handler: Cha
 
 def _split(piece: Segment, at: int) -> tuple[Segment, Segment]:
     return shared_segment(piece.current[:at]), shared_segment(piece.current[at:])
+
+
+def without_closed(piece: Segment, closed: list[LedgerHunk]) -> Segment:
+    """Return the piece as shared text if its hunk is not open any more; the hunk is added to `closed`."""
+    if piece.hunk is None or piece.hunk.is_open:
+        return piece
+    closed.append(piece.hunk)
+    return shared_segment(piece.current)

@@ -22,7 +22,7 @@ from agent_ls.patch.line_diff import line_hunks
 from agent_ls.patch.splice import LineSplice, line_splice
 from agent_ls.review.hunks import LedgerHunk, Lines
 from agent_ls.review.ledger import FileLedger, LedgerChange, diff_ledgers, with_known_text
-from agent_ls.review.segment_changes import apply_changes, segments_around
+from agent_ls.review.segment_changes import apply_changes, segments_around, without_closed
 from agent_ls.review.segments import Segment, current_lines, hunk_segment, join_segments, shared_segment
 from agent_ls.review.stale_hunks import close_overlapped_hunks
 from agent_ls.review.whole_file import apply_user_file_change, is_whole_file_change
@@ -173,7 +173,7 @@ class _Typing:
     def take(self, group: list[Segment], start: int, end: int, lines: Lines) -> list[Segment]:
         if len(group) == 1 and group[0].hunk:
             return self._replace_inside(group[0], start, end, lines)
-        group = [self._without_gone(piece) for piece in group]
+        group = [without_closed(piece, self.closed) for piece in group]
         if not any(piece.hunk for piece in group):
             return (
                 [shared_segment(lines)]
@@ -189,12 +189,6 @@ class _Typing:
         if hunk and not piece.current and lines not in (hunk.base_lines, hunk.agent_lines):
             return [piece, shared_segment(lines)]
         return [replace(piece, current=_replace_lines(piece.current, start, end, lines))]
-
-    def _without_gone(self, piece: Segment) -> Segment:
-        if piece.hunk is None or piece.hunk.is_open:
-            return piece
-        self.closed.append(piece.hunk)
-        return shared_segment(piece.current)
 
     def _grow_group(self, group: list[Segment], start: int, end: int, lines: Lines) -> Segment:
         first, *others = [piece.hunk for piece in group if piece.hunk]

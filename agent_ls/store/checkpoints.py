@@ -5,17 +5,15 @@ File contents are not read here. Functions that read a log are blocking.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from agent_ls.loop.events.types import FileChange, PlanChanged, Reverted, UserInput
 from agent_ls.loop.turns import Turn
 from agent_ls.store import pages
 from agent_ls.store.errors import UnknownTurnError
-from agent_ls.store.journal import RecordedWrite, written_from_json
+from agent_ls.store.journal import RecordedWrite, find_write
 
 _CHANGE = b'{"change":'
 _MARKS = (b'"kind":"user_input"', b'"kind":"reverted"', b'"kind":"file_change"')
@@ -82,7 +80,7 @@ def find_written_since(path: Path, at_turn: str) -> WrittenSince:
                         has_begun = has_begun or turn_id == at_turn
                     case (_, FileChange() as change) if has_begun:
                         events.append(change)
-            elif (written := _maybe_written(line)) and (has_begun or written.turn_id == at_turn):
+            elif (written := find_write(line)) and (has_begun or written.turn_id == at_turn):
                 found.files.setdefault(written.path, []).append(written)
                 told.add((written.call_id, written.path))
     if not has_begun:
@@ -112,14 +110,6 @@ def _maybe_mark(line: bytes) -> tuple[str, FileChange | None] | None:
             return ("", change)
         case _:
             return None
-
-
-def _maybe_written(line: bytes) -> RecordedWrite | None:
-    try:
-        raw: Any = json.loads(line)
-        return written_from_json(raw["change"])
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return None
 
 
 def difference(before: Sequence[str], after: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -7,6 +7,7 @@ editor.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -73,13 +74,13 @@ class RecordedWrite:
         }
 
 
-def written_from_json(raw: Mapping[str, Any]) -> RecordedWrite:
-    """Restore a RecordedWrite from the JSON of a log record.
-
-    Raises:
-        KeyError, TypeError, ValueError: the JSON is incomplete.
-    """
-    return RecordedWrite(*(str(raw[name]) for name in ("path", "callId", "turnId", "before", "after")))
+def find_write(line: bytes) -> RecordedWrite | None:
+    """Return the write that a line of a log records; None for other and damaged lines."""
+    try:
+        raw = json.loads(line)["change"]
+        return RecordedWrite(*(str(raw[name]) for name in ("path", "callId", "turnId", "before", "after")))
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,6 +77,11 @@ class RecordingWriter:
             log.error("the recording stops, because its file cannot be written: %s", error)
             self.close()
 
+    def write_call(self, what: str, given: Sequence[Any], answer: T) -> T:
+        """Write a call of an environment or of a service, and return its answer."""
+        self.write({"place": what, "given": to_json_value(list(given)), "answer": to_json_value(answer)})
+        return answer
+
     def write_event(self, encoded: bytes) -> None:
         """Write an event of the session. `encoded` is the event as the event codec encodes it."""
         self.write({"event": json.loads(encoded)})
@@ -153,12 +158,6 @@ class _RecordingEnvironment(ForwardingEnvironment):
         super().__init__(inner)
         self._recording = recording
 
-    def _record_note(self, what: str, given: Sequence[Any], answer: T) -> T:
-        self._recording.write(
-            {"place": what, "given": to_json_value(list(given)), "answer": to_json_value(answer)}
-        )
-        return answer
-
 
 class RecordingCommands(_RecordingEnvironment):
     """Records results of commands, before other wrappers add text to them."""
@@ -166,75 +165,81 @@ class RecordingCommands(_RecordingEnvironment):
     async def exec_command(
         self, command: str, options: CommandOptions, on_output: OutputSink | None = None
     ) -> ExecResult:
-        with _record_errors(self, "exec_command", command, options.working_dir):
+        with _record_errors(self._recording, "exec_command", command, options.working_dir):
             result = await self.inner.exec_command(command, options, on_output)
-            return self._record_note("exec_command", (command, options.working_dir), result)
+            return self._recording.write_call("exec_command", (command, options.working_dir), result)
 
 
 class RecordingFiles(_RecordingEnvironment):
     """Records results and errors of all operations except commands."""
 
     def platform(self) -> str:
-        return self._record_note("platform", (), self.inner.platform())
+        return self._recording.write_call("platform", (), self.inner.platform())
 
     def os_version(self) -> str:
-        return self._record_note("os_version", (), self.inner.os_version())
+        return self._recording.write_call("os_version", (), self.inner.os_version())
 
     async def read_bytes(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> bytes:
-        with _record_errors(self, "read_bytes", path, max_bytes):
-            return self._record_note(
+        with _record_errors(self._recording, "read_bytes", path, max_bytes):
+            return self._recording.write_call(
                 "read_bytes", (path, max_bytes), await self.inner.read_bytes(path, max_bytes)
             )
 
     async def file_exists(self, path: str) -> bool:
-        return self._record_note("file_exists", (path,), await self.inner.file_exists(path))
+        return self._recording.write_call("file_exists", (path,), await self.inner.file_exists(path))
 
     async def list_directory(self, path: str, depth: int = 1) -> Sequence[DirEntry]:
-        with _record_errors(self, "list_directory", path, depth):
-            return self._record_note(
+        with _record_errors(self._recording, "list_directory", path, depth):
+            return self._recording.write_call(
                 "list_directory", (path, depth), await self.inner.list_directory(path, depth)
             )
 
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
-        with _record_errors(self, "commit", list(writes)):
-            return self._record_note("commit", (list(writes),), await self.inner.commit(writes, attribution))
+        with _record_errors(self._recording, "commit", list(writes)):
+            return self._recording.write_call(
+                "commit", (list(writes),), await self.inner.commit(writes, attribution)
+            )
 
     async def start_process(self, command: str, options: CommandOptions) -> ProcessInfo:
-        with _record_errors(self, "start_process", command):
-            return self._record_note(
+        with _record_errors(self._recording, "start_process", command):
+            return self._recording.write_call(
                 "start_process", (command,), await self.inner.start_process(command, options)
             )
 
     async def list_processes(self) -> Sequence[ProcessInfo]:
-        return self._record_note("list_processes", (), await self.inner.list_processes())
+        return self._recording.write_call("list_processes", (), await self.inner.list_processes())
 
     async def read_process(self, process_id: str, offset: int = 0) -> tuple[str, int]:
-        with _record_errors(self, "read_process", process_id, offset):
+        with _record_errors(self._recording, "read_process", process_id, offset):
             read = await self.inner.read_process(process_id, offset)
-            return self._record_note("read_process", (process_id, offset), read)
+            return self._recording.write_call("read_process", (process_id, offset), read)
 
     async def wait_process(self, process_id: str) -> ProcessInfo:
-        with _record_errors(self, "wait_process", process_id):
-            return self._record_note("wait_process", (process_id,), await self.inner.wait_process(process_id))
+        with _record_errors(self._recording, "wait_process", process_id):
+            return self._recording.write_call(
+                "wait_process", (process_id,), await self.inner.wait_process(process_id)
+            )
 
     async def write_process(self, process_id: str, text: str, *, close: bool = False) -> ProcessInfo:
-        with _record_errors(self, "write_process", process_id, text):
+        with _record_errors(self._recording, "write_process", process_id, text):
             written = await self.inner.write_process(process_id, text, close=close)
-            return self._record_note("write_process", (process_id, text), written)
+            return self._recording.write_call("write_process", (process_id, text), written)
 
     async def kill_process(self, process_id: str) -> ProcessInfo:
-        with _record_errors(self, "kill_process", process_id):
-            return self._record_note("kill_process", (process_id,), await self.inner.kill_process(process_id))
+        with _record_errors(self._recording, "kill_process", process_id):
+            return self._recording.write_call(
+                "kill_process", (process_id,), await self.inner.kill_process(process_id)
+            )
 
     async def grep(self, pattern: str, path: str, options: GrepOptions) -> GrepResult:
-        with _record_errors(self, "grep", pattern, path, options):
-            return self._record_note(
+        with _record_errors(self._recording, "grep", pattern, path, options):
+            return self._recording.write_call(
                 "grep", (pattern, path, options), await self.inner.grep(pattern, path, options)
             )
 
     async def glob(self, pattern: str, path: str) -> Sequence[str]:
-        with _record_errors(self, "glob", pattern, path):
-            return self._record_note("glob", (pattern, path), await self.inner.glob(pattern, path))
+        with _record_errors(self._recording, "glob", pattern, path):
+            return self._recording.write_call("glob", (pattern, path), await self.inner.glob(pattern, path))
 
 
 class RecordingPages:
@@ -245,32 +250,26 @@ class RecordingPages:
         self._recording = recording
 
     def private_address(self, url: str) -> str:
-        return self._record_note("private_address", (url,), self.inner.private_address(url))
+        return self._recording.write_call("private_address", (url,), self.inner.private_address(url))
 
     async def fetch(self, url: str, private_address: str) -> WebPage:
         try:
             page = await self.inner.fetch(url, private_address)
         except EnvError as error:
-            self._record_note("fetch", (url, private_address), error)
+            self._recording.write_call("fetch", (url, private_address), error)
             raise
-        return self._record_note("fetch", (url, private_address), page)
-
-    def _record_note(self, what: str, given: Sequence[Any], answer: T) -> T:
-        self._recording.write(
-            {"place": what, "given": to_json_value(list(given)), "answer": to_json_value(answer)}
-        )
-        return answer
+        return self._recording.write_call("fetch", (url, private_address), page)
 
 
 class _record_errors:  # lower case, because it is used as a context manager
     """Context manager that records the error of an environment call."""
 
-    def __init__(self, environment: _RecordingEnvironment, what: str, *given: Any) -> None:
-        self._environment, self._what, self._given = environment, what, given
+    def __init__(self, recording: RecordingWriter, what: str, *given: Any) -> None:
+        self._recording, self._what, self._given = recording, what, given
 
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, EnvError):
-            self._environment._record_note(self._what, self._given, error)
+            self._recording.write_call(self._what, self._given, error)

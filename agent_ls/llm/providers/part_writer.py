@@ -4,24 +4,30 @@ part.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from agent_ls.llm.messages import (
     Citation,
-    ContentPart,
+    JsonObject,
+    Message,
     OpaquePart,
     Origin,
     ReasoningPart,
+    Role,
     SearchPart,
     TextPart,
 )
 from agent_ls.llm.providers.wire_json import PieceJoiner
+from agent_ls.llm.requests import Request, Response
 from agent_ls.llm.stream import (
     OpaqueItem,
     ReasoningDelta,
     ReasoningEnd,
     ReasoningStart,
     StreamEvent,
+    StreamFinish,
+    StreamStart,
     TextDelta,
     TextEnd,
     TextStart,
@@ -104,7 +110,20 @@ class PartWriter:
         return out
 
 
-def collect_parts(events: list[StreamEvent]) -> tuple[ContentPart, ...]:
-    """Return the parts of a complete answer, in order, from all its events."""
+def to_response(provider: str, request: Request, events: Sequence[StreamEvent], raw: JsonObject) -> Response:
+    """Return a complete answer from all events of its decoder."""
+    start = next((event for event in events if isinstance(event, StreamStart)), StreamStart("", ""))
+    finish = next(event for event in events if isinstance(event, StreamFinish))
     ends = [e for e in events if isinstance(e, TextEnd | ReasoningEnd | ToolCallEnd | OpaqueItem)]
-    return tuple(event.part for event in sorted(ends, key=lambda event: event.index))
+    parts = tuple(event.part for event in sorted(ends, key=lambda event: event.index))
+    return Response(
+        id=start.response_id,
+        provider=provider,
+        model=start.model or request.model,
+        message=Message(Role.ASSISTANT, parts),
+        finish_reason=finish.finish_reason,
+        usage=finish.usage,
+        warnings=finish.warnings,
+        rate_limit=finish.rate_limit,
+        raw=raw,
+    )

@@ -76,6 +76,16 @@ class CompactionRequest:
     client_key: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """What one compaction works on."""
+
+    config: SessionConfig
+    fill: WindowFill
+    found: CompactionCut
+    request: CompactionRequest
+
+
 class AgentConversation(Protocol):
     """Interface to the conversation of one agent. A revert to an earlier turn replaces the `history` object by
     a new one.
@@ -175,7 +185,7 @@ class Compactor:
         room = words_room(before.window_tokens, before.chars_per_token)
         said = users_words(self._conversation.history, found.removed, room)
         try:
-            turn, by = await self._turn(profile, config, before, found, request, said)
+            turn, by = await self._turn(profile, _Job(config, before, found, request), said)
         except LlmError as error:
             self._emitter.emit(
                 replace(told, status="failed", message=f"The conversation could not be compacted. {error}")
@@ -195,33 +205,20 @@ class Compactor:
         return ModelUsage(turn.usage, by)
 
     async def _turn(
-        self,
-        profile: ProviderProfile,
-        config: SessionConfig,
-        fill: WindowFill,
-        found: CompactionCut,
-        request: CompactionRequest,
-        said: UsersWords,
+        self, profile: ProviderProfile, job: _Job, said: UsersWords
     ) -> tuple[CompactionTurn, ProviderProfile]:
         """Return the compaction turn, and the profile of the model that wrote its summary."""
         before = self._conversation.history.compaction
         summary, usage = before.summary if before else "", Usage()
-        if config.context.strategy == "summarize":
-            summary, usage, profile = await self._summarize(profile, config, fill, found, request)
+        if job.config.context.strategy == "summarize":
+            summary, usage, profile = await self._summarize(profile, job)
         words = content(said, summary=summary, plan=self._conversation.plan, pinned=self._ports.pinned())
         turn = CompactionTurn(
-            words, found.kept, self._ports.clock.now(), summary, usage, request.compaction_id
+            words, job.found.kept, self._ports.clock.now(), summary, usage, job.request.compaction_id
         )
         return turn, profile
 
-    async def _summarize(
-        self,
-        profile: ProviderProfile,
-        config: SessionConfig,
-        fill: WindowFill,
-        found: CompactionCut,
-        request: CompactionRequest,
-    ) -> tuple[str, Usage, ProviderProfile]:
+    async def _summarize(self, profile: ProviderProfile, job: _Job) -> tuple[str, Usage, ProviderProfile]:
         """Ask for a summary: first the model configured for summaries, then the session's model, then its
         fallbacks.
 
@@ -232,7 +229,7 @@ class Compactor:
         is_chosen = title(by) != title(profile)
         while True:
             try:
-                return *await self._summarize_to_fit(by, config, fill, found, request), by
+                return *await self._summarize_to_fit(by, job), by
             except LlmError as error:
                 if not is_chosen:
                     by = fallbacks.choose_next(by, error)
@@ -241,39 +238,24 @@ class Compactor:
                 self._emitter.emit(Warning(words, CODE))
                 by, is_chosen = profile, False
 
-    async def _summarize_to_fit(
-        self,
-        profile: ProviderProfile,
-        config: SessionConfig,
-        fill: WindowFill,
-        found: CompactionCut,
-        request: CompactionRequest,
-    ) -> tuple[str, Usage]:
-        fill = replace(fill, window_tokens=profile.context_window_tokens or fill.window_tokens)
+    async def _summarize_to_fit(self, profile: ProviderProfile, job: _Job) -> tuple[str, Usage]:
         try:
-            return await self._summary(profile, config, fill, found, request, TRANSCRIPT_SHARE)
+            return await self._summary(profile, job, TRANSCRIPT_SHARE)
         except ContextLengthError:
-            return await self._summary(profile, config, fill, found, request, TIGHT_SHARE)
+            return await self._summary(profile, job, TIGHT_SHARE)
 
-    async def _summary(
-        self,
-        profile: ProviderProfile,
-        config: SessionConfig,
-        fill: WindowFill,
-        found: CompactionCut,
-        request: CompactionRequest,
-        share: float,
-    ) -> tuple[str, Usage]:
-        room = int((fill.window_tokens or fill.tokens) * share * fill.chars_per_token)
+    async def _summary(self, profile: ProviderProfile, job: _Job, share: float) -> tuple[str, Usage]:
+        window = profile.context_window_tokens or job.fill.window_tokens or job.fill.tokens
+        room = int(window * share * job.fill.chars_per_token)
         told = transcript(
-            found.removed, self._conversation.history.compaction, max(room, TRANSCRIPT_MIN_CHARS)
+            job.found.removed, self._conversation.history.compaction, max(room, TRANSCRIPT_MIN_CHARS)
         )
         return await call_for_summary(
             self._ports.client,
             self._ports.clock,
             self._emitter,
-            summary_request(profile, told, request.instructions, self._session_id),
-            config.retry,
+            summary_request(profile, told, job.request.instructions, self._session_id),
+            job.config.retry,
             streaming=profile.supports_streaming,
         )
 

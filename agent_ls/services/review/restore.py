@@ -31,6 +31,7 @@ from agent_ls.services.review.proposal_notes import orphan_notice
 from agent_ls.services.review.proposals import Proposals
 from agent_ls.services.review.restore_proposals import (
     WaitingCall,
+    place_hunk,
     read_decisions,
     read_waiting,
     restore_proposal,
@@ -289,14 +290,7 @@ class _Look:
 def _at(item: StoredHunk, positions: Mapping[str, HunkPosition]) -> StoredHunk:
     if item.hunk.id not in positions:
         return item
-    return StoredHunk(_place_hunk(item.hunk, positions), item.lines, is_placed=True)
-
-
-def _place_hunk(hunk: LedgerHunk, positions: Mapping[str, HunkPosition]) -> LedgerHunk:
-    if hunk.id not in positions:
-        return hunk
-    base_start, base_end, start, end = positions[hunk.id]
-    return replace(hunk, base_start=base_start, base_end=base_end, start=start, end=end)
+    return StoredHunk(place_hunk(item.hunk, positions), item.lines, is_placed=True)
 
 
 def _not_as_known(

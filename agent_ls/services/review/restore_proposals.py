@@ -107,7 +107,7 @@ def restore_proposal(
     """
     write = next((it for it in waiting.writes if it.path == path), None)
     text = text_of(now)
-    hunks = [_at(item.hunk, positions) for item in stored]
+    hunks = [place_hunk(item.hunk, positions) for item in stored]
     told = {it.hunk.id: (it.hunk.state, it.hunk.base_lines, it.hunk.agent_lines) for it in stored}
     lost: tuple[LedgerHunk, ...] = ()
     sheets: tuple[ProposalSheet, ...]
@@ -127,7 +127,7 @@ def restore_proposal(
     return Proposal(waiting.attribution, write or FileWrite(path, None, None), sheets, told), lost
 
 
-def _at(hunk: LedgerHunk, positions: Mapping[str, HunkPosition]) -> LedgerHunk:
+def place_hunk(hunk: LedgerHunk, positions: Mapping[str, HunkPosition]) -> LedgerHunk:
     if hunk.id not in positions:
         return hunk
     base_start, base_end, start, end = positions[hunk.id]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
@@ -18,7 +17,7 @@ from agent_ls.loop.events.types import (
 from agent_ls.review.guide.values import GuidedHunk, LookState
 from agent_ls.sessions.guide.reasons import Reasons
 from agent_ls.store import pages
-from agent_ls.store.journal import RecordedWrite, written_from_json
+from agent_ls.store.journal import RecordedWrite, find_write
 
 _CHANGE = b'{"change":'
 _KINDS = tuple(
@@ -86,7 +85,7 @@ class GuideLog:
 
     def _take(self, line: bytes) -> None:
         if line.startswith(_CHANGE):
-            if write := _maybe_write(line):
+            if write := find_write(line):
                 self.writes.setdefault(write.path, []).append(write)
         elif any(kind in line[:200] for kind in _KINDS) and (envelope := pages.maybe_event(line)):
             self._follow(envelope)
@@ -134,10 +133,3 @@ def look_state(hunk: Hunk) -> LookState:
     if hunk.state in ("kept", "undone"):
         return "kept" if hunk.state == "kept" else "undone"
     return "looked" if hunk.looked else "notLooked"
-
-
-def _maybe_write(line: bytes) -> RecordedWrite | None:
-    try:
-        return written_from_json(json.loads(line)["change"])
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return None

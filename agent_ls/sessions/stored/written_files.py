@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 
 from agent_ls.loop.events.types import Envelope, FileChange, HunkStateChanged, SessionStart, UserInput
 from agent_ls.store import pages
-from agent_ls.store.journal import RecordedWrite, written_from_json
+from agent_ls.store.journal import RecordedWrite, find_write
 from agent_ls.store.layout import Layout, log_path
 
 Decision: TypeAlias = Literal["", "kept", "pending", "edited"]
@@ -84,7 +84,7 @@ class LogWrites:
 
     def _take(self, line: bytes) -> None:
         if line.startswith(_CHANGE):
-            if write := _maybe_write(line):
+            if write := find_write(line):
                 origin = LineOrigin(
                     self.session_id, write.turn_id, write.call_id, model=self._model, time=self._time
                 )
@@ -134,13 +134,6 @@ class WrittenFiles:
                         continue
                     found += [log.original(write, origin) for write, origin in log.writes]
             return sorted(found, key=lambda each: each.origin.time)
-
-
-def _maybe_write(line: bytes) -> RecordedWrite | None:
-    try:
-        return written_from_json(json.loads(line)["change"])
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return None
 
 
 def _model_of(line: bytes) -> str:

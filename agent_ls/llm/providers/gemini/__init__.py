@@ -7,18 +7,18 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from agent_ls.llm.errors import LlmError
-from agent_ls.llm.messages import JsonObject, Message, Role
+from agent_ls.llm.messages import JsonObject
 from agent_ls.llm.providers.base import CapabilitiesLookup, ListedModel, ReplyHead, StreamDecoder, WireRequest
 from agent_ls.llm.providers.gemini.errors import NAME, http_error
 from agent_ls.llm.providers.gemini.history import GeminiHistory
 from agent_ls.llm.providers.gemini.request import VERSION, encode_request
 from agent_ls.llm.providers.gemini.stream import GeminiStream
 from agent_ls.llm.providers.history_cache import HistoryCache
-from agent_ls.llm.providers.part_writer import collect_parts
+from agent_ls.llm.providers.part_writer import to_response
 from agent_ls.llm.providers.refused_fields import RefusedFields
 from agent_ls.llm.providers.wire_json import int_at, objects_at, parse_object, text_at
 from agent_ls.llm.requests import Request, Response
-from agent_ls.llm.stream import StreamEvent, StreamFinish, StreamStart
+from agent_ls.llm.stream import StreamEvent
 
 _DROPPABLE = {
     "generationConfig.thinkingConfig.thinkingLevel": "",
@@ -67,18 +67,7 @@ class GeminiCodec:
         for chunk in chunks:
             events += decoder.chunk(chunk)
         events += decoder.close()
-        start = next((event for event in events if isinstance(event, StreamStart)), StreamStart("", ""))
-        finish = next(event for event in events if isinstance(event, StreamFinish))
-        return Response(
-            id=start.response_id,
-            provider=NAME,
-            model=start.model or request.model,
-            message=Message(Role.ASSISTANT, collect_parts(events)),
-            finish_reason=finish.finish_reason,
-            usage=finish.usage,
-            warnings=finish.warnings,
-            raw=chunks[-1],
-        )
+        return to_response(NAME, request, events, chunks[-1])
 
     def stream_decoder(self, request: Request, head: ReplyHead) -> StreamDecoder:
         return GeminiStream(request, head)

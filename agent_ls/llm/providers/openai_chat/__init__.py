@@ -8,7 +8,6 @@ from dataclasses import replace
 from functools import partial
 
 from agent_ls.llm.errors import LlmError
-from agent_ls.llm.messages import Message, Role
 from agent_ls.llm.providers.base import (
     CapabilitiesLookup,
     ListedModel,
@@ -39,12 +38,11 @@ from agent_ls.llm.providers.openai_chat.request import Changes, encode_request
 from agent_ls.llm.providers.openai_chat.response import as_chunk
 from agent_ls.llm.providers.openai_chat.servers import SERVERS
 from agent_ls.llm.providers.openai_chat.stream import AnswerSyntax, ChatStream
-from agent_ls.llm.providers.part_writer import collect_parts
+from agent_ls.llm.providers.part_writer import to_response
 from agent_ls.llm.providers.prefill import Prefills
 from agent_ls.llm.providers.refused_fields import RefusedFields
 from agent_ls.llm.providers.wire_json import encode_json, parse_object
 from agent_ls.llm.requests import Request, Response
-from agent_ls.llm.stream import StreamFinish, StreamStart
 
 _DROPPABLE = {
     "stream_options": "include_usage",
@@ -126,19 +124,7 @@ class ChatCodec:
             raise http_error(self._provider, request.model, ReplyHead(200), body)
         decoder = ChatStream(request, head, self._reading(request))
         events = [*decoder.chunk(as_chunk(wire)), *decoder.close()]
-        start = next(event for event in events if isinstance(event, StreamStart))
-        finish = next(event for event in events if isinstance(event, StreamFinish))
-        return Response(
-            id=start.response_id,
-            provider=self._provider,
-            model=start.model or request.model,
-            message=Message(Role.ASSISTANT, collect_parts(events)),
-            finish_reason=finish.finish_reason,
-            usage=finish.usage,
-            warnings=finish.warnings,
-            rate_limit=finish.rate_limit,
-            raw=wire,
-        )
+        return to_response(self._provider, request, events, wire)
 
     def stream_decoder(self, request: Request, head: ReplyHead) -> StreamDecoder:
         return ChatStream(request, head, self._reading(request))
