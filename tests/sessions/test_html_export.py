@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from html.parser import HTMLParser
+from typing import Literal
 
 import pytest
 from hypothesis import given, strategies as st
 
 from agent_ls.features.recording.sharing import Redaction
 from agent_ls.llm.requests import Usage
+from agent_ls.loop.context.titles import title_of
 from agent_ls.loop.events.figures import RoundFigures
 from agent_ls.loop.events.items import (
     AskedApproval,
@@ -38,8 +41,11 @@ from agent_ls.loop.events.types import (
     SubagentChanged,
     ToolCallEnd,
 )
+from agent_ls.sessions.export.changes import ChangedLines, ExportedChange
 from agent_ls.sessions.export.clean_items import clean_item
 from agent_ls.sessions.export.html_page import page
+from agent_ls.sessions.export.html_text import prose
+from agent_ls.tools.look import LookKind
 
 ALLOWED_TAGS = set(
     "html head meta title style body header h1 h2 h3 dl dt dd main section time div details summary pre span "
@@ -150,7 +156,7 @@ def test_any_message_text_is_readable_and_inert_in_the_html_export(text: str) ->
 
 
 def test_diff_lines_get_css_classes_and_costs_are_summed_per_turn() -> None:
-    diff = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n kept\n-- old\n+new\n"
+    diff = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n kept\n-- old\n+new\n@@ -9,1 +9,0 @@\n-last\n"
     change = ChangedFile(FileChange("c", "/w/x", "modify", 1, 1, diff))
     rounds = [
         RoundFigures("t1", "", 5, 5, Usage(1000, 10, cache_read_tokens=500), 0.25, 0, 0, 0, 0),
@@ -160,10 +166,81 @@ def test_diff_lines_get_css_classes_and_costs_are_summed_per_turn() -> None:
     source = page("Fix", [], [Item(1, "t1", "now", change)], rounds)
     found = check_is_inert(source)
 
-    assert [kind for kind in found.classes if kind in ("add", "del", "hunk")] == ["hunk", "del", "add"]
+    assert [kind for kind in found.classes if kind in ("add", "del", "hunk")] == ["del", "add", "hunk", "del"]
     assert '<span class="del">-- old</span>' in source and "--- a/x" not in source
     assert "<tr><th>1</th><td>2</td><td>3,000</td><td>500</td><td>30</td><td>0.7500</td></tr>" in source
     assert "<td>unknown</td></tr>" in source and "<td>at least 0.7500</td></tr></tfoot>" in source
+
+
+def shown_turn(*bodies: Body) -> str:
+    return page("Fix", [], [Item(n, "t", "now", body) for n, body in enumerate(bodies, 1)], [], folder="/w")
+
+
+def tool(call_id: str, look: LookKind, name: str, *, is_error: bool = False) -> ToolUse:
+    end = ToolCallEnd(call_id, name, "out of it", "", is_error, "", 5, 4)
+    status: Literal["failed", "done"] = "failed" if is_error else "done"
+    return ToolUse(call_id, name, f"/w/{call_id}.py", "{}", status, end, look=look, done="Read")
+
+
+def edit(call_id: str) -> tuple[ToolUse, AskedApproval, ChangedFile]:
+    asked = ApprovalRequested("a", call_id, "edit_file", "edit x", "", {}, "")
+    change = FileChange(call_id, f"/w/{call_id}.py", "modify", 2, 1, "@@ -1 +1 @@\n-a\n+b\n")
+    return tool(call_id, "edit", "edit_file"), AskedApproval(asked, "allow", ""), ChangedFile(change)
+
+
+def test_the_steps_of_a_turn_are_one_fold_between_question_and_answer() -> None:
+    source = shown_turn(
+        UserMessage("why?"),
+        tool("a", "read", "read_file"),
+        tool("b", "read", "read_file", is_error=True),
+        tool("c", "execute", "shell"),
+        *edit("d"),
+        SaidItem("text", "p", "because"),
+        TurnEnd("completed", (FileSum("/w/d.py", "modify", 2, 1),)),
+    )
+    found = check_is_inert(source)
+
+    assert [kind for kind in found.classes if kind in ("user", "steps", "said")] == ["user", "steps", "said"]
+    assert "Read 2 files, changed 1 file, ran 1 command" in source
+    assert found.classes.count("failed") == 2, "the fold and the call"
+    assert source.index('class="steps"') < source.index("out of it") < source.index("because")
+
+
+def test_an_edit_is_one_row_with_its_decision_and_paths_are_relative() -> None:
+    source = shown_turn(*edit("d"), TurnEnd("completed", (FileSum("/w/d.py", "modify", 2, 1),)))
+    check_is_inert(source)
+
+    assert source.count("<details") == 1 and source.count("<details open") == 0
+    assert "allowed" in source and "edit_file" not in source and "/w/" not in source
+
+
+def test_the_outcome_counts_what_was_not_undone_and_the_title_is_whole() -> None:
+    long = "Rename the function old in cart.py to something that says what it does"
+    lines = [ChangedLines("/w/a.py", 1, ["x"], ["y", "z"]), ChangedLines("/w/b.py", 1, [], ["q"])]
+    changes = [
+        ExportedChange(name, name, (), "", [line])
+        for name, line in zip(("kept", "undone"), lines, strict=True)
+    ]
+    items = [Item(1, "t", "now", UserMessage(f"{long}\n\nThanks."))]
+    found = check_is_inert(page(title_of(long), [], items, [], changes, folder="/w"))
+
+    said = " ".join(found.words).split("Changes in reading order")[0]
+    assert "1 file changed" in said and "+2" in said and "b.py" not in said
+    assert found.words.count(long) == 2, "the title of the window and of the page"
+
+
+@pytest.mark.parametrize(
+    ("answer", "tags"),
+    [
+        ("# Done\n\nIt **is** `x`", ["div", "strong", "strong", "code"]),
+        ("| a | b |\n| - | :-: |\n| 1 | `2` |", ["table", "tr", "th", "th", "tr", "td", "td", "code"]),
+        ("2 ** 3 ** 4", ["div"]),
+        ("| no table |", ["div"]),
+        ("`**kwargs` and **bold `code`**", ["div", "code", "code"]),
+    ],
+)
+def test_an_answer_keeps_its_code_tables_and_stressed_words(answer: str, tags: list[str]) -> None:
+    assert re.findall(r"<(\w+)", prose(answer)) == tags
 
 
 SECRET = "sk-ant-" + "a1B2" * 8

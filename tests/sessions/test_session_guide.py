@@ -78,7 +78,10 @@ def test_the_reason_is_what_the_model_said_at_the_call_else_what_the_user_asked(
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("# Plan\n\n- **Round** it:\n", "Round** it"),
+        ("# Plan\n\n- **Round** it:\n", "Round it"),
+        ("**I rename the function:** `old` says nothing.", "I rename the function: old says nothing."),
+        ("> - `f(**kwargs)` takes `**`", "f(**kwargs) takes **"),
+        ("**I print the total:**", "I print the total"),
         ("```\n", ""),
         ("\x1b[31mred\u202e", "[31mred"),
         ("x" * 500, "x" * 119 + "…"),

@@ -15,7 +15,7 @@ _ATTACHED = re.compile(r"(?:(?:File|Folder): [^\n]*|[^\n]+:\n(`{3,})\n.*?\n\1)(?
 _MARKS = re.compile(r"[#>*+\-\s`]*")
 
 
-def title_of(text: str) -> str:
+def title_of(text: str, max_chars: int = TITLE_CHARS) -> str:
     """Return the first line that contains words, truncated; "" if no line contains words. Attachments before
     the message are skipped.
     """
@@ -23,8 +23,8 @@ def title_of(text: str) -> str:
     while (found := _ATTACHED.match(rest)) and found.end() < len(rest):
         rest = rest[found.end() :]
     text = rest
-    for line in strip_escapes(text[: TITLE_CHARS * 100]).splitlines():
-        words = to_display_line(_MARKS.sub("", line, count=1), TITLE_CHARS)
+    for line in strip_escapes(text[: max_chars * 100]).splitlines():
+        words = to_display_line(_MARKS.sub("", line, count=1), max_chars)
         if any(character.isalnum() for character in words):
             return words
     return ""

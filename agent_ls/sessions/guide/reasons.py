@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from agent_ls.loop.events.types import (
@@ -16,6 +17,9 @@ from agent_ls.text import to_display_line
 
 REASON_CHARS = 120
 MESSAGE_CHARS = 60
+
+_LINE_MARKS = re.compile(r"\A(?:[#>*+-]+\s+)+")
+_PAIRED_MARKS = re.compile(r"(\*\*|`+)(?=\S)(.+?)\1")
 
 
 @dataclass(slots=True)
@@ -65,6 +69,6 @@ class Reasons:
 
 def last_line(text: str) -> str:
     """Return the last line of a text of the model, without its marks and as one row."""
-    lines = [line.strip().lstrip("#>*-` ") for line in text.splitlines()]
-    last = next((line for line in reversed(lines) if any(map(str.isalnum, line))), "")
-    return to_display_line(last.rstrip("*`: "), REASON_CHARS)
+    last = next((line for line in reversed(text.splitlines()) if any(map(str.isalnum, line))), "")
+    words = _PAIRED_MARKS.sub(r"\2", _LINE_MARKS.sub("", last.strip(), count=1))
+    return to_display_line(words.rstrip(": "), REASON_CHARS)

@@ -165,6 +165,7 @@ def _transcript(
     from agent_ls.loop.events.figures import figures_of
     from agent_ls.sessions.export.changes import markdown_changes, read_changes
     from agent_ls.sessions.export.html_page import page
+    from agent_ls.sessions.export.html_text import local_time
     from agent_ls.sessions.export.markdown import markdown
     from agent_ls.sessions.export.report import decisions, report, trailers
 
@@ -177,10 +178,11 @@ def _transcript(
     if found is None:
         raise BadSessionError(str(path), "the session cannot be read")
     header = found.header
+    model = f"{header.provider}/{header.model}"
     facts = [
         ("Session", header.session_id),
         ("Folder", header.workspace_folder),
-        ("Model", f"{header.provider}/{header.model}"),
+        ("Model", model),
         ("Begun", header.created),
     ]
     title, facts = clean(found.title), [(name, clean(value)) for name, value in facts]
@@ -194,7 +196,13 @@ def _transcript(
     if format_ == "report":
         decided = {clean(name): counts for name, counts in decisions(pages.all_events(path)).items()}
         return report(facts, items, decided, folder, listed)
-    return page(title, facts, items, figures_of(pages.all_events(path)).rounds, changes)
+    shown = [
+        ("Project", clean(Path(header.workspace_folder).name)),
+        ("Model", clean(model)),
+        ("Begun", local_time(header.created)),
+        ("Session", header.session_id),
+    ]
+    return page(title, shown, items, figures_of(pages.all_events(path)).rounds, changes, folder)
 
 
 def _jsonl(path: Path) -> str:
