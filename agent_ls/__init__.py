@@ -13,8 +13,6 @@ from agent_ls._version import __version__
 TYPE_CHECKING = False  # not imported from `typing`, because that import would delay the start
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from agent_ls.environments.base import ExecutionEnvironment as ExecutionEnvironment
     from agent_ls.environments.basic import BasicEnvironment as BasicEnvironment
     from agent_ls.environments.local import LocalEnvironment as LocalEnvironment
@@ -62,7 +60,11 @@ if TYPE_CHECKING:
         SessionClosedError as SessionClosedError,
         SessionError as SessionError,
     )
-    from agent_ls.loop.events.tool_records import ToolRecord as ToolRecord
+    from agent_ls.loop.events.tool_records import (
+        CallError as CallError,
+        RecordedChange as RecordedChange,
+        ToolRecord as ToolRecord,
+    )
     from agent_ls.loop.events.types import (
         ApprovalRequested as ApprovalRequested,
         ApprovalResolved as ApprovalResolved,
@@ -120,10 +122,12 @@ if TYPE_CHECKING:
         BadAnswerError as BadAnswerError,
         UnknownQuestionError as UnknownQuestionError,
     )
+    from agent_ls.policy.situation import Mode as Mode
     from agent_ls.profiles.base import ProviderProfile as ProviderProfile
     from agent_ls.profiles.create import create_profile as create_profile
+    from agent_ls.review.rewind import ConflictRange as ConflictRange
     from agent_ls.services.errors import AppError as AppError
-    from agent_ls.sessions.rollback import RollbackResult as RollbackResult
+    from agent_ls.sessions.rollback import RollbackFile as RollbackFile, RollbackResult as RollbackResult
     from agent_ls.sessions.workspaces.worktree import WorktreeFile as WorktreeFile
     from agent_ls.tools.base import Tool as Tool
     from agent_ls.tools.registry import ToolRegistry as ToolRegistry
@@ -186,7 +190,12 @@ _PLACES = {
     "retry": "llm.generate",
     "Reverted": "loop.events.types",
     "RevertedFile": "loop.events.types",
+    "RollbackFile": "sessions.rollback",
     "RollbackResult": "sessions.rollback",
+    "ConflictRange": "review.rewind",
+    "CallError": "loop.events.tool_records",
+    "RecordedChange": "loop.events.tool_records",
+    "Mode": "policy.situation",
     "RuleOffer": "loop.events.types",
     "RuleRemoved": "loop.events.types",
     "run_sync": "library.blocking",
@@ -241,10 +250,12 @@ __all__ = [
     "BasicEnvironment",
     "BlockingSession",
     "CacheLost",
+    "CallError",
     "ChangeReviewer",
     "CheckRun",
     "Compaction",
     "CompactionOffError",
+    "ConflictRange",
     "ContextParts",
     "Delta",
     "DiagnosedFile",
@@ -263,6 +274,7 @@ __all__ = [
     "LoggingEnvironment",
     "LoopDetection",
     "MemoryEnvironment",
+    "Mode",
     "NothingToCompactError",
     "PlanChanged",
     "PlanItem",
@@ -276,9 +288,11 @@ __all__ = [
     "ReadOnlyEnvironment",
     "ReasoningEnd",
     "ReasoningStart",
+    "RecordedChange",
     "Retry",
     "Reverted",
     "RevertedFile",
+    "RollbackFile",
     "RollbackResult",
     "RuleOffer",
     "RuleRemoved",
@@ -329,9 +343,11 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "Event":
-        return import_module("agent_ls.loop.events.types").SessionEvent
-    if place := _PLACES.get(name):
-        return getattr(import_module(f"agent_ls.{place}"), name)
-    raise AttributeError(f"module 'agent_ls' has no attribute {name!r}")
+if not TYPE_CHECKING:  # a type checker would take a misspelt name for Any
+
+    def __getattr__(name: str) -> object:
+        if name == "Event":
+            return import_module("agent_ls.loop.events.types").SessionEvent
+        if place := _PLACES.get(name):
+            return getattr(import_module(f"agent_ls.{place}"), name)
+        raise AttributeError(f"module 'agent_ls' has no attribute {name!r}")

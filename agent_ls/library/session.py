@@ -15,7 +15,7 @@ from agent_ls.library.streams import EventStream
 from agent_ls.llm.attachments import with_file_now
 from agent_ls.llm.messages import ImagePart
 from agent_ls.llm.requests import Usage
-from agent_ls.loop.calls.approval import ApprovalAnswer
+from agent_ls.loop.calls.approval import ApprovalAnswer, UnknownApprovalError
 from agent_ls.loop.errors import SessionBusyError, SessionClosedError
 from agent_ls.loop.events import codec as event_codec
 from agent_ls.loop.events.tool_records import ToolRecord, tool_records
@@ -33,6 +33,7 @@ from agent_ls.loop.events.types import (
     TurnLimit,
 )
 from agent_ls.loop.inbox import QueueEdit, QueueMove, QueueRemoval, StartNow
+from agent_ls.loop.questions import UnknownQuestionError
 from agent_ls.policy.situation import Mode, ReviewSetting
 from agent_ls.services.errors import BadChoiceError
 from agent_ls.services.review.decision_request import Selection
@@ -337,14 +338,20 @@ class AgentSession:
 
     @typed
     def approve(self, request_id: str, answer: ApprovalAnswer | bool) -> None:
-        """Answer an approval request. If there are several answers, the first one is used.
+        """Answer an approval request. The first answer counts.
 
         Raises:
-            UnknownApprovalError: there is no such request, or it does not offer the rule in the answer.
+            UnknownApprovalError: there is no such request, it has been answered, or it does not offer the rule.
         """
         if isinstance(answer, bool):
             answer = ApprovalAnswer("allow" if answer else "deny", decided_by="program")
-        self._live.approver.answer(request_id, answer)
+        approver = self._live.approver
+        is_open = any(request.request_id == request_id for request in approver.pending())
+        resolved = approver.answer(request_id, answer)
+        if not is_open:
+            raise UnknownApprovalError(
+                f"request {request_id} is not pending any more: {resolved.decided_by} has answered {resolved.decision}"
+            )
 
     @typed
     def reply(self, question_id: str, *answers: str) -> None:
@@ -353,12 +360,17 @@ class AgentSession:
         The question is asked by the model, or because a turn has reached a limit.
 
         Raises:
-            UnknownQuestionError: there is no question with this id.
+            UnknownQuestionError: there is no open question with this id; the first answer counts.
             BadAnswerError: the answer is empty, or the question does not allow several answers.
         """
         check_texts(**{f"answer {number}": answer for number, answer in enumerate(answers, 1)})
         questions = self._live.session.questions
-        questions.answer(question_id, answers, declined=not answers, by="program")
+        is_open = any(question.question_id == question_id for question in questions.pending())
+        resolved = questions.answer(question_id, answers, declined=not answers, by="program")
+        if not is_open:
+            raise UnknownQuestionError(
+                f"question {question_id} is not open any more: {resolved.decided_by} has answered it"
+            )
 
     @typed
     async def trust(self, trusted: bool = True) -> None:

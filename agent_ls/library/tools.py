@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, TypeAlias, cast, get_type_hints, overload
 
 from pydantic import Field, create_model
+from pydantic_core import to_jsonable_python
 
 from agent_ls.argument_types import find_misuse
 from agent_ls.environments.effects import CallEffect, NoEffect
@@ -43,10 +44,10 @@ def tool(
 
     An async function runs on the event loop, a plain function in a thread. In a class, `@tool` marks a method;
     `tools=[thing.method]` then offers the method of that object. Each parameter of the function needs a type and
-    becomes a parameter of the tool. `Annotated[int, "its meaning"]` adds a description. The return value is sent to the
-    model as text, an exception as an error. `category` "read": the function has no effects, so it needs no approval and
-    may run in parallel with other calls. "write": mode and rules determine whether a call needs approval, like for
-    commands. "admin": a call needs approval in every mode.
+    becomes a parameter of the tool. `Annotated[int, "its meaning"]` adds a description. The model gets a returned text
+    as it is, other values as JSON, and an exception as an error. `category` "read": the function has no effects, so it
+    needs no approval and may run in parallel with other calls. "write": mode and rules determine whether a call needs
+    approval, like for commands. "admin": a call needs approval in every mode.
 
     Raises:
         TypeError: it is not a function, has no docstring, or a parameter has no type.
@@ -132,17 +133,28 @@ async def _prepare(
 
     async def run() -> ToolOutput:
         try:
-            answer = await call_program(partial(function, **given))
+            text = _as_text(await call_program(partial(function, **given)))
         except (ToolError, EnvError):
             raise
         except Exception as error:  # of the program's own code: the model gets it, the host's log stays quiet
             log.debug("the tool %s raised an exception", name, exc_info=True)
             raise ToolError(f"{type(error).__name__}: {error}", kind="internal") from error
-        return ToolOutput(answer if isinstance(answer, str) else json.dumps(answer, default=str))
+        return ToolOutput(text)
 
     if category == "read":
         return Prepared(NoEffect(), run)
     return Prepared(CallEffect(name, _format_arguments(arguments), category), run)
+
+
+def _as_text(answer: object) -> str:
+    """Return a text as it is, and any other value as JSON, with dataclasses and models as objects."""
+    if isinstance(answer, str):
+        return answer
+    try:
+        plain = to_jsonable_python(answer, fallback=str)
+    except ValueError:  # for example bytes that are no text
+        return json.dumps(answer, default=str)
+    return json.dumps(plain, ensure_ascii=False)
 
 
 def _format_arguments(arguments: Arguments) -> str:

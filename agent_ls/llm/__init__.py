@@ -12,8 +12,6 @@ from types import ModuleType
 TYPE_CHECKING = False  # not imported from `typing`, because that import would delay the start
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from agent_ls.llm.adapter import (
         ProviderAdapter as ProviderAdapter,
     )
@@ -304,10 +302,12 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if place := _PLACES.get(name):
-        return getattr(import_module(f"agent_ls.llm.{place}"), name)
-    raise AttributeError(f"module 'agent_ls.llm' has no attribute {name!r}")
+if not TYPE_CHECKING:  # a type checker would take a misspelt name for Any
+
+    def __getattr__(name: str) -> object:
+        if place := _PLACES.get(name):
+            return getattr(import_module(f"agent_ls.llm.{place}"), name)
+        raise AttributeError(f"module 'agent_ls.llm' has no attribute {name!r}")
 
 
 class _Package(ModuleType):

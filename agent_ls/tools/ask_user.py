@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import AliasChoices, Field, model_validator
+from pydantic import AliasChoices, Field, field_validator, model_validator
 
 from agent_ls.environments.effects import NoEffect
 from agent_ls.tools.base import Arguments, Prepared, Question, Tool, ToolContext, ToolOutput
@@ -25,8 +25,17 @@ class AskArguments(Arguments):
         default=(),
         max_length=MAX_CHOICES,
         description="Possible answers, your preferred answer first. The user may also write another answer.",
+        validation_alias=AliasChoices("choices", "options"),  # `options` is the name in other agents
     )
     multiple: bool = Field(default=False, description="The user may select several choices.")
+
+    @field_validator("choices", mode="before")
+    @classmethod
+    def _labels(cls, choices: Any) -> Any:
+        """Take the label of a choice that is an object, as in the tools of other agents."""
+        if not isinstance(choices, (list, tuple)):
+            return choices
+        return [it["label"] if isinstance(it, dict) and "label" in it else it for it in choices]
 
 
 async def prepare(arguments: AskArguments, context: ToolContext) -> Prepared:
@@ -78,6 +87,14 @@ class QuestionArguments(Arguments):
             return values
         return {key: value for key, value in values.items() if key not in ("id", "type", "placeholder")}
 
+    @field_validator("options", mode="before")
+    @classmethod
+    def _as_objects(cls, options: Any) -> Any:
+        """Take an option that is a text as its label."""
+        if not isinstance(options, (list, tuple)):
+            return options
+        return [{"label": it} if isinstance(it, str) else it for it in options]
+
     @property
     def text(self) -> str:
         told = [f"{option.label}: {option.description}" for option in self.options if option.description]
@@ -99,10 +116,8 @@ class AskQuestionsArguments(Arguments):
         """
         if not isinstance(values, dict) or "question" not in values:
             return values
-        choices = values.get("choices") or ()
-        options = [{"label": choice} for choice in choices] if isinstance(choices, (list, tuple)) else choices
-        rest = {key: value for key, value in values.items() if key != "choices"}
-        return {"questions": [{**rest, "options": options}]}
+        rest = {key: value for key, value in values.items() if key not in ("choices", "options")}
+        return {"questions": [{**rest, "options": values.get("choices") or values.get("options") or ()}]}
 
 
 async def prepare_questions(arguments: AskQuestionsArguments, context: ToolContext) -> Prepared:

@@ -51,27 +51,47 @@ def write_all(folder: Path) -> None:
 @pytest.mark.report("diggerhq/opencomputer#302", "anthropics/claude-code#19684")
 def test_programs_of_docs_and_examples_are_clean_under_strict_checkers(tmp_path: Path, checker: str) -> None:
     write_all(tmp_path)
+    done = check(checker, tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("checker", ["mypy", "pyright"])
+def test_misspelt_names_are_found_by_strict_checkers(tmp_path: Path, checker: str) -> None:
+    """The packages load their names late, and a checker would take every name for Any."""
+    (tmp_path / "misspelt.py").write_text(MISSPELT)
+    output = check(checker, tmp_path).stdout
+    assert output.count("misspelt.py:") >= 2 and "AproverX" in output and "CleintX" in output
+
+
+def check(checker: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a checker in strict mode over the programs of a folder."""
     if checker == "mypy":
         cache = f"--cache-dir={ROOT}/.mypy_cache/users"
         command = ["-m", "mypy", "--strict", "--follow-imports=silent", "--config-file=", cache, "."]
     else:
         settings = {"typeCheckingMode": "strict", "extraPaths": [str(ROOT)]}
-        (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
+        (folder / "pyrightconfig.json").write_text(json.dumps(settings))
         command = ["-m", "pyright", "--pythonpath", sys.executable]
     node = str(ROOT / ".tools" / "node" / "bin")  # pyright is a program of Node.js
     environ = {**os.environ, "MYPYPATH": str(ROOT), "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"}
-    done = subprocess.run(
+    return subprocess.run(
         [sys.executable, *command],
-        cwd=tmp_path,
+        cwd=folder,
         env=environ | {"PATH": os.pathsep.join((node, os.environ["PATH"]))},
         capture_output=True,
         text=True,
         timeout=DEADLINE_S,
         check=False,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
+MISSPELT = """
+import agent_ls
+import agent_ls.llm
+
+approve: agent_ls.AproverX
+client: agent_ls.llm.CleintX
+"""
 NARROWING = """
 from typing import assert_never
 

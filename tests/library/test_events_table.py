@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
 
@@ -56,6 +56,23 @@ def test_the_tables_of_the_page_have_each_event_and_value_with_its_fields() -> N
     page = read("docs/library-events.md")
     rows = [*map(row, get_args(agent_ls.Event)), *map(value_rows, VALUES)]
     assert [it for it in rows if f"\n{it}\n" not in page] == []
+
+
+def classes(hint: Any) -> set[type]:
+    """Return the dataclasses that a type names, for example in a tuple or a union."""
+    inner = {it for argument in get_args(hint) for it in classes(argument)}
+    return inner | ({hint} if inspect.isclass(hint) and dataclasses.is_dataclass(hint) else set())
+
+
+@pytest.mark.req("H13")
+def test_each_class_that_a_program_reads_is_exported() -> None:
+    public = {getattr(agent_ls, name) for name in agent_ls.__all__ if name != "Event"}
+    hints = [hint for kind in (*get_args(agent_ls.Event), *VALUES) for hint in get_type_hints(kind).values()]
+    for _, member in inspect.getmembers(agent_ls.AgentSession):
+        method = member.fget if isinstance(member, property) else member
+        if inspect.isfunction(method) and not method.__name__.startswith("_"):
+            hints += get_type_hints(method).values()
+    assert {found for hint in hints for found in classes(hint)} <= public
 
 
 if __name__ == "__main__":

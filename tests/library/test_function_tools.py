@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+import datetime
 import threading
 from pathlib import Path
 from typing import Any
 
+import pydantic
 import pytest
 
 import agent_ls
@@ -74,6 +77,47 @@ async def test_methods_are_tools_of_their_object(tmp_path: Path) -> None:
     assert [end.output for end in ends] == ["ok", "3.0", "euros of Shop", "Hello you", "KIWI"]
     assert (shop.asked, other.asked) == (["fig"], [])
     assert "self" not in shop.price_of.arguments.model_fields
+
+
+@dataclasses.dataclass(frozen=True)
+class Fruit:
+    name: str
+    since: datetime.date = datetime.date(2026, 5, 1)
+
+
+class Basket(pydantic.BaseModel):
+    fruits: list[Fruit]
+
+
+class Odd:
+    def __str__(self) -> str:
+        return "odd"
+
+
+RESULTS: list[tuple[object, str]] = [
+    ("as it is", "as it is"),
+    (None, "null"),
+    ([1, 2.5, True], "[1, 2.5, true]"),
+    (Fruit("Äpfel"), '{"name": "Äpfel", "since": "2026-05-01"}'),
+    ([Fruit("a")], '[{"name": "a", "since": "2026-05-01"}]'),
+    (Basket(fruits=[Fruit("b")]), '{"fruits": [{"name": "b", "since": "2026-05-01"}]}'),
+    ({datetime.date(2026, 1, 2): {3}}, '{"2026-01-02": [3]}'),
+    ({"odd": Odd()}, '{"odd": "odd"}'),
+    ({"bytes": b"\xff"}, '{"bytes": "b\'\\\\xff\'"}'),
+]
+
+
+@pytest.mark.parametrize(("value", "expected"), RESULTS, ids=[str(it)[:20] for it, _ in RESULTS])
+async def test_a_result_that_is_no_text_reaches_the_model_as_json(
+    tmp_path: Path, value: object, expected: str
+) -> None:
+    @agent_ls.tool
+    def give() -> object:
+        """Gives it."""
+        return value
+
+    (end,) = await outputs(tmp_path, [give], call("give"))
+    assert (end.output, end.is_error) == (expected, False)
 
 
 async def test_a_plain_function_runs_in_a_thread(tmp_path: Path) -> None:

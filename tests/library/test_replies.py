@@ -203,6 +203,42 @@ async def test_with_answers_later_pending_requests_are_answered_by_session_metho
     assert sorted(path.name for path in (tmp_path / "project").iterdir()) == ["made", "new.txt"]
 
 
+async def test_a_second_answer_is_refused_as_long_as_the_session_lives(tmp_path: Path) -> None:
+    model = FakeProvider([ASK, call("shell", command="touch made"), text("Done.")])
+    refused: list[str] = []
+    with anyio.fail_after(DEADLINE_S):
+        async with agent_ls.open_session(**options(tmp_path, model, answers_later=True)) as session:
+            waiting: list[agent_ls.ApprovalRequested | agent_ls.QuestionAsked] = []
+            async for _ in session.run("go"):
+                for request in session.pending():
+                    waiting.append(request)
+                    answer_twice(session, request, refused)
+            for request in waiting:  # also after the turn
+                with pytest.raises((agent_ls.UnknownApprovalError, agent_ls.UnknownQuestionError)):
+                    answer_twice(session, request, refused)
+    assert refused == ["UnknownQuestionError", "UnknownApprovalError"]
+
+
+def answer_twice(
+    session: agent_ls.AgentSession,
+    request: agent_ls.ApprovalRequested | agent_ls.QuestionAsked,
+    refused: list[str],
+) -> None:
+    """Answer a request, and once more, as two people with the same button would."""
+
+    def answer() -> None:
+        if isinstance(request, agent_ls.QuestionAsked):
+            session.reply(request.question_id)
+        else:
+            session.approve(request.request_id, True)
+
+    answer()
+    try:
+        answer()
+    except (agent_ls.UnknownApprovalError, agent_ls.UnknownQuestionError) as error:
+        refused.append(type(error).__name__)
+
+
 async def test_an_approval_request_of_a_subagent_is_declined_without_an_approve_callback(
     tmp_path: Path,
 ) -> None:
