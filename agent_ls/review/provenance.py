@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from agent_ls.patch.line_diff import equal_blocks
+from agent_ls.patch.line_diff import MatchingBlock, equal_blocks
 
 USER = -1
 """The author of a line that no recorded write has written."""
@@ -46,18 +46,44 @@ def authors(writes: Iterable[WrittenText], current: Sequence[str]) -> list[Autho
     return history.authors
 
 
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """The blocks of equal lines of two contents, and the indexes of the lines between them."""
+
+    equal: Sequence[MatchingBlock]
+    removed: Sequence[int]
+    added: Sequence[int]
+
+    @classmethod
+    def between(cls, old: Sequence[str], new: Sequence[str]) -> _Change:
+        equal = equal_blocks(old, new)
+        removed: list[int] = []
+        added: list[int] = []
+        at = to = 0
+        for block in (*equal, MatchingBlock(len(old), len(new), 0)):
+            removed += range(at, block.old)
+            added += range(to, block.new)
+            at, to = block.old + block.length, block.new + block.length
+        return cls(equal, removed, added)
+
+
 class _History:
-    """The authors of the lines of the newest known content, and what is known of earlier ones."""
+    """The authors of the lines of the newest known content, and what is known of earlier ones.
+
+    A change of a few lines costs few steps in Python, however long the file is.
+    """
 
     def __init__(self) -> None:
         self.authors: list[Author] = []
         self._lines: Sequence[str] | None = None  # None: there was no content yet
         self._is_lost = False
-        self._earlier: dict[tuple[str, ...], list[Author]] = {}
+        self._hash = 0
+        """The sum of the hashes of the lines: equal for equal contents."""
+        self._earlier: dict[int, list[tuple[Sequence[str], list[Author]]]] = {}
+        """Contents with their authors, by the sum of their hashes."""
         self._beside: dict[tuple[str, str, int], Author] = {}
         """Removed lines with the line before (1) or after (0) them."""
-        self._only: dict[str, Author | None] = {}
-        """Removed lines that were the only ones with their text; None after another one."""
+        self._removed = _RemovedLines()
 
     def move_to(self, lines: Sequence[str] | None, author: Author) -> None:
         """Follow a change to `lines`. Its new lines are by `author`, or unknown if a content was lost before."""
@@ -66,34 +92,42 @@ class _History:
             return
         if self._lines is None:
             self.authors = [UNKNOWN if self._is_lost else USER] * len(lines)
+            self._hash = sum(map(hash, lines))
         elif lines is not self._lines and lines != self._lines:
             new = UNKNOWN if self._is_lost and author == USER else author
+            change = _Change.between(self._lines, lines)
+            self._hash += sum(hash(lines[at]) for at in change.added)
+            self._hash -= sum(hash(self._lines[at]) for at in change.removed)
             # Text that comes back keeps its author, unless the agent writes it: then it is the agent's again.
-            back = self._earlier.get(tuple(lines)) if author == USER else None
-            carried = self._carry(self._lines, lines, new)
-            self.authors = list(back) if back else carried
+            back = self._authors_of(lines) if author == USER else None
+            carried = self._carry(self._lines, lines, change, new)
+            self.authors = back or carried
         self._is_lost = False
         self._lines = lines
-        self._earlier[tuple(lines)] = self.authors
+        self._earlier.setdefault(self._hash, []).append((lines, self.authors))
 
-    def _carry(self, old: Sequence[str], new: Sequence[str], author: Author) -> list[Author]:
-        found: list[Author | None] = [None] * len(new)
-        is_kept = bytearray(len(old))
-        for block in equal_blocks(old, new):
+    def _authors_of(self, lines: Sequence[str]) -> list[Author] | None:
+        """Return the authors of the newest earlier content that is equal to `lines`."""
+        found = self._earlier.get(self._hash, [])
+        return next((whose for content, whose in reversed(found) if content == lines), None)
+
+    def _carry(self, old: Sequence[str], new: Sequence[str], change: _Change, author: Author) -> list[Author]:
+        found = [author] * len(new)
+        for block in change.equal:
             found[block.new : block.new + block.length] = self.authors[block.old : block.old + block.length]
-            is_kept[block.old : block.old + block.length] = b"\1" * block.length
-        removed = [at for at, kept in enumerate(is_kept) if not kept and old[at].strip()]
+        removed = [at for at in change.removed if old[at].strip()]
         moved: dict[str, list[Author]] = {}
         for at in removed:
             moved.setdefault(old[at], []).append(self.authors[at])
-        added = [at for at, whose in enumerate(found) if whose is None and new[at].strip()]
-        for at in added:
+        for at in change.added:
+            if not new[at].strip():
+                continue
             if left := moved.get(new[at]):
                 found[at] = left.pop(0)
-            elif author == USER:
-                found[at] = self._whose_it_was(new, at)
+            elif author == USER and (whose := self._whose_it_was(new, at)) is not None:
+                found[at] = whose
         self._remember_removed(old, removed)
-        return [author if whose is None else whose for whose in found]
+        return found
 
     def _whose_it_was(self, new: Sequence[str], at: int) -> Author | None:
         """Return the author of an earlier line with this text, if it was beside one of the same neighbours or was
@@ -103,13 +137,36 @@ class _History:
         for key in ((before, new[at], 1), (new[at], after, 0)):
             if (whose := self._beside.get(key)) is not None:
                 return whose
-        return self._only.get(new[at])
+        return self._removed.only_author(new[at])
 
     def _remember_removed(self, old: Sequence[str], removed: Sequence[int]) -> None:
-        counts = Counter(old) if removed else Counter[str]()
         for at in removed:
             line, whose = old[at], self.authors[at]
             self._beside[(old[at - 1] if at else "", line, 1)] = whose
             self._beside[(line, old[at + 1] if at + 1 < len(old) else "", 0)] = whose
-            is_only = counts[line] == 1 and self._only.get(line, whose) == whose
-            self._only[line] = whose if is_only else None
+            self._removed.add(old, line, whose)
+
+
+class _RemovedLines:
+    """Removed lines, with the contents that they were in. Counts lines only where one of them comes back."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, list[tuple[Sequence[str], Author]]] = {}
+        self._counts: dict[int, Counter[str]] = {}
+
+    def add(self, content: Sequence[str], line: str, whose: Author) -> None:
+        self._found.setdefault(line, []).append((content, whose))
+
+    def only_author(self, line: str) -> Author | None:
+        """Return the author of a line that was never twice in a content; None if there are two authors, or none."""
+        found = self._found.get(line, [])
+        whose = {author for _, author in found}
+        if len(whose) != 1 or any(self._count(content)[line] != 1 for content, _ in found):
+            return None
+        return whose.pop()
+
+    def _count(self, content: Sequence[str]) -> Counter[str]:
+        # The contents are kept in `_found`, so no other object gets the id of one.
+        if id(content) not in self._counts:
+            self._counts[id(content)] = Counter(content)
+        return self._counts[id(content)]

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from agent_ls.review.provenance import UNKNOWN, USER, WrittenText, authors
+from agent_ls.sessions.stored.similar_texts import SimilarTexts
 from agent_ls.sessions.stored.written_files import LineOrigin, OriginalWrite, WrittenFiles
 from agent_ls.store import blobs
 from agent_ls.store.layout import Layout, blobs_path
-from agent_ls.text import decode, looks_binary, split_lines
+from agent_ls.text import decode, looks_binary
 
 _UNDO = "r-"  # the ids of roll backs begin with it
 ALIKE = 0.5
@@ -23,8 +23,7 @@ MOST_CANDIDATES = 50
 KEPT_RESULTS = 4
 
 
-@dataclass(frozen=True, slots=True)
-class BlamedLine:
+class BlamedLine(NamedTuple):
     """One line of a file. `author` agent: `origin` says which call wrote it. unknown: contents are not recorded."""
 
     text: str
@@ -62,7 +61,7 @@ class Blamer:
         key = (real, text, hash(tuple(each.origin for each in writes)))
         if (known := self._results.get(key)) is not None:
             return known
-        found = _blame(real, text, writes)
+        found = blame_text(real, text, writes)
         self._results = dict([*list(self._results.items())[1 - KEPT_RESULTS :], (key, found)])
         return found
 
@@ -74,20 +73,17 @@ def _read_text(path: Path) -> str:
     return decode(data).text
 
 
-def _blame(real: Path, text: str, writes: Sequence[OriginalWrite]) -> list[BlamedLine]:
-    current = [line.rstrip("\r\n") for line in split_lines(text)]
-    found = _FileHistory(writes).of(str(real), current)
+def blame_text(real: Path, text: str, writes: Sequence[OriginalWrite]) -> list[BlamedLine]:
+    """Return the author of each line of a text. `writes` are those of all files of the project, oldest first."""
+    history = _FileHistory(writes)
+    current = history.lines.split(text)
+    found = history.of(str(real), current)
     numbers = authors([written for written, _ in found], current)
-    origins = [origin for _, origin in found]
-    return [_line(line, number, origins) for line, number in zip(current, numbers, strict=True)]
-
-
-def _line(text: str, number: int, origins: Sequence[LineOrigin]) -> BlamedLine:
-    if number == USER:
-        return BlamedLine(text, "user")
-    if number == UNKNOWN:
-        return BlamedLine(text, "unknown")
-    return BlamedLine(text, "agent", origins[number])
+    whose: dict[int, tuple[Literal["user", "agent", "unknown"], LineOrigin | None]] = {
+        number: ("agent", origin) for number, (_, origin) in enumerate(found)
+    }
+    whose |= {USER: ("user", None), UNKNOWN: ("unknown", None)}
+    return [BlamedLine(line, *whose[number]) for line, number in zip(current, numbers, strict=True)]
 
 
 class _FileHistory:
@@ -96,6 +92,7 @@ class _FileHistory:
     def __init__(self, writes: Sequence[OriginalWrite]) -> None:
         self._by_path: dict[str, list[OriginalWrite]] = {}
         self._contents: dict[tuple[Path, str], Sequence[str] | None] = {}
+        self.lines = SimilarTexts()
         real = {name: os.path.realpath(name) for name in {each.write.path for each in writes}}
         for each in writes:
             self._by_path.setdefault(real[each.write.path], []).append(each)
@@ -126,8 +123,6 @@ class _FileHistory:
 
         A file that was first written after the time `until` cannot be an earlier name.
         """
-        best, score = None, ALIKE
-        lines = Counter(line for line in begin if line.strip())
         gone = [
             path
             for path, writes in self._by_path.items()
@@ -135,6 +130,10 @@ class _FileHistory:
             and (until is None or writes[0].origin.time <= until)
             and not os.path.lexists(path)
         ]
+        if not gone:
+            return None
+        best, score = None, ALIKE
+        lines = Counter(line for line in begin if line.strip())
         for path in gone[-MOST_CANDIDATES:]:
             last = self._last_content(self._by_path[path])
             if last and (like := _likeness(Counter(line for line in last if line.strip()), lines)) >= score:
@@ -159,7 +158,9 @@ class _FileHistory:
             return ()
         if (key := (folder, name)) not in self._contents:
             data = blobs.read_blob(blobs_path(folder), name)
-            self._contents[key] = None if data is None or looks_binary(data) else _lines(data)
+            self._contents[key] = (
+                None if data is None or looks_binary(data) else self.lines.split(decode(data).text)
+            )
         return self._contents[key]
 
 
@@ -174,8 +175,3 @@ def _first_content(
 def _likeness(one: Counter[str], other: Counter[str]) -> float:
     total = one.total() + other.total()
     return 2 * (one & other).total() / total if total else 0.0
-
-
-def _lines(data: bytes) -> list[str]:
-    """Return the lines of a text without their endings, which editors and git convert."""
-    return [line.rstrip("\r\n") for line in split_lines(decode(data).text)]

@@ -1,0 +1,68 @@
+"""Split many versions of a text into lines, at the cost of what differs between them. Pure."""
+
+from __future__ import annotations
+
+from agent_ls.text import split_lines
+
+_CHUNK = 1 << 16
+
+
+class SimilarTexts:
+    """Splits texts into lines without their endings, which editors and git convert.
+
+    Most texts differ in a few lines from the one before. The equal lines at both ends are the same objects as there, so
+    splitting and comparing them costs little.
+    """
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._lines: list[str] = []
+
+    def split(self, text: str) -> list[str]:
+        """Return the lines of a text."""
+        head = _whole_lines(text, 0, _common_start(self._text, text))
+        most = min(len(self._text), len(text)) - head
+        tail = _common_end(self._text, text, most)
+        # An equal end begins with a whole line only behind a line end that is part of it.
+        first_end = text.find("\n", len(text) - tail) if tail else -1
+        tail = len(text) - first_end - 1 if first_end >= 0 else 0
+        middle = [line.rstrip("\r\n") for line in split_lines(text[head : len(text) - tail])]
+        before = _count_lines(self._text, 0, head)
+        until = before + _count_lines(self._text, head, len(self._text) - tail)
+        lines = [*self._lines[:before], *middle, *self._lines[until:]]
+        self._text, self._lines = text, lines
+        return lines
+
+
+def _whole_lines(text: str, start: int, end: int) -> int:
+    """Return the end of the last whole line in text[start:end]."""
+    return text.rfind("\n", start, end) + 1
+
+
+def _count_lines(text: str, start: int, end: int) -> int:
+    part = text[start:end]
+    return len(split_lines(part)) if "\r" in part else part.count("\n") + (part[-1:] not in ("", "\n"))
+
+
+def _common_start(one: str, other: str) -> int:
+    """Return the length of the longest common start of two texts."""
+    most, at = min(len(one), len(other)), 0
+    step = _CHUNK
+    while step:
+        while at + step <= most and one[at : at + step] == other[at : at + step]:
+            at += step
+        step //= 2
+    return at
+
+
+def _common_end(one: str, other: str, most: int) -> int:
+    """Return the length of the longest common end of two texts, at most `most`."""
+    at, step = 0, _CHUNK
+    while step:
+        while (
+            at + step <= most
+            and one[len(one) - at - step : len(one) - at] == (other[len(other) - at - step : len(other) - at])
+        ):
+            at += step
+        step //= 2
+    return at

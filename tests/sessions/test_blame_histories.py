@@ -1,0 +1,176 @@
+"""Who wrote a line, in random histories of a file on disk: with several sessions, a formatter, git, and new names."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from agent_ls.sessions.stored.provenance import ALIKE, blame_text
+from agent_ls.sessions.stored.similar_texts import SimilarTexts
+from agent_ls.sessions.stored.written_files import LineOrigin, OriginalWrite
+from agent_ls.store.blobs import write_blob
+from agent_ls.store.journal import RecordedWrite
+from agent_ls.store.layout import blobs_path
+from agent_ls.text import split_lines
+from tests.attacks import IS_WHOLE
+
+SESSIONS = 3
+
+
+class Story:
+    """A random history of one file. A line begins with the session that wrote it, or with `u` for the user."""
+
+    def __init__(self, seed: int, folder: Path) -> None:
+        self.chance = random.Random(seed)
+        self.folder = folder
+        self.made = 0
+        self.path = folder / f"{seed}-0.py"
+        self.names = 1
+        self.writes: list[OriginalWrite] = []
+        self.text = [self.line("u") for _ in range(self.chance.randrange(6))]
+        self.commits = [list(self.text)]
+        self.recorded: list[str] = []  # the content after the newest write
+
+    def line(self, by: str) -> str:
+        self.made += 1
+        return f"{by} {self.made} {self.chance.choice(('x', 'y'))}"
+
+    def edit(self, by: str, most: int = 3) -> None:
+        for _ in range(self.chance.randrange(1, most + 1)):
+            at = self.chance.randrange(len(self.text) + 1)
+            match self.chance.choice("iidrm"):
+                case "i":
+                    self.text[at:at] = [self.line(by) for _ in range(self.chance.randrange(1, 4))]
+                case "d":
+                    del self.text[at : at + self.chance.randrange(1, 4)]
+                case "r":
+                    self.text[at : at + 1] = [self.line(by)]
+                case _:
+                    moved = self.text[at : at + 2]
+                    del self.text[at : at + 2]
+                    to = self.chance.randrange(len(self.text) + 1)
+                    self.text[to:to] = moved
+
+    # --- what happens
+
+    def user(self) -> None:
+        self.edit("u")
+
+    def agent(self) -> None:
+        session = self.chance.randrange(SESSIONS)
+        before = self.store(session)
+        self.edit(str(session))
+        self.record(session, before, self.store(session))
+
+    def formatter(self) -> None:
+        """Another program changes the text of some lines, which makes them the user's."""
+        self.text = [self.line("u") if self.chance.random() < 0.2 else it for it in self.text]
+
+    def commit(self) -> None:
+        self.commits.append(list(self.text))
+
+    def checkout(self) -> None:
+        self.text = list(self.chance.choice(self.commits))
+
+    def rebase(self) -> None:
+        """Lines of others come below the newest commit, and the later changes on top of it."""
+        at = self.chance.randrange(len(self.text) + 1)
+        self.text[at:at] = [self.line("u") for _ in range(self.chance.randrange(1, 5))]
+
+    def undo(self) -> None:
+        session = self.chance.randrange(SESSIONS)
+        before = self.store(session)
+        self.text = list(self.chance.choice(self.commits))
+        self.record(session, before, self.store(session), "r-1")
+
+    def rename(self) -> None:
+        """The user or the agent moves the file, if enough of it was recorded."""
+        if self.alike() < ALIKE or sum(it.write.path == str(self.path) for it in self.writes) == 0:
+            return
+        old, self.path = self.path, self.folder / f"{self.path.stem.partition('-')[0]}-{self.names}.py"
+        self.names += 1
+        if old.exists():
+            old.rename(self.path)
+        session = self.chance.randrange(SESSIONS)
+        name = self.store(session)
+        if self.chance.random() < 0.5:
+            self.record(session, "", name)
+            self.writes.append(
+                self.writes[-1].__class__(
+                    self.write(old, name, "", "t"), self.origin(session), self.session(session)
+                )
+            )
+        else:  # the next write of the agent is seen under the new name
+            self.edit(str(session), 1)
+            self.record(session, name, self.store(session))
+
+    def step(self) -> None:
+        steps: list[Callable[[], None]] = [
+            self.user, self.user, self.agent, self.agent, self.agent, self.formatter, self.commit,
+            self.checkout, self.rebase, self.undo, self.rename,
+        ]  # fmt: skip
+        self.chance.choice(steps)()
+        self.path.write_text("".join(f"{line}\n" for line in self.text))
+
+    # --- what is stored
+
+    def alike(self) -> float:
+        now, then = Counter(self.text), Counter(self.recorded)
+        return 2 * (now & then).total() / max(1, now.total() + then.total())
+
+    def session(self, number: int) -> Path:
+        return self.folder / f"session-{number}"
+
+    def store(self, session: int) -> str:
+        ending = self.chance.choice(("\n", "\r\n"))  # git and editors convert them
+        return write_blob(
+            blobs_path(self.session(session)), "".join(f"{it}{ending}" for it in self.text).encode()
+        )
+
+    def origin(self, session: int) -> LineOrigin:
+        return LineOrigin(str(session), "t", f"c-{len(self.writes)}", time=f"{len(self.writes):06}")
+
+    def write(self, path: Path, before: str, after: str, turn: str) -> RecordedWrite:
+        return RecordedWrite(str(path), f"c-{len(self.writes)}", turn, before, after)
+
+    def record(self, session: int, before: str, after: str, turn: str = "t") -> None:
+        write = self.write(self.path, before, after, turn)
+        self.writes.append(OriginalWrite(write, self.origin(session), self.session(session)))
+        self.recorded = list(self.text)
+
+
+def find_wrong(seed: int, folder: Path) -> list[tuple[str, str]]:
+    story = Story(seed, folder)
+    for _ in range(story.chance.randrange(1, 14)):
+        story.step()
+    ending = story.chance.choice(("\n", "\r\n"))
+    found = blame_text(story.path, ending.join(story.text), story.writes)
+    story.path.unlink(missing_ok=True)
+    wrong = []
+    for line in found:
+        by = line.origin.session_id if line.origin else "u" if line.author == "user" else "?"
+        if line.text and by != line.text[0]:
+            wrong.append((line.text, by))
+    return wrong
+
+
+@pytest.mark.group("sweeps")
+@pytest.mark.parametrize("share", range(10))
+def test_each_line_of_a_random_history_is_of_its_session_or_of_the_user(tmp_path: Path, share: int) -> None:
+    count = 1_000 if IS_WHOLE else 30
+    seeds = range(share * count, (share + 1) * count)
+    assert not {seed: wrong for seed in seeds if (wrong := find_wrong(seed, tmp_path))}
+
+
+@pytest.mark.parametrize("share", range(4))
+def test_similar_texts_are_split_like_any_text(share: int) -> None:
+    chance, texts, text = random.Random(share), SimilarTexts(), ""
+    for _ in range(500):
+        at = chance.randrange(len(text) + 1)
+        added = "".join(chance.choice(("a", "\n", "\r\n", "\r", "\x0b", "xy\n", "")) for _ in range(3))
+        text = text[:at] + added + text[at + chance.randrange(4) :]
+        assert texts.split(text) == [line.rstrip("\r\n") for line in split_lines(text)]
