@@ -304,8 +304,8 @@ ALLOWED: dict[str, set[str]] = {
         "sessions", "store.worktrees", "tools",
     },
     "__init__": {
-        "_version", "environments", "features", "library", "llm", "loop", "profiles", "services", "sessions",
-        "tools",
+        "_version", "environments", "features", "library", "llm", "loop", "policy", "profiles", "review", "services",
+        "sessions", "tools",
     },
     "testing": ENV_TYPES | {"testing"},
     "__main__": {"cli"},

@@ -126,7 +126,7 @@ async def test_a_session_is_exported_as_markdown_html_and_events(tmp_path: Path)
         for _ in range(2):  # live, then stored
             text = (await found.ask("export", session_id, format="markdown"))["text"]
             assert text.startswith("# Please fix the discount.\n") and f"> {TASK}\n" in text
-            assert "```diff\n" in text and ": completed*" in text
+            assert "```diff\n" in text and "End of the turn:* completed" in text
             web_page = (await found.ask("export", session_id, format="html", redact=True))["text"]
             assert web_page.startswith("<!DOCTYPE html>") and "fix the discount" in web_page
             lines = (await found.ask("export", session_id, format="jsonl"))["text"].splitlines()

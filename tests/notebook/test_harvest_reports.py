@@ -294,7 +294,7 @@ def test_what_is_no_notebook_of_version_4_is_refused_with_the_reason(data: dict[
 )
 def test_new_cells_have_all_that_their_kind_needs() -> None:
     found = parse_notebook(json.dumps(notebook(cell("x", id="a"))))
-    made = [TargetCell(kind, "t") for kind in ("code", "markdown", "raw")]  # type: ignore[arg-type]
+    made = [TargetCell(kind, "t") for kind in ("code", "markdown", "raw")]
     after = json.loads(build_notebook_text(found, [*made, *target_cells(found)]))["cells"]
     assert [it["cell_type"] for it in after] == ["code", "markdown", "raw", "code"]
     assert after[0]["execution_count"] is None and after[0]["outputs"] == []

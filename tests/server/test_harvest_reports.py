@@ -1,7 +1,11 @@
-"""More public reports of users of Emacs, Helix, Kate, Vim, JetBrains and Eclipse, each in its smallest form."""
+"""More public reports of users of Emacs, Helix, Kate, Vim, JetBrains and Eclipse, each in its smallest form.
+
+Long because each report has its own input.
+"""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +20,10 @@ from tests.server.test_client_reports import hello, lives, serving
 pytestmark = pytest.mark.req("H8", "R5")
 
 URI = "file:///nowhere/a.py"
+
+
+def _answers(number: int, message: dict[str, Any]) -> bool:
+    return message.get("id") == number and "method" not in message
 
 
 def item(uri: str = URI, text: str = "x\n", version: object = 1) -> dict[str, Any]:
@@ -228,9 +236,7 @@ async def test_a_request_without_its_arguments_is_answered(tmp_path: Path) -> No
         await server.client.initialize("vscode", folder=tmp_path / "project")
         for number, (method, params) in enumerate(NO_PARAMS, 1000):
             await server.client.send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
-            answer = await server.client.wait_for(
-                lambda it, number=number: it.get("id") == number and "method" not in it
-            )  # type: ignore[misc]
+            answer = await server.client.wait_for(partial(_answers, number))
             if "error" in answer:
                 assert answer["error"]["code"] in (-32602, -32601, -32600, -32803), (method, params, answer)
         await lives(server)

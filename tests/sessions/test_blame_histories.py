@@ -1,4 +1,4 @@
-"""Who wrote a line, in random histories of a file on disk: with several sessions, a formatter, git, and new names."""
+"""The writer of each line in random histories of a file: with several sessions, a formatter, git, and new names."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ class CompactionRequest:
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """What one compaction works on."""
+    """The settings and the history of one compaction."""
 
     config: SessionConfig
     fill: WindowFill

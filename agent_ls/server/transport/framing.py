@@ -96,7 +96,9 @@ class FrameParser:
         return body
 
     def _maybe_length(self) -> int | None:
-        while self._buffer[:1] in (b"\r", b"\n"):  # as in HTTP: blank lines before a message mean nothing
+        while (
+            self._buffer and self._buffer[0] in b"\r\n"
+        ):  # as in HTTP: blank lines before a message mean nothing
             del self._buffer[:1]
         end = self._buffer.find(b"\r\n\r\n", 0, MAX_HEADER_BYTES)
         if end < 0:

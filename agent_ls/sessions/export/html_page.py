@@ -11,22 +11,6 @@ import base64
 import hashlib
 from collections.abc import Iterator, Sequence
 
-from agent_ls.display.words import item_line, tally
-from agent_ls.loop.events.figures import RoundFigures
-from agent_ls.loop.events.items import (
-    Body,
-    ChangedFile,
-    Item,
-    Notice,
-    SaidItem,
-    SteerMessage,
-    ToolUse,
-    TurnEnd,
-    UserMessage,
-)
-from agent_ls.sessions.export.changes import ChangedLines, ExportedChange
-from agent_ls.sessions.export.html_style import STYLE
-from agent_ls.text import diff_lines, reveal_controls, strip_escapes, to_display_line
 from agent_ls.loop.context.titles import title_of
 from agent_ls.loop.events.figures import RoundFigures
 from agent_ls.loop.events.items import Item, UserMessage
@@ -107,88 +91,6 @@ def _outcome(
         yield f"<div><code>{text(relative(path, folder))}</code> {lines_changed(*counts)}</div>"
 
 
-def _item(body: Body, timestamp: str) -> Iterator[str]:
-    match body:
-        case UserMessage(text=said):
-            yield f'<section class="user"><h2>You <time>{text(timestamp)}</time></h2>{_prose(said)}</section>'
-        case SteerMessage(text=said, status=status):
-            yield f'<section class="user"><h3>You, during the turn ({text(status)})</h3>{_prose(said)}</section>'
-        case SaidItem(kind="reasoning", text=said):
-            yield (
-                f'<details class="reasoning"><summary class="dim">Reasoning</summary>{_prose(said)}</details>'
-            )
-        case SaidItem(text=said, interrupted=interrupted):
-            end = " (interrupted)" if interrupted else ""
-            yield f'<section class="said"><h3>Agent{end}</h3>{_prose(said)}</section>'
-        case ToolUse():
-            yield from _tool(body)
-        case ChangedFile(change=change):
-            head = f"<code>{text(change.path)}</code> {change.action}, {tally(change.added, change.removed)}"
-            yield f"<details open><summary>Changed {head}</summary>{_diff(change.diff)}</details>"
-        case Notice(level=level, text=said, hint=hint):
-            more = f" <span>{text(hint)}</span>" if hint else ""
-            yield f'<p class="{_word(level)}"><strong>{text(level.capitalize())}:</strong> {text(said)}{more}</p>'
-        case TurnEnd(files=files, facts=facts):
-            yield from _line(body)
-            if files:
-                rows = (
-                    f"<li><code>{text(file.path)}</code> {text(file.action)}, {tally(file.added, file.removed)}</li>"
-                    for file in files
-                )
-                yield f"<ul>{''.join(rows)}</ul>"
-            if facts:
-                yield f"<p>{text(facts.text)}</p>"
-        case _:
-            yield from _line(body)
-
-
-def _line(body: Body) -> Iterator[str]:
-    if line := item_line(body):
-        said = f"<code>{text(line.text)}</code>" if line.is_code else text(line.text)
-        status = f' <strong class="{_word(line.status)}">{text(line.status)}</strong>' if line.status else ""
-        more = f": {text(line.more)}" if line.more else ""
-        dim = "" if status else ' class="dim"'
-        yield f"<p{dim}>{text(line.label)}: {said}{status}{more}</p>"
-
-
-def _tool(body: ToolUse) -> Iterator[str]:
-    yield (
-        f"<details><summary>{text(body.name)} <code>{text(body.summary)}</code> "
-        f'<span class="{_word(body.status)}">{text(body.status)}</span></summary>'
-    )
-    yield f"<pre>{text(body.arguments)}</pre>"
-    if body.result and body.result.output:
-        yield f"<pre>{text(body.result.output)}</pre>"
-    yield "</details>"
-
-
-def _word(value: str) -> str:
-    """Return a value as a CSS class name; "" if it is not a word, because a log on disk may contain any text."""
-    return value if value.isascii() and value.isalpha() else ""
-
-
-def _prose(said: str) -> str:
-    """Return text with its fenced blocks as code. Other Markdown stays as it was written."""
-    parts, at = [], 0
-    for block in _FENCE.finditer(said):
-        parts += [_paragraph(said[at : block.start()]), f"<pre>{text(block[2])}</pre>"]
-        at = block.end()
-    return "".join([*parts, _paragraph(said[at:])])
-
-
-def _paragraph(said: str) -> str:
-    said = said.strip("\n")
-    return f'<div class="text">{text(said)}</div>' if said.strip() else ""
-
-
-def _diff(diff: str) -> str:
-    """Return a unified diff of one file as HTML with a class for each line. The header, a file name, is left out."""
-    kinds = {"+": ' class="add"', "-": ' class="del"', "@": ' class="hunk"'}
-    rows = (f"<span{kinds.get(line[:1], '')}>{text(line)}</span>" for line in diff_lines(diff))
-    return f'<pre class="diff">{"".join(rows)}</pre>'
-
-
-def _changes(changes: Sequence[ExportedChange]) -> Iterator[str]:
 def _changes(changes: Sequence[ExportedChange], folder: str) -> Iterator[str]:
     if not changes:
         return

@@ -6,7 +6,7 @@ import re
 from datetime import datetime
 from html import escape
 
-from agent_ls.text import reveal_controls, strip_escapes
+from agent_ls.text import diff_lines, reveal_controls, strip_escapes
 
 _FENCE = re.compile(r"^(`{3,}|~{3,})[^\n`]*\n(.*?)(?:^\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _TABLE = re.compile(r"^\|.*\|[ \t]*\n\|[-:| \t]+\|[ \t]*\n(?:\|.*(?:\n|\Z))*", re.MULTILINE)
@@ -79,10 +79,8 @@ def diff(unified: str) -> str:
     """Return a unified diff of one file with a class for each line. The header, a file name, is left out, and so are
     the positions of hunks: a line of dots parts them.
     """
-    lines = unified.replace("\r\n", "\n").rstrip("\n").split("\n")
-    head = 2 if len(lines) > 2 and lines[0].startswith("--- ") and lines[1].startswith("+++ ") else 0
     rows = []
-    for at, line in enumerate(lines[head:]):
+    for at, line in enumerate(diff_lines(unified)):
         if not line.startswith("@"):
             rows.append(f"<span{_DIFF_CLASS.get(line[:1], '')}>{text(line)}</span>")
         elif at > 0:

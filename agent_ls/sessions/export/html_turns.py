@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TypeAlias
 
+from agent_ls.display.words import item_line
 from agent_ls.loop.events.items import (
     AskedApproval,
     AskedQuestion,
@@ -16,7 +17,6 @@ from agent_ls.loop.events.items import (
     Item,
     Notice,
     RetriedCall,
-    RollBack,
     SaidItem,
     StartedAgent,
     SteerMessage,
@@ -160,19 +160,14 @@ def _item(body: Body, timestamp: str, known: Known) -> Iterator[str]:
             given = text("; ".join(answers)) if answers else status
             yield f'<section class="said">{prose(asked.question)}</section>'
             yield f'<section class="user"><h3>Your answer</h3>{plain(given)}</section>'
-        case StartedAgent(agent=agent):
-            state = f'<span class="{css_class(agent.status)}">{text(agent.status)}</span>'
-            yield f'<p class="dim">Subagent {text(agent.agent_id)} {state}: {text(agent.task)}</p>'
-        case RetriedCall(text=why, attempt=attempt):
-            yield f'<p class="dim">Tried again ({attempt}): {text(why)}</p>'
         case Notice(level=level, text=said, hint=hint):
             more = f" <span>{text(hint)}</span>" if hint else ""
             yield f'<p class="notice {css_class(level)}">{text(said)}{more}</p>'
-        case RollBack(event=event):
-            undone = f"{counted(len(event.turns), 'turn')}, {counted(len(event.files), 'file')}"
-            yield f'<p class="dim">Rolled back: {undone}</p>'
         case TurnEnd():
             yield from _end(body, known.folder)
+        case _:
+            if line := item_line(body):
+                yield f'<p class="dim">{text(line.label)}: {text(line.text)}</p>'
 
 
 def _tool(body: ToolUse, known: Known) -> Iterator[str]:
