@@ -128,9 +128,13 @@ class Actor {
     await actUntil(() => button.click({ timeout: 3_000 }), isTrusted, "the folder to be trusted");
   }
 
-  async isIdle() {
+  async isIdleNow() {
     const chat = await this.chat();
-    await until(async () => (await chat.locator(".badge", { hasText: /working|asks you/ }).count()) === 0, "the agent to be done");
+    return (await chat.locator(".badge", { hasText: /working|asks you/ }).count()) === 0;
+  }
+
+  isIdle() {
+    return until(() => this.isIdleNow(), "the agent to be done");
   }
 
   /** Sends a request to the Python test, which scripts the model; returns its answer. */
