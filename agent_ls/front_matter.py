@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 
 from agent_ls.yaml_depth import is_too_deep
 
 _BLOCK = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _ROW = re.compile(r"^([A-Za-z][\w-]*):[ \t]*(.*(?:\n(?:[ \t]+.*|))*)", re.MULTILINE)
 _PROSE = ("name", "description", "argument-hint")
+_SWITCH = re.compile(r"([\w-]+):(true|false|allow|deny|ask)\b")
 _NAME = re.compile(r"[^\s,(]+(?:\([^)]*\))?")
 
 
@@ -33,9 +35,11 @@ class MarkdownPage:
     repaired: tuple[str, ...] = ()
 
     def string(self, key: str) -> str:
-        """Return the value of a field as one line; "" if the field is absent, a list or a table."""
+        """Return the value of a field as one line; "" if the field is absent, a Boolean, a list or a table."""
         value = self.rows.get(key)
-        return " ".join(str(value).split()) if isinstance(value, str | int | float) else ""
+        if isinstance(value, bool):
+            return ""  # `name: yes` is no name
+        return " ".join(str(value).split()) if isinstance(value, str | int | float | date) else ""
 
     def hint(self, key: str) -> str:
         """Return the value of a field as one line, also of a list: `[file]`, which people write without quotes."""
@@ -56,6 +60,13 @@ class MarkdownPage:
             return tuple(_NAME.findall(value))
         return tuple(map(str, value)) if isinstance(value, list) else ()
 
+    def switches(self, key: str) -> Mapping[str, object]:
+        """Return the value of a field as a table, also if blanks behind its colons are missing: `edit:false`."""
+        value = self.rows.get(key)
+        if isinstance(value, str) and (found := dict(_SWITCH.findall(value))):
+            return found
+        return {str(name): it for name, it in value.items()} if isinstance(value, dict) else {}
+
 
 def parse_page(data: str) -> MarkdownPage:
     """Return the fields and the text of a Markdown file. A file without front matter has no fields.
@@ -66,7 +77,7 @@ def parse_page(data: str) -> MarkdownPage:
     Raises:
         FrontMatterError
     """
-    data = data.removeprefix("\ufeff").replace("\r\n", "\n")
+    data = data.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     block = _BLOCK.match(data)
     if block is None:
         return MarkdownPage(text=data.strip())

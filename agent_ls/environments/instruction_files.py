@@ -7,6 +7,7 @@ remote machine uses this module too.
 
 from __future__ import annotations
 
+import codecs
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +19,7 @@ MAX_DEPTH = 5
 MAX_FOLDERS = 2_000
 MAX_FILES = 300
 MAX_BYTES = 64 * 1024
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 PASSED_OVER = frozenset({"node_modules", ".git", "__pycache__", ".venv"})
 
 
@@ -271,7 +273,7 @@ def read_text(path: str, base: str) -> tuple[str, Signature]:
     if len(data) > MAX_BYTES:
         raise UnreadableFileError(f"the file is longer than {MAX_BYTES // 1024} KiB")
     try:
-        return data.decode("utf-8"), _signature(facts)
+        return data.decode("utf-16" if data.startswith(_UTF_16) else "utf-8-sig"), _signature(facts)
     except UnicodeDecodeError as error:
         raise UnreadableFileError(f"the file is not UTF-8 (byte {error.start})") from error
 

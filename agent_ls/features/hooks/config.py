@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import glob
 import math
 import os
 import re
-import shlex
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from agent_ls.features.hooks.forms import COMMANDS, EVENTS, Matcher, compile_matcher, find_event, read_command
 from agent_ls.jsonc import parse_jsonc
 from agent_ls.services.permissions.command_files import Coverage, cover
 from agent_ls.services.settings.model import HookSettings
@@ -21,21 +22,9 @@ DEFAULT_TIMEOUT_S = 30
 PROMPT_TIMEOUT_S = 5
 MAX_TIMEOUT_S = 600
 
-EVENTS = (
-    "SessionStart",
-    "SessionEnd",
-    "UserPromptSubmit",
-    "PreToolUse",
-    "PermissionRequest",
-    "PostToolUse",
-    "PostToolUseFailure",
-    "PreCompact",
-    "PostCompact",
-    "SubagentStart",
-    "SubagentStop",
-    "Stop",
-    "Notification",
-)
+_FOREIGN = (".claude/settings.json", ".cursor/hooks.json", ".codex/hooks.json", ".gemini/settings.json")
+"""Files of other agents that may have hooks, relative to the user's home folder or to a project."""
+
 Origin: TypeAlias = Literal["user", "project"]
 
 
@@ -48,7 +37,7 @@ class Hook:
     """
 
     event: str
-    matcher: re.Pattern[str] | None
+    matcher: Matcher | None
     command: str
     timeout_s: int
     origin: Origin
@@ -70,7 +59,7 @@ class Hook:
         return cover(self.command, self.folder, is_users=self.origin == "user")
 
     def matches(self, names: Sequence[str]) -> bool:
-        return self.matcher is None or any(map(self.matcher.fullmatch, names))
+        return self.matcher is None or self.matcher.matches(names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +98,15 @@ def load_hooks(settings: HookSettings, state: str, workspace: str | None, *, fol
 def _files(settings: HookSettings, state: str, workspace: str | None) -> Iterator[tuple[str, Origin]]:
     yield os.path.join(state, "hooks.json"), "user"
     if settings.foreign:
-        yield os.path.expanduser("~/.claude/settings.json"), "user"
+        for name in _FOREIGN:
+            yield os.path.expanduser(os.path.join("~", *name.split("/"))), "user"
     if workspace:
         yield os.path.join(workspace, ".agent-ls", "hooks.json"), "project"
         if settings.foreign:
-            yield os.path.join(workspace, ".claude", "settings.json"), "project"
-            yield os.path.join(workspace, ".claude", "settings.local.json"), "project"
+            for name in (*_FOREIGN, ".claude/settings.local.json"):
+                yield os.path.join(workspace, *name.split("/")), "project"
+            for path in sorted(glob.glob(os.path.join(glob.escape(workspace), ".github", "hooks", "*.json"))):
+                yield path, "project"
 
 
 def _read(path: str, origin: Origin, folder: str) -> Iterator[Hook | str]:
@@ -134,7 +126,12 @@ def _read(path: str, origin: Origin, folder: str) -> Iterator[Hook | str]:
         yield f"the file is not valid JSON: {error}."
         return
     events = read.get("hooks") if isinstance(read, dict) else None
-    if events is None and isinstance(read, dict) and any(_event(name) for name in read):
+    if isinstance(events, list) and all(
+        isinstance(it, dict) and isinstance(it.get("event"), str) for it in events
+    ):
+        names = dict.fromkeys(it["event"] for it in events)
+        events = {name: [it for it in events if it["event"] == name] for name in names}
+    if events is None and isinstance(read, dict) and any(find_event(name)[0] for name in read):
         events = read
     if events is None and isinstance(read, dict) and os.path.basename(path) != "hooks.json":
         return  # another agent's settings file needs no hooks
@@ -142,7 +139,9 @@ def _read(path: str, origin: Origin, folder: str) -> Iterator[Hook | str]:
         yield "`hooks` must be an object whose keys are names of events."
         return
     for name, groups in events.items():
-        event = _event(name)
+        event, tools = find_event(name)
+        if isinstance(groups, str | Mapping):
+            groups = [groups]
         if not event:
             yield f"{name!r} is not a known event; the events are {', '.join(EVENTS)}."
         elif groups is None:
@@ -151,44 +150,47 @@ def _read(path: str, origin: Origin, folder: str) -> Iterator[Hook | str]:
             yield f"the value of {event} must be a list."
         else:
             for number, group in enumerate(groups, 1):
-                for one in _group(event, group, path, origin, folder):
+                for one in _group(event, group, tools, path, origin, folder):
                     yield f"{event}, entry {number}: {one}" if isinstance(one, str) else one
 
 
-def _group(event: str, group: Any, path: str, origin: Origin, folder: str) -> Iterator[Hook | str]:
-    if isinstance(group, Mapping) and "hooks" not in group and "command" in group:
+def _group(
+    event: str, group: Any, tools: str, path: str, origin: Origin, folder: str
+) -> Iterator[Hook | str]:
+    """Yield the hooks of an entry of an event, or what is wrong with them. `tools` is the matcher of an entry without
+    one.
+    """
+    group = {"command": group} if isinstance(group, str) else group
+    if isinstance(group, Mapping) and "hooks" not in group and any(key in group for key in COMMANDS):
         group = {**group, "hooks": [group]}  # the form of agents whose entries are the hooks themselves
     if not isinstance(group, Mapping) or not isinstance(group.get("hooks"), list):
         yield "the entry needs a list named `hooks`."
         return
-    matcher = group.get("matcher") or ""
-    if isinstance(matcher, list) and all(isinstance(it, str) for it in matcher):
-        matcher = "|".join(matcher)
     try:
-        compiled = re.compile(matcher) if matcher not in ("", "*") else None
+        compiled = compile_matcher(group.get("matcher") or tools)
     except (re.error, TypeError) as error:
-        yield f"the matcher {matcher!r} is not a regular expression: {error}."
+        yield f"the matcher {group['matcher']!r} is not a regular expression: {error}."
         return
     for raw in group["hooks"]:
-        command = raw.get("command") if isinstance(raw, Mapping) else None
+        raw = {"command": raw} if isinstance(raw, str) else raw
+        command = read_command(raw, folder) if isinstance(raw, Mapping) else ""
         kind = raw.get("type", "command" if command else None) if isinstance(raw, Mapping) else None
-        if isinstance(command, list) and all(isinstance(it, str) for it in command):
-            command = shlex.join(command)
         if kind != "command":
             yield f"only hooks of type `command` are run, not {kind!r}."
-        elif not isinstance(command, str) or not command.strip() or "\0" in command:
+        elif not command.strip() or "\0" in command:
             yield "a hook needs a string named `command`."
         else:
-            usual = PROMPT_TIMEOUT_S if event == "UserPromptSubmit" else DEFAULT_TIMEOUT_S
-            given = _number(raw.get("timeout"))
-            timeout_s = max(1, min(int(given), MAX_TIMEOUT_S)) if given > 0 else usual
             covered = cover(command, folder, is_users=origin == "user")
-            yield Hook(event, compiled, command, timeout_s, origin, path, folder, covered)
+            yield Hook(event, compiled, command, _timeout_s(raw, event), origin, path, folder, covered)
 
 
-def _event(name: str) -> str:
-    """Return the event of this name, whose first letter may be small; "" if there is none."""
-    return next((event for event in EVENTS if event.lower() == name.lower()), "")
+def _timeout_s(raw: Mapping[str, Any], event: str) -> int:
+    """Return the time limit of a hook. Some agents count in milliseconds: no hook runs for a quarter of an hour."""
+    given = _number(raw.get("timeout")) or _number(raw.get("timeoutSec"))
+    given = given or _number(raw.get("timeoutMs", raw.get("timeout_ms"))) / 1000
+    given = given / 1000 if given >= 1000 else given
+    usual = PROMPT_TIMEOUT_S if event == "UserPromptSubmit" else DEFAULT_TIMEOUT_S
+    return max(1, min(int(given), MAX_TIMEOUT_S)) if given > 0 else usual
 
 
 def _number(value: object) -> float:

@@ -12,6 +12,17 @@ from agent_ls.tools.foreign_names import CLAUDE_NAMES
 
 MAX_TEXT = 16 * 1024
 
+_OTHER_NAMES: Mapping[str, Sequence[str]] = {
+    "shell": ("run_shell_command", "execute_bash", "local_shell", "run_terminal_cmd"),
+    "edit_file": ("replace", "str_replace", "fs_write"),
+    "apply_patch": ("replace", "write_file", "fs_write"),
+    "write_file": ("create", "fs_write"),
+    "read_file": ("fs_read", "view"),
+    "web_fetch": ("fetch",),
+    "web_search": ("google_web_search",),
+}
+"""Names of tools in other agents, by our name."""
+
 _MODES = {"plan": "plan", "ask": "default", "edits": "acceptEdits", "full": "bypassPermissions"}
 
 
@@ -21,7 +32,13 @@ def tool_names(call: HookedCall) -> Sequence[str]:
     of_server = (
         (f"mcp__{effect.server}__{effect.title}",) if isinstance(effect, CallEffect) and effect.server else ()
     )
-    return (call.kind, call.name, *CLAUDE_NAMES.get(call.kind, ()), *of_server)
+    return (
+        call.kind,
+        call.name,
+        *CLAUDE_NAMES.get(call.kind, ()),
+        *_OTHER_NAMES.get(call.kind, ()),
+        *of_server,
+    )
 
 
 def payload(
@@ -43,7 +60,10 @@ def payload(
 
 
 def call_rows(call: HookedCall) -> dict[str, Any]:
-    """Return the fields of an event about a tool call. A path is repeated as `file_path`, which most hooks read."""
+    """Return the fields of an event about a tool call. A path is repeated as `file_path`, which most hooks read.
+
+    Hooks of Cursor read the command and the path at the top of the object.
+    """
     given = dict(call.arguments)
     path = given.get("file_path", given.get("path", given.get("absolute_path")))
     more = {"file_path": path} if isinstance(path, str) else {}
@@ -54,6 +74,8 @@ def call_rows(call: HookedCall) -> dict[str, Any]:
         "tool": call.kind,
         "tool_input": {**more, **given},
         "tool_use_id": call.call_id,
+        **{key: given[key] for key in ("command",) if isinstance(given.get(key), str)},
+        **more,
         **agent,
     }
 

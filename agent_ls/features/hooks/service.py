@@ -136,7 +136,8 @@ class SessionHooks(SessionFeature):
         contexts: list[str] = []
         if not self._has_begun:
             self._has_begun = True
-            contexts += [it.context for it in await self._answers("SessionStart", {"source": "startup"})]
+            started = await self._answers("SessionStart", {"source": "startup"}, ("startup",))
+            contexts += [it.context for it in started]
         answers = await self._answers("UserPromptSubmit", {"prompt": text})
         stop = next((answer.reason for answer in answers if answer.blocks), "")
         contexts += [answer.context for answer in answers]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -112,6 +112,8 @@ def _read(path: str, place: SkillFolder) -> tuple[AgentKind, list[str]]:
     """
     text, _ = place.files.read(path, place.folder)
     page = parse_page(text)
+    if not page.text and page.string("prompt"):
+        page = replace(page, text=str(page.rows["prompt"]).strip())
     name = (
         (page.string("name") or os.path.basename(path).removesuffix(place.suffix)).strip().replace(" ", "-")
     )
@@ -129,7 +131,7 @@ def _read(path: str, place: SkillFolder) -> tuple[AgentKind, list[str]]:
         path=path,
         instructions=page.text,
         tools=_tools(page, "tools"),
-        denied=_tools(page, "disallowedTools") or (),
+        denied=(*(_tools(page, "disallowedTools") or ()), *_switched_off(page)),
         models=tuple(it for it in page.names("model") if it != "inherit"),
         only_reads=mode == "plan",
         max_turns=turns if type(turns) is int and 0 < turns <= MAX_TURNS else 0,
@@ -139,6 +141,8 @@ def _read(path: str, place: SkillFolder) -> tuple[AgentKind, list[str]]:
         warnings.append(
             f"its permissionMode {mode} is ignored, because a file cannot allow actions that need your approval"
         )
+    if isinstance(page.rows.get("tools"), str) and page.switches("tools"):
+        warnings.append("its tools need a blank behind each colon, and are read as if they had it")
     unused = (row for row in ("mcpServers", "mcp-servers", "hooks") if row in page.rows)
     warnings += [
         f"its {row} are ignored: configure MCP servers and hooks in your own mcp.json and hooks.json instead"
@@ -149,10 +153,16 @@ def _read(path: str, place: SkillFolder) -> tuple[AgentKind, list[str]]:
 
 def _tools(page: MarkdownPage, row: str) -> tuple[str, ...] | None:
     """Return the tool name patterns in a field; None if the field is absent or names all tools."""
-    if row not in page.rows or page.rows[row] is None:
+    if row not in page.rows or page.rows[row] is None or page.switches(row):
         return None
     names = tuple(_pattern(name) for name in page.names(row))
     return None if "*" in names else names
+
+
+def _switched_off(page: MarkdownPage) -> tuple[str, ...]:
+    """Return the tools that a file of OpenCode takes away: `tools: {write: false}`, `permission: {edit: deny}`."""
+    switches = (*page.switches("tools").items(), *page.switches("permission").items())
+    return tuple(_pattern(name) for name, value in switches if value in (False, "false", "deny"))
 
 
 def _pattern(name: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -26,6 +27,7 @@ MAX_NAME = 64
 MAX_DESCRIPTION = 1024
 _STANDARD_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _USABLE_NAME = re.compile(r"[\w.:-]+")
+_NO_ESCAPE = re.compile(r"(?<!\\)\\(?![\\btnfre\"uU\s])")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -110,7 +112,7 @@ class _Reading:
                 f"{command.path}: not used, because the skill {other.path} has the same name."
             )
             return
-        if other:
+        if other and os.path.realpath(other.path) != os.path.realpath(command.path):
             self.problems.append(f"{other.path}: not used, because {command.path} has the same name.")
         self.found[command.name] = command
 
@@ -187,13 +189,23 @@ def _problems_of_skill(skill: UserCommand, page: MarkdownPage) -> Iterator[str]:
 
 
 def _toml_page(text: str) -> MarkdownPage:
-    """Parse a command in the TOML format of Gemini CLI: `prompt`, and optionally `description`."""
+    """Parse a command in the TOML format of Gemini CLI: `prompt`, and optionally `description`.
+
+    A backslash that begins no escape is kept, and a file with a Markdown header is read as Markdown.
+    """
     import tomllib  # imported here, because few users have TOML commands
 
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     try:
-        rows: Mapping[str, object] = tomllib.loads(text.removeprefix("\ufeff"))
+        rows: Mapping[str, object] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise FrontMatterError(f"it is not valid TOML: {error}") from error
+        with suppress(FrontMatterError):
+            if (page := parse_page(text)).rows and page.text:
+                return page
+        try:
+            rows = tomllib.loads(_NO_ESCAPE.sub(r"\\\\", text))
+        except tomllib.TOMLDecodeError:
+            raise FrontMatterError(f"it is not valid TOML: {error}") from error
     prompt = rows.get("prompt")
     if not isinstance(prompt, str) or not prompt.strip():
         raise FrontMatterError("the file has no string named `prompt`")

@@ -9,9 +9,11 @@ from agent_ls.features.skills.values import UserCommand
 
 _PLACEHOLDER = re.compile(
     r"(?P<code>\bawk\b[^\n']*'[^'\n]*')|\\(?P<plain>\$[1-9])|\$\d+(?:[.,]\d+|[kKmMbB]\b|[.,]\d+[kKmMbB]\b)"
-    r"|\$ARGUMENTS\b|\$\{?(?P<number>[1-9])\}?(?!\w)|\{\{args\}\}|\$\{input:(?P<input>[^}:]*)(?::[^}]*)?\}"
-    r"|\$\{(?P<editor>file|selection)\}"
+    r"|\$ARGUMENTS\[(?P<index>\d)\]|\$ARGUMENTS\b|\$\{ARGUMENTS\}|(?<![\"'])\$@(?![\"'\w])"
+    r"|\$(?P<number>[0-9])(?!\w)|\$\{(?P<braced>[0-9])(?::-(?P<default>[^}]*))?\}(?!\w)"
+    r"|\{\{args\}\}|\$\{input:(?P<input>[^}:]*)(?::[^}]*)?\}|\$\{(?P<editor>file|selection)\}"
 )
+_FROM_ZERO = re.compile(r"(?<!\\)\$(?:0(?![\w.,])|\{0\})")
 _PRICE = re.compile(r"\$\d+(?:[.,]\d|[kKmMbB]\b)")
 _COMMAND = re.compile(r"!`([^`\n]+)`|!\{([^}\n]+)\}")
 _EDITOR = {
@@ -21,8 +23,9 @@ _EDITOR = {
 
 
 def insert_arguments(text: str, arguments: str) -> str:
-    """Return `text` with `$ARGUMENTS`, `$1`, `{{args}}` and `${input:name}` replaced by the user's words.
+    """Return `text` with `$ARGUMENTS`, `$@`, `$1`, `{{args}}` and `${input:name}` replaced by the user's words.
 
+    In a text with `$0` that is the first word; `$ARGUMENTS[0]` always is. `${2:-none}` has a default.
     The words are appended if the text has no placeholder. Prices (`$1.2M`), the fields of awk and `\\$1` are no
     placeholders. A shell command in the text, for example
     `` !`git diff` ``, becomes a request to the model to run it. It is not run here, because the policy checks
@@ -30,6 +33,10 @@ def insert_arguments(text: str, arguments: str) -> str:
     """
     words = _split(arguments)
     has_place = False
+    first = 0 if _FROM_ZERO.search(text) else 1
+
+    def word(at: int) -> str:
+        return words[at] if 0 <= at < len(words) else ""
 
     def insert(found: re.Match[str]) -> str:
         nonlocal has_place
@@ -40,8 +47,10 @@ def insert_arguments(text: str, arguments: str) -> str:
         if plain := found["plain"]:
             return plain
         has_place = True
-        if number := found["number"]:
-            return words[int(number) - 1] if int(number) <= len(words) else ""
+        if number := found["index"]:
+            return word(int(number))
+        if number := found["number"] or found["braced"]:
+            return word(int(number) - first) or found["default"] or ""
         return arguments
 
     requested = _COMMAND.sub(_request, text)

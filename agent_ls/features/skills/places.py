@@ -30,27 +30,60 @@ class SkillFolder:
 
 
 _USER = (
+    ("~/.config/opencode/skill", "skill", "SKILL.md", True),
+    ("~/.config/opencode/skills", "skill", "SKILL.md", True),
+    ("~/.gemini/skills", "skill", "SKILL.md", True),
+    ("~/.copilot/skills", "skill", "SKILL.md", True),
+    ("~/.codex/skills", "skill", "SKILL.md", True),
+    ("~/.cursor/skills", "skill", "SKILL.md", True),
     ("~/.agents/skills", "skill", "SKILL.md", False),
     ("~/.claude/skills", "skill", "SKILL.md", True),
+    ("~/.config/opencode/command", "command", ".md", True),
+    ("~/.config/opencode/commands", "command", ".md", True),
+    ("~/.gemini/commands", "command", ".toml", True),
+    ("~/.cursor/commands", "command", ".md", True),
     ("~/.claude/commands", "command", ".md", True),
     ("~/.codex/prompts", "command", ".md", True),
 )
 _STATE = (("skills", "skill", "SKILL.md", False), ("commands", "command", ".md", False))
+_SKILLS = (
+    ".opencode/skill", ".opencode/skills", ".cline/skills", ".kilocode/skills", ".roo/skills", ".windsurf/skills",
+    ".kiro/skills", ".qwen/skills", ".factory/skills", ".gemini/skills", ".codex/skills", ".cursor/skills",
+    ".claude/skills", ".github/skills",
+)  # fmt: skip
+_COMMANDS = (
+    (".gemini/commands", ".toml"), (".qwen/commands", ".toml"), (".qwen/commands", ".md"),
+    (".github/prompts", ".prompt.md"), (".windsurf/workflows", ".md"), (".clinerules/workflows", ".md"),
+    (".kilocode/workflows", ".md"), (".kilocode/commands", ".md"), (".roo/commands", ".md"),
+    (".factory/commands", ".md"), (".augment/commands", ".md"), (".opencode/command", ".md"),
+    (".opencode/commands", ".md"), (".cursor/commands", ".md"), (".claude/commands", ".md"),
+)  # fmt: skip
 _PROJECT = (
-    (".claude/skills", "skill", "SKILL.md", True),
-    (".github/skills", "skill", "SKILL.md", True),
+    *((folder, "skill", "SKILL.md", True) for folder in _SKILLS),
     (".agents/skills", "skill", "SKILL.md", False),
     (".agent-ls/skills", "skill", "SKILL.md", False),
-    (".gemini/commands", "command", ".toml", True),
-    (".github/prompts", "command", ".prompt.md", True),
-    (".cursor/commands", "command", ".md", True),
-    (".claude/commands", "command", ".md", True),
+    *((folder, "command", suffix, True) for folder, suffix in _COMMANDS),
+    (".agents/commands", "command", ".md", False),
     (".agent-ls/commands", "command", ".md", False),
 )
 
 
-_USER_AGENTS = (("~/.agents/agents", ".md", False), ("~/.claude/agents", ".md", True))
+_USER_AGENTS = (
+    ("~/.config/opencode/agent", ".md", True),
+    ("~/.config/opencode/agents", ".md", True),
+    ("~/.copilot/agents", ".agent.md", True),
+    ("~/.gemini/agents", ".md", True),
+    ("~/.cursor/agents", ".md", True),
+    ("~/.agents/agents", ".md", False),
+    ("~/.claude/agents", ".md", True),
+)
 _PROJECT_AGENTS = (
+    (".opencode/agent", ".md", True),
+    (".opencode/agents", ".md", True),
+    (".gemini/agents", ".md", True),
+    (".qwen/agents", ".md", True),
+    (".cursor/agents", ".md", True),
+    (".factory/droids", ".md", True),
     (".github/agents", ".agent.md", True),
     (".claude/agents", ".md", True),
     (".agents/agents", ".md", False),

@@ -374,7 +374,7 @@ def test_errors_in_a_hooks_file_are_reported_and_the_rest_applies(tmp_path: Path
         json.dumps(
             {
                 "hooks": {
-                    "beforeShellExecution": [],
+                    "beforeTheStorm": [],
                     "Stop": [{"hooks": [good, {"type": "http"}, {"type": "command"}]}],
                     "PreToolUse": [{"matcher": "(", "hooks": [good]}, {"matcher": "*", "hooks": [good]}],
                     "PostToolUse": {},
@@ -384,7 +384,7 @@ def test_errors_in_a_hooks_file_are_reported_and_the_rest_applies(tmp_path: Path
     )
     found = load_hooks(HookSettings(), str(tmp_path), None)
     assert [(hook.event, hook.command) for hook in found.hooks] == [("Stop", "true"), ("PreToolUse", "true")]
-    for words in ("beforeShellExecution", "'http'", "needs a string", "regular expression", "must be a list"):
+    for words in ("beforeTheStorm", "'http'", "needs a string", "regular expression", "must be a list"):
         assert [it for it in found.problems if words in it], words
     path.write_text("{")
     assert "not valid JSON" in load_hooks(HookSettings(), str(tmp_path), None).problems[0]

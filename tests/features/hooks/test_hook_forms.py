@@ -1,0 +1,182 @@
+"""Files of hooks as users of many agents write them, in the forms that public reports show."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_ls.features.hooks.answers import parse_answer
+from agent_ls.features.hooks.config import FoundHooks, load_hooks
+from agent_ls.services.settings.model import HookSettings
+
+pytestmark = pytest.mark.req("T15")
+
+HOOK = {"type": "command", "command": "true"}
+
+
+def hooks_in(state: Path, value: object) -> FoundHooks:
+    state.mkdir(parents=True, exist_ok=True)
+    (state / "hooks.json").write_text(json.dumps(value))
+    return load_hooks(HookSettings(), str(state), None)
+
+
+MATCHERS: list[Any] = [
+    pytest.param(
+        "mcp__python-repl__*",
+        "mcp__python-repl__run",
+        "mcp__python-replx__run",
+        marks=pytest.mark.report(
+            "anthropics/claude-code#72646",
+            "a wildcard for the tools of a server matches nothing, so a guard never runs",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        "mcp__Claude_in_Chrome",
+        "mcp__Claude_in_Chrome__navigate",
+        "mcp__Claude__navigate",
+        marks=pytest.mark.report(
+            "anthropics/claude-code#44446",
+            "the name of a server matches none of its tools, without a word",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    ("mcp__*", "mcp__repl__run", "Bash"),
+    ("mcp__.*", "mcp__repl__run", "Bash"),
+    ("Bash(git *)", "Bash", "Read"),
+    ("^Bash$", "Bash", "BashOutput"),
+    ("bash", "Bash", "Read"),
+    ("Edit, Write", "Write", "Read"),
+    ("Edit | Write", "Write", "Read"),
+    ("(Edit|Write)", "Write", "Read"),
+    ("*Edit", "MultiEdit", "Write"),
+    ("(?i)edit|write", "Write", "Read"),
+    ("Notebook.*|Edit", "NotebookEdit", "Read"),
+    (["Edit", "Write"], "Write", "Read"),
+    ({"tool_name": "Write"}, "Write", "Read"),
+]
+
+
+@pytest.mark.parametrize(("matcher", "inside", "outside"), MATCHERS)
+def test_a_matcher_means_the_tools_that_its_author_names(
+    tmp_path: Path, matcher: object, inside: str, outside: str
+) -> None:
+    (hook,) = hooks_in(tmp_path, {"hooks": {"PreToolUse": [{"matcher": matcher, "hooks": [HOOK]}]}}).hooks
+    assert (hook.matches([inside]), hook.matches([outside])) == (True, False)
+
+
+FORMS: list[Any] = [
+    pytest.param(
+        {"hooks": {"UserPromptSubmit": {"hooks": [HOOK]}}},
+        ["UserPromptSubmit"],
+        marks=pytest.mark.report(
+            "anthropics/claude-code#52876",
+            "an event has one entry and no list",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        {
+            "hooks": [
+                {"event": "SessionStart", "matcher": {"all": True}, "command": "true", "timeoutMs": 5000}
+            ]
+        },
+        ["SessionStart"],
+        marks=pytest.mark.report(
+            "anthropics/claude-code#5648",
+            "hooks are a list of entries with the name of their event",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    ({"hooks": {"SessionStart": HOOK}}, ["SessionStart"]),
+    ({"hooks": {"SessionStart": "echo hi"}}, ["SessionStart"]),
+    ({"hooks": {"SessionStart": ["echo hi", {"hooks": ["echo ho"]}]}}, ["SessionStart", "SessionStart"]),
+    ({"hooks": {"sessionStart": [{"type": "command", "bash": "echo", "timeoutSec": 10}]}}, ["SessionStart"]),
+    (
+        {"hooks": {"beforeShellExecution": [{"command": "x"}], "stop": [{"command": "y"}]}},
+        ["PreToolUse", "Stop"],
+    ),
+    (
+        {"hooks": {"BeforeTool": [{"matcher": "write_file", "hooks": [{**HOOK, "timeout": 60000}]}]}},
+        ["PreToolUse"],
+    ),
+    ({"hooks": {"pre_run_command": [{"command": "x"}]}}, ["PreToolUse"]),
+]
+
+
+@pytest.mark.parametrize(("value", "events"), FORMS)
+def test_a_file_in_the_form_of_any_agent_is_read(tmp_path: Path, value: object, events: list[str]) -> None:
+    found = hooks_in(tmp_path, value)
+    assert ([it.event for it in found.hooks], [*found.problems]) == (events, [])
+    assert all(1 <= hook.timeout_s <= 60 for hook in found.hooks)
+
+
+def test_a_guard_of_commands_in_the_form_of_cursor_sees_commands_only(tmp_path: Path) -> None:
+    (hook,) = hooks_in(tmp_path, {"hooks": {"beforeShellExecution": [{"command": "x"}]}}).hooks
+    assert (hook.matches(["Bash"]), hook.matches(["Read"])) == (True, False)
+
+
+def test_arguments_of_a_command_are_part_of_it(tmp_path: Path) -> None:
+    raw = {"type": "command", "command": "node", "args": ["x.js", "a b"]}
+    (hook,) = hooks_in(tmp_path, {"hooks": {"Stop": [{"hooks": [raw]}]}}).hooks
+    assert hook.command == "node x.js 'a b'"
+
+
+@pytest.mark.report(
+    "ruvnet/agentic-flow#184",
+    "the folder of the project has a blank, and no hook finds its script",
+    area="rules",
+    before="failed",
+)
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("node ${CLAUDE_PROJECT_DIR:-.}/a.cjs pre", 'node "${CLAUDE_PROJECT_DIR:-.}"/a.cjs pre'),
+        ("$CLAUDE_PROJECT_DIR/a.sh", '"$CLAUDE_PROJECT_DIR"/a.sh'),
+        ('"$CLAUDE_PROJECT_DIR/a.sh"', '"$CLAUDE_PROJECT_DIR/a.sh"'),
+        ("echo '$CLAUDE_PROJECT_DIR'", "echo '$CLAUDE_PROJECT_DIR'"),
+    ],
+)
+def test_the_variable_of_the_project_is_one_word(tmp_path: Path, written: str, read: str) -> None:
+    for folder, command in (("My Projects", read), ("projects", written)):
+        raw = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": written}]}]}}
+        hooks_in(tmp_path / "state", raw)
+        (hook,) = load_hooks(HookSettings(), str(tmp_path / "state"), str(tmp_path / folder)).hooks
+        assert hook.command == command
+
+
+@pytest.mark.report(
+    "TserenTserenov/FMT-exocortex-template#787",
+    "context at the top of the object does not reach the model",
+    area="rules",
+    before="passed",
+)
+def test_context_at_the_top_of_the_object_counts() -> None:
+    assert parse_answer(0, '{"additionalContext": "x"}', "", "UserPromptSubmit").context == "x"
+
+
+FOREIGN = [
+    ".claude/settings.json",
+    ".cursor/hooks.json",
+    ".codex/hooks.json",
+    ".gemini/settings.json",
+    ".github/hooks/a.json",
+]
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_files_of_other_agents_are_read_if_the_user_wants_that(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "p" / name
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"version": 1, "hooks": {"sessionStart": [{"command": "true"}]}}))
+    for foreign in (True, False):
+        settings = HookSettings.model_validate({"foreign": foreign})
+        found = load_hooks(settings, str(tmp_path / "state"), str(tmp_path / "p"))
+        assert len(found.hooks) == int(foreign) and not found.problems

@@ -1,0 +1,377 @@
+"""More skills, commands and subagents of other agents, in the places and forms that public reports show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_ls.features.skills.agents import load_agent_kinds
+from agent_ls.features.skills.placeholders import insert_arguments
+from agent_ls.services.settings.model import SkillSettings
+from tests.features.skills.folders import command, load
+
+pytestmark = pytest.mark.req("T12")
+
+
+@pytest.fixture
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    folder = tmp_path / "someone"
+    folder.mkdir()
+    monkeypatch.setenv("HOME", str(folder))
+    return folder
+
+
+TEXT = "---\nname: s\ndescription: d\n---\nA"
+SKILLS: list[Any] = [
+    pytest.param(
+        "---\nname: s\ndescription: d\n---\nA\n\n---\n\nB\n",
+        "s",
+        marks=pytest.mark.report(
+            "op7418/Humanizer-zh#21",
+            "lines of three dashes in the text make the file unreadable",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        "---\r\nname: s\r\ndescription: d\r\n---\r\nA",
+        "s",
+        marks=pytest.mark.report(
+            "elizaOS/eliza#22471",
+            "a skill with Windows line ends is not loaded",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        "---\rname: s\rdescription: >\r  a\r  b\r---\rA",
+        "s",
+        marks=pytest.mark.report(
+            "aipoch/open-science#181",
+            "line ends that are carriage returns alone hide the header",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        "---\nname: true\ndescription: d\n---\nA",
+        "s",
+        marks=pytest.mark.report(
+            "elizaOS/eliza#27534",
+            "a name that is a number, a date or a Boolean crashes the loader of all skills",
+            area="rules",
+            before="flaw",
+        ),
+    ),
+    pytest.param(
+        "---\nname: s\ndescription: d\nmetadata:\n  requires:\n    bins: [x]\n  help: x --help\n---\nA",
+        "s",
+        marks=pytest.mark.report(
+            "vercel/eve#3105",
+            "tables in the field metadata make the skill invalid",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    ("---\nname: 42\ndescription: d\n---\nA", "42"),
+    ("---\nname: 2024-01-01\ndescription: d\n---\nA", "2024-01-01"),
+    (TEXT.encode("utf-16"), "s"),
+    (TEXT.encode("utf-8-sig"), "s"),
+]
+
+
+@pytest.mark.parametrize(("text", "name"), SKILLS)
+def test_a_skill_is_read_in_the_form_that_its_author_gave_it(
+    home: Path, text: str | bytes, name: str
+) -> None:
+    path = command(home / ".agents/skills/s/SKILL.md", "")
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    assert [it.name for it in load(home).found] == [name]
+
+
+ARGUMENTS: list[Any] = [
+    pytest.param(
+        "Feature: $ARGUMENTS / $1",
+        '"core-mod"',
+        'Feature: "core-mod" / core-mod',
+        marks=pytest.mark.report(
+            "gotalab/cc-sdd#23",
+            "words in quotes do not reach the command",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        "a $ARGUMENTS b $ARGUMENTS",
+        "x",
+        "a x b x",
+        marks=pytest.mark.report(
+            "anomalyco/opencode#3272",
+            "only the first mention of the arguments is replaced",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        'do $@ with "$@"',
+        "a b",
+        'do a b with "$@"',
+        marks=pytest.mark.report(
+            "earendil-works/pi#417",
+            "two spellings of all arguments: $@ and $ARGUMENTS",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    ("do ${1} ${ARGUMENTS} ${2:-none}", "a", "do a a none"),
+    ("do $ARGUMENTS[0] and $ARGUMENTS[1]", "a b", "do a and b"),
+    ("from $0 to $1", "a b", "from a to b"),
+    ("costs $0.50 for $1", "a", "costs $0.50 for a"),
+]
+
+
+@pytest.mark.parametrize(("written", "arguments", "read"), ARGUMENTS)
+def test_arguments_are_inserted_in_the_spelling_of_any_agent(written: str, arguments: str, read: str) -> None:
+    assert insert_arguments(written, arguments) == read
+
+
+@pytest.mark.report(
+    "rappdw/sandy#43",
+    "an apostrophe in the arguments breaks the command that the file runs",
+    area="rules",
+    before="passed",
+)
+def test_a_command_in_the_text_is_asked_for_and_not_run_with_the_arguments_in_it() -> None:
+    assert "run it if you are allowed to" in insert_arguments("!`set -- $ARGUMENTS`", 'it\'s "x"')
+
+
+AGENTS: list[Any] = [
+    pytest.param(
+        "---\ndescription: d\ntools:\n  skill:true\n---\nDo",
+        True,
+        True,
+        marks=pytest.mark.report(
+            "anomalyco/opencode#24181",
+            "a missing blank behind a colon drops the whole header without a word",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        "---\n name: test\n  description: test agent\n ---\n\nYou.",
+        False,
+        True,
+        marks=pytest.mark.report(
+            "anomalyco/opencode#45876",
+            "a header with a wrong indent is left out without a word",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        "---\ndescription: d\nmode: subagent\npermission:\n  task:\n    *: deny\n    build: allow\n---\nDo",
+        True,
+        False,
+        marks=pytest.mark.report(
+            "anomalyco/opencode#18017",
+            "an asterisk without quotes drops the model and the permissions",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        "---\nname: test\ndescription: Use it\nuser: a thing: two\n<example>\nmodel: inherit\n---\nDo",
+        True,
+        False,
+        marks=pytest.mark.report(
+            "rjmurillo/ai-agents#2492",
+            "examples behind the description make the header invalid",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        '---\nname: test\ndescription: d\ntools: ["Read", "Grep"]\n---\nDo',
+        True,
+        False,
+        marks=pytest.mark.report(
+            "affaan-m/ECC#2526",
+            "agents whose tools are a list are left out",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        "---\nname: test\ndescription: |\n  First.\n\n  user: x\nmodel: inherit\n---\nDo",
+        True,
+        False,
+        marks=pytest.mark.report(
+            "anthropics/claude-code#4623",
+            "values of several lines are not read",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        "---\nname: test\ndescription: d\nprompt: You are x.\n---\n",
+        True,
+        False,
+        marks=pytest.mark.report(
+            "anomalyco/opencode#26434",
+            "the prompt in the header is replaced by the empty text below",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        "---\nname: Mobile App Builder\ndescription: d\nskills:\n  - a\n---\nDo",
+        True,
+        False,
+        marks=pytest.mark.report(
+            "anthropics/claude-code#32218",
+            "agents in the user's folder are not offered",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        "# Tester\n\nText",
+        False,
+        True,
+        marks=pytest.mark.report(
+            "nth5693/gemini-kit#20",
+            "files without a header are errors of the whole extension",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    ("", False, True),
+    ("---\n", False, True),
+]
+
+
+@pytest.mark.parametrize(("text", "is_found", "is_told"), AGENTS)
+def test_the_file_of_a_subagent_is_read_or_told(home: Path, text: str, is_found: bool, is_told: bool) -> None:
+    command(home / ".claude/agents/test.md", text)
+    got = load_agent_kinds(SkillSettings(), str(home / "state"), None)
+    assert (bool(got.found), bool(got.problems)) == (is_found, is_told)
+    assert all(kind.instructions for kind in got.found.values())
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "tools:\n  write: false\n  bash: true",
+        "tools:\n  write:false",
+        "permission:\n  write: deny\n  read: allow",
+    ],
+)
+def test_a_table_of_tools_takes_away_what_it_turns_off(home: Path, rows: str) -> None:
+    command(home / ".config/opencode/agent/test.md", f"---\ndescription: d\n{rows}\n---\nDo")
+    (kind,) = load_agent_kinds(SkillSettings(), str(home / "state"), None).found.values()
+    assert (kind.tools, kind.denied) == (None, ("write",))
+
+
+FILES: list[Any] = [
+    pytest.param(
+        'description = "A"\nprompt = """\nB\n"""\'',
+        False,
+        marks=pytest.mark.report(
+            "google-gemini/gemini-cli#7537",
+            "a command with invalid TOML is left out without a word",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        'description = "A"\nprompt = """\nuse I\\\'m and \\d+\n"""',
+        True,
+        marks=pytest.mark.report(
+            "github/spec-kit#807",
+            "a backslash before a quote makes five commands unreadable",
+            area="rules",
+            before="flaw",
+        ),
+    ),
+    pytest.param(
+        '[command."/psb"]\ndescription = "A"\nprompt = "B"',
+        False,
+        marks=pytest.mark.report(
+            "google-gemini/gemini-cli#11269",
+            "several commands in one file are refused without a clear reason",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        "---\ndescription: A\n---\nDo it {{args}}",
+        True,
+        marks=pytest.mark.report(
+            "JuliusBrussee/caveman#372",
+            "a TOML command has the header of a Markdown file",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    ('\ufeffprompt = "B"\r\n', True),
+]
+
+
+@pytest.mark.parametrize(("text", "is_found"), FILES)
+def test_a_command_in_toml_is_read_or_told(home: Path, text: str, is_found: bool) -> None:
+    command(home / ".gemini/commands/c.toml", text)
+    got = load(home)
+    assert (bool(got.found), bool(got.problems)) == (is_found, not is_found)
+
+
+PLACES: list[Any] = [
+    pytest.param(
+        ".opencode/command/hello.md",
+        marks=pytest.mark.report(
+            "anomalyco/opencode#6567",
+            "a command with a normal header does not work",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        ".kilocode/commands/hello.md",
+        marks=pytest.mark.report(
+            "Kilo-Org/kilocode#5183",
+            "commands in a folder of the project",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    ".qwen/commands/hello.md",
+    ".windsurf/workflows/hello.md",
+    ".clinerules/workflows/hello.md",
+    ".roo/commands/hello.md",
+    ".factory/commands/hello.md",
+    ".augment/commands/hello.md",
+    ".cursor/commands/hello.md",
+    ".agents/commands/hello.md",
+    ".opencode/skills/hello/SKILL.md",
+    ".cursor/skills/hello/SKILL.md",
+]
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_commands_and_skills_of_other_agents_are_found(home: Path, tmp_path: Path, name: str) -> None:
+    project = tmp_path / "p"
+    (project / ".git").mkdir(parents=True)
+    command(project / name, '---\ndescription: "Just a test"\nagent: agent\n---\n\nWrite hello.')
+    assert [it.name for it in load(home, project).found] == ["hello"]
+    assert [it.name for it in load(home, project, foreign=False).found] == (
+        ["hello"] if name.startswith(".agents/") else []
+    )
+
+
+def test_the_same_file_in_two_places_is_no_problem(home: Path) -> None:
+    command(home / ".agents/skills/s/SKILL.md", TEXT)
+    (home / ".cursor").mkdir()
+    (home / ".cursor/skills").symlink_to(home / ".agents/skills")
+    got = load(home)
+    assert ([it.name for it in got.found], [*got.problems]) == (["s"], [])
