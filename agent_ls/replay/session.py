@@ -165,7 +165,10 @@ async def replay(recording: Recording) -> ReplayResult:
             state_dir=Path(scratch),
             editor=EditorServices(status=place, language=place),
             program=ProgramParts(
-                adapters={provider: _Model(provider, recording, told, player)}, environment=place, pages=place
+                adapters={provider: _Model(provider, recording, told, player)},
+                environment=place,
+                pages=place,
+                confines=True,
             ),
             client=ClientState(
                 trusting=_TRUSTING.get(header.get("trust"), "trusted"),

@@ -54,7 +54,7 @@ class ProgramParts:
 
     `adapters` are its own providers by name, and `profiles` describe how to use their models. `tools` and
     `profile_options` apply to each profile. `environment` replaces access to this machine, `pages` replaces
-    HTTP requests. `personal` False: sessions get no hooks, tools, MCP servers, memory, skills or subagents of the
+    HTTP requests. `confines`: the environment itself confines read-only commands. `personal` False: sessions get no hooks, tools, MCP servers, memory, skills or subagents of the
     user's account.
     """
 
@@ -63,6 +63,7 @@ class ProgramParts:
     tools: Sequence[Tool[Any]] = ()
     profile_options: ProfileOptions = DEFAULT_OPTIONS
     environment: ExecutionEnvironment | None = None
+    confines: bool = False
     pages: WebFetcher | None = None
     personal: bool = True
 

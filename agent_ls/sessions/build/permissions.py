@@ -54,7 +54,11 @@ def permissions_for(
         confinement=ConfinementFacts(
             warn_of_loss=link.warn_of_loss,
             has_sandbox=lambda: sandbox is None or sandbox.is_started,
-            can_confine=sandbox.can_look_confined if sandbox else None,
+            can_confine=sandbox.can_look_confined
+            if sandbox
+            else _always
+            if services.program.confines
+            else None,
             # The embedding program itself must confine the environment that it provides.
             unconfined=lambda: (
                 "trust" if services.program.environment else services.now().unconfined_commands
@@ -62,3 +66,7 @@ def permissions_for(
         ),
     )
     return SessionPermissions(approvals, rules, gate, approver, sandbox)
+
+
+async def _always() -> bool:
+    return True

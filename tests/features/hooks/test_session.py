@@ -377,7 +377,7 @@ def test_errors_in_a_hooks_file_are_reported_and_the_rest_applies(tmp_path: Path
                     "beforeTheStorm": [],
                     "Stop": [{"hooks": [good, {"type": "http"}, {"type": "command"}]}],
                     "PreToolUse": [{"matcher": "(", "hooks": [good]}, {"matcher": "*", "hooks": [good]}],
-                    "PostToolUse": {},
+                    "PostToolUse": 5,
                 }
             }
         )

@@ -178,7 +178,7 @@ def test_exec_allows_a_program_of_a_pack_by_the_name_of_its_tool(tmp_path: Path)
 def test_a_recorded_run_with_detected_packs_replays_without_differences(tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / "pyproject.toml").touch()
-    calls = [ToolCall("pip_list", {}), ToolCall("head", {"file_path": "pyproject.toml"})]
+    calls = [ToolCall("pytest", {}), ToolCall("head", {"file_path": "pyproject.toml"})]
     script: Script = [calls[:1], calls[1:], "Done."]
     tape = str(tmp_path / "run.jsonl")
     with AnthropicServer(script) as server:
