@@ -54,8 +54,8 @@ class ProgramParts:
 
     `adapters` are its own providers by name, and `profiles` describe how to use their models. `tools` and
     `profile_options` apply to each profile. `environment` replaces access to this machine, `pages` replaces
-    HTTP requests. `confines`: the environment itself confines read-only commands. `personal` False: sessions get no hooks, tools, MCP servers, memory, skills or subagents of the
-    user's account.
+    HTTP requests. `confines`: the environment itself confines read-only commands. `personal` False: sessions get no
+    hooks, tools, MCP servers, memory, skills or subagents of the user's account.
     """
 
     adapters: Mapping[str, ProviderAdapter] = field(default_factory=dict)
