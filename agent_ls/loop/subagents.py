@@ -365,7 +365,13 @@ class Subagents:
         is_parents = profile is parent
         profile = fitted(profile)
         calls_before = sum(isinstance(turn, AssistantTurn) for turn in turns) if task.with_history else 0
-        max_turns = calls_before + task.max_turns if task.max_turns else 0
+
+        def config() -> SessionConfig:
+            """Return the session's configuration, with the lower limit of the task and the user, if any."""
+            now = kit.config()
+            most = min(filter(None, (task.max_turns, now.max_subagent_turns)), default=0)
+            return replace(now, max_turns=calls_before + most if most else 0)
+
         agents = Subagents(kit, inbox, agent_id, self._depth + 1)
         ports = replace(
             kit.ports,
@@ -383,7 +389,7 @@ class Subagents:
             AgentEmitter(kit.emitter, agent_id),
             kit.shared,
             agents,
-            config=lambda: replace(kit.config(), max_turns=max_turns),
+            config=config,
             # A subagent with the parent's model gets the parent's system prompt unchanged, although the subagent
             # lacks some of the parent's tools.
             restored=RestoredSession(

@@ -274,12 +274,14 @@ async def test_with_depth_zero_spawning_is_refused_with_a_message() -> None:
     assert b.recorder.of(SubagentChanged) == []
 
 
-async def test_a_subagent_at_its_turn_limit_stops_and_its_parent_does_not() -> None:
+@pytest.mark.parametrize(("of_task", "of_user"), [(2, 0), (0, 2), (5, 2), (2, 5)])
+async def test_a_subagent_at_its_turn_limit_stops_and_its_parent_does_not(of_task: int, of_user: int) -> None:
     cast = Cast(
-        [spawn("endless", max_turns=2), wait_for("agent_1")],
+        [spawn("endless", max_turns=of_task), wait_for("agent_1")],
         {"endless": [tool_call("look", id=str(i)) for i in range(9)]},
     )
-    async with running_session(cast, LOOK, *SUBAGENT_TOOLS) as b:
+    config = SessionConfig(max_subagent_turns=of_user)
+    async with running_session(cast, LOOK, *SUBAGENT_TOOLS, config=config) as b:
         await b.say("go")
     assert "failed (limit)" in results(b)["wait"] and "Turns used: 2" in results(b)["wait"]
     assert b.recorder.of(ProcessingEnd) == [ProcessingEnd("completed")]

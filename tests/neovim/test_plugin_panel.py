@@ -183,6 +183,31 @@ def test_each_agentls_subcommand_sends_its_request_to_the_server(
     assert {name: sent[name] for name in wanted} == wanted
 
 
+@pytest.mark.parametrize(
+    ("choice", "method", "wanted"),
+    [
+        ("2", "agent/interrupt", {"agentId": "agent_2"}),
+        ("1", "agent/steer", {"agentId": "agent_2", "input": [{"type": "text", "text": "hurry"}]}),
+    ],
+)
+def test_one_running_subagent_gets_a_message_or_is_stopped(
+    panel: Panel, server: StandIn, nvim: Nvim, choice: str, method: str, wanted: dict[str, object]
+) -> None:
+    about = {"task": "look", "reason": "", "output": "", "turnsUsed": 0}
+    server.emit("subagent", {**about, "agentId": "agent_1", "status": "completed"})
+    server.emit("subagent", {**about, "agentId": "agent_2", "status": "running"})
+    nvim.wait_screen("at work")
+    nvim.keys("<Esc>:AgentLs subagent<CR>")
+    nvim.wait_screen("agent_2: look")
+    nvim.keys(f"{choice}<CR>")
+    if choice == "1":
+        nvim.wait_screen("Message to agent_2")
+        nvim.keys("hurry<CR>")
+
+    sent = server.expect(method)
+    assert {name: sent[name] for name in wanted} == wanted
+
+
 @pytest.mark.req("H12", "H10")
 def test_send_with_a_range_sends_the_selected_lines(panel: Panel, server: StandIn, nvim: Nvim) -> None:
     nvim.keys("<Esc>")

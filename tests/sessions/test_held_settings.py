@@ -66,6 +66,7 @@ LOOSENED: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({}, {"loopDetection": {"window": 100}}),
     ({}, {"subagents": {"maxDepth": 2}}),
     ({}, {"subagents": {"maxRunning": 9, "maxDepth": 0}}),
+    ({"subagents": {"maxTurns": 5}}, {"subagents": {"maxTurns": 0}}),
     ({}, {"retry": {"maxRetries": 3}}),
 ]
 

@@ -17,6 +17,7 @@ from agent_ls.services.settings.model import (
     LoopDetectionSettings,
     PathSettings,
     Settings,
+    SubagentSettings,
     parse_settings,
 )
 
@@ -59,6 +60,11 @@ def _less_detection(now: LoopDetectionSettings, then: LoopDetectionSettings) -> 
 
 def _any_longer(now: BaseModel, then: BaseModel) -> bool:
     return any(getattr(then, name) > getattr(now, name) for name in type(now).model_fields)
+
+
+def _more_subagents(now: SubagentSettings, then: SubagentSettings) -> bool:
+    is_more = then.max_depth > now.max_depth or then.max_running > now.max_running
+    return is_more or _higher(now.max_turns, then.max_turns)
 
 
 def _any_limit(now: LimitSettings, then: LimitSettings) -> bool:
@@ -109,7 +115,7 @@ LOOSER: Mapping[str, Looser] = {
     "tool_output_limits": _is_other,
     "tool_line_limits": _is_other,
     "loop_detection": _less_detection,
-    "subagents": _any_longer,
+    "subagents": _more_subagents,
     "retry": _any_longer,
     # These settings decide what is stored, and for how long.
     "sessions": _is_other,

@@ -24,6 +24,7 @@ def session_config(settings: Settings, effort: str | None) -> SessionConfig:
         loop_detection_window=settings.loop_detection.window,
         max_subagent_depth=settings.subagents.max_depth,
         max_subagents=settings.subagents.max_running,
+        max_subagent_turns=settings.subagents.max_turns,
         retry=settings.retry.policy(),
         user_instructions=settings.user_instructions,
         refuse_ambiguous_edits=settings.edits.ambiguous == "refuse",

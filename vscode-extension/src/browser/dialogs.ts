@@ -26,6 +26,15 @@ export function askUser(title: string, body: readonly (HTMLElement | string)[], 
 const SHOWN_MS = 4_000;
 
 /** Shows a message for SHOWN_MS. Screen readers announce it. */
+/** Asks the user for one line of text; "" if the user closed the dialog. */
+export async function askLine(title: string): Promise<string> {
+  const input = h("input", { type: "text", "aria-label": title });
+  input.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && !event.isComposing) input.closest("dialog")?.querySelector<HTMLElement>("button.primary")?.click();
+  });
+  return (await askUser(title, [input], [{ label: "Send", isPrimary: true }])) === 0 ? input.value : "";
+}
+
 export function showToast(text: string): void {
   const place = document.getElementById("toast");
   if (!place) return;

@@ -13,7 +13,7 @@ import { pathOf } from "../connection/uris";
 import { h } from "../webview/dom";
 import type { HostCommand, Offer } from "../webview/messages";
 import type { PanelConnection } from "./connection";
-import { askUser, showToast } from "./dialogs";
+import { askLine, askUser, showToast } from "./dialogs";
 import { Mentions } from "./mentions";
 import { type ReviewDialog, judge, openHunks } from "./review";
 import { rollBack } from "./rollback";
@@ -94,6 +94,7 @@ export function browserHost({ sessions, connection, catalog, review, list, relat
     nextHunk: () => { review.show(); return undefined; },
     previousHunk: () => { review.show(openHunks(sessions).at(-1)?.id); return undefined; },
     reviewAll: () => { review.show(); return undefined; },
+    guidedReview: () => { review.show(); return undefined; },
     keepAll: () => decideAll("keep"),
     undoAll: () => decideAll("undo"),
     compact: () => sessions.requestForCurrent("agent/compact", (change) => change),
@@ -112,6 +113,7 @@ export function browserHost({ sessions, connection, catalog, review, list, relat
       const examples = examplesFor({ file: "", hasTests: true, hasGit: true, hasReadme: true });
       return { examples, recents: [], key: theirs ? (theirs.hasKey ? "set" : "missing") : "unknown", provider: theirs?.name ?? "" };
     },
+    askLine,
     openSession: async (id) => { await sessions.open(id); },
     shareActiveFile: () => undefined,
     insert: async (text) => { await navigator.clipboard.writeText(text); showToast("Copied. Paste the text in your editor."); },

@@ -26,6 +26,8 @@ export interface PageHost {
   openSession(id: string): Promise<void>;
   shareActiveFile(isShared: boolean): void;
   insert(text: string): Promise<void>;
+  /** Asks the user for one line of text; "" if the user closed the question. */
+  askLine(title: string): Promise<string>;
   judge(hunkIds: readonly string[], verdict: Verdict): Promise<unknown>;
   compare(hunkId: string): Promise<void>;
   openFile(target: string): Promise<void>;
@@ -73,6 +75,12 @@ export class Inbox {
         break;
       case "stop":
         await sessions.interrupt();
+        break;
+      case "stopAgent":
+        await sessions.interrupt(message.agentId);
+        break;
+      case "steerAgent":
+        await sessions.steerAgent(message.agentId, await host.askLine(`Message to ${message.agentId}`));
         break;
       case "act":
         return this.act(message.action);

@@ -81,6 +81,7 @@ export class ReviewCommands implements vscode.Disposable {
       commentAsk: (argument) => comments.ask(reply(argument)),
       blameLine: () => authors.showLine(),
       blameLines: () => authors.toggle(),
+      guidedReview: () => tree.guided(),
       groupByTurn: () => tree.group("turn"),
       groupByFile: () => tree.group("file"),
       groupByReadingOrder: () => tree.group("guide"),

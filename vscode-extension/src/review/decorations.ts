@@ -84,12 +84,13 @@ function option(hunk: Hunk, document: vscode.TextDocument, isOthers: boolean): v
   return { range: document.validateRange(new vscode.Range(first, 0, last, Number.MAX_SAFE_INTEGER)), hoverMessage: hover(hunk, document, isOthers) };
 }
 
-/** Creates the decorations that show the earlier or proposed text of a hunk after its lines. */
+/** Creates the decorations that show the earlier or proposed text of a hunk after its lines, in the colours of a diff. */
 function otherTextDecorations(hunk: Hunk, document: vscode.TextDocument): vscode.DecorationOptions[] {
-  const color = new vscode.ThemeColor(hunk.state === "proposed" ? "editorInfo.foreground" : "editorCodeLens.foreground");
+  const color = new vscode.ThemeColor("editor.foreground");
+  const backgroundColor = new vscode.ThemeColor(hunk.state === "proposed" ? "diffEditor.insertedTextBackground" : "diffEditor.removedTextBackground");
   return inlineTextsOf(hunk).map(({ line, text }) => {
     const end = document.lineAt(Math.min(line, document.lineCount - 1)).range.end;
-    return { range: new vscode.Range(end, end), renderOptions: { after: { contentText: text, color, fontStyle: "italic", margin: "0 0 0 3ch" } } };
+    return { range: new vscode.Range(end, end), renderOptions: { after: { contentText: `\u00a0${text}\u00a0`, color, backgroundColor, margin: "0 0 0 3ch" } } };
   });
 }
 

@@ -49,6 +49,12 @@ export class ChangesTree implements vscode.TreeDataProvider<Node>, vscode.Dispos
     this.draw();
   }
 
+  /** Opens the view, which is hidden at first, with its changes in reading order. */
+  async guided(): Promise<void> {
+    await this.group("guide");
+    await vscode.commands.executeCommand(`${VIEW_ID}.focus`);
+  }
+
   getChildren(node?: Node): Node[] {
     if (node) return [...childNodes(node)];
     if (this.grouping === "guide") return rowNodes(this.guide.rows, this.store.hunks);

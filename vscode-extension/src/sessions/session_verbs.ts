@@ -35,9 +35,14 @@ export abstract class SessionVerbs {
     else await this.requestForCurrent("agent/unsteer", (change) => ({ ...change, steerId: id }));
   }
 
-  /** Stops the turn. The session stays open. */
-  async interrupt(): Promise<void> {
-    await this.requestForCurrent("agent/interrupt", (change) => change);
+  /** Stops the turn, or only one subagent. The session stays open. */
+  async interrupt(agentId = ""): Promise<void> {
+    await this.requestForCurrent("agent/interrupt", (change) => ({ ...change, ...(agentId !== "" && { agentId }) }));
+  }
+
+  /** Sends a message to a running subagent. An empty text is not sent. */
+  async steerAgent(agentId: string, text: string): Promise<void> {
+    if (text.trim() !== "") await this.requestForCurrent("agent/steer", (change) => ({ ...change, agentId, input: [{ type: "text", text }] }));
   }
 
   /** Stops the turn and closes the session. */

@@ -59,6 +59,7 @@ export function reviewBar({ hunks }: SessionView, context: RenderContext, redraw
       allButton(undo, command(send, "undoAll"), "undo"),
     ),
     isOpen && h("ul", {}, ...files.map((file) => openFile(file, context))),
+    isOpen && h("button", { type: "button", class: "link guide", title: "One row for each change, with its reason and marks", "data-action": "guide", onClick: command(send, "guidedReview") }, icon("list-ordered"), "Guided review"),
   );
 }
 

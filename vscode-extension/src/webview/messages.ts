@@ -243,7 +243,7 @@ export interface Home {
   readonly provider: string;
 }
 
-export type HostCommand = "newSession" | "sessions" | "demo" | "configure" | "nextHunk" | "previousHunk" | "reviewAll" | "keepAll" | "undoAll" | "compact" | "takeOver" | "plan";
+export type HostCommand = "newSession" | "sessions" | "demo" | "configure" | "nextHunk" | "previousHunk" | "reviewAll" | "guidedReview" | "keepAll" | "undoAll" | "compact" | "takeOver" | "plan";
 
 /**
  * A message that the page sends. `of` is the displayed session; it is "" if there is none, or if the message is meant
@@ -263,6 +263,8 @@ export type FromView =
   | { readonly type: "offer"; readonly request: number; readonly trigger: "@" | "/"; readonly query: string }
   | { readonly type: "choose"; readonly token: string }
   | { readonly type: "stop" }
+  /** Stops one subagent, or asks for a message to it. The turn goes on. */
+  | { readonly type: "stopAgent" | "steerAgent"; readonly agentId: string }
   /** Requests the content for an empty session. */
   | { readonly type: "home" }
   | { readonly type: "openSession"; readonly id: string }

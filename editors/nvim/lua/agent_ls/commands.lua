@@ -280,6 +280,10 @@ M.commands = {
     help = "queue a message until the agent has finished",
   },
   stop = { run = function() session().interrupt() end, help = "end the turn; the session stays open" },
+  subagent = {
+    run = function() require("agent_ls.subagents").choose() end,
+    help = "send a message to one running subagent, or stop it",
+  },
   takeover = {
     run = function() session().take_over() end,
     help = "move a session of another editor to this editor",

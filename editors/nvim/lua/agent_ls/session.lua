@@ -398,8 +398,8 @@ function M.submit(input, done)
   end, function() ended(false) end)
 end
 
----@param text string
-function M.steer(text) M.change_current(method.steer, { input = { protocol.text_input(text) } }) end
+---@param agent_id string? a running subagent; without it, the turn is steered
+function M.steer(text, agent_id) M.change_current(method.steer, { input = { protocol.text_input(text) }, agentId = agent_id }) end
 
 ---Withdraws the newest steering message that the model has not received yet.
 function M.unsteer()
@@ -415,8 +415,8 @@ end
 ---@param text string
 function M.follow_up(text) M.change_current(method.follow_up, { input = { protocol.text_input(text) } }) end
 
----Ends the current turn. The session stays open.
-function M.interrupt() M.change_current(method.interrupt, {}) end
+---Ends the current turn, or only one subagent. The session stays open.
+function M.interrupt(agent_id) M.change_current(method.interrupt, { agentId = agent_id }) end
 
 ---Takes over the current session from the editor that owns it. If the owner does not answer, asks the user whether to
 ---force the take-over.

@@ -47,6 +47,10 @@ test("a subagent is one line that expands, and its messages can be rolled back t
   const its = page.find("[data-agent=agent_1]");
   assert.equal(its.hidden, true);
   const details = page.find(".subagent details") as HTMLDetailsElement;
+  page.find('[data-action="stopAgent"]').click();
+  assert.deepEqual(page.sent.at(-1), { type: "stopAgent", agentId: "agent_1" });
+  page.find('[data-action="steerAgent"]').click();
+  assert.deepEqual(page.sent.at(-1), { type: "steerAgent", agentId: "agent_1" });
   details.open = true;
   details.dispatchEvent(new page.dom.window.Event("toggle"));
   assert.equal(its.hidden, false);

@@ -19,6 +19,17 @@ test("old lines beyond the new ones are counted", () => {
   assert.deepEqual(asideLines("h", 4, 7, { oldLines: ["a"], newLines: ["x", "y", "z"] }), ["4 − a"]);
 });
 
+test("an old line is displayed at the most similar new line", () => {
+  const moved = { oldLines: ['if version < b"1.1":'], newLines: ["# RFC 9110 says so", "# and more of it", 'if version == b"1.0":'] };
+  assert.deepEqual(asideLines("h", 4, 7, moved), ['6 − if version < b"1.1":']);
+  const between = { oldLines: ["total = 0", "gone()", "return total"], newLines: ["total = start", "log()", "return total + 1"] };
+  assert.deepEqual(asideLines("h", 4, 7, between), ["4 − total = 0", "6 − return total  (+1 line)"]);
+  const tail = { oldLines: ["value = 1", "gone()"], newLines: ["value = 2", "new", "other"] };
+  assert.deepEqual(asideLines("h", 4, 7, tail), ["4 − value = 1  (+1 line)"]);
+  const own = { oldLines: ["value = 1"], newLines: ["a", "value = 2"] };
+  assert.deepEqual(asideLines("h", 4, 7, own), ["4 − value = 1"], "the user has added a line: its text is not known");
+});
+
 test("removed lines are displayed at the line after them", () => {
   assert.deepEqual(asideLines("h", 4, 4, { oldLines: ["", "gone()", "too()"] }), ["4 ↑ removed here: gone()  (+2 lines)"]);
 });

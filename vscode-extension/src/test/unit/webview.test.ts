@@ -227,11 +227,13 @@ test("a change can be opened from its card, and kept and undone in the list of t
   assert.equal(page.document.querySelectorAll("#review li").length, 0);
   page.find('#review [data-action="files"]').click();
   assert.equal(page.find('#review [data-action="files"]').getAttribute("aria-expanded"), "true");
+  page.find('#review [data-action="guide"]').click();
   assert.match(page.find("#review li").textContent, /shop\/cart\.py\+2 −1/);
   page.button("Keep the changes of shop/cart.py").click();
   page.button("Undo the changes of shop/cart.py").click();
   assert.deepEqual(page.sent.slice(1), [
     { type: "openFile", target: "file:///home/ada/shop/shop/cart.py" },
+    { type: "command", command: "guidedReview" },
     { type: "review", hunkIds: ["h1"], verdict: "keep" },
     { type: "review", hunkIds: ["h1"], verdict: "undo" },
   ]);
