@@ -89,6 +89,8 @@ def _blame(options: argparse.Namespace) -> int:
 
 def _json(number: int, line: BlamedLine) -> dict[str, object]:
     found: dict[str, object] = {"line": number, "author": line.author, "text": line.text}
+    if line.is_forgotten:
+        found["isOfDeletedSession"] = True
     if origin := line.origin:
         found |= {
             "sessionId": origin.session_id,
@@ -122,6 +124,8 @@ def _print_details(number: int, line: BlamedLine) -> None:
     print(f"line {number}: {to_single_row(line.text)}")
     if line.origin is None:
         known = "you, or a program other than agent-ls" if line.author == "user" else "not known"
+        if line.is_forgotten:
+            known += ": a session that was deleted wrote a line with this text"
         print(f"author:   {known}")
         return
     origin = line.origin

@@ -12,6 +12,7 @@ from agent_ls.loop.events import codec as event_codec
 from agent_ls.loop.events.types import Envelope, Title
 from agent_ls.store import blobs, locks
 from agent_ls.store.errors import StoreError
+from agent_ls.store.forgotten import remember_lines
 from agent_ls.store.forks import fork_log
 from agent_ls.store.handover import delete_request
 from agent_ls.store.layout import (
@@ -225,6 +226,7 @@ class SessionStore:
         """
         folder = self.folder(session_id)
         with locks.hold_lock(lock_path(folder), session_id):
+            remember_lines(self.layout, folder)
             # Without its log, the session is in no list, even if this process is killed before the folder is
             # deleted.
             log_path(folder).unlink(missing_ok=True)

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from agent_ls.store import locks
 from agent_ls.store.errors import SessionLockedError, StoreError
+from agent_ls.store.forgotten import forget_all, remember_lines
 from agent_ls.store.layout import Layout, ListedSession, canonical, is_session_id, lock_path, log_path
 from agent_ls.store.log import FILE_MODE, OPEN_FLAGS, make_private_folder, parse_header
 from agent_ls.store.worktrees import has_unapplied, remove_worktree
@@ -72,7 +73,8 @@ def delete_all(layout: Layout) -> DeletedSessions:
 
     Open sessions and their recordings are not deleted.
     """
-    swept = _remove(layout, layout.list_sessions(), partial(_is_readable, layout))
+    swept = _remove(layout, layout.list_sessions(), partial(_is_readable, layout), keeps_lines=False)
+    forget_all(layout)
     for folder in layout.root.glob("workspaces/*/sessions/*"):
         with suppress(SessionLockedError, OSError):
             _remove_rest(folder)
@@ -200,8 +202,10 @@ def _remove(
     layout: Layout,
     wanted: Sequence[ListedSession],
     still: Callable[[ListedSession], bool],
+    *,
+    keeps_lines: bool = True,
 ) -> DeletedSessions:
-    """Lock each session, and delete it if `still` returns True.
+    """Lock each session, and delete it if `still` returns True. `keeps_lines`: blame remembers its lines.
 
     A session for which `still` returns False is in neither list of the result.
     """
@@ -211,6 +215,8 @@ def _remove(
             with locks.hold_lock(lock_path(it.folder), it.session_id):
                 if not still(it):
                     continue
+                if keeps_lines:
+                    remember_lines(layout, it.folder)
                 log_path(it.folder).unlink(missing_ok=True)
                 layout.recording(it.session_id).unlink(missing_ok=True)
                 remove_worktree(layout.worktree(it.session_id))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -132,12 +133,36 @@ def test_one_line_has_all_details(project: Project) -> None:
     assert project.blame().out.splitlines()[1].endswith("| one")
 
 
-def test_a_deleted_session_is_not_blamed(project: Project) -> None:
-    project.ask("add one", edit("first\n", "first\none\n"))
+def test_a_clock_that_goes_back_changes_no_author(project: Project) -> None:
+    project.ask("add two", edit("first\n", "first\none\n"), edit("one\n", "ONE\ntwo\n"))
+    (log,) = project.home.rglob("log.jsonl")
+    hours = iter(range(9_999, 0, -1))
+    text = re.sub(r"\d{4}-\d\d-\d\dT\d\d:", lambda _: f"2020-01-01T{next(hours):04}:", log.read_text())
+    log.write_text(text)
+    project.ask("add three", edit("last\n", "three\nlast\n"))
+
+    whose = [line["author"] for line in project.lines()]
+    assert [line["text"] for line in project.lines()] == ["first", "ONE", "two", "three", "last"]
+    assert whose == ["user", "agent", "agent", "agent", "user"]
+
+
+def test_lines_of_a_deleted_session_are_unknown(project: Project) -> None:
+    project.ask("add one", edit("first\n", "first\nwritten by it\n}\n"))
+    project.file.write_text(project.file.read_text() + "typed later\n")
     environ = environment(project.home)
     session_id = project.lines()[1]["sessionId"]
     assert run("sessions", "delete", "--force", session_id, cwd=project.folder, environ=environ).code == 0
+    assert [line["author"] for line in project.lines()] == ["user", "unknown", *["user"] * 3]
+    assert ["isOfDeletedSession" in line for line in project.lines()] == [False, True, *[False] * 3]
+    assert "deleted" in project.blame("--line", "2").out
+    (kept,) = (project.home / "state" / "forgotten").iterdir()
+    assert len(kept.read_bytes()) == 4
+
+    project.ask("add two", edit("last\n", "last\ntwo\n"))
+    assert [line["author"] for line in project.lines()][:2] == ["user", "unknown"]
+    assert run("sessions", "delete", "--everything", "--force", cwd=project.folder, environ=environ).code == 0
     assert {line["author"] for line in project.lines()} == {"user"}
+    assert not kept.parent.exists()
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from agent_ls.sessions.stored.written_files import LineOrigin, OriginalWrite
 from agent_ls.store.blobs import write_blob
 from agent_ls.store.journal import RecordedWrite
 from agent_ls.store.layout import blobs_path
-from agent_ls.text import split_lines
+from agent_ls.text import decode, split_lines
 from tests.attacks import IS_WHOLE
 
 SESSIONS = 3
@@ -164,6 +164,33 @@ def test_each_line_of_a_random_history_is_of_its_session_or_of_the_user(tmp_path
     count = 1_000 if IS_WHOLE else 30
     seeds = range(share * count, (share + 1) * count)
     assert not {seed: wrong for seed in seeds if (wrong := find_wrong(seed, tmp_path))}
+
+
+LONG = b"x" * 3_000_000
+ODD: list[tuple[str, bytes, bytes, bytes, str]] = [
+    ("mixed endings", b"a\r\nb\nc\r", b"a\r\nb\nnew\r\nc\r", b"a\nb\r\nnew\nc\n", "uu0u"),
+    ("no end of the last line", b"a", b"a\nnew", b"a\nnew\n", "u0"),
+    ("a mark at the begin", b"\xef\xbb\xbfa\n", b"\xef\xbb\xbfa\nnew\n", b"a\nnew\n", "u0"),
+    ("another encoding", b"\xe4b\n", b"\xe4b\n\xfcnew\n", b"\xc3\xa4b\n\xc3\xbcnew\n", "u0"),
+    ("damaged text", b"\xff\xfea", b"\xff\xfea", b"\xff\xfea", "u"),
+    ("lines that are all equal", b"x\n" * 400, b"x\n" * 401, b"x\n" * 401, "u" * 400 + "0"),
+    ("one huge line", LONG, LONG + b"\nnew\n", LONG + b"\nnew\n", "u0"),
+    ("binary before", b"\0a\n", b"new\n", b"new\n", "?"),
+    ("emptied", b"a\n", b"", b"", ""),
+    ("blank lines only", b"", b"\n\n", b"\n\n", "00"),
+    ("generated", b'{"a": 1}\n' * 9_000, b'{"a": 1}\n' * 9_000 + b"new\n", b"new\n", "0"),
+]
+
+
+@pytest.mark.parametrize("row", ODD, ids=[it[0] for it in ODD])
+def test_odd_contents_have_authors(tmp_path: Path, row: tuple[str, bytes, bytes, bytes, str]) -> None:
+    _, before, after, current, expected = row
+    names = [write_blob(blobs_path(tmp_path), data) if data else "" for data in (before, after)]
+    write = RecordedWrite(str(tmp_path / "a.py"), "c-1", "t", *names)
+    writes = [OriginalWrite(write, LineOrigin("0", "t", "c-1"), tmp_path)]
+    found = blame_text(tmp_path / "a.py", decode(current).text, writes)
+    signs = {"user": "u", "agent": "0", "unknown": "?"}
+    assert "".join(signs[line.author] for line in found) == expected
 
 
 @pytest.mark.parametrize("share", range(4))

@@ -12,6 +12,7 @@ from agent_ls.review.provenance import UNKNOWN, USER, WrittenText, authors
 from agent_ls.sessions.stored.similar_texts import SimilarTexts
 from agent_ls.sessions.stored.written_files import LineOrigin, OriginalWrite, WrittenFiles
 from agent_ls.store import blobs
+from agent_ls.store.forgotten import forgotten_lines
 from agent_ls.store.layout import Layout, blobs_path
 from agent_ls.text import decode, looks_binary
 
@@ -24,11 +25,15 @@ KEPT_RESULTS = 4
 
 
 class BlamedLine(NamedTuple):
-    """One line of a file. `author` agent: `origin` says which call wrote it. unknown: contents are not recorded."""
+    """One line of a file. `author` agent: `origin` says which call wrote it. unknown: contents are not recorded.
+
+    `is_forgotten`: unknown, because a session that was deleted wrote a line with this text.
+    """
 
     text: str
     author: Literal["user", "agent", "unknown"]
     origin: LineOrigin | None = None
+    is_forgotten: bool = False
 
 
 def blame(path: Path, layout: Layout | None = None) -> list[BlamedLine]:
@@ -45,6 +50,7 @@ class Blamer:
     """Tells who wrote the lines of files. Remembers what it read of the logs, and the newest results."""
 
     def __init__(self, layout: Layout) -> None:
+        self._layout = layout
         self._written = WrittenFiles(layout)
         self._results: dict[tuple[Path, str, int], list[BlamedLine]] = {}
 
@@ -61,9 +67,20 @@ class Blamer:
         key = (real, text, hash(tuple(each.origin for each in writes)))
         if (known := self._results.get(key)) is not None:
             return known
-        found = blame_text(real, text, writes)
+        found = self._without_forgotten(str(real), blame_text(real, text, writes))
         self._results = dict([*list(self._results.items())[1 - KEPT_RESULTS :], (key, found)])
         return found
+
+    def _without_forgotten(self, path: str, found: list[BlamedLine]) -> list[BlamedLine]:
+        texts = {line.text for line in found if line.author == "user"}
+        if not (forgotten := forgotten_lines(self._layout, path, texts)):
+            return found
+        return [
+            BlamedLine(line.text, "unknown", is_forgotten=True)
+            if line.author == "user" and line.text in forgotten
+            else line
+            for line in found
+        ]
 
 
 def _read_text(path: Path) -> str:

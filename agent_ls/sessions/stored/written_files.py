@@ -123,7 +123,7 @@ class WrittenFiles:
     def in_folders(self, folders: Sequence[str]) -> list[OriginalWrite]:
         """Return the writes of the sessions of these folders, oldest first."""
         with self._reading:
-            found: list[OriginalWrite] = []
+            found: list[tuple[str, OriginalWrite]] = []
             for folder in folders:
                 for listed in self.layout.list_sessions(folder):
                     log = self._logs.setdefault(listed.folder, LogWrites(listed.folder, listed.session_id))
@@ -132,8 +132,11 @@ class WrittenFiles:
                     except OSError:  # the session is deleted in this moment
                         self._logs.pop(listed.folder, None)
                         continue
-                    found += [log.original(write, origin) for write, origin in log.writes]
-            return sorted(found, key=lambda each: each.origin.time)
+                    newest = ""
+                    for write, origin in log.writes:
+                        newest = max(newest, origin.time)  # a clock may go back, the order of a log does not
+                        found.append((newest, log.original(write, origin)))
+            return [each for _, each in sorted(found, key=lambda timed: timed[0])]
 
 
 def _model_of(line: bytes) -> str:
