@@ -240,13 +240,18 @@ class Workbench {
     return this.page.locator(":is(.notifications-toasts, .notifications-center) .notification-list-item", { hasText: text }).first();
   }
 
-  /** Clicks a button of a notification. VS Code hides one after some time; then it is in the list of notifications. */
-  async answerNotification(text, button) {
+  /** Waits for a notification. VS Code hides one after some time; then it is in the list of notifications. */
+  async isNotified(text) {
     const notification = this.notification(text);
     await notification.waitFor({ timeout: AGAIN_MS }).catch(() => undefined);
+    await actUntil(() => this.runCommand("Notifications: Show Notifications"), () => notification.isVisible(), `the notification ${text}`);
+  }
+
+  async answerNotification(text, button) {
+    const notification = this.notification(text);
     let isClicked = false;
     const click = async () => {
-      if (!(await notification.isVisible())) await this.runCommand("Notifications: Show Notifications");
+      await this.isNotified(text);
       await notification.locator(".monaco-button", { hasText: button }).first().click({ timeout: AGAIN_MS });
       isClicked = true;
     };

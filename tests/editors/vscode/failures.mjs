@@ -33,7 +33,7 @@ async function mended(actor) {
   await chat.locator(".trouble").getByRole("button", { name: "Set API Key…" }).click();
   await workbench.pick("Anthropic");
   await workbench.inputBox(await actor.ask("key"));
-  await workbench.notification("is stored").waitFor();
+  await workbench.isNotified("is stored");
   await workbench.runCommand("Notifications: Clear All Notifications");
   await chat.locator(".trouble").getByRole("button", { name: "Retry" }).click();
   await chat.getByText("There are 12.").first().waitFor();

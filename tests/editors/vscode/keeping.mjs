@@ -134,7 +134,7 @@ async function exported(actor) {
   await actor.until(async () => (await input.inputValue()).endsWith(".md"), "where to save it");
   await input.fill(`${project}/told.md`);
   await input.press("Enter");
-  await workbench.notification("Exported to").waitFor();
+  await workbench.isNotified("Exported to");
   await workbench.runCommand("Notifications: Clear All Notifications");
 }
 

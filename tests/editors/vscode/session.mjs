@@ -14,13 +14,13 @@ async function key(actor) {
   const { workbench } = actor;
   await workbench.runCommand("agent-ls: New Session");
   await actor.chat();
-  await workbench.notification("no API key of Anthropic yet").waitFor();
+  await workbench.isNotified("no API key of Anthropic yet");
   await actor.step("no key yet");
   await workbench.answerNotification("no API key of Anthropic yet", "Set API Key…");
   await workbench.pick("Anthropic");
   await actor.step("asks for the key");
   await workbench.inputBox(await actor.ask("key"));
-  await workbench.notification("is stored").waitFor();
+  await workbench.isNotified("is stored");
   await workbench.runCommand("Notifications: Clear All Notifications");
 }
 
