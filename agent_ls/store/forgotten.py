@@ -7,14 +7,13 @@ a hash of four bytes. ROOT/forgotten/KEY has the hashes of one file; KEY is a ha
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from agent_ls.store.blobs import read_blob
-from agent_ls.store.journal import RecordedWrite, written_from_json
+from agent_ls.store.journal import RecordedWrite, find_write
 from agent_ls.store.layout import Layout, blobs_path, log_path
 from agent_ls.store.log import FILE_MODE, OPEN_FLAGS, make_private_folder
 from agent_ls.text import decode, looks_binary, split_lines
@@ -62,11 +61,9 @@ def forget_all(layout: Layout) -> None:
 def _writes(log: Path) -> Iterator[RecordedWrite]:
     with log.open("rb") as file:
         for line in file:
-            if line.startswith(_CHANGE):
-                with suppress(ValueError, KeyError, TypeError, RecursionError):
-                    write = written_from_json(json.loads(line)["change"])
-                    if not write.turn_id.startswith(_UNDO):
-                        yield write
+            write = find_write(line) if line.startswith(_CHANGE) else None
+            if write and not write.turn_id.startswith(_UNDO):
+                yield write
 
 
 def _lines(session_folder: Path, name: str) -> set[str]:
