@@ -1,5 +1,4 @@
 // Renders a subagent and its output.
-import { h, icon, plural } from "./dom";
 import { AGENT_WORDS } from "../wire/words";
 import { h, icon, iconButton, plural } from "./dom";
 import type { SubagentView } from "./messages";
@@ -8,13 +7,8 @@ import type { RenderContext } from "./render";
 const AGENT_ICONS = { running: "loading codicon-modifier-spin", completed: "check", failed: "error" } as const;
 
 /** Renders a subagent. The subagent's items are below it, and visible while it is expanded. */
-export function subagentElement(item: SubagentView, { expanded }: RenderContext, onToggle: (open: boolean) => void): HTMLElement {
-  const doing = item.status === "running" ? "at work" : (AGENT_WORDS[item.reason] ?? "done");
-const REASONS: Readonly<Record<string, string>> = { limit: "reached its limit", error: "failed", interrupted: "stopped", stopped: "stopped by you", closed: "closed" };
-
-/** Renders a subagent. The subagent's items are below it, and visible while it is expanded. */
 export function subagentElement(item: SubagentView, { expanded, send, isReadOnly }: RenderContext, onToggle: (open: boolean) => void): HTMLElement {
-  const doing = item.status === "running" ? "at work" : (REASONS[item.reason] ?? "done");
+  const doing = item.status === "running" ? "at work" : (AGENT_WORDS[item.reason] ?? "done");
   const outcome = item.turns > 0 ? `${doing} · ${plural(item.turns, "round")}` : doing;
   const summary = h("summary", {}, icon(AGENT_ICONS[item.status]), h("strong", {}, item.id), h("span", { class: "what" }, item.task), h("span", { class: "outcome dim" }, outcome));
   const element = h("details", { open: expanded.get(item.id) ?? false }, summary);

@@ -86,7 +86,6 @@ local AGENTS = {
   completed = { "◆ ", "AgentLsDone" },
   failed = { "◆ ", "AgentLsFailed" },
 }
-local REASONS = { limit = "reached its limit", error = "failed", interrupted = "stopped", stopped = "stopped by you", closed = "closed" }
 
 function M.render_subagent(item, ctx, out)
   local glyph = AGENTS[item.status] or AGENTS.running
