@@ -365,13 +365,6 @@ class Subagents:
         is_parents = profile is parent
         profile = fitted(profile)
         calls_before = sum(isinstance(turn, AssistantTurn) for turn in turns) if task.with_history else 0
-
-        def config() -> SessionConfig:
-            """Return the session's configuration, with the lower limit of the task and the user, if any."""
-            now = kit.config()
-            most = min(filter(None, (task.max_turns, now.max_subagent_turns)), default=0)
-            return replace(now, max_turns=calls_before + most if most else 0)
-
         agents = Subagents(kit, inbox, agent_id, self._depth + 1)
         ports = replace(
             kit.ports,
@@ -389,7 +382,7 @@ class Subagents:
             AgentEmitter(kit.emitter, agent_id),
             kit.shared,
             agents,
-            config=config,
+            config=lambda: _limited(kit.config(), task.max_turns, calls_before),
             # A subagent with the parent's model gets the parent's system prompt unchanged, although the subagent
             # lacks some of the parent's tools.
             restored=RestoredSession(
@@ -484,3 +477,9 @@ def _report(agent: _Agent) -> str:
     output = truncate_chars(state.output, REPORT_MAX_CHARS) or "(it said nothing)"
     why = f", {state.reason}" if state.reason else ""
     return f"[Agent {state.id} has ended: {state.status}{why}, turns used: {state.turns_used}. Its result:]\n\n{output}"
+
+
+def _limited(config: SessionConfig, of_task: int, calls_before: int) -> SessionConfig:
+    """Return the configuration of a subagent: the lower limit of its task and of the user applies, if any."""
+    most = min(filter(None, (of_task, config.max_subagent_turns)), default=0)
+    return replace(config, max_turns=calls_before + most if most else 0)

@@ -263,14 +263,12 @@ export type FromView =
   | { readonly type: "offer"; readonly request: number; readonly trigger: "@" | "/"; readonly query: string }
   | { readonly type: "choose"; readonly token: string }
   | { readonly type: "stop" }
-  /** Stops one subagent, or asks for a message to it. The turn goes on. */
   | { readonly type: "stopAgent" | "steerAgent"; readonly agentId: string }
   /** Requests the content for an empty session. */
   | { readonly type: "home" }
   | { readonly type: "openSession"; readonly id: string }
   /** Turns the automatic attachment on or off. */
   | { readonly type: "share"; readonly isShared: boolean }
-  /** Inserts code at the editor's cursor. */
   | { readonly type: "insert"; readonly text: string }
   /** Runs an action that was offered after a failure. */
   | { readonly type: "act"; readonly action: Action }

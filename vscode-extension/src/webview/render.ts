@@ -28,7 +28,7 @@ export interface RenderContext {
 
 const OPEN_DIFF_LINES = 24; // longer diffs are collapsed
 
-export const FILE_ICONS: Record<FileView["action"], string> = { create: "diff-added", modify: "diff-modified", delete: "diff-removed" };
+export const FILE_ICONS: Record<FileView["action"], string> = { create: "diff-added", modify: "edit", delete: "diff-removed" };
 const PROPOSAL_WORDS: Readonly<Record<string, string>> = { proposed: "waits for you", kept: "accepted", undone: "rejected", gone: "dropped", stale: "no longer matches the file", pending: "accepted", edited: "accepted" };
 const STATE_WORDS: Readonly<Record<string, string>> = { kept: "kept", undone: "undone", pending: "to review", proposed: "waits for you", edited: "edited by you", stale: "position unknown" };
 
