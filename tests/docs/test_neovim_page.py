@@ -1,4 +1,4 @@
-"""Compare docs/neovim.md with the tables in the plugin's source files. The plugin's own specs run the plugin."""
+"""Compare docs/neovim-reference.md with the tables in the plugin's source files. The plugin's own specs run the plugin."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from tests.docs.pages import blocks, code_words, read, section, table
 
-PAGE = read("docs/neovim.md")
+PAGE = read("docs/neovim-reference.md")
 CONFIG = read("editors/nvim/lua/agent_ls/config.lua")
 COMMANDS = read("editors/nvim/lua/agent_ls/commands.lua")
 HELP = read("editors/nvim/doc/agent-ls.txt")
