@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_ls.cli.output import to_single_row
+from agent_ls.cli.waiting import waiting_line
 
 if TYPE_CHECKING:
     from agent_ls.environments.remote.place import Place
@@ -54,7 +55,9 @@ def run(options: argparse.Namespace) -> int:
         return await examine(asks_providers=not options.offline, settings=settings)
 
     hint = "correct the setting; `agent-ls config --schema` lists the allowed values"
-    findings = [*(DoctorFinding("settings", "bad", problem, hint) for problem in problems), *anyio.run(found)]
+    with waiting_line(f"Checking {options.on or 'keys, providers and programs'}"):
+        examined = anyio.run(found)
+    findings = [*(DoctorFinding("settings", "bad", problem, hint) for problem in problems), *examined]
     if options.json:
         names = ("subject", "grade", "text", "hint")
         print(json.dumps([{name: getattr(one, name) for name in names} for one in findings], indent=2))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent_ls.cli.output import add_json_option, print_json, to_single_row
+from agent_ls.cli.waiting import waiting_line
 from agent_ls.text import join_sentences
 
 if TYPE_CHECKING:
@@ -254,7 +256,8 @@ def _test(options: argparse.Namespace) -> int:
     if not _is_approved(config):
         return 1
     environ = environ_without_keys(list(load_credentials().known_secrets()))
-    facts = anyio.run(try_server, config, state_folder(), Path().resolve(), environ)
+    with waiting_line(f"Starting {config.name}"):
+        facts = anyio.run(try_server, config, state_folder(), Path().resolve(), environ)
     DescriptionCache(state_folder()).write(
         config.digest, facts
     )  # the next session need not wait for the server
@@ -327,11 +330,14 @@ def _login(options: argparse.Namespace) -> int:
 
     from agent_ls.cli.browser import open_browser
 
-    async def show(address: str) -> None:
-        print(f"Log in here:\n{address}", flush=True)
-        await anyio.to_thread.run_sync(open_browser, address)
-
     environ = environ_without_keys(list(load_credentials().known_secrets()))
-    facts = anyio.run(log_in, config, state_folder(), Path().resolve(), environ, show)
+    with ExitStack() as waits:
+
+        async def show(address: str) -> None:
+            print(f"Log in here:\n{address}", flush=True)
+            await anyio.to_thread.run_sync(open_browser, address)
+            waits.enter_context(waiting_line("Waiting for your login in the browser"))
+
+        facts = anyio.run(log_in, config, state_folder(), Path().resolve(), environ, show)
     print(f"{config.name} is ready: {len(facts.tools)} tools")
     return 0

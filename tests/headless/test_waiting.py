@@ -1,0 +1,58 @@
+"""The line about a wait: on a terminal only, with its time, and gone at the end."""
+
+from __future__ import annotations
+
+import io
+import threading
+
+import pytest
+
+from agent_ls.cli.waiting import waiting_line
+
+
+class Terminal(io.StringIO):
+    def __init__(self, *, is_terminal: bool, lines: int = 1) -> None:
+        super().__init__()
+        self._is_terminal = is_terminal
+        self._lines = lines
+        self.told = threading.Event()
+
+    def isatty(self) -> bool:
+        return self._is_terminal
+
+    def write(self, text: str) -> int:
+        written = super().write(text)
+        if self.getvalue().count("Checking") >= self._lines:
+            self.told.set()
+        return written
+
+
+def test_a_long_wait_is_told_with_its_time_and_cleared_at_the_end() -> None:
+    terminal = Terminal(is_terminal=True, lines=2)
+    with waiting_line("Checking", terminal, first_s=0.01, each_s=0.01):
+        assert terminal.told.wait(60)
+
+    said = terminal.getvalue().split("\r\x1b[K")
+    assert said[0] == "" and said[1].startswith("Checking\u2026 0 s") and said[-1] == ""
+
+
+def test_a_short_wait_is_not_told() -> None:
+    terminal = Terminal(is_terminal=True)
+    with waiting_line("Checking", terminal, first_s=3600):
+        pass
+    assert terminal.getvalue() == ""
+
+
+def test_nothing_is_told_where_no_person_reads() -> None:
+    file = Terminal(is_terminal=False)
+    with waiting_line("Checking", file, first_s=0):
+        pass
+    assert file.getvalue() == ""
+
+
+def test_the_line_ends_when_the_command_fails_and_the_failure_is_kept() -> None:
+    terminal = Terminal(is_terminal=True)
+    with pytest.raises(LookupError), waiting_line("Checking", terminal, first_s=0.01, each_s=0.01):
+        assert terminal.told.wait(60)
+        raise LookupError
+    assert terminal.getvalue().endswith("\r\x1b[K")
