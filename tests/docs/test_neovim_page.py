@@ -1,4 +1,4 @@
-"""Compare docs/neovim-reference.md with the tables in the plugin's source files. The plugin's own specs run the plugin."""
+"""Compare docs/neovim-reference.md with the plugin's source files. The plugin's own specs run the plugin."""
 
 from __future__ import annotations
 
