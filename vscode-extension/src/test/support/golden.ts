@@ -14,7 +14,7 @@ export const accessEvent = (golden("access.json") as { event: AgentEvent }).even
 
 // Methods of the server that this client does not call: it steers by agent/submit with whenBusy, gets hunks by events,
 // uses the trust of the editor, and the language client library requests the text of documents.
-export const UNUSED_METHODS = ["agent/steer", "agent/output", "workspace/textDocumentContent", "agent/trust"];
+export const UNUSED_METHODS = ["agent/output", "workspace/textDocumentContent", "agent/trust"];
 
 interface Example {
   readonly method: string;
