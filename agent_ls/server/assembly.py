@@ -109,7 +109,7 @@ def _connect_client(
 ) -> Context:
     """Connect the sessions with the client: its events, its requests and its documents."""
     protocol, host, client_id = server.protocol, server.host, new_id("c")
-    senders = EventSenders(send=protocol.send_event, drain=server.writer.drain, start=start)
+    senders = EventSenders(send=protocol.send_events, drain=server.writer.drain, start=start)
     manager.owners.set_program_name(protocol.client.name)
     manager.owners.watch(follow_access(senders))
     requests = ClientRequests(

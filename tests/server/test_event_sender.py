@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -16,7 +16,7 @@ from agent_ls.llm.stream import ReasoningDelta, StreamEvent, StreamFinish, TextD
 from agent_ls.loop.events.types import Delta as PartDelta, Title
 from agent_ls.loop.model.call import BREATH_EVENTS
 from agent_ls.loop.session import Session
-from agent_ls.server.rpc.event_sender import MAX_WAITING, EventSenders
+from agent_ls.server.rpc.event_sender import BATCH_BYTES, MAX_WAITING, EventSenders
 from tests.support.fake_provider import FakeProvider, Gate, Say, Think, reasoning, stream_events, text
 from tests.support.sessions import make_session, running_session
 
@@ -28,11 +28,15 @@ class Pipe:
 
     def __init__(self) -> None:
         self.sent: list[dict[str, Any]] = []
+        self.writes: list[list[str]] = []
+        """The kinds of the events in each write."""
         self.room = anyio.Event()
         self.room.set()
 
-    def send(self, event: bytes) -> None:
-        self.sent.append(json.loads(event))
+    def send(self, events: Sequence[bytes]) -> None:
+        parsed = [json.loads(event) for event in events]
+        self.writes.append([event["kind"] for event in parsed])
+        self.sent += parsed
 
     async def drain(self) -> None:
         if not self.room.is_set():
@@ -119,6 +123,44 @@ async def test_a_client_that_reads_in_time_gets_each_delta_unjoined() -> None:
             say(session, at, "x")
             await settled()
         assert [delta["offset"] for delta in pipe.of("assistant_text_delta")] == list(range(5))
+
+
+@pytest.mark.req("E4")
+@pytest.mark.parametrize(
+    ("events", "writes"),
+    [
+        ([Title("one"), Title("two"), Title("three")], [3]),
+        ([Title("one"), PartDelta("assistant_text_delta", "p", 0, "x"), Title("two")], [2, 1]),
+        ([PartDelta("assistant_text_delta", "p", 0, "x"), Title("one"), Title("two")], [1, 2]),
+        ([Title("x" * BATCH_BYTES), Title("one"), Title("two")], [1, 2]),
+        ([Title("x" * (BATCH_BYTES // 2))] * 5, [2, 2, 1]),
+    ],
+)
+async def test_events_that_wait_together_are_written_together_up_to_a_limit(
+    events: list[Title | PartDelta], writes: list[int]
+) -> None:
+    pipe, session = Pipe(), make_session(FakeProvider([]))
+    async with senders(pipe) as found:
+        found.subscribe(session).start()
+        session.emit(Title("the first event, which follows that of the start"))
+        await settled()
+        pipe.sent, pipe.writes = [], []
+        for event in events:
+            session.emit_delta(event) if isinstance(event, PartDelta) else session.emit(event)
+        await settled()
+    assert [len(write) for write in pipe.writes] == writes
+    assert len(pipe.sent) == len(events)
+
+
+@pytest.mark.req("E4")
+async def test_the_last_events_of_a_turn_are_one_write() -> None:
+    pipe = Pipe()
+    async with senders(pipe) as found, running_session(FakeProvider([[text("Hello.")]])) as b:
+        found.subscribe(b.session).start()
+        await settled()
+        await b.say("go")
+        await settled()
+    assert ["usage", "state", "processing_end"] in pipe.writes
 
 
 class Burst(FakeProvider):

@@ -113,6 +113,11 @@ class Subscription:
         self.end()
         self._on_close(self)
 
+    @property
+    def has_more(self) -> bool:
+        """Another event is queued, so the next iteration does not wait."""
+        return bool(self._waiting)
+
     def __aiter__(self) -> Subscription:
         return self
 

@@ -83,7 +83,7 @@ class ChannelClient:
         abilities = client_abilities(first["params"])
         async with anyio.create_task_group() as tasks:
             senders = EventSenders(
-                send=self._send_event,
+                send=self._send_events,
                 drain=self._outbox.drain,
                 start=task_starter(tasks, "sending events to a client of the local channel failed"),
             )
@@ -143,8 +143,9 @@ class ChannelClient:
         told = {"code": known.code, "message": known.message, "data": known.data}
         self._send(self._clean(json.dumps({"jsonrpc": "2.0", "id": message_id, "error": told}).encode()))
 
-    def _send_event(self, event: bytes) -> None:
-        self._send(b'{"jsonrpc":"2.0","method":"agent/event","params":%b}' % self._clean(event))
+    def _send_events(self, events: Sequence[bytes]) -> None:
+        for event in events:
+            self._send(b'{"jsonrpc":"2.0","method":"agent/event","params":%b}' % self._clean(event))
 
     def _send(self, body: bytes) -> None:
         self._outbox.put(frame(body))

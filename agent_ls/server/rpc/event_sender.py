@@ -2,7 +2,8 @@
 
 Events are sent as the bytes of the log; `to_wire.event` adds the URIs. While the pipe is full, the task waits
 and new events collect in its Subscription, which joins consecutive deltas. A slow editor therefore gets
-fewer, larger deltas and delays nobody else.
+fewer, larger deltas and delays nobody else. Events that wait together are written together: each write wakes the
+client.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ pipe could take more.
 
 The limit saves the editor work: it does work for each event, and users cannot read faster.
 """
+
+BATCH_BYTES = 64 * 1024
+"""Maximum size of the events that are written together, unless one event is larger: the capacity of a Linux pipe."""
 
 MAX_WAITING = 8 * 1024 * 1024
 """Limit for a session's events that wait for a client that does not read, in bytes and characters."""
@@ -92,12 +96,14 @@ def _subscribe_bounded(session: EventSource) -> Subscription:
 
 
 class EventSenders:
-    """All subscriptions of the client. `start` runs a task; `drain` waits while the pipe is full."""
+    """All subscriptions of the client. `send` writes encoded events at once, `start` runs a task; `drain` waits
+    while the pipe is full.
+    """
 
     def __init__(
         self,
         *,
-        send: Callable[[bytes], None],
+        send: Callable[[Sequence[bytes]], None],
         drain: Callable[[], Awaitable[None]],
         start: TaskStarter,
         now: Callable[[], float] = time.monotonic,
@@ -138,7 +144,7 @@ class EventSenders:
             # If `feed.follow` is not empty, another event source follows, and the event that announces it has the
             # same information.
             if not feed.follow:
-                self._send(message)
+                self._send((message,))
 
     def continue_with(self, session: EventSource, announced: Callable[[], bytes], *, cut: bool) -> None:
         """Continue the client's subscription from another source of the session's events.
@@ -198,7 +204,7 @@ class EventSenders:
                 for message in await missed(feed.last):
                     if self._open.get(session_id) is not feed:
                         return
-                    self._send(message)
+                    self._send((message,))
                     await self._drain()
                 feed.follow.popleft()
                 feed.current = following
@@ -212,14 +218,18 @@ class EventSenders:
     async def _send_all(self, feed: _Feed) -> None:
         with feed.current as subscription:
             begun, count = self._now(), 0
+            batch: list[bytes] = []
             async for item in subscription:
-                seq = item.envelope.seq
-                if seq is not None and seq <= feed.last:
+                seq, is_delta = item.envelope.seq, isinstance(item.envelope.event, Delta)
+                if seq is None or seq > feed.last:
+                    feed.last = seq or feed.last
+                    batch.append(to_wire.event(item.encoded))
+                if not batch or (subscription.has_more and not is_delta and _size(batch) < BATCH_BYTES):
                     continue
-                feed.last = seq or feed.last
-                self._send(to_wire.event(item.encoded))
+                self._send(batch)
+                batch = []
                 await self._drain()
-                if not isinstance(item.envelope.event, Delta):
+                if not is_delta:
                     continue
                 count += 1
                 rest = begun + PACE_S - self._now()
@@ -233,3 +243,7 @@ class EventSenders:
         feed.close()
         if self._open.get(session_id) is feed:
             del self._open[session_id]
+
+
+def _size(batch: Sequence[bytes]) -> int:
+    return sum(map(len, batch))
