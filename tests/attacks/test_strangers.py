@@ -11,6 +11,7 @@ from agent_ls.environments.effects import CommandEffect
 from agent_ls.policy.decide import judge
 from agent_ls.policy.places import Places
 from agent_ls.policy.situation import Allow, Situation
+from agent_ls.services.permissions.command_files import cover
 from tests.policy.fuzz import SECRET, Scratch
 from tests.services.test_shown_secrets import git
 
@@ -176,3 +177,91 @@ def test_such_a_line_is_asked_about_if_it_reads_a_link_that_leads_outside(
 ) -> None:
     (scratch.work / name).symlink_to("../outside/secret.txt")
     assert not scratch.is_silent(line)
+
+
+@pytest.mark.parametrize("line", ["rg x", "rg -n x src", "rg --no-ignore-vcs x .", "cd src && rg x"])
+@pytest.mark.parametrize("name", [".ignore", ".rgignore", "src/.gitignore"])
+def test_rg_with_an_ignore_file_that_is_a_link_to_outside_is_asked_about(
+    line: str, name: str, scratch: Scratch
+) -> None:
+    (scratch.work / "conf/.env").unlink()
+    (scratch.work / ".agent-ls-ignore").unlink()
+    assert scratch.is_silent(line)
+    (scratch.work / name).symlink_to(scratch.folder / "outside/secret.txt")
+    assert not scratch.is_silent(line)
+
+
+@pytest.mark.parametrize(
+    ("setting", "line"),
+    [("[diff]\n\tsubmodule = log", "git diff"), ("[status]\n\tsubmoduleSummary = true", "git status")],
+)
+@pytest.mark.parametrize("is_link", [True, False])
+def test_git_with_a_submodule_that_is_a_repository_outside_is_asked_about(
+    setting: str, line: str, is_link: bool, scratch: Scratch
+) -> None:
+    work, other = scratch.work, scratch.folder / "outside"
+    git(other, "init", "-q")
+    git(other, "commit", "-q", "--allow-empty", "-m", "one")
+    first = git(other, "rev-parse", "HEAD")
+    git(other, "commit", "-q", "--allow-empty", "-m", SECRET)
+    (work / "sub").mkdir()
+    if is_link:
+        (work / "sub/.git").symlink_to(other / ".git")
+    else:
+        (work / "sub/.git").write_text(f"gitdir: {other}/.git\n")
+    (work / ".gitmodules").write_text('[submodule "sub"]\n\tpath = sub\n\turl = ./x\n')
+    git(work, "update-index", "--add", "--cacheinfo", f"160000,{first},sub")
+    git(work, "commit", "-qm", "sub")
+    with (work / ".git/config").open("a") as config:
+        config.write(f"{setting}\n")
+    assert not scratch.is_silent(line)
+    assert is_link or SECRET.encode() in scratch.run(line)
+
+
+@pytest.mark.parametrize(
+    "text", ["{}\n", "# x\n{}\n", "../../../outside/.git/objects\n", '"{}"\n', "../../more\n"]
+)
+def test_git_with_objects_of_a_repository_outside_is_asked_about(text: str, scratch: Scratch) -> None:
+    work, other = scratch.work, scratch.folder / "outside"
+    git(other, "init", "-q")
+    git(other, "add", ".")
+    git(other, "commit", "-qm", "one")
+    line = f"git show {git(other, 'rev-parse', 'HEAD')}"
+    (work / "more/info").mkdir(parents=True)
+    (work / "more/info/alternates").write_text(f"{other}/.git/objects\n")
+    assert scratch.is_silent("git log")
+    (work / ".git/objects/info/alternates").write_text(text.format(f"{other}/.git/objects"))
+    assert SECRET.encode() in scratch.run(line)
+    assert not scratch.is_silent("git log")
+    assert not scratch.is_silent(line)
+
+
+def test_a_hook_that_formats_json_is_compared_with_the_modules_of_the_folder(tmp_path: Path) -> None:
+    before = cover("python3 -m json.tool a.json", str(tmp_path)).digest
+    for name in ("json.py", "_json.py", "re/__init__.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("1\n")
+        assert cover("python3 -m json.tool a.json", str(tmp_path)).digest != before
+        before = cover("python3 -m json.tool a.json", str(tmp_path)).digest
+
+
+@pytest.mark.parametrize(
+    "command", ["python3 -m pytest -q", "pytest", "python -m unittest", "npx eslint .", "vitest run"]
+)
+def test_a_hook_that_runs_further_files_of_the_project_says_so(command: str, tmp_path: Path) -> None:
+    assert cover(command, str(tmp_path)).note
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [("node .", "index.js"), ("node ./src", "src/index.js"), ("node src/x", "src/x.js"),
+     ("make -C src", "src/Makefile"), ("make -Csrc a", "src/makefile"), ("npm --prefix=src test", "src/package.json"),
+     ("npm --prefix src test", "src/package.json")],
+)  # fmt: skip
+def test_a_hook_is_compared_with_the_file_that_its_program_finds(
+    command: str, name: str, tmp_path: Path
+) -> None:
+    (tmp_path / "src").mkdir()
+    before = cover(command, str(tmp_path)).digest
+    (tmp_path / name).write_text("1\n")
+    assert cover(command, str(tmp_path)).digest != before

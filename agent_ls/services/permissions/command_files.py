@@ -13,11 +13,13 @@ import re
 import stat
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
 from agent_ls.program_lookup import find_on
+from agent_ls.services.permissions.python_modules import find_replacing
 
 MAX_NAMED = 1_000
 MAX_BELOW = 20_000
@@ -43,6 +45,9 @@ _DEFINED_BY = {
     "composer": ("composer.json",), "mise": ("mise.toml", ".mise.toml"), "uv": ("pyproject.toml",),
     "poetry": ("pyproject.toml",), "bundle": ("Gemfile",), "go": ("go.mod",), "gradle": ("build.gradle",),
     "mvn": ("pom.xml",), "pre-commit": (".pre-commit-config.yaml",),
+    **dict.fromkeys(("pytest", "py.test"), ("conftest.py", "pytest.ini", "pyproject.toml", "setup.cfg")),
+    **dict.fromkeys(("jest", "vitest", "mocha"), ("package.json",)),
+    "eslint": ("eslint.config.js", "eslint.config.mjs"), "unittest": (),
 }  # fmt: skip
 """Programs that run what files of the project define, and the names of these files."""
 
@@ -72,7 +77,7 @@ def cover(command: str, folder: str, *, is_users: bool = False) -> Coverage:
     """
     found = _analyse(command, folder)
     doubt = found.doubt if not is_users or _OF_FOLDER.search(command) else ""
-    paths = sorted({*found.paths, *_on_path(found.programs, folder)})
+    paths = sorted({*found.paths, *_on_path(found.programs, folder), *_replacing(found.module_folders)})
     files: list[tuple[str, str]] = []
     for path in paths:
         files += ((place, digest) for place in _expand(path) if (digest := _digest_of(place)))
@@ -91,13 +96,16 @@ def cover(command: str, folder: str, *, is_users: bool = False) -> Coverage:
 class _Analysis:
     paths: tuple[str, ...]
     programs: tuple[str, ...]
+    module_folders: tuple[str, ...]
     doubt: str
     note: str
 
 
 @lru_cache(maxsize=256)
 def _analyse(command: str, folder: str) -> _Analysis:
-    from agent_ls.policy.shell.understand import understand  # imported late: few users have hooks
+    # imported late: few users have hooks
+    from agent_ls.policy.shell.python import OWN_MODULES
+    from agent_ls.policy.shell.understand import understand
 
     home = os.path.expanduser("~")
     text = _with_folder(command, folder)
@@ -112,12 +120,13 @@ def _analyse(command: str, folder: str) -> _Analysis:
         for place in places
         for name in _defining(argv)
     ]
-    more += [os.path.join(place, name) for place, name in found.configs]
-    runners = [os.path.basename(name) for name in programs if os.path.basename(name) in _DEFINED_BY]
-    notes = [f"what {name} runs" for name in runners]
+    more += [os.path.join(place, name) for place, name in found.configs if name != OWN_MODULES]
+    folders = tuple(dict.fromkeys(place for place, name in found.configs if name == OWN_MODULES))
+    names = dict.fromkeys(name for argv in found.commands for name in _programs_of(argv))
+    notes = [f"what {name} runs" for name in names if name in _DEFINED_BY]
     paths = (*read.paths, *(as_written.paths if text != command else ()), *map(glob.escape, more))
     doubt = found.doubt or found.danger or found.refusal
-    return _Analysis(tuple(dict.fromkeys(paths)), programs, doubt.rstrip("."), ", ".join(notes))
+    return _Analysis(tuple(dict.fromkeys(paths)), programs, folders, doubt.rstrip("."), ", ".join(notes))
 
 
 def _with_folder(command: str, folder: str) -> str:
@@ -151,14 +160,29 @@ def _without_output(command: str) -> str:
 
 def _defining(argv: Sequence[str]) -> Iterator[str]:
     """Yield names of files that define what a command runs, relative to the folder in which it runs."""
+    # such as `make -C tools` and `npm --prefix=tools test`
+    folders = ["", *(word.removeprefix("-C").rpartition("=")[2] for word in argv[1:])]
+    for name in _programs_of(argv):
+        yield from (os.path.join(it, file) for file in _DEFINED_BY.get(name, ()) for it in folders)
     name = os.path.basename(argv[0])
-    yield from _DEFINED_BY.get(name, ())
+    if name in ("node", "nodejs"):
+        yield from (word + it for word in argv[1:] if word[:1] != "-" for it in _STARTED_BY_NODE)
     if name.startswith(("python", "pypy")):
         for option, module in pairwise(argv):
             if option == "-m":
                 base = module.replace(".", "/")
                 yield from (f"{base}.py", f"{base}/__main__.py", f"{base}/__init__.py")
         yield from (os.path.join(word, "__main__.py") for word in argv[1:] if not word.startswith("-"))
+
+
+_STARTED_BY_NODE = (".js", ".cjs", ".mjs", "/index.js", "/index.cjs", "/package.json")
+
+
+def _programs_of(argv: Sequence[str]) -> Iterator[str]:
+    """Yield the name of the program, and the module that python runs as a program."""
+    yield (name := os.path.basename(argv[0]))
+    if name.startswith(("python", "pypy")):
+        yield from (module for option, module in pairwise(argv) if option == "-m")
 
 
 def _on_path(programs: Sequence[str], folder: str) -> Iterator[str]:
@@ -169,6 +193,13 @@ def _on_path(programs: Sequence[str], folder: str) -> Iterator[str]:
         place = find_on(name, folder=folder)
         if place and is_below(place, folder):
             yield glob.escape(place)
+
+
+def _replacing(folders: Sequence[str]) -> Iterator[str]:
+    """Yield the files of the folders that python would run in place of its own modules."""
+    for folder in folders:
+        with suppress(OSError):
+            yield from map(glob.escape, find_replacing(folder))
 
 
 def _expand(pattern: str) -> Sequence[str]:

@@ -18,6 +18,8 @@ MAX_CONFIG_CHARS = 200_000
 MAX_LINKS_SEARCHED = 20_000
 MAX_NESTED = 50
 """Maximum number of nested repositories that are checked."""
+MAX_ALTERNATES = 5
+"""Maximum depth at which a repository may take objects from others. git has the same limit."""
 
 _SECTION = re.compile(r"""\[\s*([\w.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]""")
 _SETTING = re.compile(r"([A-Za-z][\w-]*)\s*(?:=\s*(.*))?")
@@ -56,9 +58,8 @@ def git_doubt(folder: str, places: Places) -> str:
             return f"{place} is a separate git repository, and its settings may run programs."
         if not found:
             continue
-        is_inside = places.is_inside(os.path.realpath(found))
-        if not is_inside and places.is_inside(entry) and not _points_back(found, entry):
-            return f"{entry} leads to {found}, a git repository outside the workspace."
+        if why := _leads_to_another(found, entry, places):
+            return why
         if why := _Check(places).repository(found, place):
             return why
         if _is_repository(found):
@@ -83,11 +84,16 @@ class _Check:
         is_inside = self._places.is_inside(os.path.realpath(git_folder))
         if is_inside and (away := _leads_away(git_folder, self._places)):
             return f"{away} is a link that leads out of the workspace."
+        if is_inside and (
+            other := _foreign_objects(os.path.join(_common(git_folder), "objects"), self._places)
+        ):
+            return f"{git_folder} takes objects from {other}, which is outside the workspace."
         if why := self._settings(git_folder, work_tree):
             return why
         for it in tracked_files(work_tree):
             if it.is_repository and (inner := _git_folder(os.path.join(it.path, ".git"))):
-                if why := self.repository(inner, it.path):
+                entry = os.path.join(it.path, ".git")
+                if why := _leads_to_another(inner, entry, self._places) or self.repository(inner, it.path):
                     return why
         return ""
 
@@ -182,6 +188,19 @@ def _leads_away(git_folder: str, places: Places) -> str:
     return next(_links_away(dict.fromkeys((git_folder, common)), places), "")
 
 
+def _foreign_objects(objects: str, places: Places, depth: int = 0) -> str:
+    """Return a folder outside the workspace from which the repository takes objects (alternates); "" for none."""
+    for line in _text(os.path.join(objects, "info", "alternates")).split("\n"):
+        if not line or line.startswith("#"):
+            continue
+        other = os.path.join(objects, line)
+        if line.startswith('"') or depth > MAX_ALTERNATES or not places.is_inside(os.path.realpath(other)):
+            return other
+        if found := _foreign_objects(other, places, depth + 1):
+            return found
+    return ""
+
+
 def _links_away(folders: Iterable[str], places: Places) -> Iterator[str]:
     """Yield the links in a repository that lead out of the workspace: git prints lines of files that it cannot read."""
     pending = [*folders]
@@ -201,6 +220,14 @@ def _links_away(folders: Iterable[str], places: Places) -> Iterator[str]:
                 pending.append(entry.path)
     if pending:
         yield pending[0]
+
+
+def _leads_to_another(git_folder: str, entry: str, places: Places) -> str:
+    """Return why the `.git` path `entry` of the workspace is a repository of somebody else; "" if it is not."""
+    is_inside = places.is_inside(os.path.realpath(git_folder)) or not places.is_inside(entry)
+    if is_inside or _points_back(git_folder, entry):
+        return ""
+    return f"{entry} leads to {git_folder}, a git repository outside the workspace."
 
 
 def _points_back(git_folder: str, entry: str) -> bool:

@@ -4,29 +4,38 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 
 _ENDINGS = (".py", ".pyc", ".so", ".pyd")
 MAX_ENTRIES = 20_000
 
 
 def replaced_module(folder: str) -> str:
-    """Return why `python -m` may run a file of the folder in place of a module of python; "" if it runs none.
-
-    A folder replaces a module only if it is a package. Blocks.
-    """
+    """Return why `python -m` may run a file of the folder in place of a module of python; "" if not. Blocks."""
     try:
-        with os.scandir(folder) as entries:
-            for seen, entry in enumerate(entries):
-                if seen > MAX_ENTRIES:
-                    return f"{folder} has too many files to check whether python runs one of them."
-                if entry.name.partition(".")[0] in sys.stdlib_module_names and _can_be_imported(entry):
-                    return f"{entry.path} may run in place of a module of python."
+        path = next(find_replacing(folder), "")
     except OSError:
         return f"agent-ls cannot read {folder}, so python may run a file of it."
-    return ""
+    return f"{path} may run in place of a module of python." if path else ""
 
 
-def _can_be_imported(entry: os.DirEntry[str]) -> bool:
-    if not entry.is_dir():
-        return entry.name.endswith(_ENDINGS)
-    return any(name.startswith("__init__.") for name in os.listdir(entry.path))
+def find_replacing(folder: str) -> Iterator[str]:
+    """Yield the files of the folder that python would run in place of its own modules. Blocks.
+
+    A folder replaces a module only if it is a package. If there are too many files, the folder itself is yielded.
+
+    Raises:
+        OSError
+    """
+    for seen, name in enumerate(sorted(os.listdir(folder))):
+        if seen > MAX_ENTRIES:
+            yield folder
+            return
+        if name.partition(".")[0] not in sys.stdlib_module_names:
+            continue
+        path = os.path.join(folder, name)
+        if not os.path.isdir(path):
+            if name.endswith(_ENDINGS):
+                yield path
+            continue
+        yield from (os.path.join(path, it) for it in os.listdir(path) if it.startswith("__init__."))

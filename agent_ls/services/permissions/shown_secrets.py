@@ -83,6 +83,7 @@ def _find_secrets(
         wanted = _Wanted.of(found.commands, {inode for _, inode in linked})
         for folder in read_folders(found, working_dir):
             yield from (path for path in wanted.find_below(folder) if may_print(found, path))
+            yield from sorted(wanted.links)
 
 
 def read_folders(found: CommandAnalysis, working_dir: str) -> Sequence[str]:
@@ -185,7 +186,8 @@ class _Wanted:
 
     `seen` counts all entries of the folders. `hidden` and `ignored`: whether the command reads hidden and ignored
     files. `globs`: name patterns to which the command is restricted. `linked`: files that have one of the `inodes`.
-    `settings`: files of git with credentials.
+    `settings`: files of git with credentials. `links`: what links in place of ignore files lead to, because ripgrep
+    prints lines of them that it cannot read.
     """
 
     hidden: bool
@@ -195,6 +197,7 @@ class _Wanted:
     seen: int = 0
     linked: set[str] = field(default_factory=set)
     settings: set[str] = field(default_factory=set)
+    links: set[str] = field(default_factory=set)
 
     @classmethod
     def of(cls, commands: Sequence[tuple[str, ...]], inodes: Collection[int]) -> _Wanted:
@@ -214,6 +217,7 @@ class _Wanted:
         return cls(True, True, _globs_of(others, "", "--include") if is_grep else (), inodes)
 
     def find_below(self, folder: str) -> Iterator[str]:
+        self.links.update(map(os.path.realpath, filter(os.path.islink, _ignore_files(folder))))
         self.hidden = self.hidden or any(_UNHIDES.search(self.text(it)) for it in _ignore_files(folder))
         for path in walk(self, folder, folder):
             name = os.path.basename(path)
@@ -233,6 +237,8 @@ class _Wanted:
                     if self.seen > MAX_ENTRIES:
                         raise TooManyFilesError(folder)
                     name, is_read = entry.name, self.hidden or not entry.name.startswith(".")
+                    if name in IGNORE_FILES and entry.is_symlink():
+                        self.links.add(os.path.realpath(entry.path))
                     if name == ".git" and is_read:
                         places = (os.path.join(entry.path, it) for it in ("config", "config.worktree"))
                         self.settings.update(filter(holds_credentials, places))
