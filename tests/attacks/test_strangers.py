@@ -152,7 +152,7 @@ def test_a_program_that_may_write_or_connect_needs_confinement_whatever_the_sett
 FACT_OF_PACKAGE = """node -p "require('./package.json').version\""""
 
 
-@pytest.mark.parametrize("line", [FACT_OF_PACKAGE, "bash -n src/a.sh", "shellcheck src/a.sh", "ip -br addr"])
+@pytest.mark.parametrize("line", [FACT_OF_PACKAGE, "bash -n src/a.sh", "shellcheck src/a.sh"])
 def test_a_line_that_prints_a_fact_needs_no_approval(line: str, scratch: Scratch) -> None:
     (scratch.work / "package.json").write_text('{"version": "1.2.3"}')
     assert scratch.is_silent(line)

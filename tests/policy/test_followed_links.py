@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,8 @@ LINES = (
     "ls -LR", "cp -rL src copy", "cp -r --dereference src copy", "cp -Hr out copy",
     "tar -chf a.tar src", "tar chf a.tar src", "tar --dereference -cf a.tar src", "zip -r a.zip src",
     "ag -f secret", "7z a a.7z src",
+    "tar xf t.tar", "tar -xzf t.tgz", "tar -x -f t.tar", "tar --extract -f t.tar", "unzip -o x.zip", "unzip x.zip -d .",
+    "python3 -m zipfile -e x.zip .", "python3 -m tarfile -e t.tar", "7z x a.7z", "jar xf a.jar",
     "cd src && grep -R secret", "cd src && rg -L secret ..",
 )  # fmt: skip
 
@@ -47,6 +50,21 @@ def test_a_command_that_follows_links_within_the_workspace_needs_no_approval(
             path.unlink()
     (scratch.work / "src/again").symlink_to("..")
     assert is_silent_in(scratch, line)
+
+
+def test_an_archive_is_unpacked_through_a_link_to_a_folder_outside(scratch: Scratch) -> None:
+    made = scratch.folder / "made"
+    (made / "out").mkdir(parents=True)
+    (made / "out/new").write_text("x")
+    subprocess.run(["tar", "cf", str(scratch.work / "t.tar"), "out/new"], cwd=made, check=True)
+    scratch.run("tar xf t.tar")
+    assert (scratch.folder / "outside/new").exists()
+
+
+def test_a_link_to_a_file_outside_is_replaced_by_a_file_of_the_archive(scratch: Scratch) -> None:
+    for name in ("out", "a:"):
+        (scratch.work / name).unlink()
+    assert is_silent_in(scratch, "tar xf t.tar")
 
 
 def test_the_links_of_the_scratch_folder_are_read(scratch: Scratch) -> None:

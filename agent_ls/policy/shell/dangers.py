@@ -195,6 +195,8 @@ def _tar(arguments: Sequence[str]) -> str:
     ]
     if found := next((word for word in bundles if set("IF") & set(word)), ""):
         return f"Runs a program that the line names (tar {found})."
+    if found := next((word for word in bundles if "P" in word and any("x" in it for it in bundles)), ""):
+        return f"Writes where the archive says (tar {found})."
     found = next((word for word in bundles if "U" in word), "")
     return f"Deletes or overwrites files (tar {found})." if found else ""
 

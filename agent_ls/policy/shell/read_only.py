@@ -439,17 +439,6 @@ def _ps(arguments: list[str], patterns: Sequence[int]) -> bool:
     )
 
 
-def _ip(arguments: list[str], patterns: Sequence[int]) -> bool:
-    """Return whether ip only lists what the system knows about its network."""
-    return not patterns and bool(_IP_LISTS.fullmatch(" ".join(arguments)))
-
-
-_IP_LISTS = re.compile(
-    r"(?:-(?:br|brief|4|6|s|o|c|j|p|d|color=(?:never|auto)) )*(?:a|addr|address|l|link|r|route|n|neigh|rule)"
-    r"(?: (?:s|show|ls|list))?(?: (?:dev )?(?:lo|(?:eth|en|wl|docker|br|veth|tun|wg)[\w.-]*))?"
-)
-
-
 def _node(arguments: list[str], patterns: Sequence[int]) -> bool:
     """Return whether node prints a fact of package.json, or checks the syntax of one file."""
     if arguments[:1] == ["--check"]:
@@ -543,7 +532,7 @@ def _set(arguments: list[str], patterns: Sequence[int]) -> bool:
 _SPECIAL: dict[str, Callable[[list[str], Sequence[int]], bool]] = {
     "git": _git, "find": _find, "sed": sed.only_prints, "awk": awk.only_prints, "gawk": awk.only_prints,
     "mawk": awk.only_prints, "command": _command, "printf": _printf, "set": _set, "ps": _ps, "jq": _jq, "yq": _yq,
-    "tar": _tar, "netstat": _netstat, "ip": _ip, "node": _node,
+    "tar": _tar, "netstat": _netstat, "node": _node,
     "unzip": _unzip, "gzip": _gzip, "gunzip": _gzip,
     "test": _test, "[": _test, "python": python.only_prints, "python3": python.only_prints,
 }  # fmt: skip

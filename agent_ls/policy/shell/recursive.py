@@ -50,6 +50,23 @@ def follows_links(argv: Sequence[str]) -> bool:
     return pattern is not None and any(re.fullmatch(pattern, word, re.DOTALL) for word in words)
 
 
+_UNPACKING = {
+    "tar": r"-?[^-]*x.*|--extract|--get", "bsdtar": r"-?[^-]*x.*|--extract|--get", "jar": r"-?[a-z]*x.*|--extract",
+    "7z": "[xe]", "7za": "[xe]", "7zz": "[xe]", "unrar": "[xe]",
+}  # fmt: skip
+
+
+def unpacks(argv: Sequence[str]) -> bool:
+    """Return whether the command writes the files of an archive, also through links to folders that are there."""
+    if argv[0] == "unzip":
+        return not any(re.fullmatch("-q*[ltvzZ][a-zA-Z]*", word) for word in argv[1:2])
+    if argv[1:3] in (("-m", "tarfile"), ("-m", "zipfile")):
+        return any(word in ("-e", "--extract") for word in argv[3:])
+    pattern = _UNPACKING.get(argv[0])
+    first = [*argv[1:2], *(word for word in argv[2:] if word.startswith("-"))]
+    return pattern is not None and any(re.fullmatch(pattern, word, re.DOTALL) for word in first)
+
+
 def _lists_names(argv: Sequence[str]) -> bool:
     return listing.lists_names((argv[0], *read_only.before_operands(argv[1:])))
 

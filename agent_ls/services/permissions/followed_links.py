@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 
 def followed_link(found: CommandAnalysis, places: Places) -> str:
-    """Return why a command such as `rg -L` would read files outside the workspace, "" if no link leads there.
+    """Return why a command such as `rg -L` or `tar x` would use files outside the workspace, "" if no link leads there.
 
     Blocks, because it reads the folders.
     """
-    from agent_ls.policy.shell.recursive import follows_links  # imported late: loads a grammar
+    from agent_ls.policy.shell.recursive import follows_links, unpacks  # imported late: loads a grammar
 
     for argv, folders in found.runs:
-        if follows_links(argv):
+        if (is_reading := follows_links(argv)) or unpacks(argv):
             for folder in folders:
-                if why := _leading_outside(_folders_of(argv, folder), places):
+                if why := _leading_outside(_folders_of(argv, folder), places, only_folders=not is_reading):
                     return why
     return ""
 
@@ -34,7 +34,8 @@ def _folders_of(argv: Sequence[str], folder: str) -> Sequence[str]:
     return [it for it in named if os.path.isdir(it)] or [folder]
 
 
-def _leading_outside(folders: Sequence[str], places: Places) -> str:
+def _leading_outside(folders: Sequence[str], places: Places, *, only_folders: bool) -> str:
+    """Return why the command follows a link that leads outside. `only_folders`: it replaces links to files."""
     pending = [*folders]
     seen: set[str] = set()
     count = 0
@@ -52,7 +53,7 @@ def _leading_outside(folders: Sequence[str], places: Places) -> str:
         if count > MAX_ENTRIES:
             return f"{folders[0]} has too many files to check where links in it lead."
         for path, is_link, is_dir in found:
-            if is_link and not places.is_inside(os.path.realpath(path)):
+            if is_link and (is_dir or not only_folders) and not places.is_inside(os.path.realpath(path)):
                 return f"It follows the link {path}, which leads outside the workspace."
             if is_dir:
                 pending.append(path)
