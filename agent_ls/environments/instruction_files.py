@@ -229,7 +229,7 @@ def _walk(
             continue
         if is_ignored(entry.path):
             continue
-        if entry.is_dir():
+        if _is_folder(entry):
             if entry.name not in PASSED_OVER and depth > 1:
                 folders.append(entry.path)
         elif entry.name.endswith(suffix):
@@ -240,6 +240,13 @@ def _walk(
             yield entry.path
     for inner in folders:
         yield from _walk(inner, base, suffix, budget, is_ignored, depth - 1)
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link that leads to itself: reading it tells the user
+        return False
 
 
 def read_signature(path: str) -> Signature | None:

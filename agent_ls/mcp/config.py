@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -255,9 +256,14 @@ def fill_variables(config: ServerConfig, values: VariableValues) -> ServerConfig
         return config
 
     def fill(text: str) -> str:
-        text = text.replace(FOLDER, values.folder)
+        for name, value in _editor_values(values).items():
+            text = text.replace(name, value)
         text = INPUT.sub(lambda found: _input(found[1], config.name, values), text)
         return VARIABLE.sub(lambda found: _variable(found, values), text)
+
+    def fill_path(text: str) -> str:
+        home = values.environ("HOME") or values.environ("USERPROFILE")
+        return f"{home}{text[1:]}" if home and text.startswith("~/") else fill(text)
 
     target = config.target
     if isinstance(target, HttpTarget):
@@ -265,13 +271,27 @@ def fill_variables(config: ServerConfig, values: VariableValues) -> ServerConfig
     return replace(
         config,
         target=StdioTarget(
-            fill(target.command),
+            fill_path(target.command),
             tuple(map(fill, target.args)),
             _pairs(target.env, fill),
-            fill(target.cwd),
+            fill_path(target.cwd),
             target.sandbox,
         ),
     )
+
+
+def _editor_values(values: VariableValues) -> Mapping[str, str]:
+    """Return the values of the variables of VS Code and Claude Code that are no variables of the environment."""
+    home = values.environ("HOME") or values.environ("USERPROFILE")
+    return {
+        FOLDER: values.folder,
+        "${workspaceRoot}": values.folder,
+        "${workspaceFolderBasename}": os.path.basename(values.folder.rstrip("\\/")),
+        "${pathSeparator}": os.sep,
+        "${/}": os.sep,
+        **({"${userHome}": home} if home else {}),
+        **({} if values.environ("CLAUDE_PROJECT_DIR") else {"${CLAUDE_PROJECT_DIR}": values.folder}),
+    }
 
 
 def _pairs(pairs: Sequence[tuple[str, str]], fill: Callable[[str], str]) -> tuple[tuple[str, str], ...]:

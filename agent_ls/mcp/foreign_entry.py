@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Mapping
+from contextlib import suppress
 from difflib import get_close_matches
 from typing import Any
 
@@ -10,6 +13,10 @@ _RENAMED = {
     "httpUrl": "url", "serverUrl": "url", "endpoint": "url", "transport": "type", "transportType": "type",
     "environment": "env", "http_headers": "headers", "requestInit": "headers",
 }  # fmt: skip
+_OF_OPENCODE = re.compile(r"(?<!\$)\{env:([A-Za-z_]\w*)\}")
+_LINE = re.compile(r"[\w.-]+ +\S")
+"""The name of a program with arguments behind it. A path may have blanks."""
+
 _TYPES = {
     "local": "stdio", "stdio": "stdio", "remote": "http", "http": "http", "streamable": "http",
     "streamable_http": "http", "streamable-http": "http", "streamablehttp": "http", "sse": "sse",
@@ -35,9 +42,10 @@ def our_entry(raw: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(kind, str):
         entry["type"] = _TYPES.get(kind.lower(), kind)
     if isinstance(address := entry.get("url"), str):
-        entry["url"] = address.strip()
+        entry["url"] = _as_text(address.strip())
     if isinstance(words := entry.get("command"), list) and words:
         entry["command"], entry["args"] = words[0], [*words[1:], *(entry.get("args") or [])]
+    _split_words(entry)
     if isinstance(args := entry.get("args"), list):
         entry["args"] = [_as_text(it) for it in args]
     for key in ("env", "headers"):
@@ -62,6 +70,10 @@ def unknown_keys(entry: Mapping[str, Any], known: frozenset[str]) -> tuple[str, 
     return tuple(key for key in entry if key not in known and not get_close_matches(key, known, 1, 0.75))
 
 
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value] if isinstance(value, str) else []
+
+
 def _truth(value: Any) -> Any:
     """Return a Boolean that is written as text as a Boolean, other values unchanged."""
     word = value.strip().lower() if isinstance(value, str) else ""
@@ -84,7 +96,20 @@ def _as_table(value: Any) -> Any:
     return table
 
 
+def _split_words(entry: dict[str, Any]) -> None:
+    """Split a whole command line in `command`, and arguments that are one text."""
+    command = entry.get("command")
+    if isinstance(command, str) and _LINE.match(command) and not entry.get("args"):
+        with suppress(ValueError):
+            entry["command"], *entry["args"] = shlex.split(command)
+    if isinstance(args := entry.get("args"), str):
+        with suppress(ValueError):
+            entry["args"] = shlex.split(args)
+
+
 def _as_text(value: Any) -> Any:
+    if isinstance(value, str):
+        return _OF_OPENCODE.sub(r"${\1}", value)
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if isinstance(value, int | float) else value
@@ -104,11 +129,11 @@ def _add_filter(entry: dict[str, Any], raw: Mapping[str, Any]) -> None:
     given = entry.get("tools")
     if isinstance(given, list):
         entry["tools"] = given = {"allow": [] if "*" in given else given}
-    allow = [name for key in _ALLOWED for name in raw.get(key) or ()]
-    deny = [name for key in _DENIED for name in raw.get(key) or ()]
+    allow = [name for key in _ALLOWED for name in _list(raw.get(key))]
+    deny = [name for key in _DENIED for name in _list(raw.get(key))]
     if (allow or deny) and (given is None or isinstance(given, Mapping)):
         found = dict(given or {})
         entry["tools"] = {
-            "allow": [*found.get("allow", ()), *allow],
-            "deny": [*found.get("deny", ()), *deny],
+            "allow": [*_list(found.get("allow")), *allow],
+            "deny": [*_list(found.get("deny")), *deny],
         }

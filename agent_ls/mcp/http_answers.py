@@ -9,6 +9,7 @@ import httpx2
 
 _SESSION = "mcp-session-id"
 _OF_SESSION = (400, 404, 410)
+_JSON, _EVENTS = "application/json", "text/event-stream"
 _BOM = b"\xef\xbb\xbf"
 MAX_REASON = 300
 
@@ -31,8 +32,11 @@ class HttpAnswers:
         elif "content-encoding" not in response.headers and isinstance(
             response.stream, httpx2.AsyncByteStream
         ):
-            is_events = response.headers.get("content-type", "").lower().startswith("text/event-stream")
-            response.stream = _Mended(response.stream, b"\n\n" if is_events else b"")
+            stream: httpx2.AsyncByteStream = response.stream
+            if response.request.method == "POST" and response.status_code == httpx2.codes.OK:
+                stream = await _with_true_kind(response, stream)
+            is_events = response.headers.get("content-type", "").lower().startswith(_EVENTS)
+            response.stream = _Mended(stream, b"\n\n" if is_events else b"")
 
     async def _read_refusal(self, response: httpx2.Response) -> None:
         request = response.request
@@ -48,6 +52,42 @@ class HttpAnswers:
         if _SESSION in request.headers and status in _OF_SESSION:
             # 404 says it by the protocol; many servers say it with 400 and words.
             self.has_lost_session |= status == httpx2.codes.NOT_FOUND or "session" in text.lower()
+
+
+async def _with_true_kind(
+    response: httpx2.Response, stream: httpx2.AsyncByteStream
+) -> httpx2.AsyncByteStream:
+    """Set the content type of an answer by its first bytes, and return its body. Servers send none, text/plain, or the
+    type of the other form.
+    """
+    chunks = stream.__aiter__()
+    first = b""
+    async for data in chunks:
+        first += data
+        if first.removeprefix(_BOM).strip():
+            break
+    begin = first.removeprefix(_BOM).lstrip()[:6]
+    if begin[:1] in (b"{", b"["):
+        response.headers["content-type"] = _JSON
+    elif begin.startswith((b"data:", b"event:", b"id:", b":")):
+        response.headers["content-type"] = _EVENTS
+    return _Begun(stream, first, chunks)
+
+
+class _Begun(httpx2.AsyncByteStream):
+    """A body of which `first` has been read from `rest`."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream, first: bytes, rest: AsyncIterator[bytes]) -> None:
+        self._stream, self._first, self._rest = stream, first, rest
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        if self._first:
+            yield self._first
+        async for data in self._rest:
+            yield data
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
 
 
 def _message_in(text: str) -> str:

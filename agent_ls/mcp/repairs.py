@@ -10,6 +10,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from agent_ls.mcp.schemas import is_object_schema
 
+OLDEST_VERSION = "2024-11-05"
+"""The version of a server that names none."""
+
 _LISTS = ("tools", "prompts", "resources", "resourceTemplates", "messages", "contents")
 _OF_OTHERS = frozenset(
     (
@@ -50,6 +53,8 @@ def repair_result(result: dict[str, Any]) -> None:
             result[name] = []
         elif name != "content":
             del result[name]
+    if "capabilities" in result and not result.keys() & {"protocolVersion", "supportedVersions"}:
+        result["protocolVersion"] = OLDEST_VERSION
     if not isinstance(result.get("_meta", {}), dict):
         del result["_meta"]
     if not isinstance(structured := result.get("structuredContent", {}), dict):

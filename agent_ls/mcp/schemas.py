@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent_ls.mcp.descriptions import JsonObject
 from agent_ls.mcp.keyword_values import LEFT_OUT, corrected
+from agent_ls.mcp.root_schema import without_root_choices
 
 if TYPE_CHECKING:
     from referencing._core import Resolver
@@ -43,14 +44,12 @@ and annotations of programs (`x-…`, `examples`, `errorMessage`).
 def provider_schema(schema: JsonObject) -> dict[str, Any]:
     """Return the schema for a model.
 
+    Choices at the root become one object, because providers refuse them there.
     A part whose reference cannot be resolved, or that is behind the first MAX_NODES parts, allows any value. A type
     that contains itself is written out once; inside, its description names it.
     """
-    found = _SchemaSimplifier(schema).simplify()
-    found["type"] = "object"
-    if not isinstance(found.get("properties"), dict):
-        found["properties"] = {}
-    return found
+    found = without_root_choices(_SchemaSimplifier(schema).simplify())
+    return {**found, "type": "object"}
 
 
 def is_object_schema(schema: Any) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -41,6 +41,7 @@ from agent_ls.mcp.elicitation import fields_of
 from agent_ls.mcp.http_answers import HttpAnswers
 from agent_ls.mcp.limits import HttpLimits, JudgeAddress
 from agent_ls.mcp.oauth import refuse_login
+from agent_ls.mcp.older_version import AskingStream, supported_version
 from agent_ls.mcp.process import MAX_LINE_BYTES, EndedError, ServerProcess
 from agent_ls.mcp.repairs import as_result, repair_result, repair_tool
 from agent_ls.mcp.schemas import is_object_schema
@@ -283,10 +284,22 @@ async def by_http(
     async with httpx2.AsyncClient(
         headers=dict(target.headers), timeout=timeout, auth=auth, event_hooks=hooks
     ) as http:
-        transport = streamable_http_client(target.url, http_client=http, max_sse_event_size=MAX_LINE_BYTES)
-        async with _connected(
-            _filter_lists(transport, list_filter), list_filter, callbacks, is_legacy, timeout_s, answers
-        ) as connection:
+
+        def connected(version: str) -> AbstractAsyncContextManager[McpConnection]:
+            transport = streamable_http_client(
+                target.url, http_client=http, max_sse_event_size=MAX_LINE_BYTES
+            )
+            pair = _filter_lists(transport, list_filter, version)
+            legacy = is_legacy or bool(version)
+            return _connected(pair, list_filter, callbacks, legacy, timeout_s, answers)
+
+        async with AsyncExitStack() as stack:
+            try:
+                connection = await stack.enter_async_context(connected(""))
+            except McpServerError:
+                if not (version := supported_version(answers.refused)):
+                    raise
+                connection = await stack.enter_async_context(connected(version))
             yield connection
 
 
@@ -430,10 +443,11 @@ class _FilteredStream:
 
 @asynccontextmanager
 async def _filter_lists(
-    transport: AbstractAsyncContextManager[Any], list_filter: _ListFilter
+    transport: AbstractAsyncContextManager[Any], list_filter: _ListFilter, version: str
 ) -> AsyncIterator[tuple[Any, Any]]:
+    """Filter what the server sends. `version`: the version of the protocol to ask for, "" for the SDK's choice."""
     async with transport as (read, write):
-        yield _FilteredStream(read, list_filter), write
+        yield _FilteredStream(read, list_filter), AskingStream(write, version) if version else write
 
 
 # --- errors

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -94,13 +95,20 @@ def _read(path: Path, source: Source, problems: list[str]) -> Iterable[tuple[Ser
     return _entries(entries, source, str(path), str(path), problems)
 
 
+def _open_at_once(path: str, flags: int) -> int:
+    # A named pipe must not make the reader wait for a writer.
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
 def read_file(path: Path) -> Any:
     """Read and parse a JSON or TOML file.
 
     Raises:
         OSError, ValueError: the file cannot be read, is too large, or is not valid JSON or TOML.
     """
-    with path.open("rb") as file:
+    with open(path, "rb", opener=_open_at_once) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise ValueError("this is not a regular file")
         data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise ValueError(f"the file is larger than {MAX_BYTES // 1024} KiB")

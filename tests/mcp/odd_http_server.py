@@ -30,6 +30,8 @@ class Oddities:
     form: str = "json"
     kind: str = ""
     path: str = "/mcp"
+    version: str | None = "2025-06-18"
+    supports: tuple[str, ...] = ()
     calls: list[dict[str, Any]] = field(default_factory=list)
     sessions: int = 0
 
@@ -55,18 +57,25 @@ def odd_server(odd: Oddities) -> Iterator[str]:
                 self.send_header("content-length", "0")
                 self.end_headers()
             elif "id" not in message:
-                self.reply(*odd.of_notice, "text/plain")
+                self.reply(*odd.of_notice, "text/plain; charset=utf-8")
+            elif odd.supports and message["method"] == "initialize" and self.has_other_version(message):
+                said = f"Unsupported protocol version (supported versions: {', '.join(odd.supports)})"
+                self.reply(400, f"Bad Request: {said}".encode(), "text/plain")
             elif odd.lost and odd.calls and self.headers.get(SESSION) == "s1":
                 self.reply(odd.lost, odd.lost_body, "application/json")
             else:
                 self.answer(message)
+
+        def has_other_version(self, message: dict[str, Any]) -> bool:
+            named = self.headers.get("mcp-protocol-version", odd.supports[0])
+            return message["params"]["protocolVersion"] not in odd.supports or named not in odd.supports
 
         def answer(self, message: dict[str, Any]) -> None:
             match message["method"]:
                 case "initialize":
                     odd.sessions += 1
                     result: Any = {
-                        "protocolVersion": "2025-06-18",
+                        **({"protocolVersion": odd.version} if odd.version else {}),
                         "capabilities": {"tools": {}},
                         "serverInfo": {"name": "odd", "version": "1"},
                     }
@@ -103,7 +112,8 @@ def odd_server(odd: Oddities) -> Iterator[str]:
             if odd.form == "gzip":
                 body = gzip.compress(body)
                 self.send_header("content-encoding", "gzip")
-            self.send_header("content-type", kind)
+            if kind != "none":
+                self.send_header("content-type", kind)
             self.send_header("content-length", str(len(body)))
             if status == 200:
                 self.send_header(SESSION, f"s{odd.sessions}")

@@ -85,7 +85,7 @@ def test_servers_of_vs_code_are_read_with_comments_and_inputs(tmp_path: Path) ->
         ({"type": "http", "command": "a"}, "needs a url"),
         ({"command": "a", "envFile": ".env"}, "file of environment variables"),
         ({"command": "a", "sandboxed": {}}, "sandboxed: is not known"),
-        ({"command": "a", "args": "-x"}, "args"),
+        ({"command": "a", "args": 5}, "args"),
         ({"url": "file:///etc/passwd"}, "http"),
         ("npx", "not an object"),
     ],

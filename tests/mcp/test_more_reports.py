@@ -1,0 +1,333 @@
+"""MCP servers of public reports: odd answers by HTTP, odd lines, odd results, choices at the root of a schema."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_ls.mcp.config import HttpTarget, StdioTarget, Target, VariableValues, fill_variables, parse_server
+from agent_ls.mcp.schemas import is_object_schema, provider_schema
+from tests.mcp.odd_http_server import Oddities, odd_server
+from tests.mcp.plans import raw_server, tool, user_file
+from tests.mcp.rig import running
+from tests.support.fake_provider import Piece, text, tool_call
+
+pytestmark = pytest.mark.req("T11")
+
+VERSIONS = ("2025-06-18", "2025-03-26", "2024-11-05")
+ODD = {
+    "noticed": Oddities(of_notice=(200, b"OK")),
+    "refusing": Oddities(of_notice=(400, b"params are missing"), of_get=400),
+    "charset": Oddities(kind="application/json;charset=utf-8"),
+    "untyped": Oddities(kind="none"),
+    "plain": Oddities(kind="text/plain; charset=utf-8"),
+    "bytes": Oddities(kind="application/octet-stream"),
+    "vendor": Oddities(kind="application/vnd.x+json"),
+    "events": Oddities(form="sse", kind="application/json"),
+    "json": Oddities(kind="text/event-stream"),
+    "strict": Oddities(supports=VERSIONS),
+    "only": Oddities(version="2024-11-05", supports=("2024-11-05",)),
+    "older": Oddities(version="2024-11-05"),
+    "unversioned": Oddities(version=None),
+}
+
+
+@pytest.mark.report(
+    "modelcontextprotocol/java-sdk#748",
+    "a notification is answered with text/plain, and the client gives up",
+    area="mcp",
+    before="passed",
+)
+@pytest.mark.report(
+    "hyperdxio/hyperdx#2686",
+    "notifications without parameters, GET and DELETE are answered with 400",
+    area="mcp",
+    before="passed",
+)
+@pytest.mark.report("helidon-io/helidon-mcp#97", "answers have no content type", area="mcp", before="failed")
+@pytest.mark.report(
+    "ThinkInAIXYZ/go-mcp#136", "answers have a content type with more words", area="mcp", before="passed"
+)
+@pytest.mark.report(
+    "xpzouying/xiaohongshu-mcp#697",
+    "a newer version of the protocol is refused with 400, and not negotiated",
+    area="mcp",
+    before="failed",
+)
+@pytest.mark.report(
+    "just-every/code#611", "a server that offers an older version is refused", area="mcp", before="passed"
+)
+async def test_servers_by_http_are_understood_whatever_they_say_of_type_and_version(tmp_path: Path) -> None:
+    with ExitStack() as open_servers:
+        urls = {name: open_servers.enter_context(odd_server(odd)) for name, odd in ODD.items()}
+        user_file(tmp_path / "state", **{name: {"url": url} for name, url in urls.items()})
+        script: list[Piece] = [*(tool_call(f"{name}__echo") for name in ODD), text("done")]
+        async with running(tmp_path, script) as rig:
+            await (await rig.talk("full")).say("go")
+            said = {name: it.content for name, it in zip(ODD, rig.results(), strict=True)}
+    assert said == dict.fromkeys(ODD, "called 1")
+
+
+NOTICE = '{"jsonrpc":"2.0","method":"%s","params":%s}'
+LINES: list[Any] = [
+    pytest.param(
+        NOTICE % ("window/logMessage", '{"type":3,"message":"x"}'),
+        marks=pytest.mark.report(
+            "mcp-use/mcp-use#114",
+            "a notification of another protocol closes the connection",
+            area="mcp",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        '{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"}}',
+        marks=pytest.mark.report(
+            "HatriGt/hana-mcp-server#22",
+            "an error without an id answers a notification",
+            area="mcp",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        NOTICE % ("notifications/claude/channel", '{"content":"hi","meta":{"x":false}}'),
+        marks=pytest.mark.report(
+            "anthropics/claude-code#67482",
+            "a value of a wrong type in a notification ends the connection",
+            area="mcp",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        NOTICE % ("notifications/message", '{"level":"loud","data":1}'),
+        marks=pytest.mark.report(
+            "vercel/ai#16353",
+            "a message of the server for the log is an error",
+            area="mcp",
+            before="passed",
+        ),
+    ),
+    NOTICE % ("notifications/progress", '{"progressToken":{},"progress":"x"}'),
+    '{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"x"}}',
+    '[{"jsonrpc":"2.0","method":"notifications/x"}]',
+    "x" * 300_000,
+    "\0\0",
+]
+
+
+@pytest.mark.parametrize("line", LINES)
+async def test_a_line_that_is_no_message_for_us_ends_nothing(tmp_path: Path, line: str) -> None:
+    user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", noise=[line]))
+    async with running(tmp_path, [tool_call("raw__echo"), text("done")]) as rig:
+        await (await rig.talk("full")).say("go")
+        assert rig.results()[0].content == "echo {}"
+
+
+AUDIO = {"type": "audio", "data": "AAAA", "mimeType": "audio/wav"}
+CONTENT: list[Any] = [
+    pytest.param(
+        [{"type": "json", "json": {"doi": "10.1"}}],
+        "10.1",
+        marks=pytest.mark.report(
+            "ElliotPadfield/unpaywall-mcp#4",
+            "content of the type json is refused with the whole result",
+            area="mcp",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        [{"type": "error", "text": "Invalid number"}],
+        "Invalid number",
+        marks=pytest.mark.report(
+            "QuantGeekDev/mcp-framework#130",
+            "content of the type error is refused",
+            area="mcp",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        [AUDIO],
+        "audio/wav",
+        marks=pytest.mark.report(
+            "agno-agi/agno#10033",
+            "audio is replaced by a sentence that says nothing of it",
+            area="mcp",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        [
+            AUDIO,
+            {"type": "resource_link", "uri": "a:b", "name": "n"},
+            {"type": "resource", "resource": {"uri": "c:d", "text": "in"}},
+        ],
+        "c:d",
+        marks=pytest.mark.report(
+            "frontman-ai/frontman#1545",
+            "audio and resources in a result crash the client",
+            area="mcp",
+            before="passed",
+        ),
+    ),
+    ([None, "just text", {"text": "untyped"}, {"type": "text", "text": 42}], "untyped"),
+    ([{"type": "markdown", "content": "# Hi"}], "# Hi"),
+]
+
+
+async def test_content_of_any_form_reaches_the_model(tmp_path: Path) -> None:
+    cases = [param.values if hasattr(param, "values") else param for param in CONTENT]
+    tools = [tool(f"t{number}") for number in range(len(cases))]
+    calls = {f"t{number}": {"result": {"content": content}} for number, (content, _) in enumerate(cases)}
+    user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", tools=tools, calls=calls))
+    async with running(tmp_path, [*(tool_call(f"raw__{it}") for it in calls), text("done")]) as rig:
+        await (await rig.talk("full")).say("go")
+        for (_, said), result in zip(cases, rig.results(), strict=True):
+            assert said in str(result.content)
+
+
+STRING: dict[str, Any] = {"type": "string"}
+ROOTS: list[Any] = [
+    pytest.param(
+        {
+            "type": "object",
+            "oneOf": [{"properties": {"a": STRING}, "required": ["a"]}, {"properties": {"b": STRING}}],
+        },
+        (["a", "b"], []),
+        marks=pytest.mark.report(
+            "opentokenz/mcpx#28",
+            "tools with oneOf at the root disappear, and with them their server",
+            area="mcp",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        {
+            "type": "object",
+            "properties": {"m": STRING},
+            "allOf": [
+                {
+                    "if": {"properties": {"m": {"const": "x"}}},
+                    "then": {"required": ["size"], "properties": {"size": STRING}},
+                }
+            ],
+        },
+        (["m", "size"], []),
+        marks=pytest.mark.report(
+            "anthropics/claude-code#95504",
+            "tools with conditions at the root are dropped without a word",
+            area="mcp",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        {
+            "type": "object",
+            "required": ["p"],
+            "properties": {"p": STRING, "t": STRING},
+            "anyOf": [{"required": ["t"]}, {"required": ["p"]}],
+        },
+        (["p", "t"], ["p"]),
+        marks=pytest.mark.report(
+            "dearlordylord/huly-mcp#66",
+            "anyOf at the root of 24 tools makes each request a 400",
+            area="mcp",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        {
+            "anyOf": [
+                {"type": "object", "properties": {"a": STRING, "k": {"const": 1}}, "required": ["k"]},
+                {"type": "object", "properties": {"b": STRING, "k": {"const": 2}}, "required": ["k", "b"]},
+            ]
+        },
+        (["a", "b", "k"], ["k"]),
+        marks=pytest.mark.report(
+            "vercel/eve#520",
+            "one tool with a union at the root ends each turn",
+            area="mcp",
+            before="failed",
+        ),
+    ),
+    ({"type": "object", "properties": {"a": STRING}, "not": {"required": ["a"]}}, (["a"], [])),
+    (
+        {"oneOf": [{"$ref": "#/$defs/A"}], "$defs": {"A": {"allOf": [{"properties": {"x": STRING}}]}}},
+        (["x"], []),
+    ),
+    ({"type": "object", "allOf": [{"required": ["a"]}, {"properties": {"a": STRING}}]}, (["a"], ["a"])),
+    ({"type": "object", "anyOf": "odd", "allOf": [None, True], "properties": None}, ([], [])),
+]
+
+
+@pytest.mark.parametrize(("schema", "expected"), ROOTS)
+def test_choices_at_the_root_of_a_schema_become_one_object(schema: dict[str, Any], expected: Any) -> None:
+    assert is_object_schema(schema)
+    found = provider_schema(schema)
+    assert not found.keys() - {"type", "properties", "required"} and found["type"] == "object"
+    assert (sorted(found["properties"]), found.get("required", [])) == expected
+
+
+def test_each_form_of_a_property_that_differs_between_choices_is_allowed() -> None:
+    branches = [{"properties": {"k": {"const": value}}} for value in ("a", "b", "a", "c")]
+    found = provider_schema({"type": "object", "oneOf": branches})
+    assert found["properties"]["k"] == {"anyOf": [{"const": "a"}, {"const": "b"}, {"const": "c"}]}
+
+
+VALUES = VariableValues(
+    {"TOKEN": "t-123456789", "PATH": "/bin", "HOME": "/home/u"}.get, lambda server, name: None, "/w/proj"
+)
+ENTRIES: list[Any] = [
+    pytest.param(
+        {"command": "x", "args": ["--id", "${workspaceFolder}"]},
+        StdioTarget("x", ("--id", "/w/proj")),
+        marks=pytest.mark.report(
+            "RooCodeInc/Roo-Code#4017",
+            "the folder of the workspace is not filled in",
+            area="mcp",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        {"command": "x", "env": {"WORKSPACE_ROOT": "${workspaceFolder}"}},
+        StdioTarget("x", (), (("WORKSPACE_ROOT", "/w/proj"),)),
+        marks=pytest.mark.report(
+            "zai-org/feedback#24",
+            "variables of the editor reach the server as they are written",
+            area="mcp",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        {"type": "http", "url": "https://a.example/${workspaceFolderBasename}"},
+        HttpTarget("https://a.example/proj"),
+        marks=pytest.mark.report(
+            "microsoft/vscode#245905",
+            "the name of the folder is not filled in",
+            area="mcp",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        {"command": "/n/bin/npx", "env": {"PATH": "${PATH}"}},
+        StdioTarget("/n/bin/npx", (), (("PATH", "/bin"),)),
+        marks=pytest.mark.report(
+            "langchain-ai/langchainjs-mcp-adapters#42",
+            "the search path of the user is not filled in, and npx finds no node",
+            area="mcp",
+            before="passed",
+        ),
+    ),
+    ({"command": "~/bin/x", "cwd": "~/y"}, StdioTarget("/home/u/bin/x", (), (), "/home/u/y")),
+    ({"command": "npx -y 'a b'"}, StdioTarget("npx", ("-y", "a b"))),
+    ({"command": "x", "args": "-y thing"}, StdioTarget("x", ("-y", "thing"))),
+    ({"command": "/opt/My Tools/x"}, StdioTarget("/opt/My Tools/x")),
+    ({"command": "x", "args": ["{env:TOKEN}", "${userHome}"]}, StdioTarget("x", ("t-123456789", "/home/u"))),
+    ({"command": "${CLAUDE_PROJECT_DIR}/x"}, StdioTarget("/w/proj/x")),
+]
+
+
+@pytest.mark.parametrize(("raw", "target"), ENTRIES)
+def test_variables_of_editors_and_whole_command_lines_are_filled_in(raw: Any, target: Target) -> None:
+    assert fill_variables(parse_server("x", raw, "user"), VALUES).target == target
