@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -34,6 +35,9 @@ _DROPPABLE = {
 }
 
 
+_AT_TOP = re.compile(r"(?<![\w.])cache_control: ")
+
+
 class AnthropicCodec:
     """The codec of Anthropic; see Codec for the contract.
 
@@ -49,6 +53,7 @@ class AnthropicCodec:
         self._betas = tuple(betas)
         self._histories = HistoryCache(AnthropicHistory)
         self._refused = RefusedFields(_DROPPABLE)
+        self._unmarked: set[str] = set()
         self._prefills = Prefills()
 
     @property
@@ -68,9 +73,7 @@ class AnthropicCodec:
         request = self._prefills.fit(request)
         history, facts = self._histories.encode(request), self._facts(request.model)
         model, betas = request.model, self._betas
-        if self._refused.has(
-            model, "cache_control"
-        ):  # a proxy that does not know cache marks refuses all of them
+        if model in self._unmarked:
             request = _without_marks(request)
         return encode_request(
             request,
@@ -87,7 +90,14 @@ class AnthropicCodec:
         if self._prefills.learn(request, error):
             return True
         body = parse_object(self.encode(request, stream=True).content) or {}
-        return self._refused.learn(request.model, error, body, request.provider_options.get(NAME, {}))
+        model, had_refused = request.model, self._refused.has(request.model, "cache_control")
+        learned = self._refused.learn(model, error, body, request.provider_options.get(NAME, {}))
+        refuses_marks = self._refused.has(model, "cache_control") and "cache_control" in str(error)
+        # Some clouds take the marks of blocks and refuse the field at the top. Others refuse every mark.
+        if refuses_marks and model not in self._unmarked and (had_refused or not _AT_TOP.search(str(error))):
+            self._unmarked.add(model)
+            return True
+        return learned
 
     def decode(self, request: Request, head: ReplyHead, body: bytes) -> Response:
         return with_text_calls(decode_response(request, head, body), offered_names(request))
