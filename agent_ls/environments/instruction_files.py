@@ -202,7 +202,7 @@ def is_own_folder(level: str, folder: str) -> bool:
 def walk_files(
     base: str, suffix: str, budget: ReadBudget, is_ignored: Callable[[str], bool]
 ) -> Iterator[str]:
-    """Yield the files below `base` whose names end with `suffix`, sorted by name. Blocks.
+    """Yield the files below `base` whose names end with `suffix`, in capital or small letters, sorted by name. Blocks.
 
     A link is followed only if its target is below `base`. `is_ignored` returns whether the user's ignore file
     matches a path. Ends early when `budget` is used up.
@@ -232,7 +232,7 @@ def _walk(
         if _is_folder(entry):
             if entry.name not in PASSED_OVER and depth > 1:
                 folders.append(entry.path)
-        elif entry.name.endswith(suffix):
+        elif entry.name.lower().endswith(suffix.lower()):
             if budget.files <= 0:
                 budget.is_spent = True
                 return

@@ -154,6 +154,51 @@ COVERED: list[Any] = [
             before="failed",
         ),
     ),
+    pytest.param(
+        ".github/instructions/a.instructions.md",
+        'applyTo: "**/*.{java,kt}, src/{a,b}/*.md"',
+        "x/A.kt",
+        "x/A.py",
+        marks=pytest.mark.report(
+            "PIsberg/vibetags#696", "the comma in braces splits a pattern", area="rules", before="passed"
+        ),
+    ),
+    pytest.param(
+        ".github/instructions/b.instructions.md",
+        "description: 'd'\napplyTo: '**/*.csproj', '**/*.cs'",
+        "x/a.cs",
+        "a.fs",
+        marks=pytest.mark.report(
+            "github/awesome-copilot#162",
+            "two quoted patterns in a row are no YAML",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        ".github/instructions/c.instructions.md",
+        "applyTo: **/*.c,**/*.h",
+        "a/b.h",
+        "a.py",
+        marks=pytest.mark.report(
+            "project-codeguard/rules#49",
+            "several patterns without quotes are not read",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        ".github/instructions/d.instructions.md",
+        "applyTo: 'Application/**/*.cs,Domain/**/*.cs'",
+        "Domain/x/a.cs",
+        "Web/a.cs",
+        marks=pytest.mark.report(
+            "microsoft/vscode#249256",
+            "instructions with several folders are not applied",
+            area="rules",
+            before="passed",
+        ),
+    ),
     (".augment/rules/a.md", "type: auto\nglobs: '*.sql'", "db/a.sql", "a.py"),
     (".continue/rules/a.md", "name: x\nglobs: ['src/*.py']", "src/a.py", "src/x/a.py"),
 ]

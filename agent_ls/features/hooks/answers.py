@@ -100,7 +100,8 @@ def _answer(read: Mapping[str, Any]) -> HookAnswer:
         *(read.get(name) for name in _REASONS),
     )
     reason = next(filter(None, map(_text, reasons)), "")
-    changed = specific.get("updatedInput")
+    changes = (specific.get("updatedInput"), read.get("updatedInput"), read.get("updated_input"))
+    changed = next((it for it in changes if isinstance(it, dict)), None)
     contexts = (
         specific.get("additionalContext"),
         read.get("additionalContext"),
@@ -112,7 +113,7 @@ def _answer(read: Mapping[str, Any]) -> HookAnswer:
         reason or ("no reason was given" if blocks or decision in ("ask", "deny") else ""),
         next(filter(None, map(_text, contexts)), ""),
         _text(read.get("systemMessage")),
-        changed if isinstance(changed, dict) else None,
+        changed,
     )
 
 

@@ -118,8 +118,8 @@ def _is_balanced(matcher: str) -> bool:
 def read_command(raw: Mapping[str, Any], folder: str) -> str:
     """Return the command line of a hook, "" for none. `folder` is the folder in which it runs.
 
-    The command may be a list, or have its arguments in `args`. If the path of `folder` has spaces, the project's
-    variable is put in quotes, which most authors forget.
+    The command may be a list, have its arguments in `args`, or run in the folder `cwd`. If the path of `folder` has
+    spaces, the project's variable is put in quotes, which most authors forget.
     """
     wanted = ("command", "powershell", "bash") if os.name == "nt" else ("command", "bash", "powershell")
     command = next((raw[key] for key in wanted if raw.get(key)), "")
@@ -135,6 +135,8 @@ def read_command(raw: Mapping[str, Any], folder: str) -> str:
         command = f"{command if ' ' not in command else shlex.quote(command)} {shlex.join(words)}"
     if not isinstance(command, str):
         return ""
+    if command and isinstance(inner := raw.get("cwd"), str) and inner.strip() not in ("", ".", "./"):
+        command = f"cd {shlex.quote(inner)} && {command}"
     if re.search(r"\s", folder):
         command = _PROJECT.sub(lambda found: found["kept"] or f'"{found[0]}"', command)
     return command

@@ -69,13 +69,18 @@ def has_skills(
     """
     places = find_places(settings, state, workspace, files) if settings.enabled else ()
     return any(
-        os.path.basename(path) == "SKILL.md"
+        _is_skill(path)
         for place in places
         if place.kind == "skill"
         and whose in (None, place.origin)
         and (settings.foreign or not place.is_foreign)
         for path in place.files.walk(place.folder, place.suffix, ReadBudget(), lambda path: False)
     )
+
+
+def _is_skill(path: str) -> bool:
+    # On most machines the capitals of a name make no difference, so many skills have others.
+    return os.path.basename(path).lower() == "skill.md"
 
 
 @dataclass(slots=True)
@@ -91,10 +96,10 @@ class _Reading:
         skills: list[str] = []
         for path in place.files.walk(place.folder, place.suffix, self.budget, self.is_ignored):
             if place.kind == "skill":
-                if os.path.basename(path) != "SKILL.md" or path.startswith(tuple(skills)):
+                if not _is_skill(path) or path.startswith(tuple(skills)):
                     continue  # a file of a skill, not a skill of its own
                 if os.path.dirname(path) != place.folder:
-                    skills.append(path.removesuffix("SKILL.md"))
+                    skills.append(os.path.join(os.path.dirname(path), ""))
             command, problems = _read_again(path, place, place.files.signature(path))
             self.problems += problems
             if command:
@@ -221,7 +226,7 @@ def _name_of(path: str, place: SkillFolder, page: MarkdownPage) -> str:
     if place.kind == "skill":
         name = page.string("name") or os.path.basename(os.path.dirname(path))
     else:
-        relative = os.path.relpath(path, place.folder).removesuffix(place.suffix)
+        relative = os.path.relpath(path, place.folder)[: -len(place.suffix)]
         name = ":".join(relative.split(os.sep))
         if place.suffix == ".prompt.md":
             name = page.string("name") or name

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agent_ls.features.hooks.answers import parse_answer
+from agent_ls.features.hooks.answers import call_verdict, parse_answer
 from agent_ls.features.hooks.config import FoundHooks, load_hooks
 from agent_ls.services.settings.model import HookSettings
 
@@ -160,6 +160,53 @@ def test_the_variable_of_the_project_is_one_word(tmp_path: Path, written: str, r
 )
 def test_context_at_the_top_of_the_object_counts() -> None:
     assert parse_answer(0, '{"additionalContext": "x"}', "", "UserPromptSubmit").context == "x"
+
+
+CHANGES = [
+    pytest.param(
+        '{"updatedInput": {"command": "x"}}',
+        marks=pytest.mark.report(
+            "MoonshotAI/kimi-cli#1963",
+            "new arguments at the top of the object are not used",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        '{"hookSpecificOutput": {"permissionDecision": "allow", "updatedInput": {"command": "x"}}}',
+        marks=pytest.mark.report(
+            "anthropics/claude-code#79321",
+            "new arguments of a command are dropped without a word",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    '{"permission": "allow", "updated_input": {"command": "x"}}',
+]
+
+
+@pytest.mark.report(
+    "anthropics/claude-code#15897",
+    "new arguments are lost if another hook runs for the same call",
+    area="rules",
+    before="passed",
+)
+@pytest.mark.parametrize("stdout", CHANGES)
+def test_new_arguments_count_also_beside_other_hooks(stdout: str) -> None:
+    answers = [parse_answer(0, text, "", "PreToolUse") for text in (stdout, "{}", "")]
+    assert call_verdict(answers).arguments == {"command": "x"}
+
+
+@pytest.mark.report(
+    "github/copilot-cli#2013",
+    "a hook with a folder of its own is run elsewhere, and its rewriting is ignored",
+    area="rules",
+    before="failed",
+)
+def test_a_hook_runs_in_the_folder_that_it_names(tmp_path: Path) -> None:
+    raw = {"type": "command", "bash": "./probe.sh", "cwd": ".github/my hooks", "timeoutSec": 10}
+    (hook,) = hooks_in(tmp_path, {"version": 1, "hooks": {"preToolUse": [raw]}}).hooks
+    assert (hook.command, hook.timeout_s) == ("cd '.github/my hooks' && ./probe.sh", 10)
 
 
 FOREIGN = [

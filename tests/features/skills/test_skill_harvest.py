@@ -375,3 +375,27 @@ def test_the_same_file_in_two_places_is_no_problem(home: Path) -> None:
     (home / ".cursor/skills").symlink_to(home / ".agents/skills")
     got = load(home)
     assert ([it.name for it in got.found], [*got.problems]) == (["s"], [])
+
+
+@pytest.mark.report(
+    "laurigates/claude-plugins#1606",
+    "45 skills with a file skill.md in small letters are not found on Linux",
+    area="rules",
+    before="failed",
+)
+@pytest.mark.report(
+    "OpenBMB/PilotDeck#44", "a skill whose file is SKILL.MD is not found", area="rules", before="failed"
+)
+@pytest.mark.report(
+    "ruvnet/ruflo#2052",
+    "a folder has the same skill in two files whose names differ in their capitals",
+    area="rules",
+    before="passed",
+)
+@pytest.mark.parametrize("names", [["skill.md"], ["SKILL.MD"], ["Skill.md"], ["SKILL.md", "skill.md"]])
+def test_the_capitals_of_a_skills_file_make_no_difference(home: Path, names: list[str]) -> None:
+    for name in names:
+        command(home / ".agents/skills/s" / name, TEXT)
+    command(home / ".agents/skills/s/inner/skill.md", TEXT)
+    got = load(home)
+    assert ([it.name for it in got.found], [*got.problems]) == (["s"], [])
