@@ -151,8 +151,8 @@ class McpConnection:
         self._list_filter.problems.clear()
         with _SdkErrors(timeout_s, self._answers):
             tools = await self._fetch_list("tools", client.list_tools) if can.tools else []
-            prompts = await self._fetch_list("prompts", client.list_prompts) if can.prompts else []
-            resources = await self._fetch_list("resources", client.list_resources) if can.resources else []
+            prompts = await self._fetch_other("prompts", client.list_prompts) if can.prompts else []
+            resources = await self._fetch_other("resources", client.list_resources) if can.resources else []
         return ServerDescription(
             title=(info.title or info.name) if info else "",
             version=info.version if info else "",
@@ -164,6 +164,17 @@ class McpConnection:
             resources=tuple(map(_resource, resources)),
             invalid=tuple(self._list_filter.problems.values()),
         )
+
+    async def _fetch_other(self, kind: str, fetch: Callable[..., Awaitable[Any]]) -> list[Any]:
+        """Return the items of a list without which the tools still work. Servers announce lists that they lack."""
+        try:
+            return await self._fetch_list(kind, fetch)
+        except MCPError as error:
+            if error.error.code == types.CONNECTION_CLOSED:
+                raise
+            if error.error.code != types.METHOD_NOT_FOUND:
+                self._list_filter.problems[kind] = f"the {kind} cannot be listed: {error.error.message}"
+            return []
 
     async def _fetch_list(self, kind: str, fetch: Callable[..., Awaitable[Any]]) -> list[Any]:
         """Return the items of all pages. Some servers send a cursor on each page, also the last one: pages end at an

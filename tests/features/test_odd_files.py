@@ -96,7 +96,7 @@ async def _documents(project: Path) -> None:
 
 
 def read_texts(home: Path, project: Path) -> list[str]:
-    """Read everything in Markdown and TOML, and return what the user is told."""
+    """Read everything in Markdown and TOML, and return the problems."""
     state = str(home / "state")
     anyio.run(_documents, project)
     commands = load_user_commands(SkillSettings(), state, str(project))
@@ -105,7 +105,7 @@ def read_texts(home: Path, project: Path) -> list[str]:
 
 
 def read_settings(home: Path, project: Path) -> list[str]:
-    """Read everything in JSON and YAML, and return what the user is told."""
+    """Read everything in JSON and YAML, and return the problems."""
     hooks = load_hooks(HookSettings.model_validate({"foreign": True}), str(home / "state"), str(project))
     servers = find_servers(None, project)
     path = project / "tools.yaml"
@@ -160,12 +160,12 @@ def in_time(act: Callable[[], list[str]]) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ODD)
-def test_odd_contents_are_read_or_told(places: tuple[Path, Path], name: str) -> None:
+def test_odd_contents_are_read_or_reported(places: tuple[Path, Path], name: str) -> None:
     home, project = places
     for file in (*FILES, "tools.yaml"):
         (project / file).write_bytes(ODD[name])
-    told = in_time(lambda: read_all(home, project))
-    assert all(len(line) < 2_000 for line in told)
+    said = in_time(lambda: read_all(home, project))
+    assert all(len(line) < 2_000 for line in said)
 
 
 def make_link_loop(path: Path) -> None:
@@ -188,7 +188,7 @@ PLACES: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("kind", PLACES)
-def test_things_that_are_no_files_are_left_out_or_told(places: tuple[Path, Path], kind: str) -> None:
+def test_things_that_are_no_files_are_left_out_or_reported(places: tuple[Path, Path], kind: str) -> None:
     home, project = places
     for file in FILES:
         PLACES[kind](project / file)
@@ -205,7 +205,7 @@ CASES = {"headers": (wrong_headers, TEXTS, read_texts), "settings": (wrong_setti
 
 @pytest.mark.group("sweeps")
 @pytest.mark.parametrize("kind", CASES)
-def test_a_value_of_any_type_for_any_key_is_read_or_told(places: tuple[Path, Path], kind: str) -> None:
+def test_a_value_of_any_type_for_any_key_is_read_or_reported(places: tuple[Path, Path], kind: str) -> None:
     home, project = places
     contents, files, read = CASES[kind]
     for what, data in contents():

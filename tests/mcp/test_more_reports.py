@@ -331,3 +331,81 @@ ENTRIES: list[Any] = [
 @pytest.mark.parametrize(("raw", "target"), ENTRIES)
 def test_variables_of_editors_and_whole_command_lines_are_filled_in(raw: Any, target: Target) -> None:
     assert fill_variables(parse_server("x", raw, "user"), VALUES).target == target
+
+
+NAMES: list[Any] = [
+    pytest.param(
+        "raw",
+        {"prompts": [], "refuse": "prompts/list"},
+        "raw__echo",
+        marks=pytest.mark.report(
+            "anomalyco/opencode#20174",
+            "a server that refuses the list of its prompts is not shown",
+            area="mcp",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        "raw",
+        {"resources": [], "refuse": "resources/list"},
+        "raw__echo",
+        marks=[
+            pytest.mark.report(
+                "colbymchenry/codegraph#621",
+                "the first calls fail, because the list of resources is refused",
+                area="mcp",
+                before="failed",
+            ),
+            pytest.mark.report(
+                "QwenLM/qwen-code#12496",
+                "a server with tools only counts as disconnected",
+                area="mcp",
+                before="failed",
+            ),
+        ],
+    ),
+    pytest.param(
+        "My server",
+        {},
+        "My_server__echo",
+        marks=pytest.mark.report(
+            "eclipse-theia/theia#18027",
+            "a blank in the name of a server makes each request a 400",
+            area="mcp",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        "my__server",
+        {},
+        "my__server__echo",
+        marks=pytest.mark.report(
+            "Zoo-Code-Org/Zoo-Code#1731",
+            "two underscores in the name of a server make all its calls fail",
+            area="mcp",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        "raw",
+        {"tools": [tool("echo"), tool("Query all components")]},
+        "raw__Query_all_components",
+        marks=pytest.mark.report(
+            "dcloudio/uni-app-x-ai-rules#4",
+            "blanks in the name of a tool make it invalid",
+            area="mcp",
+            before="passed",
+        ),
+    ),
+    ("io.github/x y", {}, "io_github_x_y__echo"),
+]
+
+
+@pytest.mark.parametrize(("server", "plan", "name"), NAMES)
+async def test_a_server_with_tools_is_used_whatever_its_name_and_its_other_lists(
+    tmp_path: Path, server: str, plan: dict[str, Any], name: str
+) -> None:
+    user_file(tmp_path / "state", **{server: raw_server(tmp_path / "plans", "raw", **plan)})
+    async with running(tmp_path, [tool_call(name), text("done")]) as rig:
+        await (await rig.talk("full")).say("go")
+        assert str(rig.results()[0].content).endswith(" {}")
