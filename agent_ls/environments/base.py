@@ -91,12 +91,14 @@ class ExecResult:
 class DirEntry:
     """An entry of a folder.
 
-    `name` is a path relative to the listed folder, separated by `/`. `size_bytes` is None for folders.
+    `name` is a path relative to the listed folder, separated by `/`. `size_bytes` is None for folders. `is_tracked`:
+    git shows the file even if an ignore file matches it.
     """
 
     name: str
     is_dir: bool
     size_bytes: int | None
+    is_tracked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

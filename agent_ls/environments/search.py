@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 MAX_LINE_CHARS = 2_000  # one long line of minified code could fill a model's context
 IGNORE_FILES = (".gitignore", ".ignore", ".rgignore")  # later ones take precedence, as in ripgrep
 NEVER_LISTED = ".git"
+EXCLUDE_FILE = ".git/info/exclude"
+"""The ignore file of one clone, in its root. Any other ignore file takes precedence."""
 SEARCH_LIMIT_BYTES = READ_LIMIT_BYTES
 """Files larger than this are not searched, because `read_bytes` refuses them too."""
 
@@ -92,8 +94,27 @@ class _Rules:
     spec: pathspec.GitIgnoreSpec
 
     def verdict(self, path: str, is_dir: bool) -> bool | None:
+        """Return whether the last rule that names exactly this path hides it; None if no rule names it.
+
+        The folders above are judged one by one, as in git. `check_file` judges all at once, and so prefers `*` to a
+        later `!*/`.
+        """
         below = path[len(self.base.rstrip("/")) + 1 :]
-        return self.spec.check_file(below + "/" if is_dir else below).include
+        if not below:
+            return None
+        name = below + "/" if is_dir else below
+        rules = reversed(list(self.spec.patterns))
+        return next((rule.include for rule in rules if rule.include is not None and _names(rule, name)), None)
+
+
+def _names(rule: pathspec.Pattern, name: str) -> bool:
+    """Return whether a rule names this path itself, not only a folder above it: such a match ends at a slash within."""
+    regex = getattr(rule, "regex", None)
+    if regex is None:
+        return False
+    if "ps_d" not in regex.groupindex:
+        return regex.search(name) is not None
+    return any(found.end("ps_d") in (-1, len(name)) for found in regex.finditer(name))
 
 
 def walk(tree: Tree, top: str, root: str) -> Iterator[str]:
@@ -102,8 +123,10 @@ def walk(tree: Tree, top: str, root: str) -> Iterator[str]:
     If `top` is below `root`, the ignore files of `root` and of the folders in between apply too. As in ripgrep,
     `top` itself is never ignored: an ignore file above `top` that excludes `top` is not applied.
     """
-    outer = [_rules(tree, folder, tree.entries(folder)) for folder in folders_between(root, top)]
-    known = [r for r in outer if r and not r.verdict(top, True)]
+    between = folders_between(root, top)
+    clone = _rules_of_clone(tree, root) if between or top == root else None
+    outer = [clone, *(_rules(tree, folder, tree.entries(folder)) for folder in between)]
+    known = [r for r in outer if r and (top == root or not r.verdict(top, True))]
     yield from _walk(tree, top, known)
 
 
@@ -128,18 +151,23 @@ def _ignored(rules: list[_Rules], path: str, is_dir: bool) -> bool:
 
 def _rules(tree: Tree, folder: str, entries: Iterable[tuple[str, bool]]) -> _Rules | None:
     names = {name for name, is_dir in entries if not is_dir}
-    lines = [
-        line
-        for name in IGNORE_FILES
-        if name in names
-        for line in _lines_of(tree.text(posixpath.join(folder, name)))
-    ]
+    return _read_rules(tree, folder, [name for name in IGNORE_FILES if name in names])
+
+
+def _rules_of_clone(tree: Tree, root: str) -> _Rules | None:
+    folder, name = posixpath.split(posixpath.join(root, EXCLUDE_FILE))
+    is_there = (NEVER_LISTED, True) in tree.entries(root) and (name, False) in tree.entries(folder)
+    return _read_rules(tree, root, [EXCLUDE_FILE]) if is_there else None
+
+
+def _read_rules(tree: Tree, folder: str, names: Iterable[str]) -> _Rules | None:
+    lines = [line for name in names for line in _lines_of(tree.text(posixpath.join(folder, name)))]
     return _Rules(folder, _spec(lines)) if lines else None
 
 
 def _lines_of(text: str) -> Iterator[str]:
     """Yield the rules in an ignore file, which may begin with a byte order mark."""
-    return filter(_is_rule, text.removeprefix("\ufeff").splitlines())
+    return filter(_is_rule, (line.removesuffix("\r") for line in text.removeprefix("\ufeff").split("\n")))
 
 
 def _spec(lines: list[str]) -> pathspec.GitIgnoreSpec:
@@ -160,17 +188,28 @@ def _is_rule(line: str) -> bool:
 
 
 def marked_rules(tree: Tree, root: str) -> Callable[[str], bool]:
-    """Return a predicate: the `.gitignore` of `root` hides a file, and begins with a byte order mark, behind which
-    ripgrep does not know the first rule. Without the mark, nothing is hidden.
+    """Return a predicate: a rule of git in `root` or below hides a file, and stands in an ignore file that begins with
+    a byte order mark, behind which ripgrep does not know the first rule. Files without the mark hide nothing.
     """
-    text = tree.text(posixpath.join(root, IGNORE_FILES[0]))
-    rules = [_Rules(root, _spec([*_lines_of(text)]))] if text.startswith("\ufeff") else []
+    known: dict[str, tuple[_Rules, ...]] = {}
+
+    def rules_of(folder: str) -> tuple[_Rules, ...]:
+        if folder not in known:
+            outer = rules_of(posixpath.dirname(folder)) if is_below(folder, root) and folder != root else ()
+            names = [IGNORE_FILES[0]] if outer or folder != root else [EXCLUDE_FILE, IGNORE_FILES[0]]
+            marked = (it for it in names if tree.text(posixpath.join(folder, it)).startswith("\ufeff"))
+            own = _read_rules(tree, folder, marked)
+            known[folder] = (*outer, own) if own else outer
+        return known[folder]
 
     def is_hidden(path: str) -> bool:
-        above = [*folders_between(root, path)[1:], path]
-        return any(_ignored(rules, it, it != path) for it in above)
+        folder = posixpath.dirname(path)
+        if not is_below(path, root) or not (rules := rules_of(folder)):
+            return False
+        steps = [*folders_between(root, path)[1:], path]
+        return any(_ignored([r for r in rules if is_below(it, r.base)], it, it != path) for it in steps)
 
-    return is_hidden if rules else lambda path: False
+    return is_hidden
 
 
 def not_excluded(tree: Tree, files: Iterable[str], root: str) -> Iterator[str]:

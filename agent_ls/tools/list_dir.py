@@ -11,7 +11,7 @@ from pydantic import Field
 from agent_ls.environments.base import DirEntry, ExecutionEnvironment
 from agent_ls.environments.effects import ReadEffect
 from agent_ls.environments.errors import EnvError
-from agent_ls.environments.search import IGNORE_FILES, folders_between, hidden_entries
+from agent_ls.environments.search import EXCLUDE_FILE, IGNORE_FILES, folders_between, hidden_entries, is_below
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolOutput
 from agent_ls.tools.look import Look
 from agent_ls.tools.paths import absolute, shown_path, touched_folder
@@ -55,7 +55,10 @@ async def prepare(arguments: ListDirArguments, context: ToolContext) -> Prepared
 async def _find_ignored(
     entries: Sequence[DirEntry], path: str, environment: ExecutionEnvironment
 ) -> set[str]:
-    """Return the names of entries that are excluded by ignore files in the folder, its subfolders or its parents."""
+    """Return the names of entries that are excluded by ignore files in the folder, its subfolders or its parents.
+
+    Files that git tracks, and the folders above them, are excluded only by the ignore files of search programs.
+    """
     top, root = path.replace("\\", "/"), environment.working_directory().replace("\\", "/")
     listed = {entry.name for entry in entries if not entry.is_dir}
     inside = [top, *(posixpath.join(top, entry.name) for entry in entries if entry.is_dir)]
@@ -65,11 +68,27 @@ async def _find_ignored(
         for folder in (*folders_between(root, top), *inside)
         for name in IGNORE_FILES
     ]
-    texts: dict[str, list[str]] = {}
+    of_git: dict[str, list[str]] = {}
+    of_search: dict[str, list[str]] = {}
+    if is_below(top, root):
+        of_git[root] = [await _text(posixpath.join(root, EXCLUDE_FILE), environment)]
     for folder, file in files:
         if file in named or folder not in inside:
+            texts = of_git if file.endswith(IGNORE_FILES[0]) else of_search
             texts.setdefault(folder, []).append(await _text(file, environment))
-    return hidden_entries(texts, top, [(entry.name, entry.is_dir) for entry in entries])
+    every = {
+        folder: [*of_git.get(folder, ()), *of_search.get(folder, ())] for folder in {**of_git, **of_search}
+    }
+    listed_all = [(entry.name, entry.is_dir) for entry in entries]
+    hidden = hidden_entries(every, top, listed_all)
+    shown = {name for entry in entries if entry.is_tracked for name in _steps(entry.name)}
+    return hidden - shown | (hidden_entries(of_search, top, listed_all) if hidden & shown else set())
+
+
+def _steps(name: str) -> Sequence[str]:
+    """Return the path and the folders above it."""
+    parts = name.split("/")
+    return ["/".join(parts[:end]) for end in range(1, len(parts) + 1)]
 
 
 async def _text(file: str, environment: ExecutionEnvironment) -> str:

@@ -6,7 +6,7 @@ import os
 import platform
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import anyio
 from anyio import to_thread
@@ -28,9 +28,10 @@ from agent_ls.environments.base import (
 from agent_ls.environments.local.commit import DeletedModes, allow_any_process, commit
 from agent_ls.environments.local.environ import EnvPolicy, EnvRules
 from agent_ls.environments.local.files import list_folder, read_file
+from agent_ls.environments.local.git_index import tracked_paths
 from agent_ls.environments.local.processes.background import MAX_RUNNING
 from agent_ls.environments.local.processes.foreground import TERMINATE_GRACE_MS, LocalProcesses
-from agent_ls.environments.local.search import LocalSearch
+from agent_ls.environments.local.search import LocalSearch, slashed
 from agent_ls.environments.local.spelling import existing_spelling
 from agent_ls.environments.local.terminals.relays import Relays
 from agent_ls.environments.local.terminals.terminal_commands import INPUT_WAIT_MS
@@ -208,4 +209,8 @@ def _exists(path: str) -> bool:
 
 
 def _list(path: str, asked: str, depth: int) -> Sequence[DirEntry]:
-    return list_folder(existing_spelling(path), asked, depth)
+    path = existing_spelling(path)
+    entries = list_folder(path, asked, depth)
+    tracked = tracked_paths(path)
+    above = slashed(path).rstrip("/") + "/"
+    return [replace(it, is_tracked=True) if above + it.name in tracked else it for it in entries]

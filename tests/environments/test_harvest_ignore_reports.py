@@ -1,0 +1,238 @@
+"""More reports of ignore rules: search and list_dir show what `git ls-files` shows, with and without ripgrep."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_ls.environments.base import GrepOptions
+from agent_ls.environments.local import LocalEnvironment
+from agent_ls.tools.list_dir import LIST_DIR
+from tests.support.tool_calls import ToolCalls
+
+BOM = "\ufeff"
+
+
+def run_git(folder: Path, *words: str) -> str:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    return subprocess.run(
+        ["git", "-C", str(folder), "-c", "core.quotePath=false", *words],
+        check=True,
+        capture_output=True,
+        env=clean,
+    ).stdout.decode()
+
+
+RULES: list[Any] = [
+    pytest.param(
+        {".gitignore": f"{BOM}node_modules/\r\ndist/\r\n*.log\r\n"},
+        ["node_modules/a.js", "tests/example/file.http", "a.log", "dist/b"],
+        marks=pytest.mark.report(
+            "kaelzhang/node-ignore#166",
+            "a mark at the beginning of the rules hides other files",
+            area="git",
+            before="passed",
+        ),
+        id="mark and crlf",
+    ),
+    pytest.param(
+        {".gitignore": f"{BOM}[Bb]in/\n"},
+        ["TestFolder/bin/test", "Bin/a", "bin2/b"],
+        marks=pytest.mark.report(
+            "libgit2/libgit2sharp#1793",
+            "a rule with a class behind a mark is not read",
+            area="git",
+            before="passed",
+        ),
+        id="class",
+    ),
+    pytest.param(
+        {".gitignore": f"{BOM}ignoreme\n", "sub/.gitignore": f"{BOM}x.txt\n"},
+        ["ignoreme", "sub/x.txt", "x.txt"],
+        marks=pytest.mark.report(
+            "BurntSushi/ripgrep#2177", "the first rule behind a mark is not read", area="git", before="failed"
+        ),
+        id="mark",
+    ),
+    pytest.param(
+        {".git/info/exclude": f"{BOM}x.txt\n"},
+        ["x.txt", "y.txt"],
+        marks=pytest.mark.report(
+            "libgit2/libgit2#5071",
+            "a mark at the beginning of rules is part of the first one",
+            area="git",
+            before="failed",
+        ),
+        id="mark in exclude",
+    ),
+    pytest.param(
+        {"pkg/.gitignore": "build/\n"},
+        ["pkg/build/out.js", "pkg/tools/build/out.js", "build/out.js"],
+        marks=pytest.mark.report(
+            "google-gemini/gemini-cli#29290",
+            "a rule with a slash at its end hides only the folder beside it",
+            area="git",
+            before="passed",
+        ),
+        id="slash at the end",
+    ),
+    pytest.param(
+        {".gitignore": "parent/*\n!parent/child1\n!parent/child2/\n"},
+        ["parent/a", "parent/child1/a", "parent/child2/b"],
+        marks=pytest.mark.report(
+            "libgit2/libgit2#2423",
+            "a folder that is shown again is hidden without a slash",
+            area="git",
+            before="passed",
+        ),
+        id="shown again",
+    ),
+    pytest.param(
+        {".gitignore": "bar\n"},
+        ["foo/bar/x", "bar2/x", "z/bar"],
+        marks=pytest.mark.report(
+            "jelmer/dulwich#530", "a rule without a slash does not hide folders", area="git", before="passed"
+        ),
+        id="folder or file",
+    ),
+    pytest.param(
+        {".gitignore": "foo/\n"},
+        ["test/foo/x", "foo", "a/foo"],
+        marks=pytest.mark.report(
+            "jelmer/dulwich#529",
+            "a rule for folders hides only the one at the top",
+            area="git",
+            before="passed",
+        ),
+        id="folders only",
+    ),
+    pytest.param(
+        {".gitignore": "a?b\n"},
+        ["axb", "a/b"],
+        marks=pytest.mark.report(
+            "jelmer/dulwich#700", "a question mark stands for a slash", area="git", before="passed"
+        ),
+        id="question mark",
+    ),
+    pytest.param(
+        {".gitignore": "foo\\ \nbar \n"},
+        ["foo ", "foo", "bar ", "bar"],
+        marks=pytest.mark.report(
+            "cpburnz/python-pathspec#76",
+            "a blank with a backslash at the end of a rule is lost",
+            area="git",
+            before="passed",
+        ),
+        id="blank at the end",
+    ),
+    pytest.param({".gitignore": "foo\nlast   "}, ["foo", "last", "last   "], id="blanks at the end"),
+    pytest.param(
+        {".gitignore": ".stack-work/\n"},
+        [".stack-work/a", "x/.stack-work/b", "y"],
+        marks=pytest.mark.report(
+            "siers/nix-gitignore#2", "a rule with a slash at its end is not read", area="git", before="passed"
+        ),
+        id="dot folder",
+    ),
+    pytest.param({".gitignore": "\\#a\n\\!b\n# c\n"}, ["#a", "!b", "# c", "c"], id="escaped first"),
+    pytest.param(
+        {".gitignore": "a/**/b\n**/c/**\n/d/**\n"},
+        ["a/b", "a/x/y/b", "c/x", "x/c/y/z", "d/e", "x/d/e", "c2"],
+        id="stars",
+    ),
+    pytest.param(
+        {".gitignore": "[!a]x\n[^b]y\n[]]z\n[a-c]w\n"},
+        ["ax", "bx", "ay", "by", "]z", "bw", "dw", "!x"],
+        id="classes",
+    ),
+    pytest.param(
+        {".gitignore": "foo/*\n!foo/keep.txt\n", "foo/.gitignore": "*.txt\n"},
+        ["foo/keep.txt", "foo/a.md", "foo/b.txt"],
+        id="inner wins",
+    ),
+    pytest.param(
+        {".gitignore": "a\\\n[unclosed\nb\\*c\n"}, ["a", "a\\", "[unclosed", "b*c", "bxc"], id="broken"
+    ),
+    pytest.param(
+        {".gitignore": "/*\n!/src\n/src/*\n!/src/keep\n"},
+        ["a", "src/b", "src/keep/c", "src/keep/d/e"],
+        id="ladder",
+    ),
+    pytest.param({".gitignore": "*\n!*/\n!*.py\n"}, ["a.py", "x/b.py", "x/c.txt", "d"], id="only python"),
+    pytest.param(
+        {".gitignore": "caf\u00e9/\n日本*.txt\n"}, ["caf\u00e9/a", "日本語.txt", "x日本.txt"], id="letters"
+    ),
+    pytest.param({".gitignore": "A.TXT\n"}, ["a.txt", "A.TXT"], id="case"),
+    pytest.param({".gitignore": "x/\n", "x/.gitignore": "!*\n"}, ["x/a", "b"], id="inner of a hidden folder"),
+    pytest.param({".gitignore": "***\n!a***\n"}, ["a", "abc", "b"], id="three stars"),
+    pytest.param(
+        {".gitignore": "*.[oa]\nlib?.so\n"}, ["x.o", "x.a", "x.oa", "lib1.so", "lib.so"], id="objects"
+    ),
+]
+
+
+@pytest.mark.parametrize("program", [None, ""], ids=["ripgrep", "without"])
+@pytest.mark.parametrize(("rules", "names"), RULES)
+async def test_what_git_shows_is_shown(
+    tmp_path: Path, rules: dict[str, str], names: list[str], program: str | None
+) -> None:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    run_git(folder, "init", "-q")
+    for name, content in {**dict.fromkeys(names, "needle\n"), **rules}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(content, newline="")
+    shown = run_git(folder, "ls-files", "-z", "-co", "--exclude-standard").split("\0")
+    expected = sorted(set(shown) & set(names))
+    assert expected != sorted(names)
+    await check_shown(folder, program, names, expected)
+
+
+async def check_shown(folder: Path, program: str | None, names: list[str], expected: list[str]) -> None:
+    environment = LocalEnvironment(str(folder), ripgrep=program)
+    found = await environment.grep("needle", ".", GrepOptions(max_results=99))
+    assert sorted(line.path for line in found.lines) == expected, "grep"
+    assert sorted(set(await environment.glob("**/*", ".")) & set(names)) == expected, "glob"
+    real: Any = environment
+    listed = (await ToolCalls(real).call(LIST_DIR, path=".", depth=10, hidden=True)).text.split("\n")
+    assert (
+        sorted(name for name in names if any(line.startswith(f"{name} (") for line in listed)) == expected
+    ), "list_dir"
+
+
+@pytest.mark.parametrize("program", [None, ""], ids=["ripgrep", "without"])
+async def test_list_dir_shows_a_tracked_file_that_a_rule_hides(tmp_path: Path, program: str | None) -> None:
+    folder = tmp_path / "project"
+    names = ["build/keep.txt", "build/other.txt", "kept.log", "lost.log", "a.txt"]
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("needle\n")
+    (folder / ".gitignore").write_text("build/\n*.log\n")
+    run_git(folder, "init", "-q")
+    run_git(folder, "add", "-f", "build/keep.txt", "kept.log")
+    await check_shown(folder, program, names, ["a.txt", "build/keep.txt", "kept.log"])
+
+
+async def test_rules_of_the_user_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only ripgrep reads the settings of git."""
+
+    async def listed(folder: Path) -> list[str]:
+        return sorted(await LocalEnvironment(str(folder)).glob("*.*", "."))
+
+    folder, home = tmp_path / "project", tmp_path / "home"
+    (home / ".config" / "git").mkdir(parents=True)
+    folder.mkdir()
+    run_git(folder, "init", "-q")
+    for name in ("a.txt", "b.mine", "c.other"):
+        (folder / name).write_text("needle\n")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    (home / ".config" / "git" / "ignore").write_text("*.mine\n")
+    assert await listed(folder) == ["a.txt", "c.other"]
+    (home / "rules").write_text("*.other\r\n")
+    (home / ".gitconfig").write_text("[core]\n\texcludesFile = ~/rules\n")
+    assert await listed(folder) == ["a.txt", "b.mine"]
