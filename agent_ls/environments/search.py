@@ -34,6 +34,11 @@ SEARCH_LIMIT_BYTES = READ_LIMIT_BYTES
 _RIPGREP_ONLY = re.compile(r"\[:\^?[a-z]+:\]|\\[pP](?:\{[^}]*\}|\w)")
 
 
+# Finds `\n` or `\r\n` in a pattern that can match several lines, because files may have either kind of line ending.
+# Group 1 matches brackets and other escapes, which stay unchanged.
+_LINE_END = re.compile(r"(?:\\r\??|\r)?(?:\\n|\n)|(\[(?:\\.|[^\]\\])*\]|\\.)", re.DOTALL)
+
+
 # --- patterns -------------------------------------------------------------------------------------------------
 
 
@@ -52,10 +57,17 @@ def check_pattern_text(pattern: str) -> None:
         )
 
 
+def replace_line_ends(pattern: str, by: str) -> str:
+    """Return a pattern over several lines with `by` for each line end in it."""
+    return _LINE_END.sub(lambda found: found[1] or by, pattern)
+
+
 def compile_pattern(pattern: str, options: GrepOptions) -> re.Pattern[str]:
     """Compile a search pattern. Raises InvalidPatternError."""
     check_pattern_text(pattern)
     source = re.escape(pattern) if options.literal else pattern
+    if options.multiline and not options.literal:
+        source = replace_line_ends(source, r"\n")  # the lines are searched without the CR of their ends
     if not options.literal and (only := _RIPGREP_ONLY.search(pattern)):
         raise InvalidPatternError(
             pattern, f"{only[0]} works only with ripgrep, which is not installed on this machine"

@@ -34,9 +34,6 @@ WALK_OPTIONS = (
 )
 NO_GIT_RULES = "--no-ignore-vcs"
 """The option that leaves the rules of git aside, and keeps those for search programs."""
-# Finds `\n` in a pattern that can match several lines. `\r?\n` replaces it, because files may have either kind of
-# line ending. Group 1 matches brackets and escapes, which stay unchanged.
-_LINE_END = re.compile(r"(\[(?:\\.|[^\]\\])*\]|\\[^n])|\\n|\n")
 _VERSION = re.compile(r"ripgrep (\d+)\.(\d+)\.(\d+)")
 _VERSION_S = 10
 """Seconds after which a program that does not print its version counts as broken."""
@@ -134,7 +131,7 @@ def grep_arguments(pattern: str, path: str, options: GrepOptions) -> Iterator[st
         yield from ("--multiline", "--multiline-dotall")
     yield from _name_options(options.glob_filter, options.names)
     if options.multiline and not options.literal:
-        pattern = _LINE_END.sub(lambda found: found[1] or r"\r?\n", pattern)
+        pattern = search.replace_line_ends(pattern, r"\r?\n")
     yield from (f"--regexp={pattern}", "--", path)
 
 

