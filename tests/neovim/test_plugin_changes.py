@@ -115,3 +115,8 @@ def test_a_key_on_the_turn_summary_opens_the_changes_buffer(
     shown.keys("Ggr")
 
     shown.wait_for("vim.bo.filetype == 'agent_ls_changes'")
+    shown.keys("q")
+    shown.lua("vim.api.nvim_set_current_win(require('agent_ls.chat.view').window())")
+    shown.keys("GgO")
+    shown.wait_for("vim.bo.filetype == 'agent_ls_guide'")
+    assert server.expect("agent/hunks")["turnId"]

@@ -130,6 +130,16 @@ def test_moving_to_a_change_in_the_file_counts_as_looking_at_it_once(
     assert server.expect("agent/looked")["hunkIds"] == ["h2"]
 
 
+def test_the_guide_of_one_turn_asks_for_this_turn(reviewed: Nvim, server: StandIn, project: Path) -> None:
+    reply(server, project, row(["h1"], "Write two in capitals"))
+    turn = hunk(project, "h1")["turnId"]
+    reviewed.keys("2G")
+    reviewed.cmd("AgentLs guide_turn")
+
+    reviewed.wait_screen("1 of 1 to look at in this turn", "● Write two in capitals")
+    assert server.expect("agent/hunks") == {"sessionId": "s1", "turnId": turn, "guide": True}
+
+
 def test_details_show_the_whole_row(guided: Nvim) -> None:
     guided.keys("K")
 

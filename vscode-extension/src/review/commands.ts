@@ -85,6 +85,7 @@ export class ReviewCommands implements vscode.Disposable {
       groupByTurn: () => tree.group("turn"),
       groupByFile: () => tree.group("file"),
       groupByReadingOrder: () => tree.group("guide"),
+      groupByReadingOrderOfTurn: () => tree.listNewestTurn(),
     };
   }
 

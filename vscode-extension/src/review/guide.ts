@@ -20,6 +20,7 @@ export class ReviewGuide implements vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<void>();
   private readonly subscription: vscode.Disposable;
   private isShown = false;
+  private turnOf: { readonly sessionId: string | undefined; readonly turnId: string } | undefined;
   private timer: NodeJS.Timeout | undefined;
   private fetched: readonly GuidedRow[] = [];
   private fetchedFor: string | undefined;
@@ -38,8 +39,14 @@ export class ReviewGuide implements vscode.Disposable {
     return this.fetchedFor === this.sessions.currentId ? this.fetched : [];
   }
 
-  show(isShown: boolean): void {
+  /** The turn whose changes alone are listed; undefined: all turns, also after another session is displayed. */
+  get turnId(): string | undefined {
+    return this.isShown && this.turnOf?.sessionId === this.sessions.currentId ? this.turnOf?.turnId : undefined;
+  }
+
+  show(isShown: boolean, turnId?: string): void {
     this.isShown = isShown;
+    this.turnOf = turnId === undefined ? undefined : { sessionId: this.sessions.currentId, turnId };
     if (isShown) void this.fetch();
   }
 
@@ -67,7 +74,7 @@ export class ReviewGuide implements vscode.Disposable {
     const sessionId = this.sessions.currentId;
     if (sessionId === undefined) return;
     try {
-      const { files, guide } = await this.client.request("agent/hunks", { sessionId, guide: true });
+      const { files, guide } = await this.client.request("agent/hunks", { sessionId, guide: true, ...(this.turnId !== undefined && { turnId: this.turnId }) });
       const hunks = new Map(files.flatMap((file) => file.hunks.map((raw) => [raw.id, hunkOfInfo(raw, file.uri)] as const)));
       this.fetched = (guide ?? []).map((row) => ({ row, hunks: row.hunkIds.flatMap((id) => hunks.get(id) ?? []) }));
       this.fetchedFor = sessionId;

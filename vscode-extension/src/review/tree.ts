@@ -5,7 +5,7 @@ import type { Sessions } from "../sessions/session";
 import type { ReviewGuide } from "./guide";
 import { describeRow, iconOf, spellRow, titleOf } from "./guide_words";
 import type { ReviewStore } from "./store";
-import { type Grouping, type Node, type RowNode, childNodes, contextOf, hunksOf, isUnchangedMove, nodeId, rootNodes, rowNodes, formatSummary } from "./tree_model";
+import { type Grouping, type Node, type RowNode, childNodes, contextOf, hunksOf, isUnchangedMove, nodeId, newestTurn, rootNodes, rowNodes, formatSummary } from "./tree_model";
 import { listHunks } from "./model";
 import { formatCount, firstChangedLine, describeHunk, formatSize, describePosition } from "./words";
 
@@ -43,9 +43,9 @@ export class ChangesTree implements vscode.TreeDataProvider<Node>, vscode.Dispos
     return this.memory.get<Grouping>(GROUPING_KEY, "file");
   }
 
-  async group(by: Grouping): Promise<void> {
+  async group(by: Grouping, turnId?: string): Promise<void> {
     await this.memory.update(GROUPING_KEY, by);
-    this.guide.show(by === "guide");
+    this.guide.show(by === "guide", turnId);
     this.draw();
   }
 
@@ -53,6 +53,13 @@ export class ChangesTree implements vscode.TreeDataProvider<Node>, vscode.Dispos
   async guided(): Promise<void> {
     await this.group("guide");
     await vscode.commands.executeCommand(`${VIEW_ID}.focus`);
+  }
+
+  /** Lists the changes of the newest turn with changes to review, in reading order. */
+  async listNewestTurn(): Promise<void> {
+    const turnId = newestTurn([...turnTitles(this.sessions).keys()], this.store.hunks);
+    if (turnId === undefined) void vscode.window.showInformationMessage("No turn of this session has changes to review.");
+    else await this.group("guide", turnId);
   }
 
   getChildren(node?: Node): Node[] {
@@ -81,6 +88,9 @@ export class ChangesTree implements vscode.TreeDataProvider<Node>, vscode.Dispos
     this.view.description = formatSummary(hunks);
     void vscode.commands.executeCommand("setContext", "agentLs.changesByTurn", this.grouping === "turn");
     void vscode.commands.executeCommand("setContext", "agentLs.changesInReadingOrder", this.grouping === "guide");
+    const { turnId } = this.guide;
+    void vscode.commands.executeCommand("setContext", "agentLs.changesOfOneTurn", turnId !== undefined);
+    this.view.message = turnId === undefined ? "" : `Only the turn: ${turnTitles(this.sessions).get(turnId)?.split("\n")[0] ?? "an earlier one"}`;
     this.changed.fire(undefined);
   }
 

@@ -86,6 +86,12 @@ export function rootNodes(hunks: Hunks, grouping: Grouping, turns: readonly stri
   return grouping === "file" ? fileNodes(hunks) : byTurn(hunks, turns);
 }
 
+/** Returns the newest of the turns (oldest first) that has hunks; undefined if none has. */
+export function newestTurn(turns: readonly string[], hunks: Hunks): string | undefined {
+  const changed = new Set(listHunks(hunks).map(({ turnId }) => turnId));
+  return turns.filter((turn) => changed.has(turn)).at(-1);
+}
+
 /** Returns the rows of the guided review, each with its undecided hunks in their current form. */
 export function rowNodes(rows: readonly GuidedRow[], hunks: Hunks): RowNode[] {
   const known = new Map(listHunks(hunks).map((hunk) => [hunk.id, hunk]));

@@ -357,6 +357,7 @@ M.commands = {
   own_text = { run = function() review().own_text() end, help = "accept the proposed change with your own text" },
   changes = { run = function() review().show_all() end, help = "show all pending changes of all files in one buffer" },
   guide = { run = function() review().show_guide() end, help = "list the changes of this session in reading order, with reasons and marks" },
+  guide_turn = { run = function() review().show_guide_of_turn() end, help = "list the changes of one turn in reading order: the turn of the change under the cursor, or the newest" },
   hunks = { run = function() pickers().hunks() end, help = "choose a pending change from a list, and jump to it" },
   blame = { run = function() require("agent_ls.review.blame").show_line() end, help = "show who wrote this line: you, or the agent and why" },
   blame_lines = { run = function() require("agent_ls.review.blame").toggle() end, help = "mark the lines of the agent in this file, or unmark them" },

@@ -44,6 +44,7 @@ local defaults = {
     compare_file = "gd",
     details = "K",
     review_turn = "gr",
+    guide_turn = "gO",
     keep_turn = "gK",
     undo_turn = "gU",
     rollback = "gR",

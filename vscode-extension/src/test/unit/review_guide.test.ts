@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { GuidedRow } from "../../review/guide";
 import { describeRow, iconOf, spellRow, titleOf } from "../../review/guide_words";
 import { hunkOfInfo } from "../../review/model";
-import { childNodes, contextOf, hunksOf as within, nodeId, rowNodes } from "../../review/tree_model";
+import { childNodes, contextOf, hunksOf as within, newestTurn, nodeId, rowNodes } from "../../review/tree_model";
 import { hunk, hunksOf } from "../support/hunks";
 
 function row(ids: string[], more: Partial<GuidedRow["row"]> = {}): GuidedRow {
@@ -38,6 +38,12 @@ test("a row decides its undecided hunks; a decided row offers nothing", () => {
   assert.deepEqual(childNodes(group).map(nodeId), ["hunk:a1", "hunk:a2"]);
   assert.deepEqual(childNodes(one), []);
   assert.deepEqual([group, one, done, proposed].map(contextOf), ["row", "row", "row.done", "row.proposed"]);
+});
+
+test("the newest turn is the last one that still has changes", () => {
+  const hunks = hunksOf(hunk("a1", 1, 2, { turnId: "t1" }), hunk("a2", 5, 6, { turnId: "t2" }));
+  assert.equal(newestTurn(["t1", "t2", "t3"], hunks), "t2");
+  assert.equal(newestTurn(["t3"], hunks), undefined);
 });
 
 test("what the user has looked at is read from results", () => {

@@ -183,7 +183,7 @@ end
 ---@param out agent_ls.Canvas
 local function draw_turn_keys(ctx, out)
   local chunks = { { "  " } }
-  for _, key in ipairs({ { "review_turn", "review" }, { "keep_turn", "keep" }, { "undo_turn", "undo" } }) do
+  for _, key in ipairs({ { "review_turn", "review" }, { "guide_turn", "in order" }, { "keep_turn", "keep" }, { "undo_turn", "undo" } }) do
     if ctx.keys[key[1]] then
       vim.list_extend(chunks, { { ctx.keys[key[1]], "AgentLsKey" }, { " " .. key[2] .. "  ", "AgentLsDim" } })
     end

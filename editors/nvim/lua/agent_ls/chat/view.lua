@@ -312,6 +312,11 @@ local function review_turn()
   require("agent_ls.review.actions").show_all(item and item.turn_id)
 end
 
+local function guide_turn()
+  local item = item_under_cursor()
+  require("agent_ls.review.actions").show_guide_of_turn(item and item.turn_id)
+end
+
 ---@param decision agent_ls.Decision
 ---@return fun()
 local function judge_turn(decision)
@@ -439,6 +444,7 @@ local function map_keys()
   map({ "n" }, "open_file", open_item_file, "open the changed file")
   map({ "n" }, "compare_file", compare_item_file, "compare the changed file side by side")
   map({ "n" }, "review_turn", review_turn, "review all changes of the turn in one buffer")
+  map({ "n" }, "guide_turn", guide_turn, "list the changes of the turn in reading order")
   map({ "n" }, "details", open_details, "unformatted arguments and output of the call")
   map({ "n" }, "keep_turn", judge_turn("keep"), "keep all changes of the turn")
   map({ "n" }, "undo_turn", judge_turn("undo"), "undo all changes of the turn")

@@ -122,15 +122,19 @@ local function guided_hunks(first, last)
 end
 
 ---@return agent_ls.Hunk[] the undecided changes under the cursor: several for a row of the guide
-local function hunks_at_cursor()
+local function find_hunks()
   local row = api.nvim_win_get_cursor(0)[1] - 1
   local bufnr = api.nvim_get_current_buf()
-  local found
   if guide.is_buffer(bufnr) then
-    found = guided_hunks(row, row + 1)
-  else
-    found = { changes.find_at(bufnr, row) or model.find_at(places(bufnr), row) }
+    return guided_hunks(row, row + 1)
   end
+  return { changes.find_at(bufnr, row) or model.find_at(places(bufnr), row) }
+end
+
+---@return agent_ls.Hunk[] like find_hunks; the user is told if there are none
+local function hunks_at_cursor()
+  local found = find_hunks()
+  local bufnr = api.nvim_get_current_buf()
   if #found == 0 then
     log.notify(guide.is_buffer(bufnr) and "This change is decided." or "There is no change made by the agent at the cursor.")
   end
@@ -337,8 +341,20 @@ function M.show_all(turn_id)
 end
 
 ---Shows the changes of the session in reading order, one row each.
----@param turn_id string? show only the changes of this turn
-function M.show_guide(turn_id) guide.open(turn_id, map) end
+function M.show_guide() guide.open(nil, map) end
+
+---Shows only the changes of one turn. Default: the turn of the change under the cursor, else the newest one that changed
+---files.
+---@param turn_id string?
+function M.show_guide_of_turn(turn_id)
+  local hunk = not turn_id and find_hunks()[1] or nil
+  local newest = vim.iter(session.snapshot().items):rfind(function(item) return item.kind == "end" and #(item.files or {}) > 0 end)
+  turn_id = turn_id or hunk and hunk.turn_id or newest and newest.turn_id
+  if not turn_id then
+    return log.notify("No turn of this session has changed files.")
+  end
+  guide.open(turn_id, map)
+end
 
 ---Redraws the hunks of these files, and of all other files with hunks, because each hint shows the total number.
 ---@param uris string[]

@@ -99,7 +99,7 @@ local function draw(width)
     out:add_end(format_marks(each.row.marks), is_done and "AgentLsDim" or "AgentLsWarn", width)
   end
   if #shown == 0 then
-    out:add({ { is_fetched and "This session has no changes." or "", "AgentLsDim" } })
+    out:add({ { is_fetched and turn_id and "This turn has no changes." or "This session has no changes." or "", "AgentLsDim" } })
   end
   return out
 end
@@ -119,7 +119,7 @@ end
 ---@return string winbar: what is left to look at, and help for the keys
 function M.render_winbar()
   local left = #vim.tbl_filter(function(each) return each.row.state == "notLooked" end, shown)
-  local parts = { is_fetched and (" %%#AgentLsStrong#%d of %d%%* to look at"):format(left, #shown) or " …" }
+  local parts = { is_fetched and (" %%#AgentLsStrong#%d of %d%%* to look at%s"):format(left, #shown, turn_id and " in this turn" or "") or " …" }
   for _, key in ipairs({ { "<CR>", "open" }, { config.key("keep_hunk"), "keep" }, { config.key("undo_hunk"), "undo" } }) do
     if key[1] then
       local typed = key[1]:gsub("<[lL]eader>", vim.g.mapleader == " " and "␣" or vim.g.mapleader or "\\"):gsub("%%", "%%%%")
