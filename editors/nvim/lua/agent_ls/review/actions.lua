@@ -131,7 +131,7 @@ local function find_hunks()
   return { changes.find_at(bufnr, row) or model.find_at(places(bufnr), row) }
 end
 
----@return agent_ls.Hunk[] like find_hunks; the user is told if there are none
+---@return agent_ls.Hunk[] like find_hunks; notifies the user if there are none
 local function hunks_at_cursor()
   local found = find_hunks()
   local bufnr = api.nvim_get_current_buf()
