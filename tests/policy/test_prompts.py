@@ -28,6 +28,6 @@ async def test_recorded_everyday_session_replays_without_differences(recording: 
 
 
 def test_approval_counts_in_performance_docs_equal_the_measured_counts() -> None:
-    rows = table(section(read("docs/performance.md"), "## Questions to the user"), "session")
+    rows = table(section(read("docs/performance-parts.md"), "## Questions to the user"), "session")
     told = [tuple(int(cell) for cell in row[1:]) for row in rows]
     assert told == [(it.calls, it.without, it.exact, it.learned) for it in measured().values()]
