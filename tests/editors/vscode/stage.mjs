@@ -110,7 +110,7 @@ class Actor {
     return this.page.evaluate(() => [...document.querySelectorAll(".view-lines .view-line span")]
       .map((span) => getComputedStyle(span, "::after").content)
       .filter((content) => content !== "none" && content !== "normal")
-      .map((content) => content.replace(/^"|"$/g, "").replaceAll("\u00a0", " ")));
+      .map((content) => content.replace(/^"|"$/g, "").replaceAll("\u00a0", " ").trim()));
   }
 
   /** Waits until no visible file has buttons of changes. They are removed shortly after the decision, and are useless then. */

@@ -87,7 +87,7 @@ function option(hunk: Hunk, document: vscode.TextDocument, isOthers: boolean): v
 /** Creates the decorations that show the earlier or proposed text of a hunk after its lines, in the colours of a diff. */
 function otherTextDecorations(hunk: Hunk, document: vscode.TextDocument): vscode.DecorationOptions[] {
   const color = new vscode.ThemeColor("editor.foreground");
-  const backgroundColor = new vscode.ThemeColor(hunk.state === "proposed" ? "diffEditor.insertedTextBackground" : "diffEditor.removedTextBackground");
+  const backgroundColor = new vscode.ThemeColor(hunk.state === "proposed" && hunk.newLines.length > 0 ? "diffEditor.insertedTextBackground" : "diffEditor.removedTextBackground");
   return inlineTextsOf(hunk).map(({ line, text }) => {
     const end = document.lineAt(Math.min(line, document.lineCount - 1)).range.end;
     return { range: new vscode.Range(end, end), renderOptions: { after: { contentText: `\u00a0${text}\u00a0`, color, backgroundColor, margin: "0 0 0 3ch" } } };
