@@ -36,7 +36,9 @@ SERVERS = [
 
 
 @pytest.mark.parametrize("params", SERVERS)
-async def test_a_session_begins_whatever_stands_for_no_servers(project: Path, params: dict[str, Any]) -> None:
+async def test_a_session_begins_whatever_says_that_there_are_no_servers(
+    project: Path, params: dict[str, Any]
+) -> None:
     async with acp_client(project, is_schema_checked=False) as client:
         await client.initialize()
         opened = await client.request("session/new", cwd=str(project), **params)

@@ -272,7 +272,7 @@ async def test_files_of_skills_agents_and_hooks_are_checked(
         ("agents/quiet.md", "no rows"),
         ("hooks.json", json.dumps({"hooks": {
             "PreToolUse": [{"matcher": "run_terminal", "hooks": [{"type": "command", "command": "true"}]}],
-            "beforeShellExecution": [{"hooks": [{"type": "command", "command": "true"}]}],
+            "beforeTheStorm": [{"hooks": [{"type": "command", "command": "true"}]}],
         }})),
     ):  # fmt: skip
         (state / name).parent.mkdir(parents=True, exist_ok=True)
@@ -286,7 +286,7 @@ async def test_files_of_skills_agents_and_hooks_are_checked(
         "skills/quiet/SKILL.md: ",
         "agents/quiet.md: ",
         "'run_terminal' matches no tool",
-        "beforeShellExecution",
+        "beforeTheStorm",
     ):
         assert any(words in text for text in found), (words, found)
 

@@ -114,7 +114,7 @@ RULES: list[Any] = [
         {".gitignore": "a?b\n"},
         ["axb", "a/b"],
         marks=pytest.mark.report(
-            "jelmer/dulwich#700", "a question mark stands for a slash", area="git", before="passed"
+            "jelmer/dulwich#700", "a question mark matches a slash", area="git", before="passed"
         ),
         id="question mark",
     ),

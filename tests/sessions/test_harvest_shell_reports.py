@@ -154,7 +154,7 @@ async def test_a_command_is_answered_and_the_next_one_runs(
 
 
 @pytest.mark.report(
-    "dust-tt/dust#23105", "what .bashrc prints stands before each result", area="shell", before="passed"
+    "dust-tt/dust#23105", "what .bashrc prints is in front of each result", area="shell", before="passed"
 )
 @pytest.mark.report(
     "mutagen-io/mutagen#393",

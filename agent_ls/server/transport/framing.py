@@ -96,8 +96,6 @@ class FrameParser:
         return body
 
     def _maybe_length(self) -> int | None:
-        while (
-            self._buffer and self._buffer[0] in b"\r\n"
         while self._buffer.startswith(
             (b"\r", b"\n")
         ):  # as in HTTP: blank lines before a message mean nothing
