@@ -187,6 +187,27 @@ def test_a_server_start_builds_few_deferred_classes_and_reads_no_package_metadat
     assert sorted(modules) == sorted(["agent_ls.server.channel.switch", *messages])
 
 
+EDITS = """
+import sys, anyio
+import agent_ls.server.backend, agent_ls.server.server, agent_ls.server.assembly, agent_ls.server.create_manager
+from agent_ls.llm.client import Client
+from agent_ls.services.models.service import make_profile
+from agent_ls.services.models.warm_up import FOR_EDITS, warm_up
+
+def imported():
+    return sorted(name for name in sys.modules if name in FOR_EDITS or name.startswith("agent_ls.patch.v4a"))
+
+make_profile("anthropic", "").registry.definitions()
+print(imported())
+anyio.run(warm_up, Client({}), "anthropic", "", anyio.lowlevel.checkpoint)
+print(set(FOR_EDITS) <= set(imported()))
+"""
+
+
+def test_what_only_edits_need_is_imported_after_the_first_request_and_before_the_first_edit() -> None:
+    assert printed(LEAN + EDITS) == "[]\nTrue\n"
+
+
 SETTINGS = """
 from agent_ls.services.settings import model
 from agent_ls.mcp import entry

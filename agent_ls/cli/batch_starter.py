@@ -126,7 +126,9 @@ def main() -> int:
     importlib.import_module("anyio._backends._asyncio")
     _import_all(["agent_ls.cli.exec", "agent_ls.cli.output", "agent_ls.headless.exec"])
     from agent_ls.environments.local.ripgrep import candidates, find_working  # after make_lean
+    from agent_ls.services.models.warm_up import FOR_EDITS
 
+    _import_all([*FOR_EDITS])
     find_working(candidates())  # otherwise each attempt asks ripgrep for its version
     forbid_process_inspection()  # the environment contains API keys
     return end(Starter(runner).run())

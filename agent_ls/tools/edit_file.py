@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace as with_fields
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
 from agent_ls.environments.base import FileState, FileWrite
 from agent_ls.patch.errors import PatchError
 from agent_ls.patch.hunks import PlannedChange
-from agent_ls.patch.replace import EditResult, MatchedWith, replace
 from agent_ls.tools import descriptions
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
 from agent_ls.tools.excerpt import excerpt
@@ -28,6 +27,9 @@ from agent_ls.tools.notebooks import refuse_notebook
 from agent_ls.tools.patch_errors import as_tool_error
 from agent_ls.tools.paths import absolute, shown_path, touched_file
 from agent_ls.tools.summary import one_line
+
+if TYPE_CHECKING:
+    from agent_ls.patch.replace import EditResult, MatchedWith
 
 EXACT_LEVELS: tuple[MatchedWith, ...] = ("exact", "line endings")
 CHANGED_ELSEWHERE = (
@@ -115,6 +117,8 @@ async def _plan_edit(arguments: EditFileArguments, context: ToolContext) -> _Edi
 
 def _replace_text(data: bytes | None, arguments: EditFileArguments) -> EditResult:
     occurrence = arguments.occurrence if isinstance(arguments, EditOccurrenceArguments) else "only"
+    from agent_ls.patch.replace import replace  # imported only when needed
+
     return replace(
         data,
         arguments.old_string,

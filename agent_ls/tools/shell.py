@@ -15,7 +15,6 @@ from agent_ls.environments.base import CommandOptions, ExecResult
 from agent_ls.environments.effects import CommandEffect
 from agent_ls.text import is_on_alternate_screen, leave_alternate_screen
 from agent_ls.tools import descriptions
-from agent_ls.tools.apply_patch import list_patch_paths, prepare_patch
 from agent_ls.tools.base import (
     Arguments,
     Prepared,
@@ -102,6 +101,8 @@ class _Timeout:
 async def prepare(arguments: ShellArguments, context: ToolContext) -> Prepared:
     working_dir = absolute(arguments.working_dir or ".", context.environment)
     if sent := parse_patch_command(arguments.command):
+        from agent_ls.tools.apply_patch import prepare_patch  # imported only when needed
+
         return await prepare_patch(
             sent.patch, context, absolute(sent.folder or ".", context.environment, working_dir)
         )
@@ -224,7 +225,11 @@ def summarize(arguments: ShellArguments) -> str:
         sent = parse_patch_command(arguments.command)
     except ToolError:
         sent = None
-    return one_line(f"apply_patch {list_patch_paths(sent.patch)}" if sent else arguments.command)
+    if not sent:
+        return one_line(arguments.command)
+    from agent_ls.tools.apply_patch import list_patch_paths  # imported only when needed
+
+    return one_line(f"apply_patch {list_patch_paths(sent.patch)}")
 
 
 def shell_tool(*, default_timeout_ms: int, background: bool) -> Tool[Any]:

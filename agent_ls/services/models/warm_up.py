@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from importlib import import_module
 
 from anyio import to_thread
 
@@ -11,6 +12,9 @@ from agent_ls.llm.client import Client
 from agent_ls.loop.events import codec as event_codec
 from agent_ls.services.errors import BadChoiceError
 from agent_ls.services.models.service import make_profile
+
+FOR_EDITS = ("agent_ls.patch.replace", "agent_ls.tools.apply_patch", "agent_ls.services.review.advance")
+"""Modules that the first request to a model does not need, and the first edit does."""
 
 
 async def warm_up(
@@ -29,6 +33,9 @@ async def warm_up(
     for build in event_codec.builders():
         await until_quiet()
         await to_thread.run_sync(build, abandon_on_cancel=True)
+    for name in FOR_EDITS:
+        await until_quiet()
+        await to_thread.run_sync(import_module, name, abandon_on_cancel=True)
 
 
 def _tools(provider: str, model: str) -> None:

@@ -22,7 +22,6 @@ from agent_ls.loop.seams import Clock
 from agent_ls.review.hunks import LedgerHunk
 from agent_ls.review.ledger import FileLedger, LedgerChange, open_ledger
 from agent_ls.review.reopened_hunks import is_missing
-from agent_ls.services.review.advance import advance
 from agent_ls.services.review.change_events import file_change, find_hunk_positions, relative_name
 from agent_ls.services.review.effects import (
     Effect,
@@ -135,6 +134,8 @@ class ReviewState:
     def report(self, path: str, report: Report) -> None:
         """Report what happened to a tracked file. Does nothing for another file."""
         if file := self.files.get(path):
+            from agent_ls.services.review.advance import advance  # imported only when needed
+
             self.files[path], effects = advance(file, report)
             for effect in effects:
                 self._carry_out(path, effect)
