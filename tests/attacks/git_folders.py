@@ -15,7 +15,7 @@ _SETTINGS = (
     "filter.x.smudge", "filter.x.process", "merge.x.driver", "pager.diff", "pager.log", "pager.status", "gpg.program",
     "gpg.ssh.program", "credential.helper", "interactive.diffFilter", "alias.status", "alias.st", "alias.diff",
     "sequence.editor", "uploadpack.packObjectsHook", "include.path", "log.showSignature", "remote.origin.vcs",
-    "remote.origin.uploadpack", "trailer.x.command", "hook.x.command",
+    "remote.origin.uploadpack", "trailer.x.command", "hook.x.command", "diff.submodule", "status.submoduleSummary",
 )  # fmt: skip
 _ATTRIBUTES = ("* filter=x", "* diff=x", "* merge=x", "*.txt diff=x filter=x", "* export-subst ident")
 _HOOKS = ("post-index-change", "post-checkout", "pre-commit", "fsmonitor-watchman", "reference-transaction")
@@ -35,7 +35,7 @@ _LINES = (
     "git describe --dirty", "git cat-file -p HEAD:a.txt", "git remote -v", "git remote show origin", "git st",
     "git config --list", "git diff-tree -p HEAD", "git -C . status", "git --no-pager diff", "git var -l", "git tag -l",
     "git worktree list", "git reflog", "git branch -a", "git log --all --oneline", "git status --ignored",
-    "git rev-parse x",
+    "git rev-parse x", "git show other", "git log -p other", "git submodule status",
 )  # fmt: skip
 
 
@@ -50,6 +50,8 @@ class Attack:
     line: str
     touches: bool
     links: tuple[str, ...] = ()
+    foreign: str = ""
+    """How the repository uses another one outside: as a `submodule`, or as `alternates`."""
 
 
 def make_attacks(seed: int, count: int) -> Sequence[Attack]:
@@ -63,6 +65,7 @@ def make_attacks(seed: int, count: int) -> Sequence[Attack]:
             chooser.choice(_LINES),
             chooser.random() < 0.5,
             tuple(chooser.sample(_LINKS, chooser.choice((0, 0, 1, 2)))),
+            chooser.choice(("", "", "submodule", "alternates")),
         )
         for _ in range(count)
     ]
@@ -71,6 +74,8 @@ def make_attacks(seed: int, count: int) -> Sequence[Attack]:
 def build(attack: Attack, template: Path, folder: Path, made: Path) -> None:
     """Copy the repository `template` to `folder` with the attack in it. Its programs make the file `made`."""
     subprocess.run(["cp", "-R", str(template), str(folder)], check=True)
+    if attack.foreign:
+        _use_foreign(attack.foreign, folder)
     program = folder / ".git" / "attack"
     program.write_text(f"#!/bin/sh\ntouch {made}\ncat\n")
     program.chmod(0o755)
@@ -80,7 +85,14 @@ def build(attack: Attack, template: Path, folder: Path, made: Path) -> None:
             section, _, key = name.rpartition(".")
             first, _, rest = section.partition(".")
             head = f'[{first} "{rest}"]' if rest else f"[{first}]"
-            values = {"path": ".git/more", "showSignature": "true", "hooksPath": ".git/own", "vcs": "x"}
+            values = {
+                "submodule": "log",
+                "submoduleSummary": "true",
+                "path": ".git/more",
+                "showSignature": "true",
+                "hooksPath": ".git/own",
+                "vcs": "x",
+            }
             shell = f"!{program}" if first in ("alias", "credential") else str(program)
             config.write(f"{head}\n\t{key} = {values.get(key, shell)}\n")
     if attack.attributes:
@@ -101,3 +113,32 @@ def build(attack: Attack, template: Path, folder: Path, made: Path) -> None:
         link.symlink_to(outside)
     if attack.touches:
         (folder / "a.txt").write_text("changed\n")
+
+
+def _use_foreign(how: str, folder: Path) -> None:
+    other = folder.parent / "other"
+    if not other.exists():
+        _git(folder.parent, "init", "-q", str(other))
+        _git(other, "commit", "-q", "--allow-empty", "-m", "one")
+        _git(other, "tag", "first")
+        (other / "b.txt").write_text(f"{SECRET}\n")
+        _git(other, "add", ".")
+        _git(other, "commit", "-q", "-m", SECRET)
+    if how == "alternates":
+        (folder / ".git/objects/info").mkdir(exist_ok=True)
+        (folder / ".git/objects/info/alternates").write_text(f"{other}/.git/objects\n")
+        (folder / ".git/refs/tags/other").write_text(f"{_git(other, 'rev-parse', 'HEAD')}\n")
+        return
+    (folder / "sub").mkdir()
+    (folder / "sub/.git").write_text(f"gitdir: {other}/.git\n")
+    (folder / ".gitmodules").write_text('[submodule "sub"]\n\tpath = sub\n\turl = ./x\n')
+    _git(folder, "update-index", "--add", "--cacheinfo", f"160000,{_git(other, 'rev-parse', 'first')},sub")
+    _git(folder, "commit", "-q", "-m", "sub")
+
+
+def _git(folder: Path, *words: str) -> str:
+    identity = ("-c", "user.name=a", "-c", "user.email=a@b")
+    done = subprocess.run(
+        ["git", "-C", str(folder), *identity, *words], check=True, capture_output=True, text=True
+    )
+    return done.stdout.strip()

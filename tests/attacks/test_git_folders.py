@@ -83,6 +83,22 @@ def test_a_link_of_a_repository_is_noticed(tmp_path: Path) -> None:
     assert SECRET in done.stdout + done.stderr
 
 
+@pytest.mark.parametrize(
+    ("setting", "line", "foreign"),
+    [
+        ("diff.submodule", "git diff", "submodule"),
+        ("status.submoduleSummary", "git show other", "alternates"),
+    ],
+)
+def test_a_repository_outside_is_noticed(setting: str, line: str, foreign: str, tmp_path: Path) -> None:
+    folder = tmp_path / "attacked"
+    attack = Attack((setting,), "", False, (), line, False, foreign=foreign)
+    build(attack, _template(tmp_path), folder, tmp_path / "made")
+    assert not isinstance(judged(line, folder), Allow)
+    done = subprocess.run(line.split(), cwd=folder, check=False, capture_output=True, text=True)
+    assert SECRET in done.stdout
+
+
 def test_asking_git_for_names_is_confined(tmp_path: Path) -> None:
     made, folder = tmp_path / "made", tmp_path / "attacked"
     build(
