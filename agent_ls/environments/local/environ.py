@@ -54,6 +54,13 @@ MINIMAL_NAMES = frozenset("PATH HOME USER LANG LC_ALL TERM SHELL TMPDIR TZ".spli
 
 MIN_SECRET_CHARS = 8
 
+_OF_A_REPOSITORY = frozenset(
+    """
+    GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_COMMON_DIR GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES
+    GIT_PREFIX GIT_NAMESPACE GIT_GRAFT_FILE GIT_SHALLOW_FILE
+    """.split()
+)
+
 
 @dataclass(frozen=True, slots=True)
 class EnvRules:
@@ -92,6 +99,17 @@ def child_environ(
     if rules.policy != "all":
         kept = {name: value for name, value in kept.items() if not _tells_password(name, value, rules)}
     return kept | dict(added or {})
+
+
+def without_other_repository(environ: Mapping[str, str], own: str) -> Mapping[str, str]:
+    """Leave out the variables with which a hook of git names its repository, if `own` is another one. Blocks.
+
+    `own` is the folder of git that the working directory belongs to, "" if to none: then the variables are meant.
+    """
+    told = environ.get("GIT_DIR", "")
+    if not told or not own or os.path.realpath(told) == own:
+        return environ
+    return {name: value for name, value in environ.items() if name not in _OF_A_REPOSITORY}
 
 
 def _tells_password(name: str, value: str, rules: EnvRules) -> bool:

@@ -26,9 +26,9 @@ from agent_ls.environments.base import (
     ProcessInfo,
 )
 from agent_ls.environments.local.commit import DeletedModes, allow_any_process, commit
-from agent_ls.environments.local.environ import EnvPolicy, EnvRules
+from agent_ls.environments.local.environ import EnvPolicy, EnvRules, without_other_repository
 from agent_ls.environments.local.files import list_folder, read_file
-from agent_ls.environments.local.git_index import tracked_paths
+from agent_ls.environments.local.git_index import git_folder_of, tracked_paths
 from agent_ls.environments.local.processes.background import MAX_RUNNING
 from agent_ls.environments.local.processes.foreground import TERMINATE_GRACE_MS, LocalProcesses
 from agent_ls.environments.local.search import LocalSearch, slashed
@@ -91,7 +91,8 @@ class LocalEnvironment:
         """
         self._root = os.path.abspath(working_directory)
         add_workspace(self._root)
-        inherited = dict(os.environ) if environ is None else environ
+        told = dict(os.environ) if environ is None else environ
+        inherited = without_other_repository(told, git_folder_of(self._root) if "GIT_DIR" in told else "")
         relays = Relays(terminals, self._root) if terminals and os.name != "nt" else None
         self._processes = LocalProcesses(
             inherited,

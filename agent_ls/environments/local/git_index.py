@@ -68,6 +68,17 @@ class _IndexVersion(NamedTuple):
     size: int
 
 
+def git_folder_of(folder: str) -> str:
+    """Return the folder of git of the repository that contains `folder`; "" if there is none."""
+    place = os.path.realpath(folder)
+    while not (index := _index_of(os.path.join(place, ".git"))):
+        parent = os.path.dirname(place)
+        if parent == place:
+            return ""
+        place = parent
+    return os.path.realpath(os.path.dirname(index))
+
+
 def _find_versions(folder: str) -> Iterator[_IndexVersion]:
     place = os.path.realpath(folder)
     while not (index := _index_of(os.path.join(place, ".git"))):

@@ -1,0 +1,57 @@
+"""Reports of git in the environment of another repository, as in a hook: what the session and its commands use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.environments.test_harvest_ignore_reports import run_git
+from tests.sessions.test_shell_reports import read_by_model, shell
+
+pytestmark = pytest.mark.req("H5")
+
+
+@pytest.mark.report(
+    "Parslee-ai/neo#179",
+    "programs that a hook starts commit into the repository of the hook",
+    area="git",
+    before="failed",
+)
+@pytest.mark.report(
+    "evilmartians/lefthook#1265",
+    "in a hook, git commands in another folder change the repository of the hook",
+    area="git",
+    before="failed",
+)
+@pytest.mark.report(
+    "pre-commit/pre-commit#321",
+    "the folder of git that a hook names is used in other repositories",
+    area="git",
+    before="failed",
+)
+async def test_commands_use_the_repository_of_their_folder_also_below_a_hook(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other, project = tmp_path / "other", tmp_path / "project"
+    for folder in (other, project):
+        folder.mkdir()
+        run_git(folder, "init", "-q", "-b", folder.name)
+    monkeypatch.setenv("GIT_DIR", str(other / ".git"))
+    monkeypatch.setenv("GIT_WORK_TREE", str(other))
+    monkeypatch.setenv("GIT_INDEX_FILE", str(other / ".git" / "index"))
+    (told,) = await read_by_model(
+        tmp_path, shell("git symbolic-ref --short HEAD; git rev-parse --show-toplevel")
+    )
+    assert told.startswith(f"project\n{project}\n")
+
+
+async def test_variables_of_the_own_repository_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    run_git(project, "init", "-q")
+    monkeypatch.setenv("GIT_DIR", str(project / ".git"))
+    (told,) = await read_by_model(tmp_path, shell("echo $GIT_DIR"))
+    assert told.startswith(f"{project}/.git\n")
