@@ -201,7 +201,6 @@ def _is_rule(line: str) -> bool:
 
 def marked_rules(tree: Tree, root: str) -> Callable[[str], bool]:
     """Return a predicate: a rule of git in `root` or below hides a file, and the ignore file begins with
-    """Return a predicate: a rule of git in `root` or below hides a file, and is in an ignore file that begins with
     a byte order mark, behind which ripgrep does not know the first rule. Files without the mark hide nothing.
     """
     known: dict[str, tuple[_Rules, ...]] = {}

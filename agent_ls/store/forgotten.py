@@ -1,6 +1,4 @@
 """Keep what remains of deleted sessions: short hashes of the lines that they wrote, by file. Blocks.
-"""The remains of deleted sessions: short hashes of the lines that they wrote, by file. Blocks.
-"""Keep short hashes of the lines that deleted sessions wrote, by file. Blocks.
 
 Without them, a line of the agent would count as the user's as soon as its session is deleted. Nobody can read text from
 a hash of four bytes. ROOT/forgotten/KEY has the hashes of one file; KEY is a hash of its path.

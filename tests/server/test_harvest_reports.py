@@ -22,6 +22,10 @@ pytestmark = pytest.mark.req("H8", "R5")
 URI = "file:///nowhere/a.py"
 
 
+def _answers(number: int, message: dict[str, Any]) -> bool:
+    return message.get("id") == number and "method" not in message
+
+
 def item(uri: str = URI, text: str = "x\n", version: object = 1) -> dict[str, Any]:
     return {"textDocument": {"uri": uri, "languageId": "x", "version": version, "text": text}}
 
@@ -236,6 +240,7 @@ async def test_a_request_without_its_arguments_is_answered(tmp_path: Path) -> No
         await server.client.initialize("vscode", folder=tmp_path / "project")
         for number, (method, params) in enumerate(NO_PARAMS, 1000):
             await server.client.send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+            answer = await server.client.wait_for(partial(_answers, number))
             answer = await server.client.wait_for(partial(is_answer, number))
             if "error" in answer:
                 assert answer["error"]["code"] in (-32602, -32601, -32600, -32803), (method, params, answer)

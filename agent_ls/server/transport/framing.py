@@ -99,10 +99,6 @@ class FrameParser:
         while self._buffer.startswith(
             (b"\r", b"\n")
         ):  # as in HTTP: blank lines before a message mean nothing
-        while self._buffer.startswith((b"\r", b"\n")):
-            # as in HTTP: blank lines before a message mean nothing
-        # As in HTTP, blank lines before a message mean nothing.
-        while self._buffer.startswith((b"\r", b"\n")):
             del self._buffer[:1]
         end = self._buffer.find(b"\r\n\r\n", 0, MAX_HEADER_BYTES)
         if end < 0:
