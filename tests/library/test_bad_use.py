@@ -65,6 +65,16 @@ async def two_turns(session: Session) -> None:
     session.run("go")
 
 
+async def half_read(session: Session) -> None:
+    async for _ in session.run("go"):
+        break
+    session.run("more")
+
+
+async def another_loop(session: Session) -> None:
+    await asyncio.to_thread(asyncio.run, session.ask("go"))
+
+
 async def no_loop(session: Session) -> None:
     await anyio.to_thread.run_sync(session.ask("go").send, None)
 
@@ -85,6 +95,8 @@ TABLE: list[tuple[str, Use, type[BaseException], str]] = [
     ("events read twice", read_twice, RuntimeError, "session.events()"),
     ("two readers", two_readers, BaseExceptionGroup, "session.events()"),
     ("two turns", two_turns, SessionBusyError, "queue the message"),
+    ("events half read", half_read, SessionBusyError, "interrupt"),
+    ("another loop", another_loop, RuntimeError, "run_coroutine_threadsafe"),
     ("another thread", no_loop, RuntimeError, "open_session_sync"),
     ("text: number", given("run", 7), agent_ls.AppError, "str"),
     ("text: none", given("ask", None), agent_ls.AppError, "str"),
@@ -125,6 +137,20 @@ async def test_a_misused_session_raises_one_error_with_the_next_step(
             if session.state != "CLOSED" and not session.is_busy:
                 assert (await session.ask("still there?")).isdecimal()
     assert asyncio.all_tasks() == before
+
+
+async def test_a_tool_that_asks_its_own_session_gets_an_error(tmp_path: Path) -> None:
+    @agent_ls.tool
+    async def ask_again(text: str) -> str:
+        """Asks the session that runs it."""
+        return await session.ask(text)
+
+    model = FakeProvider([call("ask_again", text="x"), text("Failed.")])
+    with anyio.fail_after(DEADLINE_S):
+        async with agent_ls.open_session(**options(tmp_path, model, tools=[ask_again])) as session:
+            assert await session.ask("go") == "Failed."
+            (record,) = await session.calls()
+    assert not record.success and record.error and "SessionBusyError" in str(record.error)
 
 
 async def left_task(_: object) -> bool:
