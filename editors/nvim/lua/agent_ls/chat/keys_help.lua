@@ -28,10 +28,10 @@ local SECTIONS = {
     { "compare_file", "compare it side by side" },
     { "details", "unformatted arguments and output of a call" },
     { "review_turn", "review the changes of the turn in a buffer" },
-    { "guide_turn", "list the changes of the turn in reading order" },
+    { "guide_turn", "list its changes in reading order" },
     { "keep_turn", "keep all changes of the turn" },
     { "undo_turn", "undo all changes of the turn" },
-    { "rollback", "roll back to before a message; cancel the rollback" },
+    { "rollback", "roll back to before a message; cancel it" },
     { "open_terminal", "open the command's terminal" },
   },
   {
