@@ -55,10 +55,11 @@ ALLOWED: dict[str, set[str]] = {
     "environments.opened": set(),
     "environments.local": ENV_TYPES
     | {"program_lookup", "environments.local", "environments.opened", "environments.globs", "environments.search",
-       "environments.terminal_host",
+       "environments.instruction_names", "environments.terminal_host",
        "environments.timed_search", "environments.sandbox", "confinement", "relay.frames", "system", "text"},
     "environments.remote.place": set(),
     "environments.instruction_files": set(),
+    "environments.instruction_names": set(),
     "environments.remote": ENV_TYPES
     | {"program_lookup", "environments.remote", "environments.instruction_files", "environments.local",
        "environments.opened",

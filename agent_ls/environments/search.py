@@ -115,6 +115,8 @@ class _Rules:
         if not below:
             return None
         name = below + "/" if is_dir else below
+        if self.spec.check_file(name).include is None:  # most paths
+            return None
         rules = reversed(list(self.spec.patterns))
         return next((rule.include for rule in rules if rule.include is not None and _names(rule, name)), None)
 
@@ -206,17 +208,20 @@ def marked_rules(tree: Tree, root: str) -> Callable[[str], bool]:
     known: dict[str, tuple[_Rules, ...]] = {}
 
     def rules_of(folder: str) -> tuple[_Rules, ...]:
+        if folder not in known and not is_below(folder, root):
+            known[folder] = ()
         if folder not in known:
-            outer = rules_of(posixpath.dirname(folder)) if is_below(folder, root) and folder != root else ()
-            names = [IGNORE_FILES[0]] if outer or folder != root else [EXCLUDE_FILE, IGNORE_FILES[0]]
+            outer = rules_of(posixpath.dirname(folder)) if folder != root else ()
+            names = [*([EXCLUDE_FILE] if folder == root else []), IGNORE_FILES[0]]
             marked = (it for it in names if tree.text(posixpath.join(folder, it)).startswith("\ufeff"))
             own = _read_rules(tree, folder, marked)
             known[folder] = (*outer, own) if own else outer
         return known[folder]
 
     def is_hidden(path: str) -> bool:
-        folder = posixpath.dirname(path)
-        if not is_below(path, root) or not (rules := rules_of(folder)):
+        folder = path[: path.rfind("/")] or "/"  # quick, because it is called for each file of a project
+        rules = known[folder] if folder in known else rules_of(folder)
+        if not rules:
             return False
         steps = [*folders_between(root, path)[1:], path]
         return any(_ignored([r for r in rules if is_below(it, r.base)], it, it != path) for it in steps)

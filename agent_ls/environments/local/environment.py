@@ -25,13 +25,14 @@ from agent_ls.environments.base import (
     OutputSink,
     ProcessInfo,
 )
+from agent_ls.environments.instruction_names import is_looked_for
 from agent_ls.environments.local.commit import DeletedModes, allow_any_process, commit
 from agent_ls.environments.local.environ import EnvPolicy, EnvRules, without_other_repository
 from agent_ls.environments.local.files import list_folder, read_file
-from agent_ls.environments.local.git_index import git_folder_of, tracked_paths
+from agent_ls.environments.local.git_index import git_folder_of, tracked_names
 from agent_ls.environments.local.processes.background import MAX_RUNNING
 from agent_ls.environments.local.processes.foreground import TERMINATE_GRACE_MS, LocalProcesses
-from agent_ls.environments.local.search import LocalSearch, slashed
+from agent_ls.environments.local.search import LocalSearch
 from agent_ls.environments.local.spelling import existing_spelling
 from agent_ls.environments.local.terminals.relays import Relays
 from agent_ls.environments.local.terminals.terminal_commands import INPUT_WAIT_MS
@@ -212,6 +213,7 @@ def _exists(path: str) -> bool:
 def _list(path: str, asked: str, depth: int) -> Sequence[DirEntry]:
     path = existing_spelling(path)
     entries = list_folder(path, asked, depth)
-    tracked = tracked_paths(path)
-    above = slashed(path).rstrip("/") + "/"
-    return [replace(it, is_tracked=True) if above + it.name in tracked else it for it in entries]
+    if is_looked_for(path):  # at the start of a session, which needs no names from the index of git
+        return entries
+    tracked = tracked_names(path, [entry.name for entry in entries if not entry.is_dir])
+    return [replace(it, is_tracked=True) if it.name in tracked else it for it in entries]

@@ -61,6 +61,18 @@ def tracked_paths(folder: str) -> frozenset[str]:
     return found[0] if len(found) == 1 else frozenset().union(*found)
 
 
+def tracked_names(folder: str, names: Sequence[str]) -> frozenset[str]:
+    """Return those of `names` that are paths of tracked files, relative to `folder` and with `/`."""
+    real, found = os.path.realpath(folder), set[str]()
+    for version in _find_versions(folder):
+        # the paths of the whole repository, which are computed once for all folders
+        paths = _paths_below(version, version.root, version.root)
+        below = real[len(version.root.rstrip(os.sep)) :].replace(os.sep, "/").rstrip("/")
+        above = f"{version.root.rstrip('/')}{below}/"
+        found.update(name for name in names if above + name in paths)
+    return frozenset(found)
+
+
 class _IndexVersion(NamedTuple):
     path: str
     root: str

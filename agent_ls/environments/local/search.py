@@ -7,16 +7,16 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from typing import TypeVar, TypeVarTuple
 
 from anyio import from_thread, to_thread
 
 from agent_ls.environments import globs, search, timed_search
-from agent_ls.environments.base import GrepOptions, GrepResult
+from agent_ls.environments.base import GrepLine, GrepOptions, GrepResult
 from agent_ls.environments.errors import EnvError, NotAFolderError, PathNotFoundError, SearchLimitError
 from agent_ls.environments.local import ripgrep
 from agent_ls.environments.local.files import check_regular_file, read_file
@@ -46,7 +46,6 @@ class LocalSearch:
 
     async def grep(self, pattern: str, path: str, asked: str, options: GrepOptions) -> GrepResult:
         search.check_pattern_text(pattern)
-        passes = globs.file_filter(options)
         path = await _in_thread(_find_path, path, asked)
         program = await self._ripgrep()
         if not program:
@@ -56,17 +55,18 @@ class LocalSearch:
                 pattern, options, _grep_without, regex, *where, limit_s=self._limit_s
             )
         hidden = await self._list_hidden(program, path)
-        passes = await _in_thread(self._without_marked, passes, path, frozenset(hidden))
+        is_hidden: Callable[[str], bool] | None = self._marked_rules(path, *hidden)
         arguments = [program, *ripgrep.grep_arguments(pattern, path, options), *hidden]
-        findings = await self._grep(arguments, pattern, path, options, passes)
+        findings = await self._grep(arguments, pattern, path, options, is_hidden)
         if not findings.lines and await self._is_all_ignored(program, path):
             arguments.insert(1, ripgrep.NO_GIT_RULES)
-            findings = await self._grep(arguments, pattern, path, options, globs.file_filter(options))
+            is_hidden = None
+            findings = await self._grep(arguments, pattern, path, options, is_hidden)
         if findings.is_full:
             # ripgrep has found more matches than the limit, in random order. So search again, sorted by path.
             # Sorting makes ripgrep single-threaded, but the search ends as soon as it has found enough matches.
             arguments.insert(1, "--sort=path")
-            return (await self._grep(arguments, pattern, path, options, passes)).result()
+            return (await self._grep(arguments, pattern, path, options, is_hidden)).result()
         findings.lines.sort(key=lambda line: (search.path_order(line.path), line.line))
         return findings.result()
 
@@ -76,24 +76,31 @@ class LocalSearch:
         pattern: str,
         path: str,
         options: GrepOptions,
-        passes: Callable[[str, str], bool],
+        is_hidden: Callable[[str], bool] | None,
     ) -> search.ResultLines:
-        findings = search.ResultLines(options)
+        findings, passes = search.ResultLines(options), globs.file_filter(options)
         parser = ripgrep.JsonParser(self._root)
         limited = ripgrep.limit_computing(arguments, math.ceil(self._limit_s))
         async with run_process(limited, self._root) as process:
             assert process.stdout
             async for chunk in process.stdout:
+                found = []
                 for lines in parser.feed(chunk):
                     shown = lines[0].path
-                    below = search.shown_path(os.path.join(self._root, shown), path)
-                    if passes(shown, below) and not all(map(findings.add, lines)):
-                        return findings
+                    if passes(shown, search.shown_path(os.path.join(self._root, shown), path)):
+                        found.append(lines)
+                if found and is_hidden:
+                    found = await _in_thread(self._visible, found, is_hidden)
+                if not all(map(findings.add, chain(*found))):
+                    return findings
             await ripgrep.check_pattern_errors(process, pattern)
             await process.wait()
             if ripgrep.is_ended_at_limit(process):
                 raise SearchLimitError(pattern, self._limit_s)
         return findings
+
+    def _visible(self, found: list[list[GrepLine]], is_hidden: Callable[[str], bool]) -> list[list[GrepLine]]:
+        return [lines for lines in found if not is_hidden(os.path.join(self._root, lines[0].path))]
 
     async def glob(self, pattern: str, path: str, asked: str) -> Sequence[str]:
         plan = await _in_thread(_plan, pattern, path, asked)
@@ -119,20 +126,16 @@ class LocalSearch:
         arguments = [program, *more, *ripgrep.list_arguments(folder, name)]
         async with run_process(arguments, self._root) as process:
             listing = await ripgrep.read_all(process.stdout)
-        is_hidden = await _in_thread(search.marked_rules, _DiskTree(), self._root)
+        return await _in_thread(self._read_listing, listing)
+
+    def _read_listing(self, listing: bytes) -> set[str]:
+        is_hidden = self._marked_rules()
         return {file for file in map(os.fsdecode, listing.split(b"\0")[:-1]) if not is_hidden(file)}
 
-    def _without_marked(
-        self, passes: Callable[[str, str], bool], path: str, hidden: Collection[str]
-    ) -> Callable[[str, str], bool]:
-        """Return the filter that also leaves out what a rule hides that ripgrep cannot read."""
-        is_hidden = search.marked_rules(_DiskTree(), self._root)
-
-        def both(shown: str, below: str) -> bool:
-            file = os.path.join(self._root, shown)
-            return passes(shown, below) and (file == path or file in hidden or not is_hidden(file))
-
-        return both
+    def _marked_rules(self, *shown: str) -> Callable[[str], bool]:
+        """Return whether a rule hides a file that ripgrep cannot read; not one of `shown`. The predicate blocks."""
+        is_hidden, never = search.marked_rules(_DiskTree(), self._root), frozenset(shown)
+        return lambda file: file not in never and is_hidden(file)
 
     async def _list_hidden(self, program: str, path: str) -> Sequence[str]:
         """Return the files below the folder `path` that git tracks although they are ignored."""
@@ -267,6 +270,8 @@ class _DiskTree:
         return self.bytes(path).decode("utf-8", "replace")
 
     def bytes(self, path: str) -> bytes:
+        if not os.path.exists(path):  # quicker than an error: most folders have no ignore file
+            return b""
         try:
             return read_file(path, path, search.SEARCH_LIMIT_BYTES)
         except EnvError:

@@ -16,6 +16,7 @@ _OWN = (
     "argument_types.py", "legacy_encodings.py", "memo.py", "program_lookup.py", "system.py", "text.py", "_version.py",
     "environments/__init__.py", "environments/base.py", "environments/errors.py", "environments/opened.py",
     "environments/instruction_files.py",
+    "environments/instruction_names.py",
     "environments/globs.py", "environments/search.py", "environments/timed_search.py", "environments/terminal_host.py",
     "environments/sandbox.py",
     "environments/remote", "environments/local", "confinement", "relay",
