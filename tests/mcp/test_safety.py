@@ -13,7 +13,7 @@ from agent_ls.llm.credentials import Credentials
 from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.events.types import ApprovalRequested, Warning
 from agent_ls.mcp.managed_server import CODE_CHANGED
-from tests.mcp.plans import change_plan, project_file, raw_server, sent, tool, user_file
+from tests.mcp.plans import RAW, change_plan, project_file, raw_server, sent, tool, user_file
 from tests.mcp.rig import running, servers_of, until_state
 from tests.support.fake_provider import Piece, text, tool_call
 from tests.support.sandboxes import needs_bubblewrap
@@ -374,11 +374,13 @@ async def test_instructions_in_a_servers_result_change_no_rule(tmp_path: Path) -
 async def test_server_in_a_sandbox_works_and_reaches_nothing_outside(tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
-    # The plan and the log are inside the project, which the server may use; the second server writes outside it.
+    # The project is all that the server sees of the temporary folder, in which this repository may be, too.
+    script = project / "server.py"
+    script.write_text(RAW.read_text())
     plan: dict[str, Any] = {"log": str(project / "log"), "starts": str(project / "starts")}
-    entry = {**raw_server(project / "plans", "raw", **plan), "sandbox": {"enabled": True}}
+    entry = {**raw_server(project / "plans", "raw", script=script, **plan), "sandbox": {"enabled": True}}
     outside = {
-        **raw_server(project / "plans", "out", starts=str(Path.home() / "escaped")),
+        **raw_server(project / "plans", "out", script=script, starts=str(Path.home() / "escaped")),
         "sandbox": {"enabled": True},
     }
     user_file(tmp_path / "state", raw=entry, out=outside)
