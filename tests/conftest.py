@@ -182,7 +182,7 @@ def _house(
         request.getfixturevalue("_real_starts")
     # Tests trust all workspaces. Tests of the trust decision remove this variable again.
     monkeypatch.setenv(TRUST_VARIABLE, Path(home).anchor)
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.delenv("GIT_CONFIG_GLOBAL", raising=False)
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     if services.IS_WANTED and request.node.get_closest_marker("smoke"):
         yield  # smoke tests use the network

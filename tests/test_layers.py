@@ -156,8 +156,8 @@ ALLOWED: dict[str, set[str]] = {
         "system", "text",
     },
     "features.worktrees": {
-        "environments.local", "features.worktrees", "patch", "program_lookup", "services.errors", "store",
-        "text",
+        "environments.local", "features.git.reason", "features.worktrees", "patch", "program_lookup",
+        "services.errors", "store", "text",
     },
     "services.store_errors": {"services.errors", "services.store_errors", "store", "system"},
     "services.settings": {

@@ -20,7 +20,8 @@ from agent_ls.environments.remote.environment import RemoteEnvironment
 from agent_ls.environments.remote.facts import EndConfig
 from agent_ls.environments.remote.host import RemoteHost
 from agent_ls.environments.remote.place import Place, PlaceNameError, check_place
-from agent_ls.features.worktrees.git import GitOutput, git_error, last_line
+from agent_ls.features.git.reason import git_reason
+from agent_ls.features.worktrees.git import GitOutput, git_error
 from agent_ls.services.errors import AppError, BadChoiceError
 
 COMMAND_MS = 3_600_000
@@ -82,7 +83,7 @@ class RemoteMachine:
             raise git_error(self.name, str(error)) from error
         if done.timed_out:
             raise git_error(self.name, "the git command exceeded its time limit")
-        return GitOutput(done.exit_code, done.stdout, last_line(done.stderr))
+        return GitOutput(done.exit_code, done.stdout, git_reason(done.stderr))
 
     async def read(self, path: str) -> bytes:
         try:
@@ -144,7 +145,7 @@ class RemoteMachine:
         made = await self._run(_MAKE, posixpath.join(self._base, task_id))
         if made.exit_code:
             raise AppError(
-                f"{self.name}: the folder of the task cannot be created: {last_line(made.stderr)}",
+                f"{self.name}: the folder of the task cannot be created: {git_reason(made.stderr)}",
                 "make ~/.cache writable there, or set XDG_CACHE_HOME there",
             )
         folder = made.stdout.removesuffix("\n")
@@ -155,7 +156,7 @@ class RemoteMachine:
     async def copy(self, source: str, target: str) -> None:
         copied = await self._run('cp -R -P -p -- "$1" "$2"', source, target)
         if copied.exit_code:
-            raise copy_error(self._place.key(source), last_line(copied.stderr))
+            raise copy_error(self._place.key(source), git_reason(copied.stderr))
 
     async def remove(self, task_id: str) -> bool:
         removed = await self._run(_REMOVE, posixpath.join(self._base, task_id))

@@ -119,7 +119,7 @@ class WorkFolders:
         except GitError as error:
             if error.exit_code != _NO_SUCH_REVISION:
                 raise AppError(
-                    f"{task.repo} is not a git repository that can be used: {error.last_line}",
+                    f"{task.repo} is not a git repository that can be used: {error.reason}",
                     "name a git repository with 'repo', or use 'folder'",
                 ) from None
             raise AppError(

@@ -37,6 +37,7 @@ LOG_COMMAND = (
     f"{HARDENED_GIT} log --no-show-signature --no-ext-diff --no-textconv --no-color --no-decorate "
     f"--oneline -n {RECENT_COMMITS}"
 )
+HEAD_COMMAND = f"{HARDENED_GIT} rev-parse HEAD --abbrev-ref HEAD"
 GIT_ENVIRONMENT = {
     "GIT_OPTIONAL_LOCKS": "0",  # otherwise status refreshes the index on disk
     "GIT_NO_LAZY_FETCH": "1",  # otherwise a partial clone starts its remote helper
@@ -47,6 +48,8 @@ GIT_ENVIRONMENT = {
 # Settings in a repository's config that make the two commands start a program. An include may add such a setting. The
 # whole text is searched, including comments, because a false alarm does little harm.
 _CONFIG_WITH_PROGRAMS = re.compile(r"fsmonitor|\[\s*(filter|include)", re.IGNORECASE)
+_STORED_ELSEWHERE = "refs/heads/.invalid"
+"""What the file HEAD contains if the references are not files (reftable)."""
 _OBJECT_NAME = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
@@ -75,12 +78,21 @@ async def take_git_snapshot(environment: ExecutionEnvironment, *, trusted: bool)
     branch, head = await files.head()
     if not trusted or await files.config_names_programs():
         return GitSnapshot(root, branch, head)
+    if not branch and not head:
+        head, branch = await _ask_head(environment, root)
     status, log = await _git(environment, root, STATUS_COMMAND, LOG_COMMAND)
     untracked = sum(line.startswith("??") for line in status) if status is not None else None
     changed = len(status) - untracked if status is not None and untracked is not None else None
     return GitSnapshot(
         root, branch, head, changed, untracked, tuple(line[:SUBJECT_MAX_CHARS] for line in log or ())
     )
+
+
+async def _ask_head(environment: ExecutionEnvironment, root: str) -> tuple[str, str]:
+    """Return the commit and the branch of HEAD as git names them, each "" if there is none."""
+    lines = (await run_git(environment, root, HEAD_COMMAND) or "").splitlines()
+    commit, branch = lines if len(lines) == 2 else ("", "")
+    return commit, "" if branch == "HEAD" else branch
 
 
 async def names_no_programs(environment: ExecutionEnvironment, root: str) -> bool:
@@ -148,6 +160,8 @@ class _RepositoryFiles:
         if not head.startswith("ref:"):
             return "", head if _OBJECT_NAME.fullmatch(head) else ""
         ref = head.removeprefix("ref:").strip()
+        if ref == _STORED_ELSEWHERE:
+            return "", ""
         branch = ref.removeprefix("refs/heads/")
         if not ref.startswith("refs/") or ".." in ref:
             return branch, ""

@@ -15,12 +15,12 @@ def tool(name: str, description: str = "", **more: Any) -> dict[str, Any]:
     return {"name": name, "description": description or f"Does {name}.", "inputSchema": schema, **more}
 
 
-def raw_server(folder: Path, name: str, *, script: Path = RAW, **plan: Any) -> dict[str, Any]:
+def raw_server(folder: Path, name: str, **plan: Any) -> dict[str, Any]:
     """Write a plan to `folder`, and return the configuration entry of a server that follows it."""
     folder.mkdir(exist_ok=True)
     path = folder / f"{name}.json"
     change_plan(path, {"tools": [tool("echo")], **plan})
-    return {"command": sys.executable, "args": ["-S", str(script), str(path)]}
+    return {"command": sys.executable, "args": ["-S", str(RAW), str(path)]}
 
 
 def change_plan(path: Path, plan: dict[str, Any]) -> None:

@@ -377,12 +377,14 @@ async def test_server_in_a_sandbox_works_and_reaches_nothing_outside(tmp_path: P
     # The project is all that the server sees of the temporary folder, in which this repository may be, too.
     script = project / "server.py"
     script.write_text(RAW.read_text())
-    plan: dict[str, Any] = {"log": str(project / "log"), "starts": str(project / "starts")}
-    entry = {**raw_server(project / "plans", "raw", script=script, **plan), "sandbox": {"enabled": True}}
-    outside = {
-        **raw_server(project / "plans", "out", script=script, starts=str(Path.home() / "escaped")),
-        "sandbox": {"enabled": True},
-    }
+
+    def confined(name: str, **plan: Any) -> dict[str, Any]:
+        entry = raw_server(project / "plans", name, **plan)
+        args = [str(script) if it == str(RAW) else it for it in entry["args"]]
+        return {**entry, "args": args, "sandbox": {"enabled": True}}
+
+    entry = confined("raw", log=str(project / "log"), starts=str(project / "starts"))
+    outside = confined("out", starts=str(Path.home() / "escaped"))
     user_file(tmp_path / "state", raw=entry, out=outside)
     async with running(tmp_path, [tool_call("raw__echo"), text("done")]) as rig:
         talk = await rig.talk("full")

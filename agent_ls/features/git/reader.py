@@ -10,8 +10,9 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from agent_ls.environments.base import CommandOptions, ExecutionEnvironment
+from agent_ls.environments.base import CommandOptions, ExecResult, ExecutionEnvironment
 from agent_ls.environments.errors import EnvError
+from agent_ls.features.git.reason import git_reason
 from agent_ls.profiles.git_snapshot import GIT_ENVIRONMENT, HARDENED_GIT
 from agent_ls.services.errors import AppError
 
@@ -23,6 +24,7 @@ PLAIN = (
     "--no-color", "--no-ext-diff", "--no-textconv", "--submodule=short", "--ignore-submodules=all", "--relative",
     "--src-prefix=a/", "--dst-prefix=b/",
 )  # fmt: skip
+_USAGE = 129
 _NAMES = ("--no-renames", "--name-only", "-z")
 _GIT = (*HARDENED_GIT.split(), "-c", "core.quotePath=false", "-c", "core.bigFileThreshold=1m")
 _VARIABLES: Mapping[str, str] = {**GIT_ENVIRONMENT, "GIT_LITERAL_PATHSPECS": "0"}
@@ -73,6 +75,14 @@ class GitReader:
 
     async def output(self, *command: str) -> str:
         """Run a read-only git command, and return what it prints."""
+        result = await self._run(*command)
+        if result.exit_code == _USAGE:  # outside of a repository that it accepts, `git diff` prints its usage
+            result = await self._run("rev-parse", "--git-dir")
+        if result.exit_code:
+            raise GitFailedError(git_reason(result.stderr))
+        return result.stdout
+
+    async def _run(self, *command: str) -> ExecResult:
         argv = (*_GIT, *command)
         options = CommandOptions(TIMEOUT_MS, self.folder, _VARIABLES, argv=argv, is_own_program=True)
         try:
@@ -81,10 +91,7 @@ class GitReader:
             raise GitFailedError(str(error)) from error
         if result.timed_out:
             raise GitFailedError(f"git took longer than {TIMEOUT_MS // 1000} seconds")
-        if result.exit_code:
-            lines = result.stderr.strip().splitlines()
-            raise GitFailedError(lines[-1] if lines else f"exit code {result.exit_code}")
-        return result.stdout
+        return result
 
 
 def _names(found: str) -> Sequence[str]:

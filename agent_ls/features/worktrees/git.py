@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent_ls.environments.local.processes.ending import run_program
+from agent_ls.features.git.reason import git_reason
 from agent_ls.program_lookup import require_program
 from agent_ls.services.errors import AppError
 
@@ -22,7 +24,7 @@ VARIABLES = {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
 
 @dataclass(frozen=True, slots=True)
 class GitOutput:
-    """Exit code and output of a git command that has ended. `error` is the last line of standard error."""
+    """Exit code and output of a git command that has ended. `error` is what `git_reason` returns."""
 
     exit_code: int
     stdout: str
@@ -30,21 +32,21 @@ class GitOutput:
 
 
 class GitError(AppError):
-    """A git command failed; the message has the last line that git wrote."""
+    """A git command failed; the message has git's own reason."""
 
-    def __init__(self, message: str, hint: str, exit_code: int, last_line: str) -> None:
+    def __init__(self, message: str, hint: str, exit_code: int, reason: str) -> None:
         super().__init__(message, hint)
         self.exit_code = exit_code
-        self.last_line = last_line
+        self.reason = reason
 
 
-def make_git_error(command: str, machine: str, exit_code: int, last_line: str) -> GitError:
+def make_git_error(command: str, machine: str, exit_code: int, reason: str) -> GitError:
     """Return the error about a git command that has failed."""
     return GitError(
-        f"git {command} failed on {machine}: {last_line}",
+        f"git {command} failed on {machine}: {reason}",
         "correct the problem that git reports, then try again",
         exit_code,
-        last_line,
+        reason,
     )
 
 
@@ -53,17 +55,41 @@ def git_error(machine: str, reason: str) -> AppError:
     return AppError(f"git cannot be started on {machine}: {reason}", "install git there, and put it on PATH")
 
 
-def last_line(text: str) -> str:
-    """Return the last line of a program's error output; "no message" if the output is empty."""
-    return (text.strip().splitlines() or ["no message"])[-1]
+_FIND = 'alias.find-missing=!f() { for it; do command -v "$it" >/dev/null 2>&1 || echo "$it"; done; }; f'
+"""A command of git that prints those of its arguments that are no programs; git's own programs are found, too."""
+_OFF = ("process=", "smudge=", "clean=", "required=false")
+_PROGRAM = re.compile(r"\s*([\w./+-]+)(?!\S)")
+_FILTER = re.compile(r"filter\.(.+)\.(?:process|smudge|clean)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class LocalGit:
-    """Runs git on this machine. Variables in `environ` that name a repository are removed."""
+    """Runs git on this machine, with `options` before each command. Variables in `environ` that name a repository are
+    removed.
+    """
 
     environ: Mapping[str, str]
     name: str = "this machine"
+    options: Sequence[str] = ()
+
+    async def without_missing_filters(self, folder: str) -> LocalGit:
+        """Return this value, or one that leaves out the filters in the repository's settings whose program is missing.
+
+        git refuses to check out files with such a filter, for example without Git LFS.
+        """
+        settings = await self.run(["config", "-z", "--get-regexp", r"^filter\."], folder, VARIABLES)
+        programs: dict[str, set[str]] = {}
+        for entry in settings.stdout.split("\0"):
+            key, _, command = entry.partition("\n")
+            found, program = _FILTER.fullmatch(key), _PROGRAM.match(command)
+            if found and program:
+                programs.setdefault(program[1], set()).add(found[1])
+        if not programs:
+            return self
+        missing = await self.run(["-c", _FIND, "find-missing", *programs], folder, VARIABLES)
+        names = sorted(name for program in missing.stdout.splitlines() for name in programs.get(program, ()))
+        settings_off = [f"filter.{name}.{key}" for name in names for key in _OFF]
+        return replace(self, options=[word for it in settings_off for word in ("-c", it)])
 
     async def run(self, arguments: Sequence[str], folder: str, variables: Mapping[str, str]) -> GitOutput:
         """Run git in a folder and wait until it has ended. The repository's hooks may run.
@@ -100,7 +126,8 @@ class LocalGit:
     ) -> tuple[int, bytes, str]:
         environ = {name: value for name, value in self.environ.items() if not name.upper().startswith("GIT_")}
         try:
-            done = await run_program([require_program("git"), *arguments], folder, {**environ, **variables})
+            argv = [require_program("git"), *self.options, *arguments]
+            done = await run_program(argv, folder, {**environ, **variables})
         except OSError as error:
             raise git_error(self.name, error.strerror or str(error)) from None
-        return done.returncode, done.stdout, last_line(done.stderr.decode("utf-8", "replace"))
+        return done.returncode, done.stdout, git_reason(done.stderr.decode("utf-8", "replace"))

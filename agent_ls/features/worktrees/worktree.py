@@ -44,6 +44,10 @@ None: the file does not exist or is too large.
 BASE_REF = "refs/worktree/agent-ls/base"
 """A ref of one worktree that prevents `git gc` from deleting the objects of the second index."""
 
+ADDING_TRIES = 5
+_HALF_ADDED = "/commondir"
+"""Part of what git writes about a worktree that another process has not yet added completely."""
+
 PORTION = 200
 """Maximum number of files in one command line of git."""
 
@@ -242,7 +246,7 @@ async def open_worktree(git: LocalGit, place: Path) -> Worktree:
             f"the repository no longer knows the git worktree of this session: {paths.git_folder} does not exist",
             f"copy the files that you need from {paths.tree}, then delete the session",
         )
-    return Worktree(git, place, paths)
+    return Worktree(await git.without_missing_filters(paths.tree), place, paths)
 
 
 async def make_worktree(
@@ -258,9 +262,10 @@ async def make_worktree(
         BadChoiceError: the folder has no repository, or none with a commit. AppError: git failed. OSError.
     """
     top, prefix = await _repository(git, folder)
+    git = await git.without_missing_filters(top)
     await anyio.to_thread.run_sync(make_private_folder, place)
     tree = str(worktree_path(place, folder))
-    await git.text(["worktree", "add", "--detach", "--force", tree, "HEAD"], top)
+    await _add_worktree(git, top, tree)
     git_folder = await git.text(["rev-parse", "--absolute-git-dir"], tree)
     left_out: Sequence[str] = ()
     if start == "current":
@@ -277,6 +282,20 @@ async def make_worktree(
     return worktree
 
 
+async def _add_worktree(git: LocalGit, top: str, tree: str) -> None:
+    """Add a worktree at HEAD.
+
+    git fails while it lists a worktree that another process is adding, so this is tried more than once.
+    """
+    for tries_left in reversed(range(ADDING_TRIES)):
+        try:
+            await git.text(["worktree", "add", "--detach", "--force", tree, "HEAD"], top)
+            return
+        except GitError as error:
+            if not tries_left or _HALF_ADDED not in error.reason:
+                raise
+
+
 async def _repository(git: LocalGit, folder: str) -> tuple[str, str]:
     """Return the top of the user's working tree, and the path of `folder` relative to it.
 
@@ -284,13 +303,18 @@ async def _repository(git: LocalGit, folder: str) -> tuple[str, str]:
         BadChoiceError: the folder has no repository, or none with a commit.
     """
     try:
+        if await git.text(["rev-parse", "--is-bare-repository"], folder) == "true":
+            raise BadChoiceError(
+                f"the git repository of {folder} is bare: it has no files of its own",
+                "open one of its worktrees, or begin the session without a worktree",
+            )
         inside = await git.text(["rev-parse", "--is-inside-work-tree"], folder)
         top = await git.text(["rev-parse", "--show-toplevel"], folder)
         prefix = (await git.text(["rev-parse", "--show-prefix"], folder)).rstrip("/")
     except GitError as error:
         raise BadChoiceError(
             f"{folder} cannot have a worktree, because it is not in a git repository that git can use: "
-            f"{error.last_line}",
+            f"{error.reason}",
             "begin the session without a worktree, or run `git init` and make a commit",
         ) from None
     if inside != "true":
