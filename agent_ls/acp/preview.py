@@ -187,9 +187,6 @@ def _diff(entry: Mapping[str, Any]) -> Message:
 
 
 def _patch(path: str, old: str | None, new: str | None) -> str:
-    from agent_ls.patch.unified import file_diff  # imported here because `initialize` needs none of it
+    from agent_ls.patch.git_format import git_patch  # imported here because `initialize` needs none of it
 
-    name = path.replace("\\", "/").lstrip("/")
-    head = f"diff --git a/{name} b/{name}\n"
-    mode = "new file mode 100644\n" if old is None else "deleted file mode 100644\n" if new is None else ""
-    return f"{head}{mode}{file_diff(old, new, name).text}"
+    return git_patch(old, new, path.replace("\\", "/").lstrip("/"))

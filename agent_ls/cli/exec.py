@@ -33,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `exec`, in the order in which the help lists them."""
     _add_model_options(parser)
     _add_output_options(parser)
+    _add_report_option(parser)
     _add_permission_options(parser)
     _add_settings_options(parser)
     _add_place_options(parser)
@@ -63,6 +64,15 @@ def _add_output_options(parser: argparse.ArgumentParser) -> None:
         "--findings",
         choices=("json", "sarif"),
         help="print what a review has found (`/review`) as one document; the transcript goes to standard error",
+    )
+
+
+def _add_report_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--report",
+        type=Path,
+        metavar="FILE",
+        help="write what was changed and checked in a new file, as Markdown for the description of a pull request",
     )
 
 
@@ -195,6 +205,9 @@ def _find_problem(options: argparse.Namespace, prompt: str) -> str:
         return "--worktree needs a new session: a resumed session stays in its folder"
     if options.worktree and options.on not in ("", HERE):
         return "--worktree cannot be combined with --on: worktrees are created on this machine only"
+    if options.report and (options.report.exists() or not options.report.absolute().parent.is_dir()):
+        why = "already exists" if options.report.exists() else "is in a folder that does not exist"
+        return f"--report: {options.report} {why}: name a new file"
     if options.findings and options.json:
         return "--findings and --json both print to standard output: choose one"
     return ""
@@ -236,6 +249,7 @@ def run(options: argparse.Namespace) -> int:
                 ends_at_loss=options.ends_at_loss,
                 worktree=options.worktree,
                 requires_evidence=options.require_evidence,
+                report=options.report.absolute() if options.report else None,
             )
         )
     except AppError as error:

@@ -32,12 +32,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     export = actions.add_parser(
         "export",
-        help="export a session as Markdown, as a web page, as a report for a pull request, as commit trailers, or its "
-        "events or calls as JSON lines",
+        help="export a session as Markdown, as a web page, as a report for a pull request, as a patch, as commit "
+        "trailers, or its events or calls as JSON lines",
     )
     export.add_argument("id", metavar="ID")
     export.add_argument(
-        "--format", choices=("markdown", "html", "report", "trailers", "jsonl", "calls"), default="markdown"
+        "--format",
+        choices=("markdown", "html", "report", "patch", "trailers", "jsonl", "calls"),
+        default="markdown",
+    )
+    export.add_argument(
+        "--trailers",
+        action="store_true",
+        help="begin the patch with lines for the end of a commit message: session, model, decisions, evidence",
     )
     export.add_argument(
         "--redact",
@@ -168,7 +175,7 @@ def _show_figures(kept: StoredSessions, options: argparse.Namespace) -> int:
 def _export(kept: StoredSessions, options: argparse.Namespace) -> int:
     from agent_ls.services.errors import BadChoiceError
 
-    text = kept.export(options.id, options.format, redact=options.redact)
+    text = kept.export(options.id, options.format, redact=options.redact, has_trailers=options.trailers)
     if options.output is None:
         print(text, end="")
         return 0

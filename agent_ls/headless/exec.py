@@ -88,7 +88,7 @@ class ExecOptions:
     If `worktree` is set, a new session works in its own git worktree; the value selects the worktree's
     initial content. If `requires_evidence`, the run fails if files changed and no check passed after the last
     change. If `findings` is set, the findings of a review are printed to standard output, and the
-    transcript to standard error.
+    transcript to standard error. `report` is a new file for the report on the session, written at the end.
     """
 
     prompt: str
@@ -113,6 +113,7 @@ class ExecOptions:
     ends_at_loss: bool = False
     worktree: Start | None = None
     requires_evidence: bool = False
+    report: Path | None = None
 
 
 LIMIT_OPTIONS = {
@@ -212,6 +213,8 @@ async def run_exec(options: ExecOptions, out: TextIO, err: TextIO, lines: Lines 
             if outcome.failed and not play.has_begun and not (options.resume or options.record):
                 with suppress(AppError):  # what cannot be deleted stays in the list of sessions
                     await manager.delete_session(live.id, force=False)
+            elif options.report:
+                await _write_report(manager, live, options.report)
             if options.findings:
                 _write_findings(manager, live, options.findings, out)
         except AppError as error:
@@ -249,6 +252,23 @@ def _write_findings(manager: SessionManager, live: LiveSession, form: FindingsFo
     text = findings_text(found, live.summary().workspace_folder, form)
     out.write(without_known(text, manager.secrets()))
     out.flush()
+
+
+async def _write_report(manager: SessionManager, live: LiveSession, path: Path) -> None:
+    """Write what the session changed and checked in a new file.
+
+    Raises:
+        AppError: the file cannot be written.
+    """
+    text = await manager.archive.export(live.id, "report")
+    try:
+        async with await anyio.open_file(path, "x", encoding="utf-8", errors="replace") as file:
+            await file.write(text)
+    except OSError as error:
+        raise AppError(
+            f"the report cannot be written in {path}: {error.strerror or error}",
+            f"`agent-ls sessions export {live.id} --format report` prints it",
+        ) from None
 
 
 def _wait_for_servers(settings: Settings) -> Settings:
@@ -389,10 +409,8 @@ class _Play:
             session.interrupt()
             err.write("agent-ls exec: the connection to the other machine was lost\n")
         if self._outcome.limit:
-            words = f"To continue: agent-ls exec --resume {session.id}, with a higher limit"
-            err.write(f"agent-ls exec: {self._outcome.limit}\n  {words}\n")
             words = f'To continue: agent-ls exec --resume {session.id}{self._outcome.option} "go on"'
-            self._output.err.write(f"agent-ls exec: {self._outcome.limit}\n  {words}\n")
+            err.write(f"agent-ls exec: {self._outcome.limit}\n  {words}\n")
         if not self._options.as_json and (self.has_begun or not self._outcome.failed):
             err.write(f"session {session.id}\n")
 

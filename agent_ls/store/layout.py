@@ -169,6 +169,11 @@ def canonical(workspace: str) -> str:
     return os.path.normcase(os.path.realpath(workspace))
 
 
+def root_of(session_folder: Path) -> Path:
+    """Return the root of the store that has this session folder."""
+    return session_folder.parents[3]
+
+
 def log_path(session_folder: Path) -> Path:
     return session_folder / LOG
 

@@ -65,6 +65,12 @@ def read_note(place: Path) -> StoredWorktree | None:
         return None
 
 
+def working_folder(place: Path, folder: str) -> str:
+    """Return the folder in the worktree in which the session works. `folder` is the user's folder."""
+    note = read_note(place)
+    return os.path.join(note.tree, note.prefix).rstrip("/") if note else str(worktree_path(place, folder))
+
+
 def has_unapplied(place: Path) -> bool:
     """Return whether a worktree may have changes that the user's folder does not have."""
     return (place / UNAPPLIED).exists()

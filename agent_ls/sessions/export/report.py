@@ -110,7 +110,11 @@ def trailers(
 def _files(items: Sequence[Item]) -> dict[str, _File]:
     found: dict[str, _File] = {}
     for item in items:
-        for change in item.body.files if isinstance(item.body, TurnEnd) else ():
+        # A change in a worktree and its later application to the user's folder have the same path here.
+        changes = (
+            {change.path: change for change in item.body.files} if isinstance(item.body, TurnEnd) else {}
+        )
+        for change in changes.values():
             _add(found, change)
     return found
 

@@ -43,6 +43,8 @@ class GuideLog:
     writes: dict[str, list[RecordedWrite]] = field(default_factory=dict)
     evidence: dict[str, str] = field(default_factory=dict)
     _numbers: dict[str, int] = field(default_factory=dict)
+    _in_worktree: dict[str, str] = field(default_factory=dict)
+    """The newest call that changed each path in the session's own worktree, where changes have no hunks."""
     _problems: dict[tuple[str, str], set[str]] = field(default_factory=dict)
     _offset: int = 0
     _reading: Lock = field(default_factory=Lock)
@@ -63,7 +65,17 @@ class GuideLog:
         return self._numbers.get(hunk.id, len(self._numbers))
 
     def reason(self, hunk: Hunk) -> str:
-        return self.reasons.of.get(hunk.call_id, "")
+        found = self.reasons.of.get(hunk.call_id)
+        if found is None and (call_id := self._call_in_worktree(hunk.path)):
+            found = self.reasons.of.get(call_id)
+        return found or ""
+
+    def _call_in_worktree(self, path: str) -> str | None:
+        """Return the call that made a change which was applied to the user's folder later, at `path`."""
+        folder = f"/worktrees/{self.path.parent.name}/"
+        names = {each.partition(folder)[2].partition("/")[2]: each for each in self._in_worktree}
+        own = [name for name in names if name and path.endswith(f"/{name}")]
+        return self._in_worktree[names[max(own, key=len)]] if own else None
 
     def problems(self, hunk: Hunk) -> int | None:
         """Return how many problems are new in the file since the hunk's call and not fixed; None if not known."""
@@ -92,6 +104,8 @@ class GuideLog:
 
     def _follow(self, envelope: Envelope) -> None:
         match envelope.event:
+            case FileChange(path=path, call_id=call_id, hunks=()):
+                self._in_worktree[path] = call_id
             case FileChange(hunks=hunks) | HunkStateChanged(hunks=hunks):
                 for hunk in hunks:
                     self._follow_hunk(hunk)

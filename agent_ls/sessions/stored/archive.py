@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import anyio
 import anyio.to_thread
 
+from agent_ls.environments.remote.place import path_of
 from agent_ls.features.recording.sharing import redaction_of_this_machine
 from agent_ls.loop.calls.redaction import without_known
 from agent_ls.services.errors import BadChoiceError
@@ -23,10 +24,12 @@ from agent_ls.sessions.live import LiveSession
 from agent_ls.store import pages
 from agent_ls.store.drafts import keep_draft, read_draft
 from agent_ls.store.errors import BadSessionError
-from agent_ls.store.layout import log_path, summary
+from agent_ls.store.layout import Layout, log_path, root_of, summary
+from agent_ls.store.log import Header
 from agent_ls.store.outputs import OutputPart, read_part
 from agent_ls.store.pages import ItemPage
 from agent_ls.store.sessions import SessionStore
+from agent_ls.store.worktrees import working_folder
 
 if TYPE_CHECKING:
     from agent_ls.sessions.stored.provenance import BlamedLine, Blamer
@@ -178,6 +181,9 @@ def _transcript(
     if found is None:
         raise BadSessionError(str(path), "the session cannot be read")
     header = found.header
+    folder, worktree = _working_folders(path, header)
+    if worktree:  # a reader of the export knows only the user's folder
+        clean = functools.partial(_with_users_folder, clean, worktree, folder)
     model = f"{header.provider}/{header.model}"
     facts = [
         ("Session", header.session_id),
@@ -189,7 +195,7 @@ def _transcript(
     items = [clean_item(item, clean) for item in pages.all_items(path)]
     if format_ == "trailers":
         return trailers(facts, items, decisions(pages.all_events(path)))
-    changes, folder = read_changes(path.parent, clean), clean(header.workspace_folder)
+    changes, folder = read_changes(path.parent, clean), clean(folder)
     listed = list(markdown_changes(changes, folder))
     if format_ == "markdown":
         return markdown(title, facts, items, listed)
@@ -203,6 +209,36 @@ def _transcript(
         ("Session", header.session_id),
     ]
     return page(title, shown, items, figures_of(pages.all_events(path)).rounds, changes, folder)
+
+
+def patch_text(path: Path, known: Collection[str], *, has_trailers: bool) -> str:
+    """Return the changes of the session whose log is `path` as a patch, without the keys in `known`. Blocks.
+
+    `has_trailers`: the lines for the end of a commit message stand above it.
+
+    Raises:
+        BadSessionError. OSError.
+    """
+    from agent_ls.sessions.export.patch import session_patch
+
+    found = summary(path.parent)
+    if found is None:
+        raise BadSessionError(str(path), "the session cannot be read")
+    above = session_text(path, "trailers", known) if has_trailers else ""
+    return without_known(session_patch(path.parent, *_working_folders(path, found.header), above), known)
+
+
+def _working_folders(path: Path, header: Header) -> tuple[str, str]:
+    """Return the user's folder, and the folder in the session's own worktree, "" if it has none."""
+    folder = path_of(header.workspace_folder).rstrip("/")
+    if not header.has_worktree:
+        return folder, ""
+    place = Layout(root_of(path.parent)).worktree(header.session_id)
+    return folder, working_folder(place, folder)
+
+
+def _with_users_folder(clean: Callable[[str], str], worktree: str, folder: str, text: str) -> str:
+    return clean(text.replace(worktree, folder))
 
 
 def _jsonl(path: Path) -> str:

@@ -15,7 +15,7 @@ from agent_ls.loop.events.tool_records import tool_records
 from agent_ls.services.errors import BadChoiceError, SessionHasHunksError, UnappliedChangesError
 from agent_ls.services.models.key_store import load_credentials
 from agent_ls.services.store_errors import STATE_VARIABLE, store_errors
-from agent_ls.sessions.stored.archive import ExportFormat, open_hunks, session_text
+from agent_ls.sessions.stored.archive import ExportFormat, open_hunks, patch_text, session_text
 from agent_ls.store import pages, upkeep
 from agent_ls.store.errors import StoreError
 from agent_ls.store.layout import Layout, StoredSummary, lock_path, log_path
@@ -109,24 +109,36 @@ class StoredSessions:
             return figures_of(pages.all_events(log_path(self._store.folder(session_id))))
 
     def export(
-        self, session_id: str, format_: ExportFormat | Literal["calls"], *, redact: bool = False
+        self,
+        session_id: str,
+        format_: ExportFormat | Literal["calls", "patch"],
+        *,
+        redact: bool = False,
+        has_trailers: bool = False,
     ) -> str:
         """Return the session as text. In the format `calls`, it has one line with a JSON record per ended tool
-        call.
+        call. `has_trailers`: the format `patch` begins with the lines for the end of a commit message.
 
         Raises:
-            BadChoiceError: the format cannot be redacted.
+            BadChoiceError: the format cannot be redacted, or has no trailers.
         """
         # The log may contain a secret that was configured only after the log was written.
         known = load_credentials().known_secrets()
         with store_errors(session_id):
             path = log_path(self._store.folder(session_id))
-            if format_ != "calls":
+            if has_trailers and format_ != "patch":
+                raise BadChoiceError(
+                    "--trailers belongs to --format patch", "choose --format patch or trailers"
+                )
+            if format_ != "calls" and format_ != "patch":
                 return session_text(path, format_, known, redact)
             if redact:
                 raise BadChoiceError(
-                    "an export in the format `calls` cannot be redacted", "choose --format html or markdown"
+                    f"an export in the format `{format_}` cannot be redacted",
+                    "choose --format html or markdown",
                 )
+            if format_ == "patch":
+                return patch_text(path, known, has_trailers=has_trailers)
             return without_known(_calls(path), known)
 
     def delete(self, session_id: str, *, force: bool) -> None:

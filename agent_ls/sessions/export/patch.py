@@ -1,0 +1,174 @@
+"""A session's changes as a patch for `git apply`, from the contents that its log names.
+
+The patch leads from the content before the session's first write of a file to the one after its last, without the
+changes that the user undid since. What the user typed between two writes is part of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agent_ls.loop.events.types import FileChange, Hunk, HunkStateChanged
+from agent_ls.patch.git_format import git_patch
+from agent_ls.patch.unified import line_hunks
+from agent_ls.store import blobs, pages
+from agent_ls.store.journal import RecordedWrite, find_write
+from agent_ls.store.layout import blobs_path, log_path
+from agent_ls.text import looks_binary, split_lines, to_display_line
+
+_CHANGE = b'{"change":'
+_KINDS = (b'"kind":"file_change"', b'"kind":"hunk_state"')
+
+
+@dataclass(slots=True)
+class _File:
+    """The names of three contents: before the first write, before the last, and after the last. With the hunks that
+    the user undid after that.
+    """
+
+    first: str
+    previous: str
+    last: str
+    undone: dict[str, Hunk] = field(default_factory=dict)
+
+    @property
+    def end(self) -> str:
+        """The name of the last content that still counts: a deletion or a new file may be undone as a whole."""
+        kinds = {hunk.what for hunk in self.undone.values()}
+        return "" if "create" in kinds else self.previous if "delete" in kinds else self.last
+
+    @property
+    def undone_lines(self) -> list[Hunk]:
+        return [] if self.end != self.last else list(self.undone.values())
+
+
+class _NotText(ValueError):
+    """The content is not UTF-8 text, or was not stored. The message says which."""
+
+
+def session_patch(session_folder: Path, folder: str, worktree: str = "", trailers: str = "") -> str:
+    """Return the patch of a session, with paths relative to `folder`. Blocks.
+
+    `worktree` is the folder of the session's own worktree, "" if it has none: a file that it changed only there is
+    part of the patch too. The lines above the first file name what is not in the patch, and are the `trailers`: programs
+    that apply patches pass over both.
+
+    Raises:
+        OSError: the log cannot be read.
+    """
+    parts: list[str] = []
+    notes: list[str] = []
+    files = _read_files(log_path(session_folder))
+    for name, path in sorted(_names(files, folder, worktree).items()):
+        file = files[path]
+        if file.first == file.end:
+            continue
+        try:
+            before, after = (_read(blobs_path(session_folder), it) for it in (file.first, file.end))
+        except _NotText as error:
+            notes.append(f"{name}: {error}")
+            continue
+        after, left = _without_undone(before, after, file.undone_lines)
+        notes += [f"{name}: an undone change is still part of the patch"] * left
+        parts.append(git_patch(before, after, name))
+    outside = [it for it in files if not any(it.startswith(f"{top}/") for top in (folder, worktree) if top)]
+    notes += [f"{path}: outside of the folder" for path in outside]
+    head = "".join(f"Note: {to_display_line(note)}\n" for note in notes)
+    return "".join([head, trailers, "---\n\n" * bool(head or trailers), *parts])
+
+
+def _names(files: Iterable[str], folder: str, worktree: str) -> dict[str, str]:
+    """Return the path of each file by its name in the patch. The user's folder comes before the worktree."""
+    found: dict[str, str] = {}
+    for top in (folder, worktree):
+        for path in files if top else ():
+            name = path.removeprefix(f"{top}/")
+            if name != path:
+                found.setdefault(name.replace("\\", "/"), path)
+    return found
+
+
+def _read_files(log: Path) -> dict[str, _File]:
+    found: dict[str, _File] = {}
+    with pages.open_part(log) as part:
+        for line in part.forward(0):
+            if line.startswith(_CHANGE):
+                if write := find_write(line):
+                    _follow_write(found, write)
+            elif any(kind in line[:200] for kind in _KINDS) and (envelope := pages.maybe_event(line)):
+                match envelope.event:
+                    case FileChange(hunks=hunks) | HunkStateChanged(hunks=hunks):
+                        for hunk in hunks:
+                            _follow_hunk(found, hunk)
+                    case _:
+                        pass
+    return found
+
+
+def _follow_write(found: dict[str, _File], write: RecordedWrite) -> None:
+    file = found.setdefault(write.path, _File(write.before, write.before, write.after))
+    file.previous, file.last = write.before, write.after
+    file.undone.clear()  # the content of this write has none of them
+
+
+def _follow_hunk(found: dict[str, _File], hunk: Hunk) -> None:
+    file = found.get(hunk.path)
+    if file is None:
+        return
+    file.undone.pop(hunk.id, None)
+    if hunk.state == "undone":
+        file.undone[hunk.id] = hunk
+
+
+def _read(folder: Path, name: str) -> str | None:
+    """Return the text with its byte order mark and line endings, because a patch has them too.
+
+    Raises:
+        _NotText.
+    """
+    if not name:
+        return None
+    data = blobs.read_blob(folder, name)
+    if data is None:
+        raise _NotText("its content was not stored")
+    try:
+        if looks_binary(data):
+            raise _NotText("its content is not text")
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise _NotText("its content is not UTF-8") from None
+
+
+def _without_undone(before: str | None, after: str | None, undone: Sequence[Hunk]) -> tuple[str | None, int]:
+    """Return `after` without the changes that the user undid, and how many of them could not be taken out."""
+    old, new = split_lines(before or ""), split_lines(after or "")
+    left = 0
+    for hunk in undone:
+        at = _place(old, new, hunk)
+        if at is None:
+            left += 1
+        else:
+            new[at : at + len(hunk.lines)] = hunk.base_lines
+    return "".join(new) if undone else after, left
+
+
+def _place(old: Sequence[str], new: Sequence[str], hunk: Hunk) -> int | None:
+    """Return the line in `new` at which the lines of a hunk begin; None if that cannot be decided."""
+    if hunk.lines:
+        found = _places_of(hunk.lines, new)
+        is_only = len(found) == 1
+    else:  # a removal left no lines: it is where the texts differ by just these lines
+        grown = 0
+        found = []
+        for each in line_hunks(old, new):
+            if each.removed == hunk.base_lines and not each.added:
+                found.append(each.base_start + grown)
+            grown += len(each.added) - len(each.removed)
+        is_only = len(found) == len(_places_of(hunk.base_lines, old)) == 1
+    return found[0] if is_only else hunk.start if hunk.start in found else None
+
+
+def _places_of(lines: Sequence[str], text: Sequence[str]) -> list[int]:
+    return [at for at in range(len(text)) if tuple(text[at : at + len(lines)]) == tuple(lines)]
