@@ -44,8 +44,9 @@ def stable_initialize(params: Mapping[str, Any]) -> Message:
         found["auth"] = {"terminal": isinstance(auth.get("terminal"), Mapping)}
     # What version 2 has in any case.
     found |= {"plan": {}, "session": {"compaction": {}}}
-    for gone in ("fs", "terminal", "_meta"):
+    for gone in ("fs", "terminal"):
         found.pop(gone, None)
+    found["_meta"] = {"terminal_output": True}
     info = params.get("info")
     return {
         **{name: value for name, value in params.items() if name not in ("info", "capabilities")},
@@ -119,7 +120,7 @@ def preview_permission(params: Mapping[str, Any]) -> Message:
     return {
         "sessionId": params["sessionId"],
         "title": call["title"],
-        "subject": {"type": "tool_call", "toolCall": _call(call)},
+        "subject": {"type": "tool_call", "toolCall": preview_call(call)},
         "options": params["options"],
     }
 
@@ -132,10 +133,8 @@ def state_update(state: str, **more: Any) -> Message:
 
 
 def preview_updates(update: Mapping[str, Any]) -> Iterator[Message]:
-    """Yield an update as version 2 has it; nothing for one that it does not have."""
+    """Yield an update as version 2 has it; nothing for one that it does not have. For calls, see preview_calls.py."""
     match update["sessionUpdate"]:
-        case "tool_call" | "tool_call_update":
-            yield {**_call(update), "sessionUpdate": "tool_call_update"}
         case "available_commands_update":
             commands = [_command(it) for it in update["availableCommands"]]
             yield {**update, "availableCommands": commands}
@@ -157,8 +156,8 @@ def _command(command: Mapping[str, Any]) -> Message:
     return found
 
 
-def _call(call: Mapping[str, Any]) -> Message:
-    """Return a call without the fields that only terminals of version 1 need, and with diffs as patches."""
+def preview_call(call: Mapping[str, Any]) -> Message:
+    """Return a call without what version 1 says of its terminal, and with diffs as patches."""
     found = {name: value for name, value in call.items() if name not in ("_meta", "sessionUpdate")}
     if "content" in found:
         found["content"] = list(_content(found["content"]))
@@ -169,7 +168,7 @@ def _content(entries: Sequence[Mapping[str, Any]]) -> Iterator[Message]:
     for entry in entries:
         if entry["type"] == "diff":
             yield _diff(entry)
-        elif entry["type"] != "terminal":
+        else:
             yield dict(entry)
 
 

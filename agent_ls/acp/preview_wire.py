@@ -12,6 +12,7 @@ from typing import Any
 
 from agent_ls.acp import preview
 from agent_ls.acp.errors import error_object
+from agent_ls.acp.preview_calls import PreviewCalls
 from agent_ls.acp.wire import AcpWire, Handler, WireReply, unknown_method
 from agent_ls.loop.ids import new_id
 
@@ -19,6 +20,9 @@ log = logging.getLogger(__name__)
 
 _SAME = frozenset(("session/list", "session/close", "session/delete"))
 _ASKING = frozenset(("session/request_permission", "elicitation/create"))
+
+CancelCommand = Callable[[object, object], Awaitable[dict[str, Any]]]
+"""Ends the command of a call, by the ids of session and call. Raises the error of a command that does not run."""
 
 CheckPrompt = Callable[[Mapping[str, Any]], Awaitable[object]]
 """Raises the error of a prompt that cannot be accepted."""
@@ -28,11 +32,13 @@ class PreviewWire(AcpWire):
     """An AcpWire whose client speaks version 2. The rest of the agent uses it like one of version 1."""
 
     check_prompt: CheckPrompt
+    cancel_command: CancelCommand
 
     def handle(self, request: Handler, notice: Callable[[str, Any], None]) -> None:
         super().handle(partial(self._convert, request), notice)
         self._prompts: Counter[str] = Counter()
         self._questions: Counter[str] = Counter()
+        self._calls = PreviewCalls()
 
     # --- to the client
 
@@ -40,8 +46,10 @@ class PreviewWire(AcpWire):
         if method != "session/update":
             super().notify(method, params)
             return
-        for update in preview.preview_updates(params["update"]):
-            super().notify(method, {**params, "update": update})
+        update = params["update"]
+        is_call = update["sessionUpdate"] in ("tool_call", "tool_call_update")
+        for each in self._calls.updates(update) if is_call else preview.preview_updates(update):
+            super().notify(method, {**params, "update": each})
 
     async def ask(self, method: str, params: dict[str, Any]) -> Any:
         if method not in _ASKING:
@@ -85,6 +93,9 @@ class PreviewWire(AcpWire):
                 return _session(await stable(method, params))
             case "session/prompt":
                 return await self._accept(stable, given)
+            case "terminal/cancel" | "tool_call/cancel":
+                given_id = given.get("terminalId" if method == "terminal/cancel" else "toolCallId")
+                return await self.cancel_command(given.get("sessionId"), given_id)
             case _ if method in _SAME or method.startswith("_"):
                 return await stable(method, params)
         raise unknown_method(method)

@@ -100,6 +100,7 @@ async def _serve(connection: AcpStreams) -> None:
                 wire.handle(sessions.request, sessions.notice)
                 if isinstance(wire, PreviewWire):
                     wire.check_prompt = sessions.check_prompt
+                    wire.cancel_command = sessions.cancel_command
                 await everything.start(manager.run)
                 if not connection.is_answered:
                     wire.handle_line(connection.first)

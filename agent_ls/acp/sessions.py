@@ -24,6 +24,7 @@ from agent_ls.acp.updates import Update
 from agent_ls.acp.wire import AcpWire, WireReply, unknown_method
 from agent_ls.features.mcp.prompt_commands import prompt_commands, prompt_text
 from agent_ls.loop.calls.redaction import redacted
+from agent_ls.loop.errors import UnknownTerminalError
 from agent_ls.services.errors import SessionOwnedError
 from agent_ls.services.permissions.ignore_file import IgnoreFile
 from agent_ls.sessions.live import LiveSession
@@ -242,6 +243,19 @@ class OpenSessions:
         """
         conversation = await self.conversation(_session_id(params))
         self.read_prompt(conversation, params.get("prompt"))
+
+    async def cancel_command(self, session_id: object, call_id: object) -> dict[str, Any]:
+        """End the command of a call. Its result says that the user has stopped it.
+
+        Raises:
+            RpcError: no such command runs in this session.
+        """
+        conversation = await self.conversation(_session_id({"sessionId": session_id}))
+        try:
+            await conversation.live.session.terminals.kill(str(call_id))
+        except UnknownTerminalError as error:
+            raise invalid(str(error), error.hint) from None
+        return {}
 
     def read_prompt(self, conversation: AcpConversation, blocks: object) -> Prompt:
         folder = conversation.live.summary().workspace_folder

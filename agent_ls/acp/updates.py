@@ -89,7 +89,8 @@ def message_id(session_id: str, part: str) -> str:
 class _Call:
     """A tool call: the parts that were sent to the client, and the output of its command.
 
-    `is_dirty`: the latest output was not sent yet. `done` is the title of the completed call.
+    `is_dirty`: the latest output was not sent yet. `done` is the title of the completed call. `has_terminal`: the
+    client displays the output of the command as a terminal. `has_run` and `has_exited` are about its command.
     """
 
     name: str
@@ -98,6 +99,8 @@ class _Call:
     diffs: list[dict[str, Any]] = field(default_factory=list)
     locations: list[dict[str, Any]] = field(default_factory=list)
     has_terminal: bool = False
+    has_run: bool = False
+    has_exited: bool = False
     output: str = ""
     is_dirty: bool = False
 
@@ -156,6 +159,8 @@ class UpdateMapper:
             case FileChange():
                 return self._file(event)
             case TerminalOpen(call_id=call_id):
+                if call := self._calls.get(call_id):
+                    call.has_run = True
                 return self.make_status_updates(call_id, "in_progress")
             case TerminalExit(terminal_id=call_id, exit_code=code):
                 return self._exit(call_id, code)
@@ -333,9 +338,9 @@ class UpdateMapper:
 
     def _exit(self, call_id: str, code: int | None) -> list[Update]:
         call = self._calls.get(call_id)
-        if call is None or not call.has_terminal:
+        if call is None or not call.has_terminal or call.has_exited:
             return []
-        call.has_terminal = False
+        call.has_exited = True
         meta = {"terminal_exit": {"terminal_id": call_id, "exit_code": code, "signal": None}}
         return [{"sessionUpdate": "tool_call_update", "toolCallId": call_id, "_meta": meta}]
 
@@ -351,19 +356,23 @@ class UpdateMapper:
         call.is_dirty = False
         raw = {"summary": event.summary, "exitCode": event.exit_code, "errorKind": event.error_kind}
         update["rawOutput"] = {name: value for name, value in raw.items() if value not in (None, "")}
-        had_terminal = call.has_terminal
+        had_terminal = call.has_terminal and not call.has_exited
         call.output = truncate_middle(event.output) if event.output else call.output
         is_refusal = event.error_kind == "permission_denied" or event.is_error
-        if had_terminal and event.exit_code is None:
+        is_in_background = call.has_run and event.exit_code is None and not event.is_error
+        if event.exit_code is None and not is_in_background:
             # the call never ran a command, or its command was stopped: only its text can be displayed
             call.has_terminal = False
         shown = self._content(event.call_id, call)
         if is_refusal and event.output and not call.has_terminal:
             shown = [*call.diffs, text_entry(truncate_middle(event.output))]
+        if is_in_background and call.has_terminal:  # its output is read by the model, on demand
+            shown.append(text_entry(format_code_block(call.output)))
         if shown:
             update["content"] = shown
         call.diffs, call.output = [], ""
-        if had_terminal:
+        if had_terminal and not is_in_background:
+            call.has_exited = True
             exit_ = {"terminal_id": event.call_id, "exit_code": event.exit_code, "signal": None}
             update["_meta"] = {"terminal_exit": exit_}
         return [update]

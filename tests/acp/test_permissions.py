@@ -337,6 +337,8 @@ async def test_a_client_with_terminals_gets_command_output_and_exit_code_as_term
             assert data == "hi\n"
             ends = [it["terminal_exit"] for it in metas if "terminal_exit" in it]
             assert ends == [{"terminal_id": terminal, "exit_code": 3, "signal": None}]
+            shown = client.call("echo hi")["content"]
+            assert shown == [{"type": "terminal", "terminalId": terminal}], "the text does not replace it"
 
 
 async def test_two_simultaneous_prompts_run_in_order_and_get_one_answer_each(project: Path) -> None:

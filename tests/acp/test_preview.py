@@ -14,7 +14,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from agent_ls.acp.diffs import PART
-from agent_ls.acp.preview import preview_updates, stable_initialize, wants_preview
+from agent_ls.acp.preview import stable_initialize, wants_preview
+from agent_ls.acp.preview_calls import PreviewCalls
 from tests.acp.client import AcpClient, Message, acp_client
 from tests.support import REPOSITORY
 from tests.support.loopback import AnthropicServer, ErrorReply, Gate, Text, ToolCall
@@ -215,9 +216,9 @@ async def test_what_the_preview_does_not_know_is_refused(
 def test_a_change_of_which_only_a_part_is_known_has_no_patch() -> None:
     entry = {"type": "diff", "path": "/w/a.py", "oldText": "x\n", "newText": "y\n"}
     whole, part = (
-        next(preview_updates({"sessionUpdate": "tool_call_update", "toolCallId": "c", "content": [it]}))[
-            "content"
-        ][0]
+        next(
+            PreviewCalls().updates({"sessionUpdate": "tool_call_update", "toolCallId": "c", "content": [it]})
+        )["content"][0]
         for it in (entry, {**entry, "_meta": PART})
     )
 
@@ -230,7 +231,7 @@ def test_a_change_of_which_only_a_part_is_known_has_no_patch() -> None:
 )
 def test_changes_name_their_operation(old: str | None, new: str, operation: str) -> None:
     entry = {"type": "diff", "path": "/w/a.py", "oldText": old, "newText": new}
-    (update,) = preview_updates({"sessionUpdate": "tool_call", "toolCallId": "c", "content": [entry]})
+    (update,) = PreviewCalls().updates({"sessionUpdate": "tool_call", "toolCallId": "c", "content": [entry]})
 
     assert (update["sessionUpdate"], update["content"][0]["changes"][0]["operation"]) == (
         "tool_call_update",
@@ -249,5 +250,5 @@ def test_files_and_terminals_of_the_client_are_not_used() -> None:
     given = {"protocolVersion": 2, "capabilities": {"fs": {"readTextFile": True}, "auth": {"terminal": {}}}}
 
     assert stable_initialize(given)["clientCapabilities"] == {
-        "auth": {"terminal": True}, "plan": {}, "session": {"compaction": {}},
+        "auth": {"terminal": True}, "plan": {}, "session": {"compaction": {}}, "_meta": {"terminal_output": True},
     }  # fmt: skip

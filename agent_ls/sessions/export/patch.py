@@ -52,8 +52,8 @@ def session_patch(session_folder: Path, folder: str, worktree: str = "", trailer
     """Return the patch of a session, with paths relative to `folder`. Blocks.
 
     `worktree` is the folder of the session's own worktree, "" if it has none: a file that it changed only there is
-    part of the patch too. The lines above the first file name what is not in the patch, and are the `trailers`: programs
-    that apply patches pass over both.
+    part of the patch too. The lines above the first file name what is not in the patch, and are the `trailers`.
+    Programs that apply patches pass over both.
 
     Raises:
         OSError: the log cannot be read.
