@@ -12,6 +12,8 @@ import stat
 import sys
 from collections.abc import Iterator, Sequence
 
+from agent_ls.paths import is_within
+
 _SYSTEM_FOLDERS = ("/usr", "/bin", "/sbin", "/opt/homebrew", "/nix/store")
 """Folders that count as outside of a workspace that contains them, such as `/`."""
 _WORKSPACES: set[str] = set()
@@ -85,9 +87,9 @@ def _is_safe_folder(folder: str, roots: Sequence[str]) -> bool:
 
 
 def _is_outside(place: str, roots: Sequence[str]) -> bool:
-    above = [root for root in roots if _is_below(place, root)]
-    system = next((folder for folder in _SYSTEM_FOLDERS if _is_below(place, folder)), "")
-    return all(system and _is_below(system, root) for root in above)
+    above = [root for root in roots if is_within(place, root)]
+    system = next((folder for folder in _SYSTEM_FOLDERS if is_within(place, folder)), "")
+    return all(system and is_within(system, root) for root in above)
 
 
 def _project_folders() -> Sequence[str]:
@@ -99,7 +101,7 @@ def _project_folders() -> Sequence[str]:
         current = os.path.realpath(os.getcwd())
     except OSError:
         return tuple(_WORKSPACES)
-    is_above_home = _is_below(os.path.realpath(os.path.expanduser("~")), current)
+    is_above_home = is_within(os.path.realpath(os.path.expanduser("~")), current)
     return (*_WORKSPACES, *(() if is_above_home else (current,)))
 
 
@@ -138,7 +140,3 @@ def _files(folder: str, name: str) -> Iterator[str]:
 
 def _is_program(file: str) -> bool:
     return os.path.isfile(file) and os.access(file, os.X_OK)
-
-
-def _is_below(place: str, folder: str) -> bool:
-    return place == folder or place.startswith(folder.rstrip(os.sep) + os.sep)

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "agent_ls"
 
 LLM_TYPES = {"llm.messages", "llm.requests", "llm.stream", "llm.errors"}
-ENV_TYPES = {"argument_types", "environments.base", "environments.errors", "environments.effects"}
+ENV_TYPES = {"argument_types", "paths", "environments.base", "environments.errors", "environments.effects"}
 
 # package or module -> permitted imports of agent_ls (a name permits everything below it). The longest match
 # counts.
@@ -29,13 +29,14 @@ ALLOWED: dict[str, set[str]] = {
     "text": {"legacy_encodings", "memo"},
     "legacy_encodings": set(),
     "memo": set(),
+    "paths": set(),
     "jsonc": set(),
     "yaml_depth": set(),
     "front_matter": {"yaml_depth"},
     "lean_imports": set(),
     "system": set(),
     "installation": {"program_lookup"},
-    "program_lookup": set(),
+    "program_lookup": {"paths"},
     "patch": {"patch", "memo", "text"},
     "notebook": {"notebook", "text"},
     "review": {"review", "patch", "memo", "text"},
@@ -51,14 +52,14 @@ ALLOWED: dict[str, set[str]] = {
     "environments.worker": set(),
     "environments.timed_search": ENV_TYPES | {"environments.search", "environments.worker"},
     "environments.terminal_host": set(),
-    "environments.sandbox": {"program_lookup", "confinement", "environments.base"},
+    "environments.sandbox": {"paths", "program_lookup", "confinement", "environments.base"},
     "environments.opened": set(),
     "environments.local": ENV_TYPES
     | {"program_lookup", "environments.local", "environments.opened", "environments.globs", "environments.search",
        "environments.instruction_names", "environments.terminal_host",
        "environments.timed_search", "environments.sandbox", "confinement", "relay.frames", "system", "text"},
     "environments.remote.place": set(),
-    "environments.instruction_files": set(),
+    "environments.instruction_files": {"paths"},
     "environments.instruction_names": set(),
     "environments.remote": ENV_TYPES
     | {"program_lookup", "environments.remote", "environments.instruction_files", "environments.local",
@@ -125,7 +126,7 @@ ALLOWED: dict[str, set[str]] = {
         "store", "tools.foreign_names",
     },
     "features.skills": {
-        "front_matter", "yaml_depth",
+        "front_matter", "yaml_depth", "paths",
         "environments", "features.packs", "features.skills", "features.slash_commands", "features.tools",
         "profiles", "services.permissions", "services.settings", "tools", "features.base", "llm.requests",
     },
@@ -169,7 +170,7 @@ ALLOWED: dict[str, set[str]] = {
         "system", "tools",
     },
     "services.permissions": {
-        "background", "environments", "loop", "policy", "program_lookup", "services.errors",
+        "background", "environments", "loop", "paths", "policy", "program_lookup", "services.errors",
         "services.permissions", "services.settings", "services.turn_reads", "store", "system",
     },
     "features.suggestions": {
@@ -185,7 +186,7 @@ ALLOWED: dict[str, set[str]] = {
         "services.context", "services.errors", "services.permissions", "text", "tools", "features.base",
     },
     "services.context": {
-        "background", "environments", "llm", "loop", "policy", "profiles", "services.changes",
+        "background", "environments", "llm", "loop", "paths", "policy", "profiles", "services.changes",
         "services.context", "services.permissions", "services.turn_reads", "system",
     },
     "doctor": {
@@ -207,7 +208,7 @@ ALLOWED: dict[str, set[str]] = {
         "background", "display", "environments", "features.hooks", "features.mcp", "features.memory",
         "features.mentions", "features.packs", "features.recording", "features.review_tool",
         "features.skills", "features.slash_commands", "features.tools", "features.web", "features.worktrees",
-        "llm", "loop", "patch", "policy", "profiles", "program_lookup", "review", "services.changes",
+        "llm", "loop", "patch", "paths", "policy", "profiles", "program_lookup", "review", "services.changes",
         "services.clock", "services.context", "services.errors", "services.logs", "services.models",
         "services.permissions", "services.review", "services.settings", "services.store_errors",
         "services.turn_reads", "sessions", "store", "system", "text", "tools", "features.base",
@@ -274,8 +275,8 @@ ALLOWED: dict[str, set[str]] = {
         "services.permissions", "services.settings", "sessions", "tools",
     },
     "acp": {
-        "_version", "acp", "display", "environments", "features", "lean_imports", "llm", "loop", "patch", "policy",
-        "review", "services", "sessions", "store", "system", "text", "tools.look",
+        "_version", "acp", "display", "environments", "features", "lean_imports", "llm", "loop", "patch", "paths",
+        "policy", "review", "services", "sessions", "store", "system", "text", "tools.look",
     },
     "acp.start": {"acp", "_version", "services.models", "lean_imports", "llm.credentials", "system"},
     "panel": {
@@ -283,8 +284,8 @@ ALLOWED: dict[str, set[str]] = {
         "services.settings", "store.layout", "store.locks",
     },
     "headless": {
-        "_version", "display", "environments", "features", "headless", "llm", "loop", "mcp.names", "patch", "policy",
-        "program_lookup", "services", "sessions", "system", "text",
+        "_version", "display", "environments", "features", "headless", "llm", "loop", "mcp.names", "patch", "paths",
+        "policy", "program_lookup", "services", "sessions", "system", "text",
     },
     "batch": {
         "_version", "batch", "environments", "features", "installation", "llm.middleware", "llm.requests",
@@ -313,7 +314,7 @@ ALLOWED: dict[str, set[str]] = {
 }  # fmt: skip
 
 # Engines: values in, values out; no access to files, network, clock or processes.
-NO_IO = ("text", "legacy_encodings", "memo", "jsonc", "front_matter", "yaml_depth",
+NO_IO = ("text", "paths", "legacy_encodings", "memo", "jsonc", "front_matter", "yaml_depth",
          "patch", "notebook", "review", "llm.providers", "llm.sse", "llm.retry",
          "loop.step", "loop.calls.truncation",
          "loop.calls.loop_detection", "loop.calls.redaction", "loop.context.history", "loop.events.figures",
@@ -354,7 +355,7 @@ ONLY_IN = {
     ),
 }
 # Exceptions to NO_IO for engines: pure parts of otherwise impure modules.
-PURE_EXCEPTIONS = {("tools", "os"): {"os.path"}, ("policy", "os"): {"os.path"},
+PURE_EXCEPTIONS = {("tools", "os"): {"os.path"}, ("policy", "os"): {"os.path"}, ("paths", "os"): {"os.path"},
                    ("environments.memory", "time"): {"time"}}  # fmt: skip
 
 

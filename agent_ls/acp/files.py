@@ -31,6 +31,7 @@ from agent_ls.environments.errors import (
 from agent_ls.environments.instruction_names import is_looked_for
 from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 from agent_ls.patch.line_diff import line_hunks
+from agent_ls.paths import is_below
 from agent_ls.text import (
     BOM,
     DecodedText,
@@ -187,7 +188,7 @@ class ClientFilesEnvironment(ForwardingEnvironment):
         """Return whether a path is in a folder of the session. The user's notes, for example, are outside."""
         folders = (self.working_directory(), *self._others())
         whole = self._absolute(path)
-        return any(whole.startswith(folder.rstrip(os.sep) + os.sep) for folder in folders)
+        return any(is_below(whole, folder) for folder in folders)
 
     def _absolute(self, path: str) -> str:
         return os.path.normpath(os.path.join(self.working_directory(), path))

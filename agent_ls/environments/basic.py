@@ -27,6 +27,7 @@ from agent_ls.environments.errors import (
     UnsupportedError,
 )
 from agent_ls.environments.tree import FileTree, TreeEnvironment, parents
+from agent_ls.paths import is_within
 
 
 class BasicEnvironment(TreeEnvironment):
@@ -94,7 +95,7 @@ class BasicEnvironment(TreeEnvironment):
     async def _tree(self) -> FileTree:
         placed = {self._resolve(path): content for path, content in (await self.files()).items()}
         # A path such as "../../etc/passwd" leads out of the folder: such a file does not exist here.
-        files = {path: it for path, it in placed.items() if search.is_below(path, self._root)}
+        files = {path: it for path, it in placed.items() if is_within(path, self._root, "/")}
         return FileTree(files, {self._root, *(parent for path in files for parent in parents(path))})
 
     def _check_writes(self, tree: FileTree, writes: Sequence[FileWrite]) -> list[FileState]:
@@ -104,7 +105,7 @@ class BasicEnvironment(TreeEnvironment):
             where = self._resolve(write.path)
             if any(state.path == where for state in states):
                 raise CommitError(write.path, "the same file occurs twice in one set of changes")
-            if not search.is_below(where, self._root):
+            if not is_within(where, self._root, "/"):
                 raise AccessDeniedError(write.path, f"it is outside of {self._root}")
             if where in tree.folders:
                 raise NotAFileError(write.path)

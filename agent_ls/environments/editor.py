@@ -48,6 +48,7 @@ from agent_ls.environments.timed_search import grep_texts, run_timed
 from agent_ls.environments.wrappers.fronting import FrontingEnvironment
 from agent_ls.patch.rebase import MergedText, rebase
 from agent_ls.patch.splice import text_hunks
+from agent_ls.paths import is_within
 from agent_ls.text import BOM, decode, encode, looks_binary, split_lines
 
 MAX_TRIES = 8  # an edit is tried again if the user typed in the document before it was applied
@@ -329,7 +330,7 @@ class EditorEnvironment(FrontingEnvironment):
         unsaved = [
             document
             for document in self._host.open_documents()
-            if search.is_below(document.path, top) and await self._is_unsaved(document)
+            if is_within(document.path, top, "/") and await self._is_unsaved(document)
         ]
         return await self._with_unsaved(on_disk, unsaved, pattern, top, options) if unsaved else on_disk
 

@@ -17,7 +17,7 @@ from itertools import product
 
 from agent_ls.environments.base import GrepOptions
 from agent_ls.environments.errors import InvalidPatternError
-from agent_ls.environments.search import is_below
+from agent_ls.paths import is_within
 
 MAX_CHOICES = 4
 """Components of a glob with two readings, for which all combinations are tried. With more: all names, or none."""
@@ -203,7 +203,7 @@ def plan_glob(pattern: str, path: str) -> GlobPlan:
     literal = next((i for i, part in enumerate(parts) if _WILDCARD.search(part)), len(parts) - 1)
     prefix = "/".join(parts[:literal]) or ("/" if pattern.startswith("/") else "")
     folder = posixpath.normpath(posixpath.join(path, prefix))
-    if not is_below(folder, path):
+    if not is_within(folder, path, "/"):
         raise InvalidPatternError(
             pattern, f"the pattern leads out of {path}; give the folder to search as the path"
         )

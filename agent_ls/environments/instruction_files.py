@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
+from agent_ls.paths import is_within
+
 MAX_LEVELS = 30
 MAX_DEPTH = 5
 MAX_FOLDERS = 2_000
@@ -225,7 +227,7 @@ def _walk(
         return
     folders = []
     for entry in entries:
-        if base and entry.is_symlink() and not _is_below(os.path.realpath(entry.path), base):
+        if base and entry.is_symlink() and not is_within(os.path.realpath(entry.path), base):
             continue
         if is_ignored(entry.path):
             continue
@@ -272,7 +274,7 @@ def read_text(path: str, base: str) -> tuple[str, Signature]:
             facts = os.fstat(file.fileno())
             if not stat.S_ISREG(facts.st_mode):
                 raise UnreadableFileError("this is not a regular file")
-            if base and not _is_below(os.path.realpath(path), os.path.realpath(base)):
+            if base and not is_within(os.path.realpath(path), os.path.realpath(base)):
                 raise UnreadableFileError("this is a symbolic link to a file outside its folder")
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
@@ -301,7 +303,3 @@ def list_other_files(path: str, limit: int, files: InstructionFiles = LOCAL_FILE
 def _open_at_once(path: str, flags: int) -> int:
     # A named pipe must not make the reader wait for a writer.
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
-
-
-def _is_below(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)

@@ -18,6 +18,7 @@ from typing import Literal, TypeAlias, assert_never
 
 from agent_ls.confinement.wanted import Confinement
 from agent_ls.environments.base import CommandOptions
+from agent_ls.paths import is_within
 from agent_ls.program_lookup import find_program
 
 Kind: TypeAlias = Literal["bubblewrap", "landlock", "seatbelt"]
@@ -58,15 +59,11 @@ class SandboxLimits:
 
     def can_read(self, path: str) -> bool:
         """Return whether `path` is below a readable folder, or all paths are readable."""
-        return _is_below(path, self.readable or ("/",))
+        return any(is_within(path, top) for top in self.readable or ("/",))
 
     def is_replaced(self, path: str) -> bool:
         """Return whether `path` is below a folder that the session's temporary folder replaces."""
-        return _is_below(path, self.replaced)
-
-
-def _is_below(path: str, tops: tuple[str, ...]) -> bool:
-    return any(path == top or path.startswith(top.rstrip("/") + "/") for top in tops)
+        return any(is_within(path, top) for top in self.replaced)
 
 
 @dataclass(frozen=True, slots=True)

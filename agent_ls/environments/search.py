@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from agent_ls.environments.base import READ_LIMIT_BYTES, GrepLine, GrepOptions, GrepResult
 from agent_ls.environments.errors import InvalidPatternError
+from agent_ls.paths import is_within
 from agent_ls.text import decode, looks_binary
 
 if TYPE_CHECKING:
@@ -208,7 +209,7 @@ def marked_rules(tree: Tree, root: str) -> Callable[[str], bool]:
     known: dict[str, tuple[_Rules, ...]] = {}
 
     def rules_of(folder: str) -> tuple[_Rules, ...]:
-        if folder not in known and not is_below(folder, root):
+        if folder not in known and not is_within(folder, root, "/"):
             known[folder] = ()
         if folder not in known:
             outer = rules_of(posixpath.dirname(folder)) if folder != root else ()
@@ -224,7 +225,7 @@ def marked_rules(tree: Tree, root: str) -> Callable[[str], bool]:
         if not rules:
             return False
         steps = [*folders_between(root, path)[1:], path]
-        return any(_ignored([r for r in rules if is_below(it, r.base)], it, it != path) for it in steps)
+        return any(_ignored([r for r in rules if is_within(it, r.base, "/")], it, it != path) for it in steps)
 
     return is_hidden
 
@@ -261,11 +262,11 @@ def hidden_entries(
     of the ignore files of each folder, in the order of IGNORE_FILES.
     """
     made = {folder: _Rules(folder, _spec(lines)) for folder, lines in _rule_lines(texts)}
-    rules = [r for base, r in made.items() if is_below(base, top) or not r.verdict(top, True)]
+    rules = [r for base, r in made.items() if is_within(base, top, "/") or not r.verdict(top, True)]
     hidden: set[str] = set()
     for name, is_dir in entries:
         path = posixpath.join(top, name)
-        above = sorted((r for r in rules if is_below(path, r.base)), key=lambda r: len(r.base))
+        above = sorted((r for r in rules if is_within(path, r.base, "/")), key=lambda r: len(r.base))
         if posixpath.dirname(name) in hidden or _ignored(above, path, is_dir):
             hidden.add(name)
     return hidden
@@ -282,7 +283,7 @@ def folders_between(root: str, top: str) -> list[str]:
 
     The result is empty if `top` is not below `root`.
     """
-    if not is_below(top, root) or top == root:
+    if not is_within(top, root, "/") or top == root:
         return []
     folders = [posixpath.dirname(top)]
     while folders[-1] != root:
@@ -290,16 +291,12 @@ def folders_between(root: str, top: str) -> list[str]:
     return folders[::-1]
 
 
-def is_below(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip("/") + "/")
-
-
 _NOT_NORMAL = re.compile(r"(?:^|/)\.{0,2}(?:/|$)")  # an empty component, `.` or `..`
 
 
 def shown_path(path: str, root: str) -> str:
     """Return `path` relative to `root` if it is below `root`, else unchanged."""
-    if not is_below(path, root):
+    if not is_within(path, root, "/"):
         return path
     below = path[len(root.rstrip("/")) + 1 :]
     # `relpath` normalizes, which takes too long for each of 100,000 files.

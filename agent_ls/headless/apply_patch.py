@@ -21,6 +21,7 @@ from agent_ls.environments.wrappers.bounded import BoundedEnvironment
 from agent_ls.patch.errors import PatchError
 from agent_ls.patch.hunks import ChangeSet
 from agent_ls.patch.v4a_apply import Contents, Unreadable, parse, plan
+from agent_ls.paths import is_below
 from agent_ls.text import strip_controls
 
 DONE, FAILED = 0, 1
@@ -107,8 +108,7 @@ class _Folder:
             self.check_readable(real)
 
     def _is_inside(self, path: str) -> bool:
-        real = os.path.realpath(path)
-        return real.startswith(os.path.join(self._real, ""))
+        return is_below(os.path.realpath(path), self._real)
 
 
 async def _content(path: str, environment: ExecutionEnvironment) -> Contents:

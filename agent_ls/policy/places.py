@@ -15,6 +15,7 @@ from functools import lru_cache
 from itertools import pairwise
 from os import path as ospath
 
+from agent_ls.paths import is_within
 from agent_ls.policy.named_places import (
     ACCOUNT_FILES,
     ALWAYS_SENSITIVE,
@@ -102,7 +103,7 @@ class Places:
     has_credentials: Callable[[str], bool] = holds_none
 
     def is_inside(self, path: str) -> bool:
-        return any(_is_below(path, root) for root in self.roots)
+        return any(is_within(path, root) for root in self.roots)
 
     def is_denied(self, path: str) -> bool:
         """Return whether no tool may read the path in any mode, even inside a root.
@@ -112,7 +113,7 @@ class Places:
         if self.is_own_state(path):
             return True
         name = fold_path(_without_stream(path))
-        return any(_is_below(name, place) for place in _folded_denied(self.home, tuple(self.denied)))
+        return any(is_within(name, place) for place in _folded_denied(self.home, tuple(self.denied)))
 
     def holds_denied(self, path: str) -> bool:
         """Return whether credentials, the state folder or a path in `denied` are at or below the path."""
@@ -121,7 +122,7 @@ class Places:
             *_folded_denied(self.home, tuple(self.denied)),
             *([fold_path(self.state)] if self.state else []),
         )
-        return any(_is_below(place, name) for place in places)
+        return any(is_within(place, name) for place in places)
 
     def is_sensitive(self, path: str, *, always: bool = False) -> bool:
         """Return whether this file or folder configures other programs, or contains code that they run.
@@ -132,7 +133,7 @@ class Places:
         """
         if not always and self.is_guarded(path):
             return True
-        root = max((root for root in self.roots if _is_below(path, root)), key=len, default="")
+        root = max((root for root in self.roots if is_within(path, root)), key=len, default="")
         parts = [fold_path(part) for part in _without_stream(path.removeprefix(root)).split(ospath.sep)]
         return (_ALWAYS_SENSITIVE if always else _SENSITIVE).has(parts)
 
@@ -146,9 +147,9 @@ class Places:
 
         Two paths in that folder do not count: the session's own worktree, and the file with the user's notes.
         """
-        if not self.state or path == self.memory or (self.worktree and _is_below(path, self.worktree)):
+        if not self.state or path == self.memory or (self.worktree and is_within(path, self.worktree)):
             return False
-        return _is_below(fold_path(path), fold_path(self.state))
+        return is_within(fold_path(path), fold_path(self.state))
 
     def denied_places(self) -> Sequence[str]:
         """Return the files and folders of credentials and those in `denied`, whether they exist or not."""
@@ -186,7 +187,3 @@ def _without_stream(path: str) -> str:
         return path
     drive, rest = ospath.splitdrive(path)
     return drive + rest.partition(":")[0].rstrip(". ")
-
-
-def _is_below(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip("/\\") + ospath.sep)

@@ -11,7 +11,8 @@ from pydantic import Field
 from agent_ls.environments.base import DirEntry, ExecutionEnvironment
 from agent_ls.environments.effects import ReadEffect
 from agent_ls.environments.errors import EnvError
-from agent_ls.environments.search import EXCLUDE_FILE, IGNORE_FILES, folders_between, hidden_entries, is_below
+from agent_ls.environments.search import EXCLUDE_FILE, IGNORE_FILES, folders_between, hidden_entries
+from agent_ls.paths import is_within
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolOutput
 from agent_ls.tools.look import Look
 from agent_ls.tools.paths import absolute, shown_path, touched_folder
@@ -70,7 +71,7 @@ async def _find_ignored(
     ]
     of_git: dict[str, list[str]] = {}
     of_search: dict[str, list[str]] = {}
-    if is_below(top, root):
+    if is_within(top, root, "/"):
         of_git[root] = [await _text(posixpath.join(root, EXCLUDE_FILE), environment)]
     for folder, file in files:
         if file in named or folder not in inside:

@@ -39,10 +39,6 @@ class TrackedFile:
     def name(self) -> str:
         return os.path.basename(self.path)
 
-    def is_below(self, place: str) -> bool:
-        """Return whether `place` is this file or a folder that contains it."""
-        return self.path == place or self.path.startswith(place.rstrip(os.sep) + os.sep)
-
 
 def tracked_files(folder: str) -> Sequence[TrackedFile]:
     """Return the files of the repository that contains `folder`.

@@ -24,6 +24,7 @@ from agent_ls.environments.local.git_index import tracked_files, tracked_paths
 from agent_ls.environments.local.processes.ending import run_process
 from agent_ls.environments.local.spelling import existing_spelling
 from agent_ls.environments.local.tracked import existing, tracked_besides
+from agent_ls.paths import is_within
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -248,7 +249,7 @@ def _without_drive(pattern: str, folder: str) -> str:
     """
     if not os.path.splitdrive(pattern)[0]:
         return pattern
-    return search.shown_path(pattern, folder) if search.is_below(pattern, folder) else f"/{pattern}"
+    return search.shown_path(pattern, folder) if is_within(pattern, folder, "/") else f"/{pattern}"
 
 
 @dataclass(frozen=True, slots=True)

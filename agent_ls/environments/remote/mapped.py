@@ -29,6 +29,7 @@ from agent_ls.environments.errors import EnvError
 from agent_ls.environments.opened import current_check, opening_check
 from agent_ls.environments.search import shown_path
 from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
+from agent_ls.paths import is_within
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +49,15 @@ class PathMap:
 
     def canonical(self, path: str) -> str:
         """Return the local path of a file. `path` is the local path, or the path on the other machine."""
-        is_near = any(_is_below(path, near) for near, _ in self.pairs)
+        is_near = any(is_within(path, near, "/") for near, _ in self.pairs)
         return path if is_near else self.to_near(path)
 
 
 def _map_path(path: str, pairs: Sequence[tuple[str, str]]) -> str:
     for source, target in sorted(pairs, key=lambda pair: len(pair[0]), reverse=True):
-        if _is_below(path, source):
+        if is_within(path, source, "/"):
             return posixpath.join(target, path[len(source) :].lstrip("/")) if path != source else target
     return path
-
-
-def _is_below(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
 class MappedEnvironment(ForwardingEnvironment):

@@ -17,7 +17,7 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from os import stat_result
-from os.path import join, normpath, sep
+from os.path import join, normpath
 from typing import Protocol, TypeVar
 
 from anyio.to_thread import run_sync
@@ -44,6 +44,7 @@ from agent_ls.environments.errors import (
 )
 from agent_ls.environments.opened import deferred_path_check, opening_check
 from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
+from agent_ls.paths import is_within
 
 T = TypeVar("T")
 
@@ -236,7 +237,7 @@ class BoundedEnvironment(ForwardingEnvironment):
     def _is_hidden(self, judged: str, path: str) -> bool:
         try:
             real = self._bounds.real_path(self._absolute(path))
-            if not _is_below(real, judged):
+            if not is_within(real, judged):
                 return True
             self._bounds.check_readable(self._absolute(path))
             with suppress(FileNotFoundError):  # a new file in the editor that was never saved
@@ -251,7 +252,3 @@ class BoundedEnvironment(ForwardingEnvironment):
 
     def _absolute(self, path: str) -> str:
         return normpath(join(self.working_directory(), path))
-
-
-def _is_below(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip(sep) + sep)

@@ -28,6 +28,7 @@ from agent_ls.environments.base import (
 )
 from agent_ls.environments.errors import AccessDeniedError
 from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
+from agent_ls.paths import is_within
 
 
 class ScopedEnvironment(ForwardingEnvironment):
@@ -91,7 +92,7 @@ class ScopedEnvironment(ForwardingEnvironment):
         )
 
     def _is_inside(self, path: str) -> bool:
-        return path == self._folder or path.startswith(self._folder.rstrip("\\/") + self._rules().sep)
+        return is_within(path, self._folder, self._rules().sep)
 
     def _rules(self) -> ModuleType:
         return ntpath if self.platform() == "windows" else posixpath

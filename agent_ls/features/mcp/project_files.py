@@ -8,7 +8,7 @@ import shlex
 from pathlib import Path
 
 from agent_ls.mcp.config import FOLDER, ServerConfig, StdioTarget
-from agent_ls.services.permissions.command_files import cover, is_below
+from agent_ls.services.permissions.command_files import cover, is_below_on_disk
 
 
 def digest_of_code(config: ServerConfig, folder: Path | str) -> str:
@@ -21,7 +21,7 @@ def digest_of_code(config: ServerConfig, folder: Path | str) -> str:
     files = [
         (path, digest)
         for path, digest in cover(shlex.join(words), place).files
-        if is_below(path, str(folder))
+        if is_below_on_disk(path, str(folder))
     ]
     if not files:
         return ""

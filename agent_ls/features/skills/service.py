@@ -4,7 +4,6 @@ are used.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ from agent_ls.features.skills.placeholders import expand_command, insert_argumen
 from agent_ls.features.skills.values import NO_COMMANDS, UserCommand, UserCommands
 from agent_ls.features.slash_commands import maybe_command
 from agent_ls.front_matter import FrontMatterError
+from agent_ls.paths import is_below
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.services.settings.model import SkillSettings
 from agent_ls.tools.base import ToolError
@@ -268,7 +268,7 @@ class SessionSkills(SessionFeature):
     def _remember(self, command: UserCommand) -> None:
         if command.kind == "skill":
             self._used[command.name] = command.path
-            if self._is_at_place(command) and not command.folder.startswith(self._folder.path + os.sep):
+            if self._is_at_place(command) and not is_below(command.folder, self._folder.path):
                 self._allow_reading(command.folder)
 
     def _is_at_place(self, command: UserCommand) -> bool:

@@ -11,6 +11,7 @@ from importlib.resources import files
 from os import path as ospath
 from typing import Any
 
+from agent_ls.paths import is_within
 from agent_ls.policy.shell import git, sed
 
 _TABLES: dict[str, dict[str, Any]] = tomllib.loads(
@@ -114,7 +115,7 @@ def _holds_everything(place: str, home: str) -> bool:
     if any(c in name for c in "*?[") and any(fnmatchcase(usual, name) for usual in ("etc", ".config", "usr")):
         place = folder
     place = re.sub("^//+", "/", ospath.normpath(place))
-    return place in _SYSTEM_FOLDERS or place == home or home.startswith(place.rstrip("/") + "/")
+    return place in _SYSTEM_FOLDERS or is_within(home, place, "/")
 
 
 def _is_option(argument: str, option: str) -> bool:

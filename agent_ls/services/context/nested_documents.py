@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 
 from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.paths import is_below
 from agent_ls.profiles.git_snapshot import find_git_root
 from agent_ls.profiles.project_docs import (
     BUDGET_BYTES,
@@ -69,7 +70,9 @@ class SessionDocuments:
             if path in names:  # the call itself has read or changed this file
                 given.add(rules.relpath(path, root).replace("\\", "/"))
             for folder in (
-                folders_between(root, rules.dirname(path), rules.sep) if _is_below(path, root) else ()
+                folders_between(root, rules.dirname(path), rules.sep)
+                if is_below(path, root, rules.sep)
+                else ()
             ):
                 key = (agent_id, folder)
                 if folder in loaded or key in self._looked or len(self._looked) >= MAX_FOLDERS:
@@ -97,7 +100,9 @@ class SessionDocuments:
         """Return the rules for some files that cover the file `path`."""
         matching = []
         for folder in (
-            folders_between(root, path.rpartition(separator)[0], separator) if _is_below(path, root) else ()
+            folders_between(root, path.rpartition(separator)[0], separator)
+            if is_below(path, root, separator)
+            else ()
         ):
             inside = path[len(folder.rstrip(separator)) + 1 :].replace("\\", "/")
             shown = folder[len(root.rstrip(separator)) + 1 :].replace("\\", "/")
@@ -128,7 +133,3 @@ class SessionDocuments:
         self._rules.clear()  # so that changed files are read again
         if not agent_id:
             self._keep(sorted(given))
-
-
-def _is_below(path: str, root: str) -> bool:
-    return path.startswith((root.rstrip("\\/") + "/", root.rstrip("\\/") + "\\"))

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
+from agent_ls.paths import is_below
 from agent_ls.program_lookup import find_on
 from agent_ls.services.permissions.python_modules import find_replacing
 
@@ -67,7 +68,7 @@ class Coverage:
     digest: str
 
     def names_file_below(self, folder: str) -> bool:
-        return any(is_below(path, folder) for path, _ in self.files)
+        return any(is_below_on_disk(path, folder) for path, _ in self.files)
 
 
 def cover(command: str, folder: str, *, is_users: bool = False) -> Coverage:
@@ -191,7 +192,7 @@ def _on_path(programs: Sequence[str], folder: str) -> Iterator[str]:
         if os.path.dirname(name) or name in (".", ".."):
             continue
         place = find_on(name, folder=folder)
-        if place and is_below(place, folder):
+        if place and is_below_on_disk(place, folder):
             yield glob.escape(place)
 
 
@@ -277,7 +278,7 @@ def _state_below(folder: str) -> str:
     return digest.hexdigest()
 
 
-def is_below(path: str, folder: str) -> bool:
+def is_below_on_disk(path: str, folder: str) -> bool:
     """Return whether a path is below a folder, as given or with links resolved."""
     pairs = ((path, folder), (os.path.realpath(path), os.path.realpath(folder)))
-    return any(one.startswith(two.rstrip(os.sep) + os.sep) for one, two in pairs)
+    return any(is_below(one, two) for one, two in pairs)

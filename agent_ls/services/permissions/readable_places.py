@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
+from agent_ls.paths import is_within
 from agent_ls.policy.places import Places
 
 SYSTEM_PLACES = (
@@ -70,7 +71,7 @@ def _installation(folder: str, never: Sequence[str]) -> Iterator[str]:
     around = os.path.dirname(folder)
     is_own = os.path.basename(folder) in _BINARIES and os.path.isdir(os.path.join(around, "lib"))
     if is_own and around != os.path.join(never[0], ".local"):
-        if not any(place == around or place.startswith(around.rstrip("/") + "/") for place in never):
+        if not any(is_within(place, around) for place in never):
             yield around
 
 

@@ -26,6 +26,7 @@ from agent_ls.environments.sandbox import REPLACED, Sandbox, SandboxLimits, wrap
 from agent_ls.environments.wrappers.sandboxed import SandboxedCommand
 from agent_ls.loop.calls.approval import Allowed, ApprovalQuestion, Approver
 from agent_ls.loop.events.types import RecordedEvent, Warning
+from agent_ls.paths import is_within
 from agent_ls.policy.named_places import ACCOUNT_FILES, GUARDED_FOLDERS, GUARDED_NAMES
 from agent_ls.policy.places import Places
 from agent_ls.services.permissions.nested_git import git_places
@@ -201,9 +202,9 @@ def limits_of(settings: SandboxSettings, places: Places, state: str, temporary: 
     dangling = [
         os.path.realpath(place) for place in guarded if os.path.lexists(place) and not os.path.exists(place)
     ]
-    absent += tuple(place for place in dangling if any(_is_below(place, root) for root in writable))
+    absent += tuple(place for place in dangling if any(is_within(place, root) for root in writable))
     found = _existing_places([place for place in guarded if place not in absent and os.path.exists(place)])
-    there = tuple(place for place in found if any(_is_below(place, root) for root in writable))
+    there = tuple(place for place in found if any(is_within(place, root) for root in writable))
     return SandboxLimits(
         writable=writable,
         temporary=temporary,
@@ -213,7 +214,7 @@ def limits_of(settings: SandboxSettings, places: Places, state: str, temporary: 
         links=tuple(dict.fromkeys(_list_links(writable, guarded))),
         **_list_hidden(places, state, writable),
         network=settings.network,
-        kept=tuple(place for place in installation if not any(_is_below(place, root) for root in writable)),
+        kept=tuple(place for place in installation if not any(is_within(place, root) for root in writable)),
     )
 
 
@@ -225,7 +226,7 @@ _GIT_REDIRECTS = (".git/commondir", ".git/config.worktree")
 def _list_links(roots: Sequence[str], places: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield the links in `places`, and on the way to them from a root, with their targets."""
     for place in places:
-        while place not in roots and any(_is_below(place, root) for root in roots):
+        while place not in roots and any(is_within(place, root) for root in roots):
             if target := _target_of(place):
                 yield place, target
             place = os.path.dirname(place)
@@ -235,7 +236,7 @@ def _list_between(roots: Sequence[str], places: Sequence[str]) -> Iterator[str]:
     """Yield the folders between a root and each path in `places`, outermost first."""
     for place in places:
         inner = [os.path.dirname(place)]
-        while inner[-1] not in roots and any(_is_below(inner[-1], root) for root in roots):
+        while inner[-1] not in roots and any(is_within(inner[-1], root) for root in roots):
             inner.append(os.path.dirname(inner[-1]))
         yield from reversed(inner[:-1])
 
@@ -257,7 +258,7 @@ def _list_hidden(places: Places, state: str, roots: Sequence[str] = ()) -> _Hidd
         for place in _existing_places((*wanted, *own_state))
         # A path that the user cannot open is inaccessible to their commands as well.
         if (os.access(place, os.R_OK) or os.access(place, os.X_OK))
-        and not any(_is_below(root, place) for root in roots)
+        and not any(is_within(root, place) for root in roots)
     ]
     return {
         "hidden": tuple(place for place in found if os.path.isdir(place)),
@@ -269,7 +270,7 @@ def _list_around(folder: str, worktree: str) -> Iterator[str]:
     """Yield everything in a folder except the worktree below it."""
     for name in os.listdir(folder):
         path = os.path.join(folder, name)
-        if not _is_below(worktree, path):
+        if not is_within(worktree, path):
             yield path
         elif path != worktree:
             yield from _list_around(path, worktree)
@@ -332,7 +333,3 @@ class RerunApproval:
 
 def _existing_places(places: Sequence[str]) -> Iterator[str]:
     yield from dict.fromkeys(os.path.realpath(place) for place in places if os.path.lexists(place))
-
-
-def _is_below(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)

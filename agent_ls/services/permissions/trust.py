@@ -26,6 +26,7 @@ from agent_ls.loop.calls.approval import (
 )
 from agent_ls.loop.events.types import RecordedEvent, Warning
 from agent_ls.loop.seams import Clock
+from agent_ls.paths import is_within
 from agent_ls.services.errors import AppError
 from agent_ls.services.turn_reads import TurnRead, TurnReads
 from agent_ls.store.layout import canonical
@@ -84,7 +85,7 @@ class WorkspaceTrust:
         path = canonical(folder)
         if here := self._here.get(path):
             return here
-        if any(_is_below(path, place) for place in (*self._of_editor(), *trusted_by_variable())):
+        if any(is_within(path, canonical(place)) for place in (*self._of_editor(), *trusted_by_variable())):
             return "trusted"
         return self._store.read_decision(folder) or ("restricted" if self.trusting == "kept" else "unknown")
 
@@ -199,11 +200,6 @@ def _identity(folder: str) -> tuple[str, str | None]:
 def trusted_by_variable() -> Sequence[str]:
     """Return the absolute folders in the variable TRUST_VARIABLE."""
     return [place for place in os.environ.get(TRUST_VARIABLE, "").split(os.pathsep) if os.path.isabs(place)]
-
-
-def _is_below(path: str, place: str) -> bool:
-    top = canonical(place)
-    return path == top or path.startswith(top.rstrip(os.sep) + os.sep)
 
 
 def _describe_owner(owner: str) -> str:

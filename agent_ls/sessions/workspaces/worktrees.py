@@ -11,6 +11,7 @@ import anyio
 import anyio.to_thread
 
 from agent_ls.environments.errors import EnvError
+from agent_ls.paths import is_below
 from agent_ls.services.errors import BadChoiceError
 from agent_ls.services.review.reviewed_file import maybe_bytes
 from agent_ls.store.errors import StoreError
@@ -45,7 +46,7 @@ class Worktrees:
 
     def is_in_none(self, path: str) -> bool:
         """Return whether a path is outside of all worktrees of sessions."""
-        return not path.startswith(tuple(root + os.sep for root in self._roots))
+        return not any(is_below(path, root) for root in self._roots)
 
     def name(self, header: Header) -> str:
         """Return the root folder of a stored session's worktree, for session lists; "" if it has no worktree."""
