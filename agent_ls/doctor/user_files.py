@@ -23,7 +23,7 @@ from agent_ls.services.permissions.trust import WorkspaceTrust
 from agent_ls.services.settings.model import Settings
 from agent_ls.services.settings.state_folder import state_folder
 from agent_ls.store.trust import TrustStore
-from agent_ls.tools.foreign_names import CLAUDE_NAMES
+from agent_ls.tools.foreign_names import FOREIGN_NAMES
 
 _OF_CALLS = frozenset(("PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest"))
 _CLAUDE_SETTINGS = ("settings.json", "settings.local.json")
@@ -158,4 +158,4 @@ def _can_match(hook: Hook) -> bool:
     """
     if hook.matcher is None or "__" in hook.matcher.pattern:
         return True
-    return hook.matches((*own_names(), *(name for names in CLAUDE_NAMES.values() for name in names)))
+    return hook.matches((*own_names(), *(name for names in FOREIGN_NAMES.values() for name in names)))

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-CLAUDE_NAMES: Mapping[str, tuple[str, ...]] = {
-    "shell": ("Bash",),
-    "read_file": ("Read",),
-    "write_file": ("Write",),
-    "edit_file": ("Edit", "MultiEdit"),
-    "apply_patch": ("Edit", "MultiEdit", "Write"),
+FOREIGN_NAMES: Mapping[str, tuple[str, ...]] = {
+    "shell": ("Bash", "run_shell_command", "execute_bash", "local_shell", "run_terminal_cmd"),
+    "read_file": ("Read", "fs_read", "view"),
+    "write_file": ("Write", "create", "fs_write"),
+    "edit_file": ("Edit", "MultiEdit", "replace", "str_replace", "fs_write"),
+    "apply_patch": ("Edit", "MultiEdit", "Write", "replace", "write_file", "fs_write"),
     "edit_notebook": ("NotebookEdit",),
     "grep": ("Grep",),
     "glob": ("Glob",),
     "list_dir": ("LS",),
-    "web_fetch": ("WebFetch",),
-    "web_search": ("WebSearch",),
+    "web_fetch": ("WebFetch", "fetch"),
+    "web_search": ("WebSearch", "google_web_search"),
     "plan": ("TodoWrite",),
     "spawn_agent": ("Task", "Agent"),
 }
-"""Claude Code's tool names by our name. The first name of each entry is the usual name."""
+"""Names of tools in other agents, by our name. The first name of each entry is Claude Code's usual name."""
 
 _GROUPS: Mapping[str, tuple[str, ...]] = {
     "execute": ("shell", "processes"),
@@ -35,7 +35,7 @@ _GROUPS: Mapping[str, tuple[str, ...]] = {
     "Task": ("send_input", "wait", "close_agent"),
 }
 """Our tool names, by Copilot's name for a group of tools, or by the name of a tool of Claude Code. The
-entries of Claude Code's tools have only names that CLAUDE_NAMES lacks.
+entries of Claude Code's tools have only names that FOREIGN_NAMES lacks.
 """
 
 
@@ -44,4 +44,4 @@ def names_of_tool(kind: str, name: str) -> tuple[str, ...]:
     the model knows.
     """
     groups = (group for group, kinds in _GROUPS.items() if kind in kinds)
-    return (kind, name, *CLAUDE_NAMES.get(kind, ()), *groups)
+    return (kind, name, *FOREIGN_NAMES.get(kind, ()), *groups)

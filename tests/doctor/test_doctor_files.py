@@ -126,7 +126,7 @@ def test_files_of_a_folder_that_is_not_trusted_are_named_and_not_read(
 
 
 @pytest.mark.req("T15", "H11")
-@pytest.mark.parametrize("matcher", ["append_file", "find_tools", "think", "run_shell_command", "Bash"])
+@pytest.mark.parametrize("matcher", ["append_file", "find_tools", "think", "execute_bash", "Bash"])
 def test_a_hook_may_name_any_tool_that_a_session_can_have(matcher: str, own_project: Path) -> None:
     path = own_project / ".agent-ls/hooks.json"
     path.parent.mkdir()

@@ -8,20 +8,9 @@ from typing import Any
 
 from agent_ls.environments.effects import CallEffect
 from agent_ls.loop.calls.hooks import HookedCall
-from agent_ls.tools.foreign_names import CLAUDE_NAMES
+from agent_ls.tools.foreign_names import FOREIGN_NAMES
 
 MAX_TEXT = 16 * 1024
-
-_OTHER_NAMES: Mapping[str, Sequence[str]] = {
-    "shell": ("run_shell_command", "execute_bash", "local_shell", "run_terminal_cmd"),
-    "edit_file": ("replace", "str_replace", "fs_write"),
-    "apply_patch": ("replace", "write_file", "fs_write"),
-    "write_file": ("create", "fs_write"),
-    "read_file": ("fs_read", "view"),
-    "web_fetch": ("fetch",),
-    "web_search": ("google_web_search",),
-}
-"""Names of tools in other agents, by our name."""
 
 _MODES = {"plan": "plan", "ask": "default", "edits": "acceptEdits", "full": "bypassPermissions"}
 
@@ -32,13 +21,7 @@ def tool_names(call: HookedCall) -> Sequence[str]:
     of_server = (
         (f"mcp__{effect.server}__{effect.title}",) if isinstance(effect, CallEffect) and effect.server else ()
     )
-    return (
-        call.kind,
-        call.name,
-        *CLAUDE_NAMES.get(call.kind, ()),
-        *_OTHER_NAMES.get(call.kind, ()),
-        *of_server,
-    )
+    return (call.kind, call.name, *FOREIGN_NAMES.get(call.kind, ()), *of_server)
 
 
 def payload(
@@ -67,7 +50,7 @@ def call_rows(call: HookedCall) -> dict[str, Any]:
     given = dict(call.arguments)
     path = given.get("file_path", given.get("path", given.get("absolute_path")))
     more = {"file_path": path} if isinstance(path, str) else {}
-    name, *_ = (*CLAUDE_NAMES.get(call.kind, ()), call.name)
+    name, *_ = (*FOREIGN_NAMES.get(call.kind, ()), call.name)
     agent = {"agent_id": call.agent_id} if call.agent_id else {}
     return {
         "tool_name": name,
