@@ -19,16 +19,7 @@ TOUCH = ToolCall("shell", {"command": "touch made"})
 SLEEP = ToolCall("shell", {"command": "sleep 600"})
 
 SERVERS = [
-    pytest.param(
-        {},
-        marks=pytest.mark.report(
-            "olimorris/codecompanion.nvim#2860",
-            "a session without the list of MCP servers is refused",
-            area="acp",
-            before="passed",
-        ),
-        id="missing",
-    ),
+    pytest.param({}, marks=pytest.mark.report("olimorris/codecompanion.nvim#2860"), id="missing"),
     pytest.param({"mcpServers": None}, id="null"),
     pytest.param({"mcpServers": {}}, id="object of Lua"),
     pytest.param({"mcpServers": []}, id="empty"),
@@ -46,12 +37,7 @@ async def test_a_session_begins_whatever_says_that_there_are_no_servers(
         assert not client.of_kind("agent_thought_chunk")
 
 
-@pytest.mark.report(
-    "zed-industries/zed#63868",
-    "a session without a message is gone when the client loads it again",
-    area="acp",
-    before="passed",
-)
+@pytest.mark.report("zed-industries/zed#63868")
 async def test_a_session_without_a_message_is_loaded_again(project: Path) -> None:
     with AnthropicServer(["Hello."]) as server:
         async with acp_client(project, server) as client:
@@ -68,12 +54,7 @@ async def test_a_session_without_a_message_is_loaded_again(project: Path) -> Non
             assert await client.request("session/load", sessionId=session_id, cwd=str(project), mcpServers=[])
 
 
-@pytest.mark.report(
-    "olimorris/codecompanion.nvim#3367",
-    "two requests for a session at once: the answer to one of them is lost",
-    area="acp",
-    before="passed",
-)
+@pytest.mark.report("olimorris/codecompanion.nvim#3367")
 async def test_two_sessions_requested_at_once_are_two_and_both_answer(project: Path) -> None:
     with AnthropicServer(["One.", "Two."]) as server:
         async with acp_client(project, server) as client:
@@ -88,25 +69,9 @@ async def test_two_sessions_requested_at_once_are_two_and_both_answer(project: P
 
 
 UNKNOWN = [
+    pytest.param("session/load", {"mcpServers": []}, marks=pytest.mark.report("openclaw/acpx#152")),
     pytest.param(
-        "session/load",
-        {"mcpServers": []},
-        marks=pytest.mark.report(
-            "openclaw/acpx#152",
-            "loading fails with an error that a client does not take for a lost session",
-            area="acp",
-            before="passed",
-        ),
-    ),
-    pytest.param(
-        "session/resume",
-        {"mcpServers": []},
-        marks=pytest.mark.report(
-            "NousResearch/hermes-agent#74678",
-            "a session that cannot be loaded is reported as loaded",
-            area="acp",
-            before="passed",
-        ),
+        "session/resume", {"mcpServers": []}, marks=pytest.mark.report("NousResearch/hermes-agent#74678")
     ),
     pytest.param("session/prompt", {"prompt": [{"type": "text", "text": "go"}]}),
 ]
@@ -140,21 +105,9 @@ MALFORMED: list[tuple[str, Any]] = [
 ]
 
 
-@pytest.mark.report(
-    "echoVic/orca-agent#80", "arguments of a wrong form are an internal error", area="acp", before="passed"
-)
-@pytest.mark.report(
-    "aaif-goose/goose#9199",
-    "a malformed cursor or relative folder must be refused as a wrong argument",
-    area="acp",
-    before="failed",
-)
-@pytest.mark.report(
-    "QwenLM/qwen-code#5614",
-    "the cursor Infinity is taken for a number of sessions",
-    area="acp",
-    before="passed",
-)
+@pytest.mark.report("echoVic/orca-agent#80")
+@pytest.mark.report("aaif-goose/goose#9199")
+@pytest.mark.report("QwenLM/qwen-code#5614")
 async def test_wrong_arguments_are_refused_as_wrong_arguments(project: Path) -> None:
     async with acp_client(project, is_schema_checked=False) as client:
         await client.initialize()
@@ -164,18 +117,8 @@ async def test_wrong_arguments_are_refused_as_wrong_arguments(project: Path) -> 
             assert refused.value.code == -32602, (method, params)
 
 
-@pytest.mark.report(
-    "NousResearch/hermes-agent#13450",
-    "the folder and the cursor of a list of sessions are ignored",
-    area="acp",
-    before="passed",
-)
-@pytest.mark.report(
-    "agentclientprotocol/codex-acp#329",
-    "the page of a folder is empty, because other folders fill it",
-    area="acp",
-    before="passed",
-)
+@pytest.mark.report("NousResearch/hermes-agent#13450")
+@pytest.mark.report("agentclientprotocol/codex-acp#329")
 async def test_the_list_of_a_folder_has_its_sessions_only(project: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
@@ -199,24 +142,9 @@ async def test_the_list_of_a_folder_has_its_sessions_only(project: Path, tmp_pat
         assert len(seen) == len(set(seen)) == 60
 
 
-@pytest.mark.report(
-    "xenodium/agent-shell#123",
-    "the change is only a text in the arguments, so no client displays it",
-    area="acp",
-    before="passed",
-)
-@pytest.mark.report(
-    "xenodium/agent-shell#109",
-    "a new file has no old text, and nothing is shown",
-    area="acp",
-    before="passed",
-)
-@pytest.mark.report(
-    "xenodium/agent-shell#415",
-    "the request for a permission does not say which file",
-    area="acp",
-    before="passed",
-)
+@pytest.mark.report("xenodium/agent-shell#123")
+@pytest.mark.report("xenodium/agent-shell#109")
+@pytest.mark.report("xenodium/agent-shell#415")
 async def test_a_permission_shows_the_change_of_each_file_and_names_it(project: Path) -> None:
     calls = [
         ToolCall("write_file", {"file_path": "new.py", "content": "n = 1\n"}),
@@ -237,27 +165,10 @@ async def test_a_permission_shows_the_change_of_each_file_and_names_it(project: 
             assert {it.get("oldText") for it in diffs if it["path"].endswith("new.py")} == {None}
 
 
-@pytest.mark.report(
-    "github/copilot-cli#4561",
-    "a prompt that was cancelled in a command ends as end_turn",
-    area="acp",
-    before="passed",
-)
-@pytest.mark.report(
-    "anomalyco/opencode#25899",
-    "a cancelled prompt ends as end_turn with a usage of zero",
-    area="acp",
-    before="passed",
-)
-@pytest.mark.report(
-    "anomalyco/opencode#28453", "a cancel is shown as an error of the agent", area="acp", before="passed"
-)
-@pytest.mark.report(
-    "agentclientprotocol/claude-agent-acp#551",
-    "after a cancel the next prompt gets two reasons",
-    area="acp",
-    before="passed",
-)
+@pytest.mark.report("github/copilot-cli#4561")
+@pytest.mark.report("anomalyco/opencode#25899")
+@pytest.mark.report("anomalyco/opencode#28453")
+@pytest.mark.report("agentclientprotocol/claude-agent-acp#551")
 async def test_a_prompt_cancelled_in_a_command_is_answered_once_as_cancelled(project: Path) -> None:
     with AnthropicServer([[SLEEP], "Again."]) as server:
         async with acp_client(project, server) as client:
@@ -286,12 +197,7 @@ async def test_a_prompt_cancelled_in_a_command_is_answered_once_as_cancelled(pro
             assert len(reasons) == 1
 
 
-@pytest.mark.report(
-    "esengine/DeepSeek-Reasonix#3509",
-    "each prompt ends as cancelled, so the client drops the answer",
-    area="acp",
-    before="passed",
-)
+@pytest.mark.report("esengine/DeepSeek-Reasonix#3509")
 async def test_a_client_without_abilities_gets_the_answer(project: Path) -> None:
     with AnthropicServer(["Hello."]) as server:
         async with acp_client(project, server, is_schema_checked=False) as client:
@@ -308,30 +214,11 @@ async def test_a_client_without_abilities_gets_the_answer(project: Path) -> None
             assert client.text() == "Hello."
 
 
-@pytest.mark.report(
-    "can1357/oh-my-pi#1120",
-    "the list of tasks is not sent, and not after loading either",
-    area="acp",
-    before="passed",
-)
-@pytest.mark.report(
-    "github/copilot-cli#4233", "how full the context is never reaches the client", area="acp", before="passed"
-)
-@pytest.mark.report(
-    "agentclientprotocol/claude-agent-acp#76",
-    "the output of a command is never sent",
-    area="acp",
-    before="passed",
-)
-@pytest.mark.report(
-    "langchain-ai/deepagents#5938", "a call that failed is reported as completed", area="acp", before="passed"
-)
-@pytest.mark.report(
-    "zed-industries/zed#64538",
-    "after loading, updates refer to terminals that are gone",
-    area="acp",
-    before="passed",
-)
+@pytest.mark.report("can1357/oh-my-pi#1120")
+@pytest.mark.report("github/copilot-cli#4233")
+@pytest.mark.report("agentclientprotocol/claude-agent-acp#76")
+@pytest.mark.report("langchain-ai/deepagents#5938")
+@pytest.mark.report("zed-industries/zed#64538")
 async def test_plan_usage_output_and_failure_are_told_and_told_again_after_loading(project: Path) -> None:
     todo = PLAN
     calls = [
@@ -355,18 +242,8 @@ async def test_plan_usage_output_and_failure_are_told_and_told_again_after_loadi
             assert client.call("none.py")["status"] == "failed"
 
 
-@pytest.mark.report(
-    "evalstate/fast-agent#827",
-    "it is not announced that MCP servers over HTTP are known, so none are sent",
-    area="acp",
-    before="passed",
-)
-@pytest.mark.report(
-    "zed-industries/zed#55913",
-    "loading is announced, and the request is unknown",
-    area="acp",
-    before="passed",
-)
+@pytest.mark.report("evalstate/fast-agent#827")
+@pytest.mark.report("zed-industries/zed#55913")
 async def test_what_is_announced_exists(project: Path) -> None:
     async with acp_client(project, is_schema_checked=False) as client:
         abilities = (await client.initialize())["agentCapabilities"]
@@ -383,26 +260,8 @@ async def test_what_is_announced_exists(project: Path) -> None:
 
 
 FORMS = [
-    pytest.param(
-        str,
-        marks=pytest.mark.report(
-            "modelcontextprotocol/python-sdk#1720",
-            "the id of an answer comes back as a text, and the request waits for ever",
-            area="acp",
-            before="failed",
-        ),
-        id="text",
-    ),
-    pytest.param(
-        float,
-        marks=pytest.mark.report(
-            "kubestellar/console#6622",
-            "the id of an answer is read as a float, and the request waits for ever",
-            area="acp",
-            before="failed",
-        ),
-        id="float",
-    ),
+    pytest.param(str, marks=pytest.mark.report("modelcontextprotocol/python-sdk#1720"), id="text"),
+    pytest.param(float, marks=pytest.mark.report("kubestellar/console#6622"), id="float"),
     pytest.param(lambda number: f" {number} ", id="blanks"),
 ]
 
