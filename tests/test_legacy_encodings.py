@@ -17,71 +17,13 @@ PORTUGUESE = "// configuração não é possível\nint main() { return 0; }\n"
 
 FILES: list[Any] = [
     pytest.param(
-        "shift_jis",
-        JAPANESE,
-        "追加した行",
-        marks=pytest.mark.report(
-            "anthropics/claude-code#62723",
-            "text is inserted in UTF-8 into a file in Shift JIS",
-            area="edits",
-            before="failed",
-        ),
+        "shift_jis", JAPANESE, "追加した行", marks=pytest.mark.report("anthropics/claude-code#62723")
     ),
-    pytest.param(
-        "gbk",
-        CHINESE,
-        "新增的行",
-        marks=pytest.mark.report(
-            "Kilo-Org/kilocode#1439",
-            "a file in GBK is shown as garbage, and an edit makes it garbage",
-            area="edits",
-            before="failed",
-        ),
-    ),
-    pytest.param(
-        "gb2312",
-        CHINESE,
-        "x",
-        marks=pytest.mark.report(
-            "anthropics/claude-code#56946",
-            "a small edit of code changes the comments in GB2312",
-            area="edits",
-            before="flaw",
-        ),
-    ),
-    pytest.param(
-        "big5",
-        TRADITIONAL,
-        "新增",
-        marks=pytest.mark.report(
-            "anomalyco/opencode#49881",
-            "a file in Big5 becomes replacement characters",
-            area="edits",
-            before="failed",
-        ),
-    ),
-    pytest.param(
-        "cp1252",
-        PORTUGUESE,
-        "ação",
-        marks=pytest.mark.report(
-            "anomalyco/opencode#28521",
-            "an edit rewrites a file in Windows-1252 as broken UTF-8",
-            area="edits",
-            before="passed",
-        ),
-    ),
-    pytest.param(
-        "latin-1",
-        PORTUGUESE,
-        "x",
-        marks=pytest.mark.report(
-            "anthropics/claude-code#85842",
-            "an edit in ASCII changes 300 other characters of the file",
-            area="edits",
-            before="passed",
-        ),
-    ),
+    pytest.param("gbk", CHINESE, "新增的行", marks=pytest.mark.report("Kilo-Org/kilocode#1439")),
+    pytest.param("gb2312", CHINESE, "x", marks=pytest.mark.report("anthropics/claude-code#56946")),
+    pytest.param("big5", TRADITIONAL, "新增", marks=pytest.mark.report("anomalyco/opencode#49881")),
+    pytest.param("cp1252", PORTUGUESE, "ação", marks=pytest.mark.report("anomalyco/opencode#28521")),
+    pytest.param("latin-1", PORTUGUESE, "x", marks=pytest.mark.report("anthropics/claude-code#85842")),
     ("euc_jp", JAPANESE, "追加"),
     ("euc_kr", KOREAN, "추가"),
     ("cp1251", RUSSIAN, "новая"),

@@ -108,12 +108,7 @@ NESTED = {
 
 
 @pytest.mark.report("openai/codex#15725", "openai/codex#20716")
-@pytest.mark.report(
-    "openai/codex#37081",
-    "a command in the sandbox plants a hook in a repository below the workspace folder",
-    area="safety",
-    before="failed",
-)
+@pytest.mark.report("openai/codex#37081")
 @pytest.mark.parametrize("kind", [pytest.param("bubblewrap", marks=needs_bubblewrap)])
 @pytest.mark.parametrize(
     ("repository", "line", "planted"), [*ATTACKS.values(), *NESTED.values()], ids=[*ATTACKS, *NESTED]

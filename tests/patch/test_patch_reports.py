@@ -93,51 +93,29 @@ DIFFS: list[Any] = [
     pytest.param(
         "--- a/f\n+++ b/f\n@@\n a\n-b\n+B\n c\n",
         {"f": "a\nB\nc\n"},
-        marks=pytest.mark.report(
-            "holon-run/holon#3041",
-            "a unified diff whose hunks have no line numbers is refused",
-            area="edits",
-            before="failed",
-        ),
+        marks=pytest.mark.report("holon-run/holon#3041"),
     ),
     pytest.param(
         f"--- a/f\n+++ b/f\n{HUNK}",
         {"f": "a\nB\nc\n"},
-        marks=pytest.mark.report(
-            "JasonColapietro/suede-creator-skills#162",
-            "a unified diff without the line of git is refused",
-            area="edits",
-            before="failed",
-        ),
+        marks=pytest.mark.report("JasonColapietro/suede-creator-skills#162"),
     ),
     pytest.param(
         f"diff --git a/f b/f\nindex 1..2 100644\n--- a/f\n+++ b/f\n{HUNK}"
         "diff --git a/g b/g\n--- a/g\n+++ b/g\n@@ -1 +1 @@\n-one\n+two\n",
         {"f": "a\nB\nc\n", "g": "two\n"},
-        marks=pytest.mark.report(
-            "anvie/evonic#92",
-            "both hunks of a diff of two files are written to the first file",
-            area="edits",
-            before="failed",
-        ),
+        marks=pytest.mark.report("anvie/evonic#92"),
     ),
     pytest.param(
         "diff --git a/.gitignore b/.gitignore\nnew file mode 100644\n"
         "--- /dev/null\n+++ b/.gitignore\n@@ -0,0 +1 @@\n+*.pyc\n",
         {".gitignore": "*.pyc\n"},
-        marks=pytest.mark.report(
-            "ymattw/ydiff#3", "a new file with one line breaks the reader", area="edits", before="failed"
-        ),
+        marks=pytest.mark.report("ymattw/ydiff#3"),
     ),
     pytest.param(
         "--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@ import com.example.Parser;\n a\n-b\n+B\n c\n",
         {"f": "a\nB\nc\n"},
-        marks=pytest.mark.report(
-            "java-diff-utils/java-diff-utils#156",
-            "text behind the line numbers of a hunk breaks the reader",
-            area="edits",
-            before="failed",
-        ),
+        marks=pytest.mark.report("java-diff-utils/java-diff-utils#156"),
     ),
     pytest.param(f"*** Begin Patch\n--- a/f\n+++ b/f\n{HUNK}*** End Patch", {"f": "a\nB\nc\n"}, id="in a frame"),
     pytest.param(f"```diff\n--- f\t2026-01-01\n+++ f\n{HUNK}```", {"f": "a\nB\nc\n"}, id="in a fence"),

@@ -9,18 +9,8 @@ from agent_ls.policy.shell.understand import understand
 pytestmark = pytest.mark.req("X7")
 
 
-@pytest.mark.report(
-    "mattn/go-shellwords#2",
-    "typographic quotes would be read as quotes, which no shell does",
-    area="shell",
-    before="passed",
-)
-@pytest.mark.report(
-    "koalaman/shellcheck#689",
-    "a typographic quote is taken for the end of a quoted text",
-    area="shell",
-    before="passed",
-)
+@pytest.mark.report("mattn/go-shellwords#2")
+@pytest.mark.report("koalaman/shellcheck#689")
 @pytest.mark.parametrize(
     ("line", "runs"),
     [
