@@ -12,24 +12,9 @@ from tests.sessions.test_shell_reports import read_by_model, shell
 pytestmark = pytest.mark.req("H5")
 
 
-@pytest.mark.report(
-    "Parslee-ai/neo#179",
-    "programs that a hook starts commit into the repository of the hook",
-    area="git",
-    before="failed",
-)
-@pytest.mark.report(
-    "evilmartians/lefthook#1265",
-    "in a hook, git commands in another folder change the repository of the hook",
-    area="git",
-    before="failed",
-)
-@pytest.mark.report(
-    "pre-commit/pre-commit#321",
-    "the folder of git that a hook names is used in other repositories",
-    area="git",
-    before="failed",
-)
+@pytest.mark.report("Parslee-ai/neo#179")
+@pytest.mark.report("evilmartians/lefthook#1265")
+@pytest.mark.report("pre-commit/pre-commit#321")
 async def test_commands_use_the_repository_of_their_folder_also_below_a_hook(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -85,21 +85,9 @@ async def test_a_search_hides_what_git_hides(
 
 
 @pytest.mark.parametrize("program", [None, ""], ids=["ripgrep", "without"])
-@pytest.mark.report(
-    "BurntSushi/ripgrep#2075",
-    "a committed file that also matches an ignore rule is not searched",
-    area="git",
-    before="failed",
-)
-@pytest.mark.report(
-    "BurntSushi/ripgrep#31", "a file that was added by force is not found", area="git", before="failed"
-)
-@pytest.mark.report(
-    "BurntSushi/ripgrep#1482",
-    "a changed file of git is not listed, because its folder is ignored",
-    area="git",
-    before="failed",
-)
+@pytest.mark.report("BurntSushi/ripgrep#2075")
+@pytest.mark.report("BurntSushi/ripgrep#31")
+@pytest.mark.report("BurntSushi/ripgrep#1482")
 async def test_a_tracked_file_is_found_although_it_is_ignored(tmp_path: Path, program: str | None) -> None:
     files = {
         ".gitignore": "*\n",
@@ -133,12 +121,7 @@ def git(folder: Path, *words: str) -> None:
 
 
 @pytest.mark.parametrize("program", [None, ""], ids=["ripgrep", "without"])
-@pytest.mark.report(
-    "NousResearch/hermes-agent#30517",
-    "a search in the folder of an installed package finds nothing, because its folder is ignored",
-    area="search",
-    before="failed",
-)
+@pytest.mark.report("NousResearch/hermes-agent#30517")
 async def test_a_folder_that_is_ignored_is_searched_if_it_is_named(
     tmp_path: Path, program: str | None
 ) -> None:
@@ -155,42 +138,10 @@ async def test_a_folder_that_is_ignored_is_searched_if_it_is_named(
 
 
 DASHES = [
-    pytest.param(
-        "-e",
-        marks=pytest.mark.report(
-            "anomalyco/opencode#3524",
-            "a pattern that begins with a dash is read as an option",
-            area="search",
-            before="passed",
-        ),
-    ),
-    pytest.param(
-        "-77",
-        marks=pytest.mark.report(
-            "NousResearch/hermes-agent#93750",
-            "a negative number is an unknown flag",
-            area="search",
-            before="passed",
-        ),
-    ),
-    pytest.param(
-        "--help",
-        marks=pytest.mark.report(
-            "i-am-bee/beeai-framework#1660",
-            "a search for an option prints the help of the search program",
-            area="search",
-            before="passed",
-        ),
-    ),
-    pytest.param(
-        "--ctx-size|--n-predict",
-        marks=pytest.mark.report(
-            "paperclipai/paperclip#10336",
-            "two options in one pattern are an unknown flag",
-            area="search",
-            before="passed",
-        ),
-    ),
+    pytest.param("-e", marks=pytest.mark.report("anomalyco/opencode#3524")),
+    pytest.param("-77", marks=pytest.mark.report("NousResearch/hermes-agent#93750")),
+    pytest.param("--help", marks=pytest.mark.report("i-am-bee/beeai-framework#1660")),
+    pytest.param("--ctx-size|--n-predict", marks=pytest.mark.report("paperclipai/paperclip#10336")),
 ]
 
 

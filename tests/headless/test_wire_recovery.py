@@ -113,18 +113,8 @@ async def test_a_session_goes_on_after_an_image_that_the_provider_refuses() -> N
     assert [any(isinstance(part, ImagePart) for part in parts) for parts in sent] == [True, False, False]
 
 
-@pytest.mark.report(
-    "code-yeongyu/senpi#302",
-    "images of tool results add up until each request is too large for the server, and the session is lost",
-    area="chat-servers",
-    before="flaw",
-)
-@pytest.mark.report(
-    "NousResearch/hermes-agent#76039",
-    "a screenshot above the size limit of a provider, which speaks of media, is refused in every later request",
-    area="anthropic",
-    before="failed",
-)
+@pytest.mark.report("code-yeongyu/senpi#302")
+@pytest.mark.report("NousResearch/hermes-agent#76039")
 @pytest.mark.parametrize(
     ("refused", "sent"),
     [

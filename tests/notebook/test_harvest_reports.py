@@ -29,12 +29,7 @@ OUTPUTS = [
         stream(["epoch 1\n", "loss 0.25\n"]),
         "loss 0.25",
         "",
-        marks=pytest.mark.report(
-            "NousResearch/hermes-agent#80907",
-            "the outputs of a notebook are not shown, or each step of a progress line is",
-            area="notebooks",
-            before="flaw",
-        ),
+        marks=pytest.mark.report("NousResearch/hermes-agent#80907"),
         id="log",
     ),
     pytest.param(
@@ -53,12 +48,7 @@ OUTPUTS = [
         {"output_type": "display_data", "metadata": {}, "data": {"image/png": "iVBORw0KGgo" * 90_000}},
         "image/png",
         "iVBORw0KGgo",
-        marks=pytest.mark.report(
-            "microsoft/vscode#280499",
-            "the output of a cell with a picture cannot be read",
-            area="notebooks",
-            before="passed",
-        ),
+        marks=pytest.mark.report("microsoft/vscode#280499"),
         id="picture",
     ),
     pytest.param(
@@ -114,12 +104,7 @@ UNUSUAL = [
             "nbformat": 4,
             "nbformat_minor": 2,
         },
-        marks=pytest.mark.report(
-            "jupytext/jupytext#792",
-            "null in the metadata of the kernel breaks a notebook",
-            area="notebooks",
-            before="passed",
-        ),
+        marks=pytest.mark.report("jupytext/jupytext#792"),
         id="null in metadata",
     ),
     pytest.param(
@@ -137,9 +122,7 @@ UNUSUAL = [
             "nbformat": 4,
             "nbformat_minor": 5,
         },
-        marks=pytest.mark.report(
-            "VRSEN/agency-swarm#41", "an editor leaves out execution_count", area="notebooks", before="passed"
-        ),
+        marks=pytest.mark.report("VRSEN/agency-swarm#41"),
         id="no count",
     ),
     pytest.param(
@@ -149,23 +132,13 @@ UNUSUAL = [
             "nbformat": 4,
             "nbformat_minor": 0,
         },
-        marks=pytest.mark.report(
-            "googlecolab/colabtools#581",
-            "of two cells with one id in their metadata only one is shown",
-            area="notebooks",
-            before="passed",
-        ),
+        marks=pytest.mark.report("googlecolab/colabtools#581"),
         id="same ids",
     ),
     pytest.param(notebook(cell("x", id="same"), cell("y", id="same")), id="same real ids"),
     pytest.param(
         notebook(cell("# h", cell_type="markdown"), cell("", id="e")),
-        marks=pytest.mark.report(
-            "AnswerDotAI/exhash#45",
-            "an empty cell at the end breaks the reader",
-            area="notebooks",
-            before="passed",
-        ),
+        marks=pytest.mark.report("AnswerDotAI/exhash#45"),
         id="empty last",
     ),
     pytest.param(
@@ -175,12 +148,7 @@ UNUSUAL = [
             "metadata": {},
             "cells": [cell("x", metadata={"deletable": True, "editable": True})],
         },
-        marks=pytest.mark.report(
-            "rossant/ipymd#80",
-            "marks that each cell has are taken for content",
-            area="notebooks",
-            before="passed",
-        ),
+        marks=pytest.mark.report("rossant/ipymd#80"),
         id="other order",
     ),
     pytest.param(
@@ -232,39 +200,15 @@ REFUSED = [
     pytest.param(
         {"nbformat": 3, "nbformat_minor": 0, "metadata": {"name": ""}, "worksheets": [{"cells": []}]},
         "nbformat 3",
-        marks=pytest.mark.report(
-            "microsoft/vscode-python#7731",
-            "a notebook of version 3 is called damaged",
-            area="notebooks",
-            before="passed",
-        ),
+        marks=pytest.mark.report("microsoft/vscode-python#7731"),
         id="version 3",
     ),
-    pytest.param(
-        {},
-        "",
-        marks=pytest.mark.report(
-            "ivanlen/pipreqsnb#21", "an object without cells is a KeyError", area="notebooks", before="passed"
-        ),
-        id="no cells",
-    ),
-    pytest.param(
-        {"cells": []},
-        "nbformat",
-        marks=pytest.mark.report(
-            "luk400/vim-jukit#94", "a missing version is a KeyError", area="notebooks", before="passed"
-        ),
-        id="no version",
-    ),
+    pytest.param({}, "", marks=pytest.mark.report("ivanlen/pipreqsnb#21"), id="no cells"),
+    pytest.param({"cells": []}, "nbformat", marks=pytest.mark.report("luk400/vim-jukit#94"), id="no version"),
     pytest.param(
         {"nbformat": 4, "metadata": {}},
         "cells",
-        marks=pytest.mark.report(
-            "Nikoleta-v3/blackbook#23",
-            "a file without cells is a KeyError",
-            area="notebooks",
-            before="passed",
-        ),
+        marks=pytest.mark.report("Nikoleta-v3/blackbook#23"),
         id="only version",
     ),
     pytest.param({"nbformat": 4, "cells": {}}, "cells", id="cells as object"),
@@ -280,18 +224,8 @@ def test_what_is_no_notebook_of_version_4_is_refused_with_the_reason(data: dict[
     assert word in str(refused.value)
 
 
-@pytest.mark.report(
-    "jupyter-ai-contrib/jupyter-ai-tools#23",
-    "new code cells lack execution_count, so the notebook is invalid",
-    area="notebooks",
-    before="passed",
-)
-@pytest.mark.report(
-    "Arize-ai/tutorials#56",
-    "a new first cell without an id makes viewers refuse the notebook",
-    area="notebooks",
-    before="passed",
-)
+@pytest.mark.report("jupyter-ai-contrib/jupyter-ai-tools#23")
+@pytest.mark.report("Arize-ai/tutorials#56")
 def test_new_cells_have_all_that_their_kind_needs() -> None:
     found = parse_notebook(json.dumps(notebook(cell("x", id="a"))))
     made = [TargetCell(kind, "t") for kind in ("code", "markdown", "raw")]
@@ -302,18 +236,8 @@ def test_new_cells_have_all_that_their_kind_needs() -> None:
     assert len({it["id"] for it in after}) == 4 and all(it["metadata"] == {} for it in after)
 
 
-@pytest.mark.report(
-    "microsoft/vscode-jupyter#13522",
-    "an edit of one cell adds attachments to all others",
-    area="notebooks",
-    before="passed",
-)
-@pytest.mark.report(
-    "bouzidanas/pynote-notebook-editor#12",
-    "a newline is added to the end of each cell at each saving",
-    area="notebooks",
-    before="passed",
-)
+@pytest.mark.report("microsoft/vscode-jupyter#13522")
+@pytest.mark.report("bouzidanas/pynote-notebook-editor#12")
 @pytest.mark.parametrize("source", ["a", "a\n", "a\n\n", "", "\n", "a\r\nb", "\ta  ", "a\u2028b", "a\x0cb"])
 def test_a_source_keeps_its_end_and_nothing_is_added(source: str) -> None:
     before = notebook(
@@ -324,12 +248,7 @@ def test_a_source_keeps_its_end_and_nothing_is_added(source: str) -> None:
     assert after["cells"][1] == before["cells"][1] and "attachments" not in after["cells"][0]
 
 
-@pytest.mark.report(
-    "microsoft/vscode-languageserver-node#1525",
-    "a moved cell is not seen, and a new one is always the last",
-    area="notebooks",
-    before="passed",
-)
+@pytest.mark.report("microsoft/vscode-languageserver-node#1525")
 def test_cells_are_moved_with_their_outputs() -> None:
     before = notebook(
         cell("def foo(): pass", id="a", outputs=[stream("1")]), cell("foo()", id="b"), cell("z", id="c")

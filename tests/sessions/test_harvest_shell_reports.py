@@ -13,39 +13,20 @@ pytestmark = pytest.mark.req("T5", "H5")
 
 COMMANDS: list[Any] = [
     pytest.param(
-        "printf 'a\\0b\\n'",
-        "a",
-        0,
-        marks=pytest.mark.report(
-            "anthropics/claude-code#94055",
-            "after a result with NUL each request of the session is refused",
-            area="shell",
-            before="passed",
-        ),
-        id="nul",
+        "printf 'a\\0b\\n'", "a", 0, marks=pytest.mark.report("anthropics/claude-code#94055"), id="nul"
     ),
     pytest.param(
         "head -c 3000 /dev/urandom; echo; echo end",
         "end",
         0,
-        marks=pytest.mark.report(
-            "PrimeIntellect-ai/nano-rlm#156",
-            "binary output ends the tool with an internal error",
-            area="shell",
-            before="passed",
-        ),
+        marks=pytest.mark.report("PrimeIntellect-ai/nano-rlm#156"),
         id="binary",
     ),
     pytest.param(
         "echo to-error 1>&2; echo both 2>&1",
         "to-error",
         0,
-        marks=pytest.mark.report(
-            "anthropics/claude-code#42324",
-            "a command with 2>&1 ends the tool with an internal error",
-            area="shell",
-            before="passed",
-        ),
+        marks=pytest.mark.report("anthropics/claude-code#42324"),
         id="redirection",
     ),
     pytest.param("exec 1>log; echo hidden; echo shown 1>&2", "shown", 0, id="exec"),
@@ -58,12 +39,7 @@ COMMANDS: list[Any] = [
         "(read -r x </dev/tty) 2>&1; echo after",
         "after",
         0,
-        marks=pytest.mark.report(
-            "rabchev/web-terminal#1",
-            "a program that asks on the terminal itself stops the answers",
-            area="shell",
-            before="passed",
-        ),
+        marks=pytest.mark.report("rabchev/web-terminal#1"),
         id="tty",
     ),
     pytest.param("cd /nowhere-at-all; echo still", "still", 0, id="cd fails"),
@@ -80,57 +56,35 @@ COMMANDS: list[Any] = [
         "BIN='echo one'; $BIN two",
         "one two",
         0,
-        marks=pytest.mark.report(
-            "deftai/directive#2568",
-            "a variable with several words is one program in the shell of the user",
-            area="shell",
-            before="passed",
-        ),
+        marks=pytest.mark.report("deftai/directive#2568"),
         id="split",
     ),
     pytest.param(
         'f() { local x=1; echo "$x"; }; f; declare -A m=([k]=v); echo ${m[k]}',
         "v",
         0,
-        marks=pytest.mark.report(
-            "zed-industries/zed#58600", "commands for bash run in sh", area="shell", before="passed"
-        ),
+        marks=pytest.mark.report("zed-industries/zed#58600"),
         id="bash",
     ),
     pytest.param(
         "[[ abc == a* ]] && echo match {1..3}",
         "match 1 2 3",
         0,
-        marks=pytest.mark.report(
-            "zed-industries/zed#57631",
-            "a test of bash is a syntax error in the shell that runs it",
-            area="shell",
-            before="passed",
-        ),
+        marks=pytest.mark.report("zed-industries/zed#57631"),
         id="tests of bash",
     ),
     pytest.param(
         "cat <<'D'\nit's \"q\" \\\\d+ $(x)\nD",
         'it\'s "q" \\\\d+ $(x)',
         0,
-        marks=pytest.mark.report(
-            "superset-sh/superset#6060",
-            "a heredoc and backslashes are altered by the shell of the user",
-            area="shell",
-            before="passed",
-        ),
+        marks=pytest.mark.report("superset-sh/superset#6060"),
         id="heredoc",
     ),
     pytest.param(
         "if command -v sh >/dev/null 2>&1; then echo yes; else echo no; fi",
         "yes",
         0,
-        marks=pytest.mark.report(
-            "arcboxlabs/linkcode#486",
-            "an if of POSIX is a syntax error in fish",
-            area="shell",
-            before="passed",
-        ),
+        marks=pytest.mark.report("arcboxlabs/linkcode#486"),
         id="if",
     ),
 ]
@@ -153,15 +107,8 @@ async def test_a_command_is_answered_and_the_next_one_runs(
     assert str(tmp_path / "project") in second
 
 
-@pytest.mark.report(
-    "dust-tt/dust#23105", "what .bashrc prints is in front of each result", area="shell", before="passed"
-)
-@pytest.mark.report(
-    "mutagen-io/mutagen#393",
-    "a greeting in .bashrc is taken for the answer of a probe",
-    area="shell",
-    before="passed",
-)
+@pytest.mark.report("dust-tt/dust#23105")
+@pytest.mark.report("mutagen-io/mutagen#393")
 async def test_files_that_a_shell_reads_at_its_start_add_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
