@@ -46,16 +46,12 @@ ALWAYS: list[Any] = [
     pytest.param(
         {".cursor/rules/a.mdc": '---\ndescription: "An advisor"\nalwaysApply: true\n---\nBe brief.\n'},
         [".cursor/rules/a.mdc=Be brief."],
-        marks=pytest.mark.report(
-            "cursor/cursor#3253", "a rule that always applies is not read", area="rules", before="failed"
-        ),
+        marks=pytest.mark.report("cursor/cursor#3253"),
     ),
     pytest.param(
         {".cursor/rules/a.mdc": '---\nalwaysApply: "true"\nglobs:\n---\nBe brief.'},
         [".cursor/rules/a.mdc=Be brief."],
-        marks=pytest.mark.report(
-            "agent-sh/agnix#296", "alwaysApply is the text true in quotes", area="rules", before="failed"
-        ),
+        marks=pytest.mark.report("agent-sh/agnix#296"),
     ),
     pytest.param(
         {
@@ -63,12 +59,7 @@ ALWAYS: list[Any] = [
             "AGENTS.md": "Use tabs.",
         },
         ["AGENTS.md=Use tabs.", ".cursor/rules/00-context.mdc=Read AGENTS.md."],
-        marks=pytest.mark.report(
-            "databricks/cli#4544",
-            "instructions for every task are in a rule of another agent",
-            area="rules",
-            before="failed",
-        ),
+        marks=pytest.mark.report("databricks/cli#4544"),
     ),
     pytest.param(
         {
@@ -76,59 +67,32 @@ ALWAYS: list[Any] = [
             ".github/instructions/x.instructions.md": "---\napplyTo: '**'\ndescription: 'files'\n---\nTwo.",
         },
         [".github/copilot-instructions.md=One.", ".github/instructions/x.instructions.md=Two."],
-        marks=pytest.mark.report(
-            "microsoft/copilot-intellij-feedback#1624",
-            "instructions for all files have no effect",
-            area="rules",
-            before="failed",
-        ),
+        marks=pytest.mark.report("microsoft/copilot-intellij-feedback#1624"),
     ),
     pytest.param(
         {".claude/CLAUDE.md": "See @insights/foo.md", ".claude/insights/foo.md": "Foo."},
         [".claude/insights/foo.md=Foo.", ".claude/CLAUDE.md=See @insights/foo.md"],
-        marks=pytest.mark.report(
-            "anthropics/claude-code#51305",
-            "the file is in a folder .claude, and its imports are not found",
-            area="rules",
-            before="failed",
-        ),
+        marks=pytest.mark.report("anthropics/claude-code#51305"),
     ),
     pytest.param(
         {"agents.md": "# Keep me"},
         ["agents.md=# Keep me"],
-        marks=pytest.mark.report(
-            "kunchenguid/firstmate#389", "agents.md in small letters is ignored", area="rules", before="failed"
-        ),
+        marks=pytest.mark.report("kunchenguid/firstmate#389"),
     ),
     pytest.param(
         {"CLAUDE.md": "See [AGENTS.md](AGENTS.md).", "AGENTS.md": "Use tabs."},
         ["AGENTS.md=Use tabs.", "CLAUDE.md=See [AGENTS.md](AGENTS.md)."],
-        marks=pytest.mark.report(
-            "langchain-ai/openwiki#776",
-            "a link to another instruction file is not followed",
-            area="rules",
-            before="passed",
-        ),
+        marks=pytest.mark.report("langchain-ai/openwiki#776"),
     ),
     pytest.param(
         {"CLAUDE.md": "- @docs/my rules.md\n", "docs/my rules.md": "Mine."},
         ["docs/my rules.md=Mine.", "CLAUDE.md=- @docs/my rules.md"],
-        marks=pytest.mark.report(
-            "anthropics/claude-code#56927",
-            "an import whose path has a space is not read, without a word",
-            area="rules",
-            before="failed",
-        ),
+        marks=pytest.mark.report("anthropics/claude-code#56927"),
     ),
     pytest.param(
         {"CLAUDE.md": "@leaf.md", "memory/leaf.md": "x"},
         ["leaf.md=[This imported file does not exist.]", "CLAUDE.md=@leaf.md"],
-        marks=pytest.mark.report(
-            "anthropics/claude-code#88813",
-            "an import of a file that does not exist is not reported",
-            area="rules",
-            before="failed",
-        ),
+        marks=pytest.mark.report("anthropics/claude-code#88813"),
     ),
     pytest.param(
         {"CLAUDE.md": "ask @ada, install @scope/pkg and read @a.md", "a.md": "A"},
@@ -162,42 +126,25 @@ GLOBS: list[Any] = [
         'applyTo: "**/*.ts,**/*.tsx"',
         "app/a.tsx",
         "a.py",
-        marks=pytest.mark.report(
-            "microsoft/vscode-copilot-release#9476",
-            "several patterns in one text match nothing",
-            area="rules",
-            before="failed",
-        ),
+        marks=pytest.mark.report("microsoft/vscode-copilot-release#9476"),
     ),
     pytest.param(
         "applyTo: app/models/**/*.rb, db/**/*.rb",
         "db/seeds/a.rb",
         "lib/a.rb",
-        marks=pytest.mark.report(
-            "microsoft/vscode#258378",
-            "instructions for some files are added for every file",
-            area="rules",
-            before="failed",
-        ),
+        marks=pytest.mark.report("microsoft/vscode#258378"),
     ),
     pytest.param(
         'applyTo:\n  - "**/*.m"\n  - "**/*.mlx"',
         "src/x.mlx",
         "src/x.py",
-        marks=pytest.mark.report(
-            "matlab/rules#5", "patterns in a list are discarded", area="rules", before="failed"
-        ),
+        marks=pytest.mark.report("matlab/rules#5"),
     ),
     pytest.param(
         'applyTo: "src/**/*.ts"',
         "src/testA.component.ts",
         "app/src/testB.component.ts",
-        marks=pytest.mark.report(
-            "microsoft/vscode#270160",
-            "a pattern with a folder matches that folder anywhere in the project",
-            area="rules",
-            before="failed",
-        ),
+        marks=pytest.mark.report("microsoft/vscode#270160"),
     ),
     ("applyTo: *.py", "deep/a.py", "a.ts"),
     ("applyTo: ./src/", "src/a.py", "lib/a.py"),

@@ -28,23 +28,13 @@ MATCHERS: list[Any] = [
         "mcp__python-repl__*",
         "mcp__python-repl__run",
         "mcp__python-replx__run",
-        marks=pytest.mark.report(
-            "anthropics/claude-code#72646",
-            "a wildcard for the tools of a server matches nothing, so a guard never runs",
-            area="rules",
-            before="failed",
-        ),
+        marks=pytest.mark.report("anthropics/claude-code#72646"),
     ),
     pytest.param(
         "mcp__Claude_in_Chrome",
         "mcp__Claude_in_Chrome__navigate",
         "mcp__Claude__navigate",
-        marks=pytest.mark.report(
-            "anthropics/claude-code#44446",
-            "the name of a server matches none of its tools, without a word",
-            area="rules",
-            before="failed",
-        ),
+        marks=pytest.mark.report("anthropics/claude-code#44446"),
     ),
     ("mcp__*", "mcp__repl__run", "Bash"),
     ("mcp__.*", "mcp__repl__run", "Bash"),
@@ -74,12 +64,7 @@ FORMS: list[Any] = [
     pytest.param(
         {"hooks": {"UserPromptSubmit": {"hooks": [HOOK]}}},
         ["UserPromptSubmit"],
-        marks=pytest.mark.report(
-            "anthropics/claude-code#52876",
-            "an event has one entry and no list",
-            area="rules",
-            before="failed",
-        ),
+        marks=pytest.mark.report("anthropics/claude-code#52876"),
     ),
     pytest.param(
         {
@@ -88,12 +73,7 @@ FORMS: list[Any] = [
             ]
         },
         ["SessionStart"],
-        marks=pytest.mark.report(
-            "anthropics/claude-code#5648",
-            "hooks are a list of entries with the name of their event",
-            area="rules",
-            before="failed",
-        ),
+        marks=pytest.mark.report("anthropics/claude-code#5648"),
     ),
     ({"hooks": {"SessionStart": HOOK}}, ["SessionStart"]),
     ({"hooks": {"SessionStart": "echo hi"}}, ["SessionStart"]),
@@ -129,12 +109,7 @@ def test_arguments_of_a_command_are_part_of_it(tmp_path: Path) -> None:
     assert hook.command == "node x.js 'a b'"
 
 
-@pytest.mark.report(
-    "ruvnet/agentic-flow#184",
-    "the folder of the project has a blank, and no hook finds its script",
-    area="rules",
-    before="failed",
-)
+@pytest.mark.report("ruvnet/agentic-flow#184")
 @pytest.mark.parametrize(
     ("written", "read"),
     [
@@ -152,57 +127,29 @@ def test_the_variable_of_the_project_is_one_word(tmp_path: Path, written: str, r
         assert hook.command == command
 
 
-@pytest.mark.report(
-    "TserenTserenov/FMT-exocortex-template#787",
-    "context at the top of the object does not reach the model",
-    area="rules",
-    before="passed",
-)
+@pytest.mark.report("TserenTserenov/FMT-exocortex-template#787")
 def test_context_at_the_top_of_the_object_counts() -> None:
     assert parse_answer(0, '{"additionalContext": "x"}', "", "UserPromptSubmit").context == "x"
 
 
 CHANGES = [
-    pytest.param(
-        '{"updatedInput": {"command": "x"}}',
-        marks=pytest.mark.report(
-            "MoonshotAI/kimi-cli#1963",
-            "new arguments at the top of the object are not used",
-            area="rules",
-            before="failed",
-        ),
-    ),
+    pytest.param('{"updatedInput": {"command": "x"}}', marks=pytest.mark.report("MoonshotAI/kimi-cli#1963")),
     pytest.param(
         '{"hookSpecificOutput": {"permissionDecision": "allow", "updatedInput": {"command": "x"}}}',
-        marks=pytest.mark.report(
-            "anthropics/claude-code#79321",
-            "new arguments of a command are dropped without a word",
-            area="rules",
-            before="passed",
-        ),
+        marks=pytest.mark.report("anthropics/claude-code#79321"),
     ),
     '{"permission": "allow", "updated_input": {"command": "x"}}',
 ]
 
 
-@pytest.mark.report(
-    "anthropics/claude-code#15897",
-    "new arguments are lost if another hook runs for the same call",
-    area="rules",
-    before="passed",
-)
+@pytest.mark.report("anthropics/claude-code#15897")
 @pytest.mark.parametrize("stdout", CHANGES)
 def test_new_arguments_count_also_beside_other_hooks(stdout: str) -> None:
     answers = [parse_answer(0, text, "", "PreToolUse") for text in (stdout, "{}", "")]
     assert call_verdict(answers).arguments == {"command": "x"}
 
 
-@pytest.mark.report(
-    "github/copilot-cli#2013",
-    "a hook with a folder of its own is run elsewhere, and its rewriting is ignored",
-    area="rules",
-    before="failed",
-)
+@pytest.mark.report("github/copilot-cli#2013")
 def test_a_hook_runs_in_the_folder_that_it_names(tmp_path: Path) -> None:
     raw = {"type": "command", "bash": "./probe.sh", "cwd": ".github/my hooks", "timeoutSec": 10}
     (hook,) = hooks_in(tmp_path, {"version": 1, "hooks": {"preToolUse": [raw]}}).hooks

@@ -90,43 +90,19 @@ DECISIONS = [
     pytest.param(
         '{"permissionDecision": "deny", "permissionDecisionReason": "no"}',
         ("deny", "no"),
-        marks=pytest.mark.report(
-            "anthropics/claude-code#4669",
-            "a hook that denies at the top of its object does not stop the call",
-            area="rules",
-            before="failed",
-        ),
+        marks=pytest.mark.report("anthropics/claude-code#4669"),
     ),
     pytest.param(
         '{"permissionDecision": "ask", "message": "careful"}',
         ("ask", "careful"),
-        marks=pytest.mark.report(
-            "garrytan/gstack#2331",
-            "guards that ask or deny at the top of their object never have any effect",
-            area="rules",
-            before="failed",
-        ),
+        marks=pytest.mark.report("garrytan/gstack#2331"),
     ),
     pytest.param(
         '{"permission": "deny", "user_message": "no", "agent_message": "use rg"}',
         ("deny", "use rg"),
-        marks=pytest.mark.report(
-            "aovestdipaperino/tokensave#187",
-            "a hook of Cursor answers with permission, and of Claude with a nested object",
-            area="rules",
-            before="failed",
-        ),
+        marks=pytest.mark.report("aovestdipaperino/tokensave#187"),
     ),
-    pytest.param(
-        '{"decision": "allow"}',
-        ("allow", ""),
-        marks=pytest.mark.report(
-            "pcvelz/superpowers#9",
-            "an allowing answer in the form of another event is an error at each call",
-            area="rules",
-            before="passed",
-        ),
-    ),
+    pytest.param('{"decision": "allow"}', ("allow", ""), marks=pytest.mark.report("pcvelz/superpowers#9")),
     ('{"hookSpecificOutput": {"permissionDecision": "block"}}', ("deny", "no reason was given")),
     ('{"decision": "Deny", "reason": "x"}', ("deny", "x")),
     ('{"continue": "false", "stopReason": "x"}', ("deny", "x")),
@@ -164,12 +140,7 @@ FILES = [
 FILES += [
     pytest.param(
         '{"hooks": {"preToolUse": [{"matcher": "execute_bash", "command": "cat"}]}}',
-        marks=pytest.mark.report(
-            "aws/amazon-q-developer-cli#2875",
-            "events begin with a small letter, and entries are the hooks themselves",
-            area="rules",
-            before="failed",
-        ),
+        marks=pytest.mark.report("aws/amazon-q-developer-cli#2875"),
     ),
     pytest.param('{"PreToolUse": [{"matcher": ["Bash", "Edit"], "hooks": [{"command": ["x", "a b"]}]}]}'),
     pytest.param('{"hooks": {"PreToolUse": [{"hooks": [{"command": "x", "timeout": "30"}]}], "Stop": null}}'),

@@ -183,12 +183,7 @@ BAD = {
 
 
 @pytest.mark.req("T15", "X8")
-@pytest.mark.report(
-    "anthropics/claude-code#85430",
-    "a hook whose program cannot start leaves the call unchecked, without a word",
-    area="safety",
-    before="passed",
-)
+@pytest.mark.report("anthropics/claude-code#85430")
 @pytest.mark.parametrize(
     "command", ["./no-such-hook", "C:\\no\\hook.py", "python3 none.py", "exec none", "(", "kill -9 $$"]
 )
@@ -214,12 +209,7 @@ async def test_a_failing_hook_before_a_call_makes_the_call_need_approval(tmp_pat
     assert [it for it in warnings if "failed" in it]
 
 
-@pytest.mark.report(
-    "genai-io/gen-code#441",
-    "a hook that answers allow skips the rules that forbid the call",
-    area="safety",
-    before="passed",
-)
+@pytest.mark.report("genai-io/gen-code#441")
 @pytest.mark.req("T15", "X8")
 async def test_a_hooks_allow_does_not_skip_approvals_that_every_mode_needs(tmp_path: Path) -> None:
     body = "print(json.dumps({'hookSpecificOutput': {'permissionDecision': 'allow'}}))"

@@ -28,52 +28,23 @@ SKILLS: list[Any] = [
     pytest.param(
         "---\nname: s\ndescription: d\n---\nA\n\n---\n\nB\n",
         "s",
-        marks=pytest.mark.report(
-            "op7418/Humanizer-zh#21",
-            "lines of three dashes in the text make the file unreadable",
-            area="rules",
-            before="passed",
-        ),
+        marks=pytest.mark.report("op7418/Humanizer-zh#21"),
     ),
     pytest.param(
-        "---\r\nname: s\r\ndescription: d\r\n---\r\nA",
-        "s",
-        marks=pytest.mark.report(
-            "elizaOS/eliza#22471",
-            "a skill with Windows line ends is not loaded",
-            area="rules",
-            before="passed",
-        ),
+        "---\r\nname: s\r\ndescription: d\r\n---\r\nA", "s", marks=pytest.mark.report("elizaOS/eliza#22471")
     ),
     pytest.param(
         "---\rname: s\rdescription: >\r  a\r  b\r---\rA",
         "s",
-        marks=pytest.mark.report(
-            "aipoch/open-science#181",
-            "line ends that are carriage returns alone hide the header",
-            area="rules",
-            before="failed",
-        ),
+        marks=pytest.mark.report("aipoch/open-science#181"),
     ),
     pytest.param(
-        "---\nname: true\ndescription: d\n---\nA",
-        "s",
-        marks=pytest.mark.report(
-            "elizaOS/eliza#27534",
-            "a name that is a number, a date or a Boolean crashes the loader of all skills",
-            area="rules",
-            before="flaw",
-        ),
+        "---\nname: true\ndescription: d\n---\nA", "s", marks=pytest.mark.report("elizaOS/eliza#27534")
     ),
     pytest.param(
         "---\nname: s\ndescription: d\nmetadata:\n  requires:\n    bins: [x]\n  help: x --help\n---\nA",
         "s",
-        marks=pytest.mark.report(
-            "vercel/eve#3105",
-            "tables in the field metadata make the skill invalid",
-            area="rules",
-            before="passed",
-        ),
+        marks=pytest.mark.report("vercel/eve#3105"),
     ),
     ("---\nname: 42\ndescription: d\n---\nA", "42"),
     ("---\nname: 2024-01-01\ndescription: d\n---\nA", "2024-01-01"),
@@ -96,34 +67,13 @@ ARGUMENTS: list[Any] = [
         "Feature: $ARGUMENTS / $1",
         '"core-mod"',
         'Feature: "core-mod" / core-mod',
-        marks=pytest.mark.report(
-            "gotalab/cc-sdd#23",
-            "words in quotes do not reach the command",
-            area="rules",
-            before="passed",
-        ),
+        marks=pytest.mark.report("gotalab/cc-sdd#23"),
     ),
     pytest.param(
-        "a $ARGUMENTS b $ARGUMENTS",
-        "x",
-        "a x b x",
-        marks=pytest.mark.report(
-            "anomalyco/opencode#3272",
-            "only the first mention of the arguments is replaced",
-            area="rules",
-            before="passed",
-        ),
+        "a $ARGUMENTS b $ARGUMENTS", "x", "a x b x", marks=pytest.mark.report("anomalyco/opencode#3272")
     ),
     pytest.param(
-        'do $@ with "$@"',
-        "a b",
-        'do a b with "$@"',
-        marks=pytest.mark.report(
-            "earendil-works/pi#417",
-            "two spellings of all arguments: $@ and $ARGUMENTS",
-            area="rules",
-            before="failed",
-        ),
+        'do $@ with "$@"', "a b", 'do a b with "$@"', marks=pytest.mark.report("earendil-works/pi#417")
     ),
     ("do ${1} ${ARGUMENTS} ${2:-none}", "a", "do a a none"),
     ("do $ARGUMENTS[0] and $ARGUMENTS[1]", "a b", "do a and b"),
@@ -137,12 +87,7 @@ def test_arguments_are_inserted_in_the_spelling_of_any_agent(written: str, argum
     assert insert_arguments(written, arguments) == read
 
 
-@pytest.mark.report(
-    "rappdw/sandy#43",
-    "an apostrophe in the arguments breaks the command that the file runs",
-    area="rules",
-    before="passed",
-)
+@pytest.mark.report("rappdw/sandy#43")
 def test_a_command_in_the_text_is_asked_for_and_not_run_with_the_arguments_in_it() -> None:
     assert "run it if you are allowed to" in insert_arguments("!`set -- $ARGUMENTS`", 'it\'s "x"')
 
@@ -152,101 +97,51 @@ AGENTS: list[Any] = [
         "---\ndescription: d\ntools:\n  skill:true\n---\nDo",
         True,
         True,
-        marks=pytest.mark.report(
-            "anomalyco/opencode#24181",
-            "a missing blank behind a colon drops the whole header without a word",
-            area="rules",
-            before="failed",
-        ),
+        marks=pytest.mark.report("anomalyco/opencode#24181"),
     ),
     pytest.param(
         "---\n name: test\n  description: test agent\n ---\n\nYou.",
         False,
         True,
-        marks=pytest.mark.report(
-            "anomalyco/opencode#45876",
-            "a header with a wrong indent is left out without a word",
-            area="rules",
-            before="passed",
-        ),
+        marks=pytest.mark.report("anomalyco/opencode#45876"),
     ),
     pytest.param(
         "---\ndescription: d\nmode: subagent\npermission:\n  task:\n    *: deny\n    build: allow\n---\nDo",
         True,
         False,
-        marks=pytest.mark.report(
-            "anomalyco/opencode#18017",
-            "an asterisk without quotes drops the model and the permissions",
-            area="rules",
-            before="passed",
-        ),
+        marks=pytest.mark.report("anomalyco/opencode#18017"),
     ),
     pytest.param(
         "---\nname: test\ndescription: Use it\nuser: a thing: two\n<example>\nmodel: inherit\n---\nDo",
         True,
         False,
-        marks=pytest.mark.report(
-            "rjmurillo/ai-agents#2492",
-            "examples behind the description make the header invalid",
-            area="rules",
-            before="passed",
-        ),
+        marks=pytest.mark.report("rjmurillo/ai-agents#2492"),
     ),
     pytest.param(
         '---\nname: test\ndescription: d\ntools: ["Read", "Grep"]\n---\nDo',
         True,
         False,
-        marks=pytest.mark.report(
-            "affaan-m/ECC#2526",
-            "agents whose tools are a list are left out",
-            area="rules",
-            before="passed",
-        ),
+        marks=pytest.mark.report("affaan-m/ECC#2526"),
     ),
     pytest.param(
         "---\nname: test\ndescription: |\n  First.\n\n  user: x\nmodel: inherit\n---\nDo",
         True,
         False,
-        marks=pytest.mark.report(
-            "anthropics/claude-code#4623",
-            "values of several lines are not read",
-            area="rules",
-            before="passed",
-        ),
+        marks=pytest.mark.report("anthropics/claude-code#4623"),
     ),
     pytest.param(
         "---\nname: test\ndescription: d\nprompt: You are x.\n---\n",
         True,
         False,
-        marks=pytest.mark.report(
-            "anomalyco/opencode#26434",
-            "the prompt in the header is replaced by the empty text below",
-            area="rules",
-            before="failed",
-        ),
+        marks=pytest.mark.report("anomalyco/opencode#26434"),
     ),
     pytest.param(
         "---\nname: Mobile App Builder\ndescription: d\nskills:\n  - a\n---\nDo",
         True,
         False,
-        marks=pytest.mark.report(
-            "anthropics/claude-code#32218",
-            "agents in the user's folder are not offered",
-            area="rules",
-            before="passed",
-        ),
+        marks=pytest.mark.report("anthropics/claude-code#32218"),
     ),
-    pytest.param(
-        "# Tester\n\nText",
-        False,
-        True,
-        marks=pytest.mark.report(
-            "nth5693/gemini-kit#20",
-            "files without a header are errors of the whole extension",
-            area="rules",
-            before="passed",
-        ),
-    ),
+    pytest.param("# Tester\n\nText", False, True, marks=pytest.mark.report("nth5693/gemini-kit#20")),
     ("", False, True),
     ("---\n", False, True),
 ]
@@ -278,42 +173,22 @@ FILES: list[Any] = [
     pytest.param(
         'description = "A"\nprompt = """\nB\n"""\'',
         False,
-        marks=pytest.mark.report(
-            "google-gemini/gemini-cli#7537",
-            "a command with invalid TOML is left out without a word",
-            area="rules",
-            before="passed",
-        ),
+        marks=pytest.mark.report("google-gemini/gemini-cli#7537"),
     ),
     pytest.param(
         'description = "A"\nprompt = """\nuse I\\\'m and \\d+\n"""',
         True,
-        marks=pytest.mark.report(
-            "github/spec-kit#807",
-            "a backslash before a quote makes five commands unreadable",
-            area="rules",
-            before="flaw",
-        ),
+        marks=pytest.mark.report("github/spec-kit#807"),
     ),
     pytest.param(
         '[command."/psb"]\ndescription = "A"\nprompt = "B"',
         False,
-        marks=pytest.mark.report(
-            "google-gemini/gemini-cli#11269",
-            "several commands in one file are refused without a clear reason",
-            area="rules",
-            before="passed",
-        ),
+        marks=pytest.mark.report("google-gemini/gemini-cli#11269"),
     ),
     pytest.param(
         "---\ndescription: A\n---\nDo it {{args}}",
         True,
-        marks=pytest.mark.report(
-            "JuliusBrussee/caveman#372",
-            "a TOML command has the header of a Markdown file",
-            area="rules",
-            before="failed",
-        ),
+        marks=pytest.mark.report("JuliusBrussee/caveman#372"),
     ),
     ('\ufeffprompt = "B"\r\n', True),
 ]
@@ -327,24 +202,8 @@ def test_a_command_in_toml_is_read_or_told(home: Path, text: str, is_found: bool
 
 
 PLACES: list[Any] = [
-    pytest.param(
-        ".opencode/command/hello.md",
-        marks=pytest.mark.report(
-            "anomalyco/opencode#6567",
-            "a command with a normal header does not work",
-            area="rules",
-            before="failed",
-        ),
-    ),
-    pytest.param(
-        ".kilocode/commands/hello.md",
-        marks=pytest.mark.report(
-            "Kilo-Org/kilocode#5183",
-            "commands in a folder of the project",
-            area="rules",
-            before="failed",
-        ),
-    ),
+    pytest.param(".opencode/command/hello.md", marks=pytest.mark.report("anomalyco/opencode#6567")),
+    pytest.param(".kilocode/commands/hello.md", marks=pytest.mark.report("Kilo-Org/kilocode#5183")),
     ".qwen/commands/hello.md",
     ".windsurf/workflows/hello.md",
     ".clinerules/workflows/hello.md",
@@ -377,21 +236,9 @@ def test_the_same_file_in_two_places_is_no_problem(home: Path) -> None:
     assert ([it.name for it in got.found], [*got.problems]) == (["s"], [])
 
 
-@pytest.mark.report(
-    "laurigates/claude-plugins#1606",
-    "45 skills with a file skill.md in small letters are not found on Linux",
-    area="rules",
-    before="failed",
-)
-@pytest.mark.report(
-    "OpenBMB/PilotDeck#44", "a skill whose file is SKILL.MD is not found", area="rules", before="failed"
-)
-@pytest.mark.report(
-    "ruvnet/ruflo#2052",
-    "a folder has the same skill in two files whose names differ in their capitals",
-    area="rules",
-    before="passed",
-)
+@pytest.mark.report("laurigates/claude-plugins#1606")
+@pytest.mark.report("OpenBMB/PilotDeck#44")
+@pytest.mark.report("ruvnet/ruflo#2052")
 @pytest.mark.parametrize("names", [["skill.md"], ["SKILL.MD"], ["Skill.md"], ["SKILL.md", "skill.md"]])
 def test_the_capitals_of_a_skills_file_make_no_difference(home: Path, names: list[str]) -> None:
     for name in names:

@@ -169,37 +169,19 @@ def test_skills_in_groups_are_found_and_files_of_a_skill_are_none(home: Path) ->
 
 PLACES = [
     pytest.param(
-        "Price: $ARGUMENTS",
-        "$100 $1",
-        "Price: $100 $1",
-        marks=pytest.mark.report(
-            "earendil-works/pi#418",
-            "an argument with a dollar sign is replaced once more",
-            area="rules",
-            before="passed",
-        ),
+        "Price: $ARGUMENTS", "$100 $1", "Price: $100 $1", marks=pytest.mark.report("earendil-works/pi#418")
     ),
     pytest.param(
         "It costs $0.01, $1.2M and $2K: `awk '{print $2}'` of $1.",
         "A B",
         "It costs $0.01, $1.2M and $2K: `awk '{print $2}'` of A.",
-        marks=pytest.mark.report(
-            "anthropics/claude-code#78759",
-            "prices and the fields of awk in a command are replaced by arguments",
-            area="rules",
-            before="failed",
-        ),
+        marks=pytest.mark.report("anthropics/claude-code#78759"),
     ),
     pytest.param(
         "1=$1 2=$2 3=$3",
         "one two",
         "1=one 2=two 3=",
-        marks=pytest.mark.report(
-            "anthropics/claude-code#92171",
-            "the first argument is dropped, and the last placeholder stays",
-            area="rules",
-            before="passed",
-        ),
+        marks=pytest.mark.report("anthropics/claude-code#92171"),
     ),
     ("\\$1 is $1", "one", "$1 is one"),
     ("costs $1,200", "", "costs $1,200"),
@@ -211,30 +193,10 @@ def test_only_placeholders_are_replaced_and_only_once(written: str, arguments: s
     assert insert_arguments(written, arguments) == read
 
 
-@pytest.mark.report(
-    "anthropics/claude-code#73158",
-    "a byte order mark makes the file of a subagent disappear",
-    area="rules",
-    before="passed",
-)
-@pytest.mark.report(
-    "google-gemini/gemini-cli#20079",
-    "the file of a subagent is a link and is not found",
-    area="rules",
-    before="passed",
-)
-@pytest.mark.report(
-    "nicobailon/pi-subagents#1505",
-    "a folder of subagents is a link and is not searched",
-    area="rules",
-    before="passed",
-)
-@pytest.mark.report(
-    "MoonshotAI/kimi-code#3673",
-    "a file without a header is left out without a word",
-    area="rules",
-    before="passed",
-)
+@pytest.mark.report("anthropics/claude-code#73158")
+@pytest.mark.report("google-gemini/gemini-cli#20079")
+@pytest.mark.report("nicobailon/pi-subagents#1505")
+@pytest.mark.report("MoonshotAI/kimi-code#3673")
 def test_subagents_behind_links_and_marks_are_found_and_bad_files_are_told(
     home: Path, tmp_path: Path
 ) -> None:
