@@ -156,18 +156,8 @@ def test_a_call_whose_arguments_stand_in_its_first_event_is_whole() -> None:
 
 
 @pytest.mark.report("writingmate/chatlabs#35")
-@pytest.mark.report(
-    "nick1udwig/kibitz#78",
-    "an answer of two newlines is refused when it is sent back, and so is each later request",
-    area="anthropic",
-    before="failed",
-)
-@pytest.mark.report(
-    "NousResearch/hermes-agent#83037",
-    "a message of one blank is refused in each request of the session",
-    area="anthropic",
-    before="passed",
-)
+@pytest.mark.report("nick1udwig/kibitz#78")
+@pytest.mark.report("NousResearch/hermes-agent#83037")
 def test_empty_messages_are_not_sent() -> None:
     empty = Message(Role.ASSISTANT, (TextPart(""),))
     request = Request("m", (user("a"), empty, user(" "), user("b")))

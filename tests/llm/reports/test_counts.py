@@ -27,12 +27,7 @@ CHAT: list[Any] = [
     pytest.param(
         {"prompt_tokens": 100, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 90}},
         (100, 1, 90),
-        marks=pytest.mark.report(
-            "adolfousier/opencrabs#1636",
-            "the cached part of the prompt is counted and paid for twice",
-            area="chat-servers",
-            before="passed",
-        ),
+        marks=pytest.mark.report("adolfousier/opencrabs#1636"),
     ),
     pytest.param({"prompt_tokens": -5, "completion_tokens": True}, (0, 0, None), id="no counts"),
 ]
@@ -51,18 +46,8 @@ def counted(started: Any, ended: Any) -> Usage:
     return response_of(ANTHROPIC, sse(begin, *text_block(0, "hi"), *deltas, last), ASK).usage
 
 
-@pytest.mark.report(
-    "maximhq/bifrost#6598",
-    "the whole prompt at the start and its parts at the end are added up, so that it counts twice",
-    area="anthropic",
-    before="passed",
-)
-@pytest.mark.report(
-    "envoyproxy/ai-gateway#2239",
-    "cached tokens of the first and the last event are added up",
-    area="anthropic",
-    before="passed",
-)
+@pytest.mark.report("maximhq/bifrost#6598")
+@pytest.mark.report("envoyproxy/ai-gateway#2239")
 def test_counts_of_the_last_event_replace_those_of_the_first() -> None:
     whole = counted({"input_tokens": 5000}, {"input_tokens": 100, "cache_read_input_tokens": 4900})
     assert (whole.input_tokens, whole.cache_read_tokens) == (5000, 4900)
@@ -82,22 +67,12 @@ DELAYS: list[Any] = [
     pytest.param(
         "Monthly usage limit reached. Resets in 16 days. To continue, enable usage from your balance",
         16 * 86_400.0,
-        marks=pytest.mark.report(
-            "earendil-works/pi#4991",
-            "a quota that is reset in some days is tried again and again",
-            area="chat-servers",
-            before="flaw",
-        ),
+        marks=pytest.mark.report("earendil-works/pi#4991"),
     ),
     pytest.param(
         "You have exhausted your capacity on this model. Your quota will reset after 27h41m36s.",
         99_696.0,
-        marks=pytest.mark.report(
-            "diegosouzapw/OmniRoute#858",
-            "a quota that is reset after a day is tried again after a second",
-            area="gemini",
-            before="passed",
-        ),
+        marks=pytest.mark.report("diegosouzapw/OmniRoute#858"),
     ),
     ("Too many requests, please wait 20 seconds", 20.0),
     ("Resets in 1 day 2 hours", 93_600.0),

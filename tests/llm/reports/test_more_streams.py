@@ -42,12 +42,7 @@ CHAT: list[Any] = [
             call_piece(0, "", None, '{"y": 1}'),
         ],
         [("read", {"x": 1}), ("list", {"y": 1})],
-        marks=pytest.mark.report(
-            "InternLM/lmdeploy#3412",
-            "each call has the index 0, and the pieces of its arguments have an empty id",
-            area="chat-servers",
-            before="passed",
-        ),
+        marks=pytest.mark.report("InternLM/lmdeploy#3412"),
     ),
     pytest.param(
         [
@@ -56,29 +51,15 @@ CHAT: list[Any] = [
             call_piece(0, None, None, 'a": 1}'),
         ],
         [("read", {"a": 1})],
-        marks=pytest.mark.report(
-            "vllm-project/vllm#34887",
-            "the first piece of a call already has a part of its arguments",
-            area="chat-servers",
-            before="passed",
-        ),
+        marks=pytest.mark.report("vllm-project/vllm#34887"),
     ),
     pytest.param(
-        [call_piece(0, "c", "read", None)],
-        [("read", {})],
-        marks=pytest.mark.report(
-            "vllm-project/vllm#9693", "the arguments of a call are null", area="chat-servers", before="passed"
-        ),
+        [call_piece(0, "c", "read", None)], [("read", {})], marks=pytest.mark.report("vllm-project/vllm#9693")
     ),
     pytest.param(
         [piece(content=None, tool_call_generating=True), piece(), call_piece(0, "c", "read", "{}")],
         [("read", {})],
-        marks=pytest.mark.report(
-            "jjang-ai/vmlx#219",
-            "empty pieces with a field of the server stand before a call",
-            area="chat-servers",
-            before="passed",
-        ),
+        marks=pytest.mark.report("jjang-ai/vmlx#219"),
     ),
     pytest.param(
         [
@@ -88,12 +69,7 @@ CHAT: list[Any] = [
             )
         ],
         [("read", {"path": "a.txt"})],
-        marks=pytest.mark.report(
-            "waybarrios/vllm-mlx#107",
-            "a call is XML in the text, and the list of calls is null",
-            area="chat-servers",
-            before="passed",
-        ),
+        marks=pytest.mark.report("waybarrios/vllm-mlx#107"),
     ),
     pytest.param(
         [call_piece("0", 7, "read", {"a": 1})], [("read", {"a": 1})], id="numbers and texts changed"
@@ -128,52 +104,27 @@ MESSAGES: list[Any] = [
     pytest.param(
         [begin(0, type="text", text=""), add(0, "thinking_delta", thinking="hm"), *HI[1:], *last("end_turn")],
         ("hi", []),
-        marks=pytest.mark.report(
-            "BerriAI/litellm#33224",
-            "a piece of thinking arrives in a block of text",
-            area="anthropic",
-            before="passed",
-        ),
+        marks=pytest.mark.report("BerriAI/litellm#33224"),
     ),
     pytest.param(
         [begin(0, **USE, input={"a": 1}), stop(0), *last("tool_use")],
         ("", [("f", {"a": 1})]),
-        marks=pytest.mark.report(
-            "inflaborg/ccrelay#119",
-            "the arguments stand in the first event and get lost",
-            area="anthropic",
-            before="passed",
-        ),
+        marks=pytest.mark.report("inflaborg/ccrelay#119"),
     ),
     pytest.param(
         [begin(0, **USE), add(0, "input_json_delta", partial_json='{"a": 1}'), stop(0), *last("tool_use")],
         ("", [("f", {"a": 1})]),
-        marks=pytest.mark.report(
-            "ggml-org/llama.cpp#22960",
-            "the first event of a call has no input",
-            area="anthropic",
-            before="passed",
-        ),
+        marks=pytest.mark.report("ggml-org/llama.cpp#22960"),
     ),
     pytest.param(
         [*HI, begin(1, **USE, input={}), add(1, "input_json_delta", partial_json='{"a": 1}')],
         ("hi", [("f", {"a": 1})]),
-        marks=pytest.mark.report(
-            "farion1231/cc-switch#6841",
-            "a gateway closes the stream behind the arguments of a call, and the call is never made",
-            area="anthropic",
-            before="failed",
-        ),
+        marks=pytest.mark.report("farion1231/cc-switch#6841"),
     ),
     pytest.param(
         [add(7, "input_json_delta", partial_json="{}"), *HI, *last("end_turn")],
         ("hi", []),
-        marks=pytest.mark.report(
-            "bigduu/Bamboo-agent#368",
-            "a piece of a block that was never announced ends the turn",
-            area="anthropic",
-            before="passed",
-        ),
+        marks=pytest.mark.report("bigduu/Bamboo-agent#368"),
     ),
     pytest.param(
         [
@@ -187,12 +138,7 @@ MESSAGES: list[Any] = [
             *last("end_turn"),
         ],
         ("hi", []),
-        marks=pytest.mark.report(
-            "headroomlabs-ai/headroom#3543",
-            "the signature of thinking arrives twice",
-            area="anthropic",
-            before="passed",
-        ),
+        marks=pytest.mark.report("headroomlabs-ai/headroom#3543"),
     ),
 ]
 
@@ -202,12 +148,7 @@ def test_streams_of_proxies_of_anthropic_are_read(events: list[Any], expected: A
     assert said(anthropic_answer(*events)) == expected
 
 
-@pytest.mark.report(
-    "SaladDay/cc-switch-cli#320",
-    "the first event of the answer has no content",
-    area="anthropic",
-    before="passed",
-)
+@pytest.mark.report("SaladDay/cc-switch-cli#320")
 def test_a_first_event_without_content_is_read() -> None:
     begun = {"type": "message_start", "message": {"id": "m", "role": "assistant", "model": "x"}}
     assert said(response_of(ANTHROPIC, sse(begun, *HI, *last("end_turn")), ASK_ANTHROPIC)) == ("hi", [])
@@ -228,12 +169,7 @@ RESPONSES: list[Any] = [
             {"type": "response.completed", "response": {"id": "r", "status": "completed"}, "output": []},
         ],
         ("HELLO", []),
-        marks=pytest.mark.report(
-            "makecindy/cindy#4509",
-            "a part of a message has no text at first, and all its text is lost",
-            area="responses",
-            before="passed",
-        ),
+        marks=pytest.mark.report("makecindy/cindy#4509"),
     ),
     pytest.param(
         [
@@ -247,9 +183,7 @@ RESPONSES: list[Any] = [
             final(),
         ],
         ("hi", []),
-        marks=pytest.mark.report(
-            "QuantumNous/new-api#7087", "items begin without their lists", area="responses", before="passed"
-        ),
+        marks=pytest.mark.report("QuantumNous/new-api#7087"),
     ),
     pytest.param(
         [
@@ -263,12 +197,7 @@ RESPONSES: list[Any] = [
             {**final(), "item": None},
         ],
         ("hi", []),
-        marks=pytest.mark.report(
-            "maximhq/bifrost#6395",
-            "events without an item have one that is null",
-            area="responses",
-            before="passed",
-        ),
+        marks=pytest.mark.report("maximhq/bifrost#6395"),
     ),
     pytest.param(
         [
@@ -276,12 +205,7 @@ RESPONSES: list[Any] = [
             final(),
         ],
         ("whole", []),
-        marks=pytest.mark.report(
-            "open-webui/open-webui#28310",
-            "the text is only in the last event of its item",
-            area="responses",
-            before="passed",
-        ),
+        marks=pytest.mark.report("open-webui/open-webui#28310"),
     ),
     pytest.param(
         [
@@ -295,12 +219,7 @@ RESPONSES: list[Any] = [
             }
         ],
         ("", [("f", {"a": 1})]),
-        marks=pytest.mark.report(
-            "yunionio/cloudpods#25157",
-            "a call is only in the last event",
-            area="responses",
-            before="passed",
-        ),
+        marks=pytest.mark.report("yunionio/cloudpods#25157"),
     ),
     pytest.param(
         [done(0, {**FUNCTION, "arguments": {"a": 1}}), final()], ("", [("f", {"a": 1})]), id="object"
@@ -326,19 +245,12 @@ GEMINIS: list[Any] = [
     pytest.param(
         [parts(BARE), parts(function(args={"path": "/x"})), parts(finishReason="STOP")],
         ("", [("f", {"path": "/x"})]),
-        marks=pytest.mark.report(
-            "smallmain/vscode-unify-chat-provider#48",
-            "the arguments of a call follow in a part without a name",
-            area="gemini",
-            before="failed",
-        ),
+        marks=pytest.mark.report("smallmain/vscode-unify-chat-provider#48"),
     ),
     pytest.param(
         [parts({"text": "hi"}, finishReason="STOP")],
         ("hi", []),
-        marks=pytest.mark.report(
-            "looplj/axonhub#2259", "a stream without an id fails", area="gemini", before="passed"
-        ),
+        marks=pytest.mark.report("looplj/axonhub#2259"),
     ),
     pytest.param([parts(BARE, BARE, finishReason="STOP")], ("", [("f", {}), ("f", {})]), id="two bare calls"),
     pytest.param(
@@ -360,12 +272,7 @@ def test_calls_of_gemini_are_read(chunks: list[Any], expected: Any) -> None:
     assert said(gemini_answer(*chunks)) == expected
 
 
-@pytest.mark.report(
-    "NousResearch/hermes-agent#43478",
-    "the limit of the answer is hidden behind a call",
-    area="gemini",
-    before="passed",
-)
+@pytest.mark.report("NousResearch/hermes-agent#43478")
 def test_a_call_does_not_hide_the_limit() -> None:
     call = function(name="f", args={"a": 1})
     assert gemini_answer(parts(call), parts(finishReason="MAX_TOKENS")).finish_reason.kind == "length"
@@ -374,27 +281,10 @@ def test_a_call_does_not_hide_the_limit() -> None:
 CALLS = [ToolCallPart(f"c{number}", "f", "{}") for number in range(3)]
 
 
-@pytest.mark.report(
-    "cloudwego/eino-ext#571",
-    "the results of parallel calls are sent in messages of their own",
-    area="gemini",
-    before="passed",
-)
-@pytest.mark.report(
-    "microsoft/vscode#299295", "calls without results make each request a 400", area="gemini", before="passed"
-)
-@pytest.mark.report(
-    "shareAI-lab/learn-claude-code#55",
-    "a text precedes the results of calls",
-    area="anthropic",
-    before="passed",
-)
-@pytest.mark.report(
-    "anthropics/claude-code#12526",
-    "a call without a result makes each request of the session a 400",
-    area="anthropic",
-    before="passed",
-)
+@pytest.mark.report("cloudwego/eino-ext#571")
+@pytest.mark.report("microsoft/vscode#299295")
+@pytest.mark.report("shareAI-lab/learn-claude-code#55")
+@pytest.mark.report("anthropics/claude-code#12526")
 @pytest.mark.parametrize("has_results", [True, False])
 def test_each_call_has_one_result_in_the_next_message(has_results: bool) -> None:
     results = [tool_results([ToolResultPart(it.id, "f", "x")]) for it in CALLS] if has_results else []
@@ -429,18 +319,8 @@ def test_a_stream_that_ends_elsewhere_is_cut(events: list[Any]) -> None:
         anthropic_answer(*events)
 
 
-@pytest.mark.report(
-    "ggml-org/llama.cpp#27107",
-    "the template of a model refuses the conversation, and the message speaks of something else",
-    area="chat-servers",
-    before="flaw",
-)
-@pytest.mark.report(
-    "flagdizero/jenny-android-ai-agent#2",
-    "a schema with a large number of repetitions breaks the grammar of llama.cpp",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("ggml-org/llama.cpp#27107")
+@pytest.mark.report("flagdizero/jenny-android-ai-agent#2")
 @pytest.mark.parametrize(
     ("message", "hint"),
     [

@@ -36,12 +36,7 @@ REUSED: list[Any] = [
             stop(0),
         ],
         ("hm", [("f", {"a": 1})]),
-        marks=pytest.mark.report(
-            "orangeboyChen/codebuddy2api#11",
-            "a converter begins a call while the text in front of it is open, at the same index",
-            area="anthropic",
-            before="failed",
-        ),
+        marks=pytest.mark.report("orangeboyChen/codebuddy2api#11"),
     ),
     pytest.param(
         [
@@ -63,12 +58,7 @@ REUSED: list[Any] = [
             stop(0),
         ],
         ("", [("f", {"a": 1})]),
-        marks=pytest.mark.report(
-            "BerriAI/litellm#37273",
-            "a call is stopped twice, and clients run it twice",
-            area="anthropic",
-            before="passed",
-        ),
+        marks=pytest.mark.report("BerriAI/litellm#37273"),
     ),
     pytest.param(
         [
@@ -80,19 +70,12 @@ REUSED: list[Any] = [
             stop(1),
         ],
         ("", [("f", {"a": 1}), ("f", {"a": 2})]),
-        marks=pytest.mark.report(
-            "farion1231/cc-switch#2303",
-            "two calls are open at the same time, and the client waits for ever",
-            area="anthropic",
-            before="passed",
-        ),
+        marks=pytest.mark.report("farion1231/cc-switch#2303"),
     ),
     pytest.param(
         [begin(0, type="text", text="he"), add(0, "text_delta", text="llo"), stop(0)],
         ("hello", []),
-        marks=pytest.mark.report(
-            "earendil-works/pi#7283", "a block begins with text", area="anthropic", before="passed"
-        ),
+        marks=pytest.mark.report("earendil-works/pi#7283"),
     ),
 ]
 
@@ -120,12 +103,7 @@ ITEMS: list[Any] = [
     pytest.param(
         [*TWICE, ended({"output": []})],
         ("one two", []),
-        marks=pytest.mark.report(
-            "router-for-me/CLIProxyAPI#3801",
-            "each paragraph is a message of its own, with the id and index of the first",
-            area="responses",
-            before="failed",
-        ),
+        marks=pytest.mark.report("router-for-me/CLIProxyAPI#3801"),
     ),
     pytest.param(
         [*TWICE, ended({"output": [message("one "), message("two")]})], ("one two", []), id="said at the end"
@@ -143,22 +121,12 @@ ITEMS: list[Any] = [
     pytest.param(
         [added(0, message("")), done(0, message("ok")), ended({"error": None})],
         ("ok", []),
-        marks=pytest.mark.report(
-            "decolua/9router#705",
-            "the last event has neither output nor usage",
-            area="responses",
-            before="passed",
-        ),
+        marks=pytest.mark.report("decolua/9router#705"),
     ),
     pytest.param(
         [added(0, message("")), done(0, message("ok")), ended({"output": None, "usage": None})],
         ("ok", []),
-        marks=pytest.mark.report(
-            "openai/openai-python#3321",
-            "the output of the last event is null",
-            area="responses",
-            before="passed",
-        ),
+        marks=pytest.mark.report("openai/openai-python#3321"),
     ),
 ]
 
@@ -176,12 +144,7 @@ CHAT: list[Any] = [
     pytest.param(
         [call_piece(0, "a", "read", "{}"), call_piece(0, "a", None, '{"stock": "MSFT"}')],
         [("read", {"stock": "MSFT"})],
-        marks=pytest.mark.report(
-            "microsoft/autogen#6843",
-            "empty arguments are sent before the real ones, and joined with them",
-            area="chat-servers",
-            before="passed",
-        ),
+        marks=pytest.mark.report("microsoft/autogen#6843"),
     ),
     pytest.param(
         [
@@ -190,12 +153,7 @@ CHAT: list[Any] = [
             *(unplaced("", "", '{"city": "Boston'), unplaced("", "", '"'), unplaced(None, None, "}")),
         ],
         [("get_time", {"city": "Boston"})],
-        marks=pytest.mark.report(
-            "langchain-ai/langchain#34654",
-            "the pieces of a call have empty names and ids and no index",
-            area="chat-servers",
-            before="passed",
-        ),
+        marks=pytest.mark.report("langchain-ai/langchain#34654"),
     ),
 ]
 
@@ -205,18 +163,8 @@ def test_pieces_of_a_call_are_joined(chunks: list[Any], calls: list[Any]) -> Non
     assert said(chat_answer(*chunks, ENDS)) == ("", calls)
 
 
-@pytest.mark.report(
-    "1jehuang/jcode#321",
-    "an answer that was interrupted while it had only reasoning is sent back as an empty message",
-    area="chat-servers",
-    before="passed",
-)
-@pytest.mark.report(
-    "huggingface/physics-intern#6",
-    "arguments that are not valid JSON are sent back as they are, and every later request is refused",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("1jehuang/jcode#321")
+@pytest.mark.report("huggingface/physics-intern#6")
 def test_what_is_sent_back_is_whole() -> None:
     messages = (
         user("a"),
@@ -250,24 +198,9 @@ OTHER = [
 ]
 
 
-@pytest.mark.report(
-    "vllm-project/vllm#6631",
-    "a server without tools refuses their field as an extra input",
-    area="chat-servers",
-    before="failed",
-)
-@pytest.mark.report(
-    "langchain-ai/opengpts#166",
-    "an older service does not know the argument tools",
-    area="chat-servers",
-    before="failed",
-)
-@pytest.mark.report(
-    "graze-social/cocore#166",
-    "no machine behind a gateway can call tools",
-    area="chat-servers",
-    before="failed",
-)
+@pytest.mark.report("vllm-project/vllm#6631")
+@pytest.mark.report("langchain-ai/opengpts#166")
+@pytest.mark.report("graze-social/cocore#166")
 @pytest.mark.parametrize("words", [*REFUSED, *OTHER])
 def test_a_server_that_refuses_tools_gets_the_text_protocol(words: str) -> None:
     spoken, request = codec(), Request("m", (user("hi"),), tools=TOOLS)

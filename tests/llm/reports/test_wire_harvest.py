@@ -24,39 +24,19 @@ STOPS = {"choices": [{"index": 0, "delta": {"tool_calls": []}, "finish_reason": 
 CALLS: list[Any] = [
     pytest.param(
         [call_piece(0, "c", "read", "{"), call_piece(0, "", "", '"a": '), call_piece(0, "", "", "1}")],
-        marks=pytest.mark.report(
-            "anomalyco/opencode#37783",
-            "later pieces of a call have an empty id and an empty name",
-            area="chat-servers",
-            before="passed",
-        ),
+        marks=pytest.mark.report("anomalyco/opencode#37783"),
     ),
     pytest.param(
         [call_piece(0, "c", "", '{"a"'), call_piece(0, None, "read", ": 1}")],
-        marks=pytest.mark.report(
-            "vercel/ai#16507",
-            "the name of a call is empty first, and arguments that came before it are lost",
-            area="chat-servers",
-            before="passed",
-        ),
+        marks=pytest.mark.report("vercel/ai#16507"),
     ),
     pytest.param(
         [call_piece(0, "c", "", ""), call_piece(0, "c", "read", '{"a": 1}')],
-        marks=pytest.mark.report(
-            "jjang-ai/vmlx#244",
-            "a call begins with an empty name, and clients keep the first name",
-            area="chat-servers",
-            before="passed",
-        ),
+        marks=pytest.mark.report("jjang-ai/vmlx#244"),
     ),
     pytest.param(
         [call_piece(0, "c", "re", ""), call_piece(0, None, "ad", '{"a": 1}')],
-        marks=pytest.mark.report(
-            "continuedev/continue#5849",
-            "a name arrives in pieces, or again with each piece",
-            area="chat-servers",
-            before="passed",
-        ),
+        marks=pytest.mark.report("continuedev/continue#5849"),
     ),
     pytest.param(
         [
@@ -67,12 +47,7 @@ CALLS: list[Any] = [
                 ]
             ),
         ],
-        marks=pytest.mark.report(
-            "A3S-Lab/Code#139",
-            "an empty name beside parameters that are null wipes the name",
-            area="chat-servers",
-            before="passed",
-        ),
+        marks=pytest.mark.report("A3S-Lab/Code#139"),
     ),
     [call_piece(0, "c", "read", ""), call_piece(0, "c", "read", '{"a":'), call_piece(0, "c", "read", " 1}")],
     [piece(tool_calls=[{"index": 0, "id": "c", "function": {"name": "read", "parameters": {"a": 1}}}])],
@@ -94,12 +69,7 @@ def test_a_call_whose_name_or_id_arrives_in_an_odd_form_is_made(chunks: list[Any
     assert said(chat_answer(*chunks, ENDS)) == ("", [("read", {"a": 1})])
 
 
-@pytest.mark.report(
-    "open-webui/open-webui#29690",
-    "the name of a call is null, and is sent back as null",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("open-webui/open-webui#29690")
 def test_a_name_that_is_null_never_reaches_the_history() -> None:
     assert all(
         isinstance(it.name, str) for it in chat_answer(call_piece(0, "c", None, "{}"), ENDS).tool_calls
@@ -114,22 +84,12 @@ THOUGHTS: list[Any] = [
     pytest.param(
         [piece(reasoning_content="a", tool_calls=[]), piece(reasoning_content="b", tool_calls=[])],
         "ab",
-        marks=pytest.mark.report(
-            "vercel/ai#20203",
-            "an empty list of calls in each piece cuts the reasoning into many",
-            area="chat-servers",
-            before="passed",
-        ),
+        marks=pytest.mark.report("vercel/ai#20203"),
     ),
     pytest.param(
         [piece(reasoning="a"), piece(reasoning="b")],
         "ab",
-        marks=pytest.mark.report(
-            "leookun/cursor-byok#363",
-            "reasoning in a field of another name is ignored",
-            area="chat-servers",
-            before="passed",
-        ),
+        marks=pytest.mark.report("leookun/cursor-byok#363"),
     ),
     ([piece(reasoning="a", reasoning_content="a")], "a"),
 ]
@@ -141,12 +101,7 @@ def test_reasoning_is_one_part_whatever_its_field(chunks: list[Any], text: str) 
     assert (thoughts(response), response.text) == ([text], "x")
 
 
-@pytest.mark.report(
-    "langchain-ai/langchain#37625",
-    "a summary of reasoning that comes only with its finished item is dropped",
-    area="responses",
-    before="passed",
-)
+@pytest.mark.report("langchain-ai/langchain#37625")
 def test_a_summary_that_comes_only_with_its_item_is_kept() -> None:
     thought = {"type": "reasoning", "id": "rs", "summary": [{"type": "summary_text", "text": "thought"}]}
     message = {
@@ -160,22 +115,12 @@ REFUSALS: list[Any] = [
     pytest.param(
         ["messages.0.content.0.text.cache_control.ephemeral.ttl: Extra inputs are not permitted"],
         0,
-        marks=pytest.mark.report(
-            "BerriAI/litellm#17250",
-            "a cloud behind a proxy refuses the marks of the cache",
-            area="anthropic",
-            before="passed",
-        ),
+        marks=pytest.mark.report("BerriAI/litellm#17250"),
     ),
     pytest.param(
         ["cache_control: Extra inputs are not permitted"],
         1,
-        marks=pytest.mark.report(
-            "UKGovernmentBEIS/inspect_ai#3851",
-            "two clouds refuse the field at the top and take it in blocks",
-            area="anthropic",
-            before="flaw",
-        ),
+        marks=pytest.mark.report("UKGovernmentBEIS/inspect_ai#3851"),
     ),
     (
         [
@@ -201,12 +146,7 @@ def test_only_the_marks_that_a_cloud_refuses_are_left_out(texts: list[str], mark
     assert "cache_control" not in sent and json.dumps(sent).count("cache_control") == marks
 
 
-@pytest.mark.report(
-    "allenhutchison/obsidian-gemini#230",
-    "a call arrives again without its signature, which is then lost",
-    area="gemini",
-    before="passed",
-)
+@pytest.mark.report("allenhutchison/obsidian-gemini#230")
 def test_a_call_keeps_the_signature_that_it_came_with() -> None:
     call = {"functionCall": {"name": "f", "args": {"a": 1}}}
     response = gemini_answer(chunk({**call, "thoughtSignature": "c2ln"}), chunk(finish="STOP"))
