@@ -16,68 +16,31 @@ pytestmark = pytest.mark.req("T11")
 
 TEXTS = {"type": "array", "items": {"type": "string"}}
 CASES: list[Any] = [
-    pytest.param(
-        TEXTS,
-        '["Purpose"]',
-        ["Purpose"],
-        marks=pytest.mark.report(
-            "punkpeye/mcp-remote#319", "a list arrives as a text with JSON", area="mcp", before="failed"
-        ),
-    ),
+    pytest.param(TEXTS, '["Purpose"]', ["Purpose"], marks=pytest.mark.report("punkpeye/mcp-remote#319")),
     pytest.param(
         {"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "null"}]},
         "[1271, 2106]",
         [1271, 2106],
-        marks=pytest.mark.report(
-            "anthropics/claude-code#73137",
-            "a list of numbers arrives as a text, and the server refuses it",
-            area="mcp",
-            before="failed",
-        ),
+        marks=pytest.mark.report("anthropics/claude-code#73137"),
     ),
     pytest.param(
         {"anyOf": [TEXTS, {"type": "string"}, {"type": "null"}]},
         ["Top", "Child"],
         ["Top", "Child"],
-        marks=pytest.mark.report(
-            "github/copilot-cli#4301",
-            "a list becomes a text where the schema allows both",
-            area="mcp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("github/copilot-cli#4301"),
     ),
     pytest.param(
         {"type": "object", "properties": {"a": {"type": "integer"}}},
         '{"a": "1"}',
         {"a": 1},
-        marks=pytest.mark.report(
-            "anomalyco/opencode#32812",
-            "an object arrives as a text, or as an empty text",
-            area="mcp",
-            before="failed",
-        ),
+        marks=pytest.mark.report("anomalyco/opencode#32812"),
     ),
-    pytest.param(
-        {},
-        '["u1"]',
-        '["u1"]',
-        marks=pytest.mark.report(
-            "anthropics/claude-code#86459",
-            "a list for a parameter without a type becomes a text",
-            area="mcp",
-            before="passed",
-        ),
-    ),
+    pytest.param({}, '["u1"]', '["u1"]', marks=pytest.mark.report("anthropics/claude-code#86459")),
     pytest.param(
         {"type": "array"},
         "[1, 2, 3]",
         [1, 2, 3],
-        marks=pytest.mark.report(
-            "lmstudio-ai/lmstudio-bug-tracker#1644",
-            "a list without a type for its items counts as an object",
-            area="mcp",
-            before="failed",
-        ),
+        marks=pytest.mark.report("lmstudio-ai/lmstudio-bug-tracker#1644"),
     ),
     pytest.param({"type": "object"}, "", {}, id="empty object"),
     pytest.param(TEXTS, " ", [], id="empty list"),
@@ -124,30 +87,10 @@ RESULTS: list[Any] = [
 ]
 
 
-@pytest.mark.report(
-    "yamadashy/repomix#833",
-    "a failure does not match the schema of results, and its text is lost",
-    area="mcp",
-    before="passed",
-)
-@pytest.mark.report(
-    "cristianuibar/bricks-mcp#45",
-    "each call fails, because a declared result in JSON is not sent",
-    area="mcp",
-    before="failed",
-)
-@pytest.mark.report(
-    "cyanheads/obsidian-mcp-server#108",
-    "each call fails, because the result does not match the declared schema",
-    area="mcp",
-    before="failed",
-)
-@pytest.mark.report(
-    "agentmail-to/agentmail-toolkit#13",
-    "the structured content is a text, and the whole result is refused",
-    area="mcp",
-    before="failed",
-)
+@pytest.mark.report("yamadashy/repomix#833")
+@pytest.mark.report("cristianuibar/bricks-mcp#45")
+@pytest.mark.report("cyanheads/obsidian-mcp-server#108")
+@pytest.mark.report("agentmail-to/agentmail-toolkit#13")
 async def test_a_result_that_does_not_match_its_declaration_is_read(tmp_path: Path) -> None:
     results = {f"t{number}": {"result": case} for number, case in enumerate(RESULTS)}
     tools = [tool(name, outputSchema=OUTPUT) for name in results]

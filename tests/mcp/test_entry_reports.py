@@ -22,32 +22,17 @@ ENTRIES: list[Any] = [
     pytest.param(
         {"source": "custom", "command": {"path": "npx", "args": ["-y", "x"], "env": {"T": "v"}}},
         StdioTarget("npx", ("-y", "x"), (("T", "v"),)),
-        marks=pytest.mark.report(
-            "zed-industries/zed#33539",
-            "the program is an object with path, args and env",
-            area="mcp",
-            before="failed",
-        ),
+        marks=pytest.mark.report("zed-industries/zed#33539"),
     ),
     pytest.param(
         {"command": "x", "env": {"T": "${env:TOKEN}"}, "args": None, "cwd": None, "tools": None},
         StdioTarget("x", (), (("T", "t-123456789"),)),
-        marks=pytest.mark.report(
-            "vanillagreencom/kendex#2184",
-            "a variable of the environment has a prefix in an entry of Cursor",
-            area="mcp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("vanillagreencom/kendex#2184"),
     ),
     pytest.param(
         {"transport": "stdio", "command": "x", "environment": {"N": 5}},
         StdioTarget("x", (), (("N", "5"),)),
-        marks=pytest.mark.report(
-            "pantheon-org/tekhne#226",
-            "transport and environment have no effect, without a word",
-            area="mcp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("pantheon-org/tekhne#226"),
     ),
     pytest.param(
         {"command": "x", "env": ["A=b=c", {"name": "D", "value": "e"}]},
@@ -174,12 +159,7 @@ def test_a_server_that_is_switched_off_stays_off_however_it_is_written(entry: di
 TABLES: list[Any] = [
     pytest.param(
         '{"mcpServers": {"a": {"url": "https://mcp.example/mcp",}}}',
-        marks=pytest.mark.report(
-            "upstash/context7#563",
-            "a comma after the address makes the whole file invalid",
-            area="mcp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("upstash/context7#563"),
     ),
     '{"mcpServers": [{"name": "a", "command": "x"}]}',
     '{"context_servers": {"a": {"command": "x"}}}',

@@ -29,18 +29,8 @@ ODD = {
 }
 
 
-@pytest.mark.report(
-    "cap-js/mcp#36",
-    "GET is answered with 404, which a client takes for a broken connection",
-    area="mcp",
-    before="passed",
-)
-@pytest.mark.report(
-    "akutishevsky/withings-mcp#21",
-    "GET is answered with 400, and the client gives the server up",
-    area="mcp",
-    before="passed",
-)
+@pytest.mark.report("cap-js/mcp#36")
+@pytest.mark.report("akutishevsky/withings-mcp#21")
 async def test_servers_whose_answers_have_oddities_are_understood(tmp_path: Path) -> None:
     with ExitStack() as open_servers:
         urls = {name: open_servers.enter_context(odd_server(odd)) for name, odd in ODD.items()}
@@ -62,18 +52,8 @@ LOST = {
 }
 
 
-@pytest.mark.report(
-    "modelcontextprotocol/python-sdk#3556",
-    "after a restart of the server each call fails, because the session is unknown",
-    area="mcp",
-    before="failed",
-)
-@pytest.mark.report(
-    "nloui/paperless-mcp#28",
-    "the server answers 400 to a session that it does not know",
-    area="mcp",
-    before="failed",
-)
+@pytest.mark.report("modelcontextprotocol/python-sdk#3556")
+@pytest.mark.report("nloui/paperless-mcp#28")
 async def test_a_call_with_a_session_that_the_server_forgot_is_made_on_a_new_one(tmp_path: Path) -> None:
     with ExitStack() as open_servers:
         urls = {name: open_servers.enter_context(odd_server(odd)) for name, odd in LOST.items()}
@@ -85,12 +65,7 @@ async def test_a_call_with_a_session_that_the_server_forgot_is_made_on_a_new_one
     assert [odd.sessions for odd in LOST.values()] == [2] * len(LOST)
 
 
-@pytest.mark.report(
-    "sparfenyuk/mcp-proxy#149",
-    "a refusal has no reason, whatever the server says",
-    area="mcp",
-    before="failed",
-)
+@pytest.mark.report("sparfenyuk/mcp-proxy#149")
 async def test_a_refused_call_is_told_with_status_and_reason_and_is_not_repeated(tmp_path: Path) -> None:
     odd = Oddities(lost=503, lost_body=b'{"error": {"message": "the database is away"}}')
     with odd_server(odd) as url:

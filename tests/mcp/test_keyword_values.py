@@ -15,39 +15,14 @@ VALUES: list[Any] = [
     pytest.param(
         {"type": "string", "required": False},
         {"type": "string"},
-        marks=pytest.mark.report(
-            "MarkusPfundstein/mcp-gsuite#60",
-            "an argument has `required: false`, and the service refuses every request",
-            area="mcp",
-            before="failed",
-        ),
+        marks=pytest.mark.report("MarkusPfundstein/mcp-gsuite#60"),
     ),
-    pytest.param(
-        {"type": "int"},
-        {"type": "integer"},
-        marks=pytest.mark.report(
-            "zanetworker/mcp-docling#5",
-            "an argument has the type `int`, and the service refuses every request",
-            area="mcp",
-            before="failed",
-        ),
-    ),
-    pytest.param(
-        {"type": "any"},
-        {},
-        marks=pytest.mark.report(
-            "blurrah/mcp-graphql#14", "an argument has the type `any`", area="mcp", before="failed"
-        ),
-    ),
+    pytest.param({"type": "int"}, {"type": "integer"}, marks=pytest.mark.report("zanetworker/mcp-docling#5")),
+    pytest.param({"type": "any"}, {}, marks=pytest.mark.report("blurrah/mcp-graphql#14")),
     pytest.param(
         {"description": None, "schema": {"type": "boolean"}},
         {},
-        marks=pytest.mark.report(
-            "crowecawcaw/click-mcp#20",
-            "the type of an argument is inside of a `schema`, and its description is null",
-            area="mcp",
-            before="failed",
-        ),
+        marks=pytest.mark.report("crowecawcaw/click-mcp#20"),
     ),
     ({"type": "String"}, {"type": "string"}),
     ({"type": "float", "minimum": "0", "maximum": "1.5"}, {"type": "number", "minimum": 0, "maximum": 1.5}),
@@ -68,12 +43,7 @@ def test_a_value_gets_a_valid_form_or_is_left_out(schema: Any, expected: Any) ->
     assert provider_schema({"type": "object", "properties": {"a": schema}})["properties"]["a"] == expected
 
 
-@pytest.mark.report(
-    "Dolibarr/dolibarr#38290",
-    "each required argument says so itself, instead of being in the list of its object",
-    area="mcp",
-    before="failed",
-)
+@pytest.mark.report("Dolibarr/dolibarr#38290")
 def test_arguments_that_say_that_they_are_required_are_in_the_list() -> None:
     marked = {"type": "integer", "required": True}
     schema = {"type": "object", "properties": {"a": marked, "b": marked, "c": {}}, "required": ["b", "b", 1]}

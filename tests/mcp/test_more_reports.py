@@ -35,31 +35,12 @@ ODD = {
 }
 
 
-@pytest.mark.report(
-    "modelcontextprotocol/java-sdk#748",
-    "a notification is answered with text/plain, and the client gives up",
-    area="mcp",
-    before="passed",
-)
-@pytest.mark.report(
-    "hyperdxio/hyperdx#2686",
-    "notifications without parameters, GET and DELETE are answered with 400",
-    area="mcp",
-    before="passed",
-)
-@pytest.mark.report("helidon-io/helidon-mcp#97", "answers have no content type", area="mcp", before="failed")
-@pytest.mark.report(
-    "ThinkInAIXYZ/go-mcp#136", "answers have a content type with more words", area="mcp", before="passed"
-)
-@pytest.mark.report(
-    "xpzouying/xiaohongshu-mcp#697",
-    "a newer version of the protocol is refused with 400, and not negotiated",
-    area="mcp",
-    before="failed",
-)
-@pytest.mark.report(
-    "just-every/code#611", "a server that offers an older version is refused", area="mcp", before="passed"
-)
+@pytest.mark.report("modelcontextprotocol/java-sdk#748")
+@pytest.mark.report("hyperdxio/hyperdx#2686")
+@pytest.mark.report("helidon-io/helidon-mcp#97")
+@pytest.mark.report("ThinkInAIXYZ/go-mcp#136")
+@pytest.mark.report("xpzouying/xiaohongshu-mcp#697")
+@pytest.mark.report("just-every/code#611")
 async def test_servers_by_http_are_understood_whatever_they_say_of_type_and_version(tmp_path: Path) -> None:
     with ExitStack() as open_servers:
         urls = {name: open_servers.enter_context(odd_server(odd)) for name, odd in ODD.items()}
@@ -75,39 +56,19 @@ NOTICE = '{"jsonrpc":"2.0","method":"%s","params":%s}'
 LINES: list[Any] = [
     pytest.param(
         NOTICE % ("window/logMessage", '{"type":3,"message":"x"}'),
-        marks=pytest.mark.report(
-            "mcp-use/mcp-use#114",
-            "a notification of another protocol closes the connection",
-            area="mcp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("mcp-use/mcp-use#114"),
     ),
     pytest.param(
         '{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"}}',
-        marks=pytest.mark.report(
-            "HatriGt/hana-mcp-server#22",
-            "an error without an id answers a notification",
-            area="mcp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("HatriGt/hana-mcp-server#22"),
     ),
     pytest.param(
         NOTICE % ("notifications/claude/channel", '{"content":"hi","meta":{"x":false}}'),
-        marks=pytest.mark.report(
-            "anthropics/claude-code#67482",
-            "a value of a wrong type in a notification ends the connection",
-            area="mcp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("anthropics/claude-code#67482"),
     ),
     pytest.param(
         NOTICE % ("notifications/message", '{"level":"loud","data":1}'),
-        marks=pytest.mark.report(
-            "vercel/ai#16353",
-            "a message of the server for the log is an error",
-            area="mcp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("vercel/ai#16353"),
     ),
     NOTICE % ("notifications/progress", '{"progressToken":{},"progress":"x"}'),
     '{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"x"}}',
@@ -130,33 +91,14 @@ CONTENT: list[Any] = [
     pytest.param(
         [{"type": "json", "json": {"doi": "10.1"}}],
         "10.1",
-        marks=pytest.mark.report(
-            "ElliotPadfield/unpaywall-mcp#4",
-            "content of the type json is refused with the whole result",
-            area="mcp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("ElliotPadfield/unpaywall-mcp#4"),
     ),
     pytest.param(
         [{"type": "error", "text": "Invalid number"}],
         "Invalid number",
-        marks=pytest.mark.report(
-            "QuantGeekDev/mcp-framework#130",
-            "content of the type error is refused",
-            area="mcp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("QuantGeekDev/mcp-framework#130"),
     ),
-    pytest.param(
-        [AUDIO],
-        "audio/wav",
-        marks=pytest.mark.report(
-            "agno-agi/agno#10033",
-            "audio is replaced by a sentence that says nothing of it",
-            area="mcp",
-            before="passed",
-        ),
-    ),
+    pytest.param([AUDIO], "audio/wav", marks=pytest.mark.report("agno-agi/agno#10033")),
     pytest.param(
         [
             AUDIO,
@@ -164,12 +106,7 @@ CONTENT: list[Any] = [
             {"type": "resource", "resource": {"uri": "c:d", "text": "in"}},
         ],
         "c:d",
-        marks=pytest.mark.report(
-            "frontman-ai/frontman#1545",
-            "audio and resources in a result crash the client",
-            area="mcp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("frontman-ai/frontman#1545"),
     ),
     ([None, "just text", {"text": "untyped"}, {"type": "text", "text": 42}], "untyped"),
     ([{"type": "markdown", "content": "# Hi"}], "# Hi"),
@@ -195,12 +132,7 @@ ROOTS: list[Any] = [
             "oneOf": [{"properties": {"a": STRING}, "required": ["a"]}, {"properties": {"b": STRING}}],
         },
         (["a", "b"], []),
-        marks=pytest.mark.report(
-            "opentokenz/mcpx#28",
-            "tools with oneOf at the root disappear, and with them their server",
-            area="mcp",
-            before="failed",
-        ),
+        marks=pytest.mark.report("opentokenz/mcpx#28"),
     ),
     pytest.param(
         {
@@ -214,12 +146,7 @@ ROOTS: list[Any] = [
             ],
         },
         (["m", "size"], []),
-        marks=pytest.mark.report(
-            "anthropics/claude-code#95504",
-            "tools with conditions at the root are dropped without a word",
-            area="mcp",
-            before="failed",
-        ),
+        marks=pytest.mark.report("anthropics/claude-code#95504"),
     ),
     pytest.param(
         {
@@ -229,12 +156,7 @@ ROOTS: list[Any] = [
             "anyOf": [{"required": ["t"]}, {"required": ["p"]}],
         },
         (["p", "t"], ["p"]),
-        marks=pytest.mark.report(
-            "dearlordylord/huly-mcp#66",
-            "anyOf at the root of 24 tools makes each request a 400",
-            area="mcp",
-            before="failed",
-        ),
+        marks=pytest.mark.report("dearlordylord/huly-mcp#66"),
     ),
     pytest.param(
         {
@@ -244,12 +166,7 @@ ROOTS: list[Any] = [
             ]
         },
         (["a", "b", "k"], ["k"]),
-        marks=pytest.mark.report(
-            "vercel/eve#520",
-            "one tool with a union at the root ends each turn",
-            area="mcp",
-            before="failed",
-        ),
+        marks=pytest.mark.report("vercel/eve#520"),
     ),
     ({"type": "object", "properties": {"a": STRING}, "not": {"required": ["a"]}}, (["a"], [])),
     (
@@ -282,42 +199,22 @@ ENTRIES: list[Any] = [
     pytest.param(
         {"command": "x", "args": ["--id", "${workspaceFolder}"]},
         StdioTarget("x", ("--id", "/w/proj")),
-        marks=pytest.mark.report(
-            "RooCodeInc/Roo-Code#4017",
-            "the folder of the workspace is not filled in",
-            area="mcp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("RooCodeInc/Roo-Code#4017"),
     ),
     pytest.param(
         {"command": "x", "env": {"WORKSPACE_ROOT": "${workspaceFolder}"}},
         StdioTarget("x", (), (("WORKSPACE_ROOT", "/w/proj"),)),
-        marks=pytest.mark.report(
-            "zai-org/feedback#24",
-            "variables of the editor reach the server as they are written",
-            area="mcp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("zai-org/feedback#24"),
     ),
     pytest.param(
         {"type": "http", "url": "https://a.example/${workspaceFolderBasename}"},
         HttpTarget("https://a.example/proj"),
-        marks=pytest.mark.report(
-            "microsoft/vscode#245905",
-            "the name of the folder is not filled in",
-            area="mcp",
-            before="failed",
-        ),
+        marks=pytest.mark.report("microsoft/vscode#245905"),
     ),
     pytest.param(
         {"command": "/n/bin/npx", "env": {"PATH": "${PATH}"}},
         StdioTarget("/n/bin/npx", (), (("PATH", "/bin"),)),
-        marks=pytest.mark.report(
-            "langchain-ai/langchainjs-mcp-adapters#42",
-            "the search path of the user is not filled in, and npx finds no node",
-            area="mcp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("langchain-ai/langchainjs-mcp-adapters#42"),
     ),
     ({"command": "~/bin/x", "cwd": "~/y"}, StdioTarget("/home/u/bin/x", (), (), "/home/u/y")),
     ({"command": "npx -y 'a b'"}, StdioTarget("npx", ("-y", "a b"))),
@@ -338,64 +235,26 @@ NAMES: list[Any] = [
         "raw",
         {"prompts": [], "refuse": "prompts/list"},
         "raw__echo",
-        marks=pytest.mark.report(
-            "anomalyco/opencode#20174",
-            "a server that refuses the list of its prompts is not shown",
-            area="mcp",
-            before="failed",
-        ),
+        marks=pytest.mark.report("anomalyco/opencode#20174"),
     ),
     pytest.param(
         "raw",
         {"resources": [], "refuse": "resources/list"},
         "raw__echo",
         marks=[
-            pytest.mark.report(
-                "colbymchenry/codegraph#621",
-                "the first calls fail, because the list of resources is refused",
-                area="mcp",
-                before="failed",
-            ),
-            pytest.mark.report(
-                "QwenLM/qwen-code#12496",
-                "a server with tools only counts as disconnected",
-                area="mcp",
-                before="failed",
-            ),
+            pytest.mark.report("colbymchenry/codegraph#621"),
+            pytest.mark.report("QwenLM/qwen-code#12496"),
         ],
     ),
+    pytest.param("My server", {}, "My_server__echo", marks=pytest.mark.report("eclipse-theia/theia#18027")),
     pytest.param(
-        "My server",
-        {},
-        "My_server__echo",
-        marks=pytest.mark.report(
-            "eclipse-theia/theia#18027",
-            "a blank in the name of a server makes each request a 400",
-            area="mcp",
-            before="passed",
-        ),
-    ),
-    pytest.param(
-        "my__server",
-        {},
-        "my__server__echo",
-        marks=pytest.mark.report(
-            "Zoo-Code-Org/Zoo-Code#1731",
-            "two underscores in the name of a server make all its calls fail",
-            area="mcp",
-            before="passed",
-        ),
+        "my__server", {}, "my__server__echo", marks=pytest.mark.report("Zoo-Code-Org/Zoo-Code#1731")
     ),
     pytest.param(
         "raw",
         {"tools": [tool("echo"), tool("Query all components")]},
         "raw__Query_all_components",
-        marks=pytest.mark.report(
-            "dcloudio/uni-app-x-ai-rules#4",
-            "blanks in the name of a tool make it invalid",
-            area="mcp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("dcloudio/uni-app-x-ai-rules#4"),
     ),
     ("io.github/x y", {}, "io_github_x_y__echo"),
 ]

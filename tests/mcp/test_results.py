@@ -126,12 +126,7 @@ async def test_list_that_is_null_is_empty(kind: str, tmp_path: Path) -> None:
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n").decode()
 
 
-@pytest.mark.report(
-    "charmbracelet/crush#3907",
-    "an image, and a text, in an embedded resource never reach the model",
-    area="mcp",
-    before="failed",
-)
+@pytest.mark.report("charmbracelet/crush#3907")
 def test_resources_in_a_result_are_images_and_texts_where_their_type_says_so() -> None:
     def resource(data: bytes, mime_type: str) -> ResultBlock:
         return ResultBlock("resource", data=base64.b64encode(data).decode(), mime_type=mime_type, uri="x://y")
