@@ -38,22 +38,12 @@ OPENED = ("textDocument/didOpen", item())
 NOTICES = [
     pytest.param(
         [OPENED, ("textDocument/willSave", {"reason": 1, "textDocument": {"uri": URI}})],
-        marks=pytest.mark.report(
-            "julia-vscode/LanguageServer.jl#340",
-            "a willSave that nobody asked for ends the server",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("julia-vscode/LanguageServer.jl#340"),
         id="willSave",
     ),
     pytest.param(
         [OPENED, ("textDocument/didSave", {"textDocument": {"uri": URI}, "text": "y\n"})],
-        marks=pytest.mark.report(
-            "julia-vscode/LanguageServer.jl#389",
-            "a save with the text of the file ends the server",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("julia-vscode/LanguageServer.jl#389"),
         id="save with text",
     ),
     pytest.param(
@@ -63,22 +53,12 @@ NOTICES = [
             ("workspace/didChangeConfiguration", None),
             ("workspace/didChangeConfiguration", {"settings": []}),
         ],
-        marks=pytest.mark.report(
-            "nim-lang/langserver#24",
-            "new settings, which the server has not asked for, are answered as a request",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("nim-lang/langserver#24"),
         id="settings",
     ),
     pytest.param(
         [("textDocument/didOpen", item("jar:file:///m/core-16.71.0.jar!/common_core/schema.cljc"))],
-        marks=pytest.mark.report(
-            "redhat-developer/lsp4ij#771",
-            "a file in an archive is opened under a file URI",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("redhat-developer/lsp4ij#771"),
         id="archive",
     ),
     pytest.param(
@@ -88,19 +68,12 @@ NOTICES = [
                 item("nbjrt:file%3A/space/java/17/%21/modules/java.base/?CLASS#java.util.Collections"),
             )
         ],
-        marks=pytest.mark.report(
-            "apache/netbeans#6378", "a client encodes the inner scheme of a URI", area="lsp", before="passed"
-        ),
+        marks=pytest.mark.report("apache/netbeans#6378"),
         id="nested",
     ),
     pytest.param(
         [("textDocument/didOpen", {"uri": "private:/c%3A/x.ps1#preview", "text": "x"})],
-        marks=pytest.mark.report(
-            "PowerShell/PowerShellEditorServices#312",
-            "the preview of a replacement in an old form of the message ends the server",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("PowerShell/PowerShellEditorServices#312"),
         id="old form",
     ),
     pytest.param(
@@ -108,22 +81,12 @@ NOTICES = [
             ("textDocument/didOpen", item("untitled:Untitled-1")),
             ("textDocument/didClose", {"textDocument": {"uri": "untitled:Untitled-1"}}),
         ],
-        marks=pytest.mark.report(
-            "Sarrus1/sourcepawn-lsp#21",
-            "an unsaved file outside of any folder ends the server",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("Sarrus1/sourcepawn-lsp#21"),
         id="untitled",
     ),
     pytest.param(
         [("textDocument/didOpen", item("jrt:///java.base/java/lang/Object.class"))],
-        marks=pytest.mark.report(
-            "ballerina-platform/lsp4intellij#332",
-            "a decompiled class has no file, and each request about it fails",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("ballerina-platform/lsp4intellij#332"),
         id="class",
     ),
     pytest.param(
@@ -134,9 +97,7 @@ NOTICES = [
             ("textDocument/didChange", {"textDocument": {"uri": URI, "version": 3}, "contentChanges": None}),
             ("textDocument/didChange", {}),
         ],
-        marks=pytest.mark.report(
-            "zigtools/zls#1460", "a malformed change ends the server", area="lsp", before="passed"
-        ),
+        marks=pytest.mark.report("zigtools/zls#1460"),
         id="malformed change",
     ),
     pytest.param(
@@ -149,12 +110,7 @@ NOTICES = [
                 {"event": {"removed": [{"uri": "file:///never/there", "name": "x"}], "added": []}},
             ),
         ],
-        marks=pytest.mark.report(
-            "palantir/python-language-server#720",
-            "a change of no folders is a traceback",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("palantir/python-language-server#720"),
         id="folders",
     ),
     pytest.param(
@@ -164,12 +120,7 @@ NOTICES = [
             ("textDocument/didClose", {"textDocument": {"uri": URI}}),
             ("textDocument/didClose", {"textDocument": {"uri": URI}}),
         ],
-        marks=pytest.mark.report(
-            "microsoft/language-server-protocol#285",
-            "a document is opened twice and closed twice",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("microsoft/language-server-protocol#285"),
         id="twice",
     ),
     pytest.param(
@@ -223,18 +174,8 @@ NO_PARAMS = [
 ]
 
 
-@pytest.mark.report(
-    "julia-vscode/LanguageServer.jl#339",
-    "a request without arguments ends the server",
-    area="lsp",
-    before="passed",
-)
-@pytest.mark.report(
-    "Automattic/harper#1100",
-    "a command with words as its arguments does nothing, and says nothing",
-    area="lsp",
-    before="passed",
-)
+@pytest.mark.report("julia-vscode/LanguageServer.jl#339")
+@pytest.mark.report("Automattic/harper#1100")
 async def test_a_request_without_its_arguments_is_answered(tmp_path: Path) -> None:
     async with serving(tmp_path) as server:
         await server.client.initialize("vscode", folder=tmp_path / "project")
@@ -248,24 +189,10 @@ async def test_a_request_without_its_arguments_is_answered(tmp_path: Path) -> No
         assert "Traceback" not in server.log
 
 
-@pytest.mark.report(
-    "phpactor/phpactor#1304", "Kate refuses a registration, and the server ends", area="lsp", before="passed"
-)
-@pytest.mark.report(
-    "ansible/vscode-ansible#1156",
-    "a client that refuses registrations in advance is sent one",
-    area="lsp",
-    before="passed",
-)
-@pytest.mark.report(
-    "phpactor/phpactor#1951", "progress is begun at a client that has none", area="lsp", before="passed"
-)
-@pytest.mark.report(
-    "OmniSharp/csharp-language-server-protocol#20",
-    "initialize hangs where registrations are refused",
-    area="lsp",
-    before="passed",
-)
+@pytest.mark.report("phpactor/phpactor#1304")
+@pytest.mark.report("ansible/vscode-ansible#1156")
+@pytest.mark.report("phpactor/phpactor#1951")
+@pytest.mark.report("OmniSharp/csharp-language-server-protocol#20")
 async def test_only_what_the_client_has_announced_is_asked_of_it(tmp_path: Path) -> None:
     capabilities = {
         "workspace": {
@@ -289,25 +216,9 @@ async def test_only_what_the_client_has_announced_is_asked_of_it(tmp_path: Path)
 
 SETTINGS = [
     pytest.param(
-        lambda items: [{}] * len(items),
-        marks=pytest.mark.report(
-            "can1357/oh-my-pi#5745",
-            "an empty object in place of no settings ends the server",
-            area="lsp",
-            before="passed",
-        ),
-        id="objects",
+        lambda items: [{}] * len(items), marks=pytest.mark.report("can1357/oh-my-pi#5745"), id="objects"
     ),
-    pytest.param(
-        lambda items: {},
-        marks=pytest.mark.report(
-            "yegappan/lsp#425",
-            "settings that do not exist are answered in another form",
-            area="lsp",
-            before="passed",
-        ),
-        id="object",
-    ),
+    pytest.param(lambda items: {}, marks=pytest.mark.report("yegappan/lsp#425"), id="object"),
     pytest.param(lambda items: [], id="nothing"),
     pytest.param(lambda items: None, id="null"),
     pytest.param(lambda items: ["x"] * 9, id="too many"),
@@ -330,15 +241,8 @@ async def test_settings_in_any_form_are_no_error(tmp_path: Path, answer: Any) ->
         assert "Traceback" not in server.log
 
 
-@pytest.mark.report(
-    "open-policy-agent/regal#1671",
-    "a single file without a folder ends the server",
-    area="lsp",
-    before="passed",
-)
-@pytest.mark.report(
-    "onlyati/quadlet-lsp#165", "without a folder each request fails", area="lsp", before="passed"
-)
+@pytest.mark.report("open-policy-agent/regal#1671")
+@pytest.mark.report("onlyati/quadlet-lsp#165")
 async def test_a_single_file_without_a_folder_is_served(tmp_path: Path) -> None:
     alone = tmp_path / "alone.py"
     alone.write_text("x = 1\n")
@@ -354,44 +258,21 @@ async def test_a_single_file_without_a_folder_is_served(tmp_path: Path) -> None:
 BODY = b'{"a":1}'
 HEADERS = [
     pytest.param(
-        b"content-length: 7\r\n\r\n",
-        marks=pytest.mark.report(
-            "rust-lang/rust-analyzer#15257",
-            "the name of the header in small letters is not known",
-            area="lsp",
-            before="passed",
-        ),
-        id="small",
+        b"content-length: 7\r\n\r\n", marks=pytest.mark.report("rust-lang/rust-analyzer#15257"), id="small"
     ),
     pytest.param(
         b"Content-Length:    7\r\n\r\n",
-        marks=pytest.mark.report(
-            "rust-lang/rust-analyzer#15197",
-            "several blanks before the length are an error",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("rust-lang/rust-analyzer#15197"),
         id="blanks",
     ),
-    pytest.param(
-        b"Content-length:7\r\n\r\n",
-        marks=pytest.mark.report(
-            "rust-lang/rls#233", "a header of another case ends the server", area="lsp", before="passed"
-        ),
-        id="none",
-    ),
+    pytest.param(b"Content-length:7\r\n\r\n", marks=pytest.mark.report("rust-lang/rls#233"), id="none"),
     pytest.param(
         b"Content-Type: application/vscode-jsonrpc; charset=utf-8\r\nContent-Length: 7\r\n\r\n",
         id="type first",
     ),
     pytest.param(
         b"X-Content-Length: 3\r\nContent-Length: 7\r\n\r\n",
-        marks=pytest.mark.report(
-            "mtsmfm/language_server-protocol-ruby#148",
-            "another header that ends in the name is taken for the length",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("mtsmfm/language_server-protocol-ruby#148"),
         id="other header",
     ),
     pytest.param(b"Content-Length: 7 \r\n\r\n", id="blank behind"),
@@ -415,57 +296,35 @@ ENDINGS = [
         "a\r\nb\r\nc",
         [((1, 0), (1, 1), "B")],
         "a\r\nB\r\nc",
-        marks=pytest.mark.report(
-            "jeapostrophe/racket-langserver#32",
-            "the two characters of a line end are counted twice",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("jeapostrophe/racket-langserver#32"),
         id="crlf",
     ),
     pytest.param(
         "a\rb\nc\r\nd",
         [((1, 0), (1, 1), "B"), ((3, 0), (3, 1), "D")],
         "a\rB\nc\r\nD",
-        marks=pytest.mark.report(
-            "MaskRay/ccls#292", "only one of the three line ends is known", area="lsp", before="passed"
-        ),
+        marks=pytest.mark.report("MaskRay/ccls#292"),
         id="mixed",
     ),
     pytest.param(
         "hello\rworld",
         [((0, 5), (0, 999), "!")],
         "hello!\rworld",
-        marks=pytest.mark.report(
-            "atusy/kakehashi#710",
-            "a position behind a line's end deletes the next line",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("atusy/kakehashi#710"),
         id="behind",
     ),
     pytest.param(
         "x\ry\rz\r",
         [((1, 0), (1, 1), "Y")],
         "x\rY\rz\r",
-        marks=pytest.mark.report(
-            "tsz-org/tsz#3933",
-            "a change in a text with other line ends is made at its end",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("tsz-org/tsz#3933"),
         id="cr",
     ),
     pytest.param(
         "a\n",
         [((1, 0), (1, 0), "\r\n"), ((2, 0), (2, 0), "\r\n")],
         "a\n\r\n\r\n",
-        marks=pytest.mark.report(
-            "arduino/arduino-language-server#85",
-            "a new line in the line that the change before has made is refused",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("arduino/arduino-language-server#85"),
         id="new lines",
     ),
     pytest.param("a\r\nb", [((0, 1), (1, 0), "")], "ab", id="joined"),
@@ -491,42 +350,22 @@ def test_changes_count_each_kind_of_line_end(text: str, changes: list[Any], expe
 REOPENED = [
     pytest.param(
         [("open", 7, "old\n"), ("open", 0, "new\n")],
-        marks=pytest.mark.report(
-            "fox0430/moe#2997",
-            "a document that is opened again begins with a smaller version",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("fox0430/moe#2997"),
         id="opened again",
     ),
     pytest.param(
         [("open", 7, "old\n"), ("change", 3, "new\n")],
-        marks=pytest.mark.report(
-            "julia-vscode/LanguageServer.jl#480",
-            "a change with a smaller version is dropped, and the texts differ from then on",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("julia-vscode/LanguageServer.jl#480"),
         id="smaller version",
     ),
     pytest.param(
         [("open", 1, "new\n"), ("change", 2, "new\n")],
-        marks=pytest.mark.report(
-            "microsoft/vscode#79252",
-            "a new file is opened and changed to the same text, and has it twice",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("microsoft/vscode#79252"),
         id="same text",
     ),
     pytest.param(
         [("open", 1, "old\n"), ("change", 1, "new\n")],
-        marks=pytest.mark.report(
-            "oraios/serena#2009",
-            "a change has the version of the text before it",
-            area="lsp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("oraios/serena#2009"),
         id="same version",
     ),
     pytest.param([("open", None, "new\n")], id="no version"),

@@ -33,84 +33,52 @@ GLOBS: list[Any] = [
         "{a,{b,c}}.ts",
         ["a.ts", "b.ts", "c.ts"],
         ["d.ts"],
-        marks=pytest.mark.report(
-            "MoonshotAI/kimi-code#1280",
-            "braces in braces are refused or read in another way",
-            area="search",
-            before="passed",
-        ),
+        marks=pytest.mark.report("MoonshotAI/kimi-code#1280"),
         id="nested",
     ),
     pytest.param(
         "**/*.{json,xml}",
         ["x/a.json", "b.xml"],
         ["c.txt"],
-        marks=pytest.mark.report(
-            "Digital-Process-Tools/claude-supertool#161",
-            "alternatives in braces find no file, without a word",
-            area="search",
-            before="passed",
-        ),
+        marks=pytest.mark.report("Digital-Process-Tools/claude-supertool#161"),
         id="alternatives",
     ),
     pytest.param(
         "**/*.{yaml,yml}",
         [".github/workflows/release.yml", "config.yaml"],
         ["docs/readme.md"],
-        marks=pytest.mark.report(
-            "justrach/codedb#511", "braces are read as plain text", area="search", before="passed"
-        ),
+        marks=pytest.mark.report("justrach/codedb#511"),
         id="hidden too",
     ),
     pytest.param(
         "agents/**",
         ["agents/a.yaml", "agents/x/b.yaml"],
         ["c.yaml"],
-        marks=pytest.mark.report(
-            "ahwurm/localharness#74", "two stars at the end find folders only", area="search", before="passed"
-        ),
+        marks=pytest.mark.report("ahwurm/localharness#74"),
         id="two stars at the end",
     ),
     pytest.param(
-        "{*}",
-        ["a.txt", "b.txt"],
-        [],
-        marks=pytest.mark.report(
-            "isaacs/node-glob#92", "braces with one member find nothing", area="search", before="passed"
-        ),
-        id="one member",
+        "{*}", ["a.txt", "b.txt"], [], marks=pytest.mark.report("isaacs/node-glob#92"), id="one member"
     ),
     pytest.param(
         ".claude/skills/{commit_push,issue_approve}/SKILL.md",
         [".claude/skills/commit_push/SKILL.md", ".claude/skills/issue_approve/SKILL.md"],
         [".claude/skills/other/SKILL.md"],
-        marks=pytest.mark.report(
-            "MarcusJellinghaus/mcp-workspace#249",
-            "folders in braces find nothing, as if there were none",
-            area="search",
-            before="passed",
-        ),
+        marks=pytest.mark.report("MarcusJellinghaus/mcp-workspace#249"),
         id="folders in braces",
     ),
     pytest.param(
         "ab{,c}.ts",
         ["ab.ts", "abc.ts"],
         ["abd.ts"],
-        marks=pytest.mark.report(
-            "MoonshotAI/kimi-code#1245", "an empty alternative is not known", area="search", before="passed"
-        ),
+        marks=pytest.mark.report("MoonshotAI/kimi-code#1245"),
         id="empty alternative",
     ),
     pytest.param(
         "{foo,}.txt",
         ["foo.txt", ".txt"],
         ["a.txt"],
-        marks=pytest.mark.report(
-            "facelessuser/wcmatch#192",
-            "braces with an empty member are read in another way",
-            area="search",
-            before="passed",
-        ),
+        marks=pytest.mark.report("facelessuser/wcmatch#192"),
         id="empty at the end",
     ),
     pytest.param("./src/*.py", ["src/a.py"], ["b.py"], id="dot slash"),
@@ -136,93 +104,55 @@ async def test_glob_reads_the_pattern_as_a_shell_does(
 
 GREPS: list[Any] = [
     pytest.param(
-        b"x\r\nneedle\r\n",
-        {"pattern": "needle$"},
-        2,
-        marks=pytest.mark.report(
-            "dgopsq/netgrep#44",
-            "the end of a line is not found where lines end as in Windows",
-            area="search",
-            before="passed",
-        ),
-        id="end",
+        b"x\r\nneedle\r\n", {"pattern": "needle$"}, 2, marks=pytest.mark.report("dgopsq/netgrep#44"), id="end"
     ),
     pytest.param(
         b"x\r\nneedle\r\ny\r\n",
         {"pattern": "^needle$"},
         2,
-        marks=pytest.mark.report(
-            "git-for-windows/git#1841",
-            "a pattern for a whole line finds nothing in a file of Windows",
-            area="search",
-            before="passed",
-        ),
+        marks=pytest.mark.report("git-for-windows/git#1841"),
         id="whole line",
     ),
     pytest.param(
         b"abc\ndef\r\nghi\r\n",
         {"pattern": "^def$"},
         2,
-        marks=pytest.mark.report(
-            "AnswerDotAI/rgapi#41",
-            "begin and end of a line do not fit mixed line ends",
-            area="search",
-            before="passed",
-        ),
+        marks=pytest.mark.report("AnswerDotAI/rgapi#41"),
         id="mixed",
     ),
     pytest.param(
         b"line1\r\nline2\r\n",
         {"pattern": "line1\\nline2", "multiline": True},
         1,
-        marks=pytest.mark.report(
-            "dnGrep/dnGrep#1260",
-            "a pattern over two lines finds nothing if the line ends differ",
-            area="search",
-            before="passed",
-        ),
+        marks=pytest.mark.report("dnGrep/dnGrep#1260"),
         id="two lines",
     ),
     pytest.param(
         b"line1\nline2\n",
         {"pattern": "line1\\r\\nline2", "multiline": True},
         1,
-        marks=pytest.mark.report(
-            "stefankueng/grepWin#321",
-            "a pattern with line ends of Windows finds nothing in other files",
-            area="search",
-            before="failed",
-        ),
+        marks=pytest.mark.report("stefankueng/grepWin#321"),
         id="windows pattern",
     ),
     pytest.param(
         b"def f(\n    a,\n):\n    pass\n",
         {"pattern": "def f\\(.*?\\):", "multiline": True},
         1,
-        marks=pytest.mark.report(
-            "bojieli/ai-agent-book#717",
-            "a pattern over several lines is tried on each line",
-            area="search",
-            before="passed",
-        ),
+        marks=pytest.mark.report("bojieli/ai-agent-book#717"),
         id="several lines",
     ),
     pytest.param(
         "x\nneedle é\n".encode("utf-16"),
         {"pattern": "needle"},
         2,
-        marks=pytest.mark.report(
-            "mattn/jvgrep#6", "nothing is found in UTF-16", area="search", before="passed"
-        ),
+        marks=pytest.mark.report("mattn/jvgrep#6"),
         id="utf-16",
     ),
     pytest.param(
         b"\xff\xfe" + "x\r\nneedle\r\n".encode("utf-16-le"),
         {"pattern": "needle$"},
         2,
-        marks=pytest.mark.report(
-            "mbuilov/grep-windows#8", "files in UTF-16 cannot be searched", area="search", before="passed"
-        ),
+        marks=pytest.mark.report("mbuilov/grep-windows#8"),
         id="utf-16 of windows",
     ),
     pytest.param(b"\xef\xbb\xbfneedle\n", {"pattern": "^needle"}, 1, id="mark"),
@@ -246,30 +176,11 @@ async def test_grep_finds_the_line_whatever_its_end_and_encoding(
     assert (await calls.call(GREP, **arguments)).text.startswith(f"a.txt:{line}:")
 
 
-@pytest.mark.report(
-    "xorbitsai/xagent#2543",
-    "one entry that cannot be looked at ends the whole list",
-    area="search",
-    before="passed",
-)
-@pytest.mark.report(
-    "earendil-works/pi#7977",
-    "a broken link and the files of a locked folder are left out",
-    area="search",
-    before="passed",
-)
-@pytest.mark.report(
-    "use-agent-os/agent-os#844", "a broken link ends the list of a folder", area="search", before="passed"
-)
-@pytest.mark.report(
-    "openclaw/openclaw#131776",
-    "a folder with a broken link alone is called empty",
-    area="search",
-    before="passed",
-)
-@pytest.mark.report(
-    "anomalyco/opencode#4689", "a hidden folder that is named is called empty", area="search", before="passed"
-)
+@pytest.mark.report("xorbitsai/xagent#2543")
+@pytest.mark.report("earendil-works/pi#7977")
+@pytest.mark.report("use-agent-os/agent-os#844")
+@pytest.mark.report("openclaw/openclaw#131776")
+@pytest.mark.report("anomalyco/opencode#4689")
 async def test_a_list_has_broken_links_loops_and_hidden_folders(calls: ToolCalls, tmp_path: Path) -> None:
     write(tmp_path, "real/a.txt", ".claude/commands/ship.md", "line\nend/x")
     os.symlink("/nonexistent/target", tmp_path / "real" / "broken")
@@ -286,18 +197,8 @@ async def test_a_list_has_broken_links_loops_and_hidden_folders(calls: ToolCalls
     assert "ship.md" in (await calls.call(LIST_DIR, path=".claude", depth=2)).text
 
 
-@pytest.mark.report(
-    "OpenHands/openhands-aci#154",
-    "a range that ends behind the file is an error",
-    area="search",
-    before="passed",
-)
-@pytest.mark.report(
-    "QwenLM/qwen-code#5623",
-    "a limit that is no positive number gives the wrong part of the file",
-    area="search",
-    before="passed",
-)
+@pytest.mark.report("OpenHands/openhands-aci#154")
+@pytest.mark.report("QwenLM/qwen-code#5623")
 async def test_a_range_behind_the_end_gives_what_there_is(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("".join(f"line {n}\n" for n in range(1, 7)))
     real: Any = LocalEnvironment(str(tmp_path))
