@@ -24,20 +24,14 @@ _SHARED = "sharedindex."
 
 @dataclass(frozen=True, slots=True)
 class TrackedFile:
-    """A tracked file: its absolute path, blob id (hex), and size and modification time recorded by git.
+    """A tracked file: its absolute path and blob id (hex).
 
     `is_repository`: the path is the folder of another repository, such as a submodule.
     """
 
     path: str
     object_id: str
-    size: int
-    mtime: int
     is_repository: bool = False
-
-    @property
-    def name(self) -> str:
-        return os.path.basename(self.path)
 
 
 def tracked_files(folder: str) -> Sequence[TrackedFile]:
@@ -150,14 +144,8 @@ def _parse_index(version: _IndexVersion) -> Sequence[TrackedFile]:
 
 
 def _tracked(root: str, name: bytes, fixed: bytes, flags: int) -> TrackedFile:
-    numbers = _STAT.unpack_from(fixed)
-    return TrackedFile(
-        os.path.join(root, os.fsdecode(name)),
-        fixed[_STAT.size :].hex(),
-        numbers[9],
-        numbers[2],
-        numbers[6] & _KIND == _REPOSITORY,
-    )
+    is_repository = _STAT.unpack_from(fixed)[6] & _KIND == _REPOSITORY
+    return TrackedFile(os.path.join(root, os.fsdecode(name)), fixed[_STAT.size :].hex(), is_repository)
 
 
 def _entries(data: bytes) -> Iterator[tuple[bytes, bytes, int]]:
