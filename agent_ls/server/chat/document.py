@@ -370,7 +370,7 @@ class ChatDocument:
                 f"agent-ls: {silent}. Take the session over by force? Work that the other "
                 "editor does until then is lost."
             )
-            if await self._services.ask(question, (LEAVE, FORCE)) != FORCE:
+            if await self._services.prompts.choose(question, (LEAVE, FORCE)) != FORCE:
                 return ""
             await manager.take_over(follower.id, force=True)
         return ""
@@ -592,6 +592,5 @@ class ChatDocument:
         for path in self._services.context.manager.review.open_hunks(session_id=live.session.id):
             self._services.hunks_changed(path)
         for request in live.approver.pending():
-            if self._services.prompts:
-                self._services.prompts.ask(request, live.approver, writer.wait_until_written)
+            self._services.prompts.ask(request, live.approver, writer.wait_until_written)
         self._services.refresh_lenses()

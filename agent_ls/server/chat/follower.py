@@ -159,8 +159,7 @@ class ChatEventHandler:
             case ApprovalRequested() as request:
                 if progress:
                     progress.report("waits for you")
-                if services.prompts:
-                    services.prompts.ask(request, self._live.approver, self._writer.wait_until_written)
+                services.prompts.ask(request, self._live.approver, self._writer.wait_until_written)
                 services.refresh_lenses()
             case QuestionAsked(question=question):
                 if progress:
@@ -168,8 +167,7 @@ class ChatEventHandler:
                 services.refresh_lenses()
                 self._show_message(f"asks: {one_line(question)} Answer it in the chat.")
             case ApprovalResolved(request_id=request_id):
-                if services.prompts:
-                    services.prompts.withdraw(request_id)
+                services.prompts.withdraw(request_id)
                 services.refresh_lenses()
             case FileChange(path=path) | HunkStateChanged(path=path):
                 services.hunks_changed(path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -28,10 +28,9 @@ class ChatServices:
     """Services that all chat documents of a client use. `show_warning` shows a warning to the user,
     `show_information` an information message.
 
-    `hunks_changed` updates the diagnostics of a file, `refresh_lenses` updates the code lenses. `prompts` and
-    `progress` are None for clients that did not announce support for them. `ask` shows a question with the
-    given answers, the safe answer first, and returns the chosen answer, "" for none. `chat_documents`
-    are the open chat documents by path. `closed_chats` manages the sessions of closed chat documents.
+    `hunks_changed` updates the diagnostics of a file, `refresh_lenses` updates the code lenses. `progress` is
+    None for clients that did not announce support for it. `chat_documents` are the open chat documents by
+    path. `closed_chats` manages the sessions of closed chat documents.
     """
 
     context: Context
@@ -40,8 +39,7 @@ class ChatServices:
     show_information: Callable[[str], None]
     hunks_changed: Callable[[str], None]
     refresh_lenses: Callable[[], None]
-    prompts: ApprovalPrompts | None
+    prompts: ApprovalPrompts
     progress: Callable[[], TurnProgress] | None
-    ask: Callable[[str, Sequence[str]], Awaitable[str]]
     chat_documents: Mapping[str, OpenChatDocument]
     closed_chats: ClosedChats

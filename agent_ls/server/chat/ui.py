@@ -85,7 +85,6 @@ class ChatInterface:
             refresh_lenses=self._lenses.refresh_if_changed,
             prompts=prompts,
             progress=partial(TurnProgress, protocol, self._tokens) if client.work_done_progress else None,
-            ask=prompts.choose,
             chat_documents=self._chat_documents,
             closed_chats=ClosedChats(self._diagnostics, prompts, start, self._has_open_document),
         )
