@@ -6,7 +6,7 @@ import re
 
 _LOOKED_FOR = re.compile(
     r"(^|/)("
-    r"(agents|agent|agents\.override|claude|claude\.local|gemini|qwen|instructions|memory|copilot-instructions"
+    r"(agents|agent|agents\.override|agents\.local|claude|claude\.local|gemini|qwen|instructions|memory|copilot-instructions"
     r"|guidelines)\.md"
     r"|\.(cursor|cline|roo|windsurf)?rules|\.goosehints"
     r"|\.(github/instructions|kiro/steering|roo/rules-code"

@@ -9,10 +9,13 @@ from collections.abc import AsyncIterator
 
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.errors import EnvError, OutsideBoundsError, PathNotFoundError
+from agent_ls.profiles.document_lookup import NO_LOOKUP, Lookup
 from agent_ls.text import decode
 
-IMPORTING = frozenset(("CLAUDE.md", "CLAUDE.local.md", "GEMINI.md"))
-"""Names of files whose imports are followed. AGENTS.md is not among them, because its format has no imports."""
+IMPORTING = ("claude.md", "claude.local.md", "gemini.md", "qwen.md", ".goosehints")
+"""Names of files whose imports are followed, in small letters. AGENTS.md is not among them, because its format has no
+imports.
+"""
 
 MAX_DEPTH = 5
 MAX_IMPORTS = 20
@@ -25,6 +28,7 @@ _IMPORT = re.compile(
     re.MULTILINE,
 )
 _MISSING = "[This imported file does not exist.]"
+_OUTSIDE = "[This import is not read, because the file is outside of the project.]"
 _CERTAIN = ".md"
 """Names with this ending are imports also if there is no such file: nobody means a person or a package."""
 
@@ -39,39 +43,55 @@ def find_import_paths(text: str) -> list[str]:
 
 
 async def read_imports(
-    environment: ExecutionEnvironment, path: str, text: str, left: list[int] | None = None, depth: int = 1
+    environment: ExecutionEnvironment,
+    path: str,
+    text: str,
+    left: list[int] | None = None,
+    depth: int = 1,
+    lookup: Lookup = NO_LOOKUP,
 ) -> AsyncIterator[tuple[str, str]]:
     """Yield path and text of each file that `text`, the content of `path`, imports, directly or indirectly.
 
-    An imported file precedes the file that imports it. A path is relative to the importing file. If `environment`
-    refuses to read a file, or a Markdown file does not exist, the yielded text says so. Another name without a file
-    (`@ada`) is not an import. `left` is the remaining number of imports that may be read.
+    An imported file precedes the file that imports it. A path is relative to the importing file, or to the file to
+    which that one is a link. If `environment` refuses to read a file, or a Markdown file does not exist, the yielded
+    text says so. Another name without a file (`@ada`) is not an import. `left` is the remaining number of imports that
+    may be read.
     """
-    rules = ntpath if environment.platform() == "windows" else posixpath
     left = left if left is not None else [MAX_IMPORTS]
     for name in find_import_paths(text):
         if left[0] <= 0:
             return
-        # "~" is not expanded either, because a project must not import the user's own files
-        target = rules.normpath(rules.join(rules.dirname(path), name))
-        found = "" if name.startswith("~") else await _read_import(environment, target)
-        if "#" in name and (not found or found == _MISSING):  # a heading of the file: the whole file is read
-            target = target.partition("#")[0]
-            found = await _read_import(environment, target)
+        target, found = await _find_import(environment, path, name)
+        if found == _MISSING and (real := await lookup.real_path(path)) != path:
+            behind = await _find_import(environment, real, name)
+            target, found = behind if behind[1] not in ("", _MISSING) else (target, found)
         if not found:
             continue
         left[0] -= 1
         if depth < MAX_DEPTH:
-            async for inner in read_imports(environment, target, found, left, depth + 1):
+            async for inner in read_imports(environment, target, found, left, depth + 1, lookup):
                 yield inner
         yield target, found
+
+
+async def _find_import(environment: ExecutionEnvironment, path: str, name: str) -> tuple[str, str]:
+    """Return path and text of a file that `path` imports as `name`, "" for the text if it is no import."""
+    rules = ntpath if environment.platform() == "windows" else posixpath
+    target = rules.normpath(rules.join(rules.dirname(path), name))
+    if name.startswith("~"):  # a project must not import the user's own files
+        return target, _OUTSIDE if name.endswith(_CERTAIN) else ""
+    found = await _read_import(environment, target)
+    if "#" in name and (not found or found == _MISSING):  # a heading of the file: the whole file is read
+        target = target.partition("#")[0]
+        found = await _read_import(environment, target)
+    return target, found
 
 
 async def _read_import(environment: ExecutionEnvironment, path: str) -> str:
     try:
         data = await environment.read_bytes(path, MAX_BYTES)
     except OutsideBoundsError:
-        return "[This import is not read, because the file is outside of the project.]"
+        return _OUTSIDE
     except PathNotFoundError:
         return _MISSING if path.endswith(_CERTAIN) else ""
     except EnvError:

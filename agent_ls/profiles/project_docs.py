@@ -5,20 +5,22 @@ from __future__ import annotations
 import ntpath
 import posixpath
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+
+import anyio
 
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.errors import EnvError, NotAFileError, PathNotFoundError
 from agent_ls.profiles.document_imports import IMPORTING, read_imports
+from agent_ls.profiles.document_lookup import NO_LOOKUP, Lookup
 from agent_ls.profiles.environment_block import escape_line
 from agent_ls.profiles.git_snapshot import find_git_root
-from agent_ls.profiles.rule_files import ScopedRule, find_rules, list_for_tasks
+from agent_ls.profiles.rule_files import ScopedRule, find_rules, list_for_tasks, rule_folders
 from agent_ls.text import decode
 
 UNIVERSAL_DOCUMENT = "AGENTS.md"
-OTHER_SPELLING = "agents.md"
-"""Read if there is no AGENTS.md: on most machines the capitals of a name make no difference."""
+OF_ALL_MODELS = (UNIVERSAL_DOCUMENT, "AGENTS.override.md", "AGENTS.local.md")
 
 OF_OTHER_AGENTS = (
     ".github/copilot-instructions.md", ".cursorrules", ".clinerules", ".roorules", ".windsurfrules", ".goosehints",
@@ -29,6 +31,7 @@ OF_OTHER_AGENTS = (
 BUDGET_BYTES = 32 * 1024  # limit for the content of all files together, without our headings
 TRUNCATED_MARKER = "[Project instructions truncated at 32KB]"
 _UNDECODABLE = re.compile("[\ud800-\udfff]")
+_PATH = re.compile(r"[\w./ -]{1,200}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,7 @@ class ProjectDocument:
 
 
 async def find_project_documents(
-    environment: ExecutionEnvironment, family: Sequence[str] = ()
+    environment: ExecutionEnvironment, family: Sequence[str] = (), lookup: Lookup = NO_LOOKUP
 ) -> tuple[ProjectDocument, ...]:
     """Return AGENTS.md and the files named in `family`, with their imports. Each text is returned once.
 
@@ -51,9 +54,11 @@ async def find_project_documents(
     root = await find_git_root(environment) or environment.working_directory()
     rules = ntpath if environment.platform() == "windows" else posixpath
     folders = folders_between(root, environment.working_directory(), rules.sep)
-    return await documents_in(
-        environment, root, folders, family, lambda folder: find_rules(environment, folder, rules.sep)
-    )
+
+    async def rules_in(folder: str, missing: frozenset[str]) -> Sequence[ScopedRule]:
+        return await find_rules(environment, folder, rules.sep, missing)
+
+    return await documents_in(environment, root, folders, family, rules_in, lookup)
 
 
 async def documents_in(
@@ -61,60 +66,112 @@ async def documents_in(
     root: str,
     folders: Sequence[str],
     family: Sequence[str],
-    rules_in: Callable[[str], Awaitable[Sequence[ScopedRule]]],
+    rules_in: Callable[[str, frozenset[str]], Awaitable[Sequence[ScopedRule]]],
+    lookup: Lookup = NO_LOOKUP,
 ) -> tuple[ProjectDocument, ...]:
     """Return AGENTS.md, the files named in `family`, and the rules of other agents that apply to all tasks, from these
     folders, with imports, each text once.
 
     `root` is the project's root, to which the paths in the result are relative. `rules_in` returns the rules of other
-    agents in a folder.
+    agents in a folder, given the paths that do not exist.
     """
+    rules = ntpath if environment.platform() == "windows" else posixpath
+    names = (*OF_ALL_MODELS, *family, *OF_OTHER_AGENTS)
+    files = {folder: [rules.join(folder, *name.split("/")) for name in names] for folder in folders}
+    missing = await lookup.missing(
+        [
+            path
+            for folder in folders
+            for path in (*_spellings(files[folder]), *rule_folders(folder, rules.sep))
+        ]
+    )
+    texts: dict[str, str] = {}
+    scoped: dict[str, Sequence[ScopedRule]] = {}
+
+    async def read_rules(folder: str) -> None:
+        scoped[folder] = await rules_in(folder, missing)
+
+    async with anyio.create_task_group() as tasks:  # together: a remote machine answers each after a while
+        for folder in folders:
+            tasks.start_soon(_read_texts, environment, files[folder], missing, texts)
+            tasks.start_soon(read_rules, folder)
     found: dict[str, ProjectDocument] = {}
-    names = (UNIVERSAL_DOCUMENT, *family, *OF_OTHER_AGENTS)
-    async for document in _walk(environment, root, folders, names, rules_in):
-        # Projects often make one instruction file a link to another, so both have the same text.
-        found.setdefault(document.text, document)
+    walk = _Walk(environment, rules.sep, lookup, texts)
+    for folder in folders:
+        async for path, text in walk.documents(folder, files[folder], scoped[folder]):
+            # Projects often make one instruction file a link to another, so both have the same text.
+            found.setdefault(text, ProjectDocument(rules.relpath(path, root).replace("\\", "/"), text))
     return tuple(found.values())
 
 
-async def _walk(
-    environment: ExecutionEnvironment,
-    root: str,
-    folders: Sequence[str],
-    names: Sequence[str],
-    rules_in: Callable[[str], Awaitable[Sequence[ScopedRule]]],
-) -> AsyncIterator[ProjectDocument]:
-    rules = ntpath if environment.platform() == "windows" else posixpath
+def _spellings(paths: Iterable[str]) -> list[str]:
+    """Return the paths, each followed by its form in small letters: on most machines the capitals of a name make no
+    difference.
+    """
+    return [form for path in paths for form in dict.fromkeys((path, _small(path)))]
 
-    def document(path: str, text: str) -> ProjectDocument:
-        return ProjectDocument(rules.relpath(path, root).replace("\\", "/"), text)
 
-    for folder in folders:
-        for name in names:
-            path = rules.join(folder, *name.split("/"))
-            text = (await _document(environment, path)).strip()
-            if not text and name == UNIVERSAL_DOCUMENT:
-                path = rules.join(folder, OTHER_SPELLING)
-                text = (await _document(environment, path)).strip()
-            if not text or _is_link_as_text(text, names):
+def _small(path: str) -> str:
+    end = max(path.rfind("/"), path.rfind("\\")) + 1
+    return path[:end] + path[end:].lower()
+
+
+async def _read_texts(
+    environment: ExecutionEnvironment, paths: Sequence[str], missing: frozenset[str], texts: dict[str, str]
+) -> None:
+    """Store the texts of those files that have one. A name in small letters is tried if there is no other."""
+
+    async def read(path: str) -> None:
+        if path not in missing and (text := (await _document(environment, path)).strip()):
+            texts[path] = text
+
+    async with anyio.create_task_group() as tasks:
+        for path in paths:
+            tasks.start_soon(read, path)
+    async with anyio.create_task_group() as tasks:
+        for path in paths:
+            if path not in texts and _small(path) != path:
+                tasks.start_soon(read, _small(path))
+
+
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    """Puts the files of a folder in order, with what they import. `texts` has the texts of the files."""
+
+    environment: ExecutionEnvironment
+    separator: str
+    lookup: Lookup
+    texts: Mapping[str, str]
+
+    async def documents(
+        self, folder: str, paths: Sequence[str], found: Sequence[ScopedRule]
+    ) -> AsyncIterator[tuple[str, str]]:
+        """Yield path and text of each document of `folder`, of which `paths` are the files and `found` the rules."""
+        for name in paths:
+            path = name if name in self.texts else _small(name)
+            text = self.texts.get(path, "")
+            if target := self._link_as_text(path, text):
+                behind = self.texts.get(target) or (await _document(self.environment, target)).strip()
+                if behind or text.rpartition("/")[2] in (UNIVERSAL_DOCUMENT, *OF_OTHER_AGENTS):
+                    path, text = target, behind
+            if not text:
                 continue
-            if rules.basename(path) in IMPORTING and "@" in text:
-                async for imported in read_imports(environment, path, text):
-                    yield document(*imported)
-            yield document(path, text)
-        found = await rules_in(folder)
+            if "@" in text and path[len(folder) :].strip("/\\").lower().endswith(IMPORTING):
+                async for imported in read_imports(self.environment, path, text, lookup=self.lookup):
+                    yield imported
+            yield path, text
         for rule in found:
             if rule.always:
-                yield document(rules.join(folder, *rule.path.split("/")), rule.text)
+                yield self.separator.join((folder.rstrip(self.separator), *rule.path.split("/"))), rule.text
         if text := list_for_tasks(found):
-            yield document(rules.join(folder, "other-rules"), text)
+            yield folder.rstrip(self.separator) + self.separator + "other-rules", text
 
-
-def _is_link_as_text(text: str, names: Sequence[str]) -> bool:
-    """Return whether a file has only the path of another instruction file: git writes that where it cannot make
-    links. The other file is read under its own name.
-    """
-    return "\n" not in text and text.rpartition("/")[2] in names
+    def _link_as_text(self, path: str, text: str) -> str:
+        """Return the file to which a file with only a path leads: git writes that where it cannot make links."""
+        rules = ntpath if self.separator == "\\" else posixpath
+        if not _PATH.fullmatch(text) or not (text.endswith(".md") or rules.basename(text) in OF_OTHER_AGENTS):
+            return ""
+        return str(rules.normpath(rules.join(rules.dirname(path), *text.split("/"))))
 
 
 def folders_between(root: str, folder: str, separator: str) -> list[str]:
@@ -180,15 +237,29 @@ def build_nested_documents(documents: Sequence[ProjectDocument], left: int, *, t
 
 def _wrap_documents(documents: Sequence[ProjectDocument], left: int, *, trusted: bool) -> list[str]:
     parts = []
+    longest = _longest([len(document.text.encode("utf-8")) for document in documents], left)
     for document in documents:
         data = document.text.encode("utf-8")
-        text = data[:left].decode("utf-8", "ignore")  # drops a last character that the limit would split
-        left -= len(data)
+        text = data[:longest].decode("utf-8", "ignore")  # drops a last character that the limit would split
         text = text if trusted else text.replace("</project_document", "<\\/project_document")
-        parts.append(_wrap_document(document.path, text if left >= 0 else f"{text}\n{TRUNCATED_MARKER}"))
-        if left < 0:
-            break
+        cut = len(data) > longest
+        parts.append(_wrap_document(document.path, f"{text}\n{TRUNCATED_MARKER}" if cut else text))
     return parts
+
+
+def _longest(lengths: Sequence[int], left: int) -> int:
+    """Return the length to which documents are cut, so that all together have at most `left` bytes.
+
+    The longest ones are cut first: a long file at the root must not take the place of a short one that is nearer to
+    the work.
+    """
+    remaining = sorted(lengths)
+    for place, length in enumerate(remaining):
+        share = left // (len(remaining) - place)
+        if length > share:
+            return share
+        left -= length
+    return max(remaining, default=0)
 
 
 HEADING = (

@@ -39,16 +39,23 @@ class _RulePlace:
     without: bool
     other: tuple[str, ...] = ()
 
+    def has(self, name: str) -> bool:
+        """Return whether a file, relative to the folder, is a rule."""
+        last = name.rpartition("/")[2]
+        is_named = any(last.endswith(suffix) if suffix else "." not in last for suffix in self.suffixes)
+        return is_named and not name.startswith(self.other or "/")
 
-_MARKDOWN = (".md",)
-_TEXT = (".md", ".txt")
+
+_MARKDOWN = (".md", ".mdc")
+_TEXT = (".md", ".mdc", ".txt")
+_ANY = (*_TEXT, "")  # "": also names without an ending
 PLACES = (
     _RulePlace(".github/instructions", (".instructions.md",), without=False),
     _RulePlace(".claude/rules", _MARKDOWN, without=True),
     _RulePlace(".cursor/rules", (".mdc",), without=False),
     _RulePlace(".clinerules", _TEXT, without=True, other=("workflows/", "hooks/", "skills/")),
-    _RulePlace(".roo/rules", _TEXT, without=True),
-    _RulePlace(".roo/rules-code", _TEXT, without=True),
+    _RulePlace(".roo/rules", _ANY, without=True),
+    _RulePlace(".roo/rules-code", _ANY, without=True),
     _RulePlace(".kilocode/rules", _MARKDOWN, without=True),
     _RulePlace(".windsurf/rules", _MARKDOWN, without=False),
     _RulePlace(".devin/rules", _MARKDOWN, without=False),
@@ -86,26 +93,31 @@ class ScopedRule:
         return any(_matches(glob, path) for glob in self.globs)
 
 
-async def find_rules(environment: ExecutionEnvironment, folder: str, separator: str) -> list[ScopedRule]:
-    """Return the rules in `folder`, sorted by path. Files that cannot be read are left out."""
+def rule_folders(folder: str, separator: str) -> list[str]:
+    """Return the folders below `folder` that may have rules."""
+    return [_base(folder, place, separator) for place in PLACES]
+
+
+async def find_rules(
+    environment: ExecutionEnvironment, folder: str, separator: str, missing: frozenset[str] = frozenset()
+) -> list[ScopedRule]:
+    """Return the rules in `folder`, sorted by path. Files that cannot be read are left out.
+
+    `missing` are paths that do not exist.
+    """
     found: dict[_RulePlace, Sequence[str]] = {}
 
-    async def look(place: _RulePlace) -> None:
+    async def look(place: _RulePlace, base: str) -> None:
         with suppress(EnvError):
-            entries = await environment.list_directory(_base(folder, place, separator), MAX_DEPTH)
-            found[place] = [
-                entry.name
-                for entry in entries
-                if not entry.is_dir
-                and entry.name.endswith(place.suffixes)
-                and not entry.name.startswith(place.other or "/")
-            ]
+            entries = await environment.list_directory(base, MAX_DEPTH)
+            found[place] = [entry.name for entry in entries if not entry.is_dir and place.has(entry.name)]
 
     async with (
         anyio.create_task_group() as tasks
     ):  # together, because a remote machine answers each after a while
         for place in PLACES:
-            tasks.start_soon(look, place)
+            if (base := _base(folder, place, separator)) not in missing:
+                tasks.start_soon(look, place, base)
     rules: list[ScopedRule] = []
     for place, name in ((it, name) for it in PLACES for name in found.get(it, ())):
         if len(rules) >= MAX_RULES:

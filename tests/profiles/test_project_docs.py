@@ -89,7 +89,7 @@ def layer(*texts: str) -> str:
         pytest.param(["x" * BUDGET_BYTES], BUDGET_BYTES, False, id="just-fits"),
         pytest.param(["x" * (BUDGET_BYTES + 1)], BUDGET_BYTES, True, id="one-byte-over"),
         pytest.param(["x" * (BUDGET_BYTES - 1), "xx", "xxx"], BUDGET_BYTES, True, id="over-several-files"),
-        pytest.param(["x" * BUDGET_BYTES, "y"], BUDGET_BYTES, True, id="nothing-left-for-the-next"),
+        pytest.param(["x" * BUDGET_BYTES, "y"], BUDGET_BYTES - 1, True, id="the-longest-is-cut"),
         pytest.param(["x" * (BUDGET_BYTES - 1) + "ä"], BUDGET_BYTES - 1, True, id="never-half-a-character"),
         pytest.param(
             ["x" * (BUDGET_BYTES - 2) + "ä"], BUDGET_BYTES - 2, False, id="a-character-of-two-bytes-fits"
@@ -124,7 +124,7 @@ def test_layer_when_there_are_no_documents_then_it_is_empty() -> None:
             {"CLAUDE.md": "@a.md", "a.md": "@CLAUDE.md @a.md"}, ["a.md=@CLAUDE.md @a.md"], id="in-a-circle"
         ),
         pytest.param({"CLAUDE.md": "`@a.md`\n```\n@a.md\n```\nx@a.md", "a.md": "A"}, [], id="not-in-code"),
-        pytest.param({"CLAUDE.md": "ask @ada about ~/x and @~/.claude/x.md"}, [], id="no-file"),
+        pytest.param({"CLAUDE.md": "ask @ada about ~/x and @~/.claude/"}, [], id="no-file"),
         pytest.param({"AGENTS.md": "@a.md", "a.md": "A"}, ["AGENTS.md=@a.md"], id="not-in-agents-md"),
         pytest.param({"CLAUDE.md": "@logo", "logo": b"\x89PNG\0"}, [], id="not-text"),
     ],

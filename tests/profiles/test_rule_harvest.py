@@ -10,7 +10,7 @@ import pytest
 
 from agent_ls.environments.instruction_names import is_looked_for
 from agent_ls.environments.local.environment import LocalEnvironment
-from agent_ls.profiles.project_docs import OF_OTHER_AGENTS, find_project_documents
+from agent_ls.profiles.project_docs import OF_ALL_MODELS, OF_OTHER_AGENTS, find_project_documents
 from agent_ls.profiles.rule_files import PLACES
 from tests.profiles.test_rule_reports import FAMILY, at_start, with_file
 
@@ -127,6 +127,30 @@ COVERED: list[Any] = [
         "Web/a.cs",
         marks=pytest.mark.report("microsoft/vscode#249256"),
     ),
+    pytest.param(
+        ".cursor/rules/spaced.mdc",
+        "globs: src/**/*.ts, tests/**/*.ts\nalwaysApply: false",
+        "tests/x/a.ts",
+        "lib/a.ts",
+        marks=pytest.mark.report(
+            "nefarius/BthPS3#143",
+            "a blank behind the comma between two patterns makes the rule match nothing",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        ".cursor/rules/skills.mdc",
+        "description: Review skills (SKILL.md) — front matter: contract, the bar\nglobs: **/SKILL.md",
+        "a/b/SKILL.md",
+        "SKILLS.md",
+        marks=pytest.mark.report(
+            "PatrickJS/awesome-cursorrules#362",
+            "a pattern that begins with asterisks, without quotes, makes the header invalid",
+            area="rules",
+            before="passed",
+        ),
+    ),
     (".augment/rules/a.md", "type: auto\nglobs: '*.sql'", "db/a.sql", "a.py"),
     (".continue/rules/a.md", "name: x\nglobs: ['src/*.py']", "src/a.py", "src/x/a.py"),
 ]
@@ -229,5 +253,5 @@ async def test_links_within_the_project_lead_to_rules(tmp_path: Path) -> None:
 
 
 def test_clients_and_recordings_know_all_names_that_are_looked_for() -> None:
-    names = [*OF_OTHER_AGENTS, *(place.folder for place in PLACES)]
+    names = [*OF_ALL_MODELS, *OF_OTHER_AGENTS, *(place.folder for place in PLACES)]
     assert [name for name in names if not is_looked_for(f"/repo/{name}")] == []

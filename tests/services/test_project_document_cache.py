@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.environments.base import READ_LIMIT_BYTES
+from agent_ls.environments.base import READ_LIMIT_BYTES, DirEntry
 from agent_ls.environments.local.environment import LocalEnvironment
 from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 from agent_ls.policy.named_places import IGNORE_FILE
@@ -22,14 +22,25 @@ FAMILY = ("NOTES.md",)
 
 
 class Counting(ForwardingEnvironment):
-    """An environment that counts its reads."""
+    """An environment that counts its reads, and the reads of files and folders among them."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(LocalEnvironment(str(folder)))
         self.reads = 0
+        self.contents = 0
+
+    async def file_exists(self, path: str) -> bool:
+        self.reads += 1
+        return await super().file_exists(path)
+
+    async def list_directory(self, path: str, depth: int = 1) -> Sequence[DirEntry]:
+        self.reads += 1
+        self.contents += 1
+        return await super().list_directory(path, depth)
 
     async def read_bytes(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> bytes:
         self.reads += 1
+        self.contents += 1
         return await super().read_bytes(path, max_bytes)
 
 
@@ -73,6 +84,17 @@ def _make(path: Path, text: str) -> None:
 
 async def test_without_project_documents_no_folder_is_searched_again(project: Project) -> None:
     assert [await project.reads() for _ in range(3)] == [0, 0, 0]
+
+
+async def test_only_names_that_exist_are_read(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    assert await project.texts() == [] and project.environment.contents == 0
+    for number, name in enumerate(("AGENTS.md", ".cursor/rules/a.mdc"), start=1):
+        (project.folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (project.folder / name).write_text("---\nalwaysApply: true\n---\nBe brief.")
+        project.environment.contents = 0
+        assert len(await project.texts()) == number
+    assert project.environment.contents == 3  # both files and the folder of rules
 
 
 async def test_a_project_document_created_after_the_first_search_is_found(project: Project) -> None:

@@ -9,6 +9,7 @@ from functools import partial
 
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.paths import is_below
+from agent_ls.profiles.document_lookup import NO_LOOKUP, Lookup
 from agent_ls.profiles.git_snapshot import find_git_root
 from agent_ls.profiles.project_docs import (
     BUDGET_BYTES,
@@ -19,7 +20,7 @@ from agent_ls.profiles.project_docs import (
     documents_in,
     folders_between,
 )
-from agent_ls.profiles.rule_files import ScopedRule, find_rules
+from agent_ls.profiles.rule_files import ScopedRule, find_rules, rule_folders
 
 MAX_FOLDERS = 500
 """Maximum number of folders searched in a session, because each search tries several names."""
@@ -32,7 +33,7 @@ class SessionDocuments:
     returns an environment that reads no files outside of the project. `trusted` returns whether the workspace
     is trusted. `size` returns the bytes of instructions that the system prompt already contains. `known` are
     files that the main agent got in an earlier process. `keep` stores the names of all files that the main
-    agent got.
+    agent got. `lookup` finds out which names do not exist.
     """
 
     def __init__(
@@ -43,11 +44,13 @@ class SessionDocuments:
         size: Callable[[], int],
         known: Iterable[str] = (),
         keep: Callable[[Sequence[str]], object] = lambda paths: None,
+        lookup: Lookup = NO_LOOKUP,
     ) -> None:
         self._project = project
         self._trusted = trusted
         self._size = size
         self._keep = keep
+        self._lookup = lookup
         self._given: dict[str, set[str]] = {"": set(known)}
         self._looked: set[tuple[str, str]] = set()
         self._rules: dict[str, Sequence[ScopedRule]] = {}
@@ -79,7 +82,9 @@ class SessionDocuments:
                     continue
                 self._looked.add(key)
                 rules_in = partial(self._rules_in, environment, rules.sep)
-                for document in await documents_in(environment, root, (folder,), family, rules_in):
+                for document in await documents_in(
+                    environment, root, (folder,), family, rules_in, self._lookup
+                ):
                     if document.path not in given:
                         found.setdefault(document.path, document)
         if not found:
@@ -114,13 +119,19 @@ class SessionDocuments:
         return matching
 
     async def _rules_in(
-        self, environment: ExecutionEnvironment, separator: str, folder: str
+        self,
+        environment: ExecutionEnvironment,
+        separator: str,
+        folder: str,
+        missing: frozenset[str] | None = None,
     ) -> Sequence[ScopedRule]:
         """Return the rules in a folder, which are read once; none after MAX_FOLDERS folders."""
         if folder not in self._rules:
             if len(self._rules) >= MAX_FOLDERS:
                 return ()
-            self._rules[folder] = await find_rules(environment, folder, separator)
+            if missing is None:
+                missing = await self._lookup.missing(rule_folders(folder, separator))
+            self._rules[folder] = await find_rules(environment, folder, separator, missing)
         return self._rules[folder]
 
     def forget_compacted(self, kept: Sequence[str], agent_id: str = "") -> None:

@@ -6,16 +6,19 @@ same worker thread as the session's other reads at the start of a turn (services
 
 from __future__ import annotations
 
-import os.path
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
+from anyio import to_thread
+
 from agent_ls.environments.base import READ_LIMIT_BYTES, DirEntry, ExecutionEnvironment
 from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 from agent_ls.policy.named_places import IGNORE_FILE
+from agent_ls.profiles.document_lookup import NO_LOOKUP, Lookup
 from agent_ls.profiles.project_docs import ProjectDocument, find_project_documents
 from agent_ls.services.changes.stamps import Documents, stamps
 from agent_ls.services.turn_reads import TurnRead, TurnReads
@@ -65,8 +68,8 @@ class ProjectDocumentCache:
         now = await kept.check.get() if kept else None
         if kept and now is not None and kept.facts == now:
             return kept.documents
-        noting = _Noting(environment)
-        documents = await find_project_documents(noting, family)
+        noting = _Noting(environment, DiskLookup(self._documents))
+        documents = await find_project_documents(noting, family, noting)
         # `now` contains the stamps from before the read. It is stored only if it covers all paths that were read.
         is_known = kept is not None and kept.places == noting.places
         check = kept.check if kept else self._reads.add(partial(self._prepare_check, key, self._documents))
@@ -94,16 +97,55 @@ def _read_facts(places: Mapping[str, bool], documents: Mapping[str, int]) -> Fac
     return facts
 
 
+@dataclass(frozen=True, slots=True)
+class DiskLookup:
+    """Implements Lookup for files on this machine: one thread looks up all names.
+
+    `documents` returns the versions of open documents, which need no file.
+    """
+
+    documents: Documents
+
+    async def missing(self, paths: Sequence[str]) -> frozenset[str]:
+        absent = await to_thread.run_sync(_absent, paths, abandon_on_cancel=True)
+        return absent - self.documents().keys()
+
+    async def real_path(self, path: str) -> str:
+        return await to_thread.run_sync(os.path.realpath, path, abandon_on_cancel=True)
+
+
+def lookup_of(documents: Documents | None) -> Lookup:
+    """Return a lookup of names; without `documents`, the files may be on another machine, and nothing is known."""
+    return NO_LOOKUP if documents is None else DiskLookup(documents)
+
+
+def _absent(paths: Sequence[str]) -> frozenset[str]:
+    return frozenset(path for path in paths if not os.path.lexists(path))
+
+
 class _Noting(ForwardingEnvironment):
     """Environment wrapper that records which paths are read, and the ignore files next to these paths."""
 
-    def __init__(self, inner: ExecutionEnvironment) -> None:
+    def __init__(self, inner: ExecutionEnvironment, lookup: Lookup) -> None:
         super().__init__(inner)
         self.places: dict[str, bool] = {}
+        self._lookup = lookup
 
-    async def read_bytes(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> bytes:
+    async def missing(self, paths: Sequence[str]) -> frozenset[str]:
+        found = await self._lookup.missing(paths)
+        for path in found:
+            self._note(path)
+        return found
+
+    async def real_path(self, path: str) -> str:
+        return await self._lookup.real_path(path)
+
+    def _note(self, path: str) -> None:
         self.places[path] = False
         self.places[os.path.join(os.path.dirname(path), IGNORE_FILE)] = False
+
+    async def read_bytes(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> bytes:
+        self._note(path)
         return await self.inner.read_bytes(path, max_bytes)
 
     async def file_exists(self, path: str) -> bool:

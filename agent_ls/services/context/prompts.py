@@ -22,7 +22,7 @@ from agent_ls.profiles.environment_block import EnvironmentFacts, gather_environ
 from agent_ls.profiles.git_snapshot import GitSnapshot, find_git_root
 from agent_ls.profiles.project_docs import ProjectDocument, build_documents_layer, build_folders_layer
 from agent_ls.services.changes.stamps import Documents
-from agent_ls.services.context.project_docs import ProjectDocumentCache
+from agent_ls.services.context.project_docs import ProjectDocumentCache, lookup_of
 from agent_ls.services.permissions.paths import PathBounds, places_of
 from agent_ls.services.turn_reads import TurnReads
 
@@ -84,6 +84,7 @@ class SessionPrompts:
         self._early: tuple[int, EnvironmentFacts] | None = None
         self._projects: dict[str, ExecutionEnvironment] = {}
         self._known = ProjectDocumentCache(workspace.open_documents, reads or TurnReads())
+        self.lookup = lookup_of(workspace.open_documents)
         self._documents = ""
         self.documents_bytes = 0
         """Bytes of the project documents at the last input."""

@@ -221,6 +221,7 @@ def _nested_documents(draft: SessionDraft, prompts: SessionPrompts) -> SessionDo
         size=lambda: prompts.documents_bytes,
         known=[it for it in known if isinstance(it, str)] if isinstance(known, list) else (),
         keep=lambda paths: draft.stored.remember({NESTED_DOCUMENTS: list(paths)}),
+        lookup=prompts.lookup,
     )
 
 
