@@ -146,7 +146,8 @@ def find_path_reason(found: CommandAnalysis, working_dir: str, situation: Situat
         return f"{outside} is outside the workspace."
     if not found.is_read_only and (sensitive := situation.sensitive(places)):
         return f"{sensitive} configures tools that run by themselves."
-    if secret := situation.secret(places):
+    read = [it for it in found.paths if not (found.is_read_only and it in found.named)]
+    if secret := situation.secret([*read, *situation.leads]):
         return f"{secret} looks like a file with secrets."
     if holding := next((p for p in (working_dir, *places) if situation.places.holds_denied(p)), ""):
         return f"{holding} contains files with credentials." if found.is_read_only else ""

@@ -57,6 +57,10 @@ def test_a_command_line_that_files_on_disk_make_harmful_needs_approval(
         "git status -s",
         "cd src && cargo --version",
         "find src -type f -name '*.py' -exec cat {} +",
+        "ls -la .env*",
+        "[ -f .env ] && echo exists",
+        "git check-ignore -v .env",
+        "git log --oneline -- .env",
     ],
 )
 def test_a_command_line_that_avoids_the_harmful_files_on_disk_needs_no_approval(

@@ -12,7 +12,7 @@ from os import path as ospath
 from typing import Any
 
 from agent_ls.paths import is_within
-from agent_ls.policy.shell import git, sed
+from agent_ls.policy.shell import git, processes, sed
 
 _TABLES: dict[str, dict[str, Any]] = tomllib.loads(
     files("agent_ls.policy.shell").joinpath("dangers.toml").read_text("utf-8")
@@ -167,11 +167,6 @@ def _find(arguments: Sequence[str]) -> str:
     return f"find {writers[0]} overwrites a file." if writers else ""
 
 
-def _ps(arguments: Sequence[str]) -> str:
-    shows = any((not a.startswith("-") and "e" in a) or a.startswith("-E") for a in arguments)
-    return "Shows environment variables of other processes (ps e)." if shows else ""
-
-
 _IN_PLACE = re.compile(r"-([nErsuz]*)i.*", re.DOTALL)
 
 
@@ -217,7 +212,7 @@ def _yq(arguments: Sequence[str]) -> str:
 
 
 _CHECKS: dict[str, Callable[[Sequence[str]], str]] = {
-    "git": git.danger, "find": _find, "sed": _sed, "ps": _ps, "tar": _tar,
+    "git": git.danger, "find": _find, "sed": _sed, "ps": processes.danger, "tar": _tar,
     "jq": _jq, "yq": _yq, "fd": _fd, "fdfind": _fd, "make": _make, "gmake": _make,
 }  # fmt: skip
 NAMES = frozenset((*_WHY, *_VERBS, *(name for name, _, _ in _OPTIONS), *_CHECKS))

@@ -18,7 +18,8 @@ class LineFindings:
     `needs_plain_names`: the line is read-only only if no file name that it lists has blanks or begins with
     `-`. `reads_listed`: no link in the folders that it lists may lead outside. `splits_matches`: no file that a
     pattern matches may have a name with blanks or wildcards. `changes`: the line is not read-only.
-    `is_plain`: the words of its commands determine all effects of the line.
+    `is_plain`: the words of its commands determine all effects of the line. `named`: those of `paths` whose content the
+    command does not read.
     """
 
     home: str
@@ -40,6 +41,7 @@ class LineFindings:
     splits_matches: bool = False
     uses_xargs: bool = False
     is_plain: bool = True
+    named: list[str] = field(default_factory=list)
 
     def doubt(self, why: str) -> None:
         self.doubts.append(why)

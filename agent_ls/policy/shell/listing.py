@@ -6,7 +6,13 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from agent_ls.policy.shell.read_only import COMMANDS, GREPS, before_operands, split_actions
+from agent_ls.policy.shell.read_only import (
+    COMMANDS,
+    GREPS,
+    before_operands,
+    split_actions,
+    start_of_git_command,
+)
 from agent_ls.policy.shell.wrappers import FIND_ACTIONS
 
 _FIND_PRINTS = frozenset("-print -print0 -printf -ls".split())
@@ -47,6 +53,32 @@ def prints_names_only(argv: Sequence[str]) -> bool:
     if argv[0] == "ls":
         return any(_has_flag("ls", word, "ld") for word in argv[1:])
     return argv[0] in _NAMES_ONLY
+
+
+def reads_no_content(argv: Sequence[str]) -> bool:
+    """Return whether a read-only command prints at most names, kinds, sizes and times of its files.
+
+    It does not depend on their content either, as the exit code of `grep -q` does.
+    """
+    name = argv[0]
+    if name == "git":
+        words = argv[start_of_git_command(argv) :]
+        pattern = _READS_NO_CONTENT_OF_GIT.get(words[0]) if words else None
+        options = [word for word in words[1:] if word.startswith("-")]
+        return pattern is not None and all(re.fullmatch(pattern, option) for option in options)
+    if name == "find":
+        return not split_actions(argv[1:])[1]
+    return name in _READS_NO_CONTENT
+
+
+_READS_NO_CONTENT = frozenset("ls stat du test [ realpath readlink file wc tree".split())
+_READS_NO_CONTENT_OF_GIT = {
+    "check-ignore": "-.*",
+    "ls-files": r"--(?!stage|format).*|-[^s]+",
+    "status": r"-[sb]+|--short|--branch|--porcelain.*|--",
+    "log": r"-\d+|-n\d*|--|--(?:oneline|follow|all|graph|stat|name-only|name-status|decorate|(format|pretty|date)=.*)",
+}
+"""Subcommands of git that print names, each with a pattern for its options."""
 
 
 def lists_names(argv: Sequence[str]) -> bool:

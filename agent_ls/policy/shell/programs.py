@@ -22,6 +22,7 @@ from agent_ls.policy.shell.wrappers import (
     interpreter_of,
     is_harmless_wrapper,
     is_null_separated,
+    placeholder_of,
     program_in_arguments,
     runs_file_of_folder,
     unwrapped,
@@ -51,6 +52,7 @@ _POSIX_SHELLS = frozenset(("sh", "bash", "dash"))
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[.*\])?\+?=", re.DOTALL)
 
 _CHANGES_FOLDER = re.compile("-[CD]|--chd?i?r?")
+_ECHO = Word("text", "echo", "echo")
 _FOUND = Word("glob", "{}", "{}")
 """The word for the file names that find inserts for `{}`: one or more names that cannot be options."""
 
@@ -166,8 +168,11 @@ class Programs:
         is_start_or_filter = not self._piped or (stdin == "pipe" and depth == 0)
         self._piped.append(argv if is_start_or_filter else ("", *argv))
         if name not in read_only.TEXT_ONLY or not is_read_only:
+            known = len(self._found.paths)
             # of git: the folder that `-C` names too
             self._add_paths(words, argv, tuple(dict.fromkeys((*folders, *state.folders))))
+            if is_read_only and listing.reads_no_content(argv):
+                self._found.named += self._found.paths[known:]
 
     def _note_words(self, words: Sequence[Word], state: State) -> None:
         """Record the doubts about the words of a command, and what the shell does to expand them."""
@@ -190,7 +195,7 @@ class Programs:
         if argv[0] in node.NAMES and node.reads_package(argv[1:]):
             self._found.add_path(node.PACKAGE, places)
         for at, word in enumerate(words[1:], 1):
-            if at in scripts and word.kind == "text":
+            if (at in scripts and word.kind == "text") or read_only.is_separator(argv, at):
                 continue
             self._found.add_word(word, places)
             for ending in read_only.ENDINGS.get(argv[0], ()):
@@ -284,8 +289,10 @@ class Programs:
             self._found.doubt("It changes to a folder that agent-ls cannot determine.")
         if not is_harmless_wrapper(argv[0], found.options):
             self._found.change()
-        inner = words[len(words) - len(found.inner) :]
-        if not found.inner:
+        inner = words[len(words) - len(found.inner) :] if found.inner else ()
+        if argv[0] == "xargs" and not found.inner:
+            inner = (_ECHO,)
+        if not inner:
             if argv[0] not in ("time", "command", "exec"):
                 self._found.add_command(argv, is_read_only=False)
             return
@@ -300,8 +307,23 @@ class Programs:
                 self._found.is_plain = False
             if any(word.text in SHELLS for word in inner):
                 self._found.doubt("It runs its input as code.")
-            inner, stdin = (*inner, FROM_INPUT), "pipe"
+            inner, stdin = self._with_input(inner, placeholder_of(found.options)), "pipe"
         self.run(inner, state, stdin, depth + 1)
+
+    def _with_input(self, inner: Sequence[Word], placeholder: str) -> tuple[Word, ...]:
+        """Return the words of the command that xargs runs, with FROM_INPUT as the last for those that it reads."""
+        if not placeholder:
+            return (*inner, FROM_INPUT)
+        found = [at for at, word in enumerate(inner) if placeholder in word.text]
+        if found and inner[0].text in ANY_WORDS:
+            return (*(word for at, word in enumerate(inner) if at not in found), FROM_INPUT)
+        if found == [len(inner) - 1] and len(inner) > 1 and inner[-1].text == placeholder:
+            return (*inner[:-1], FROM_INPUT)
+        if found:
+            self._found.doubt(
+                f"agent-ls cannot tell what {inner[0].source} does with the words that xargs reads."
+            )
+        return tuple(inner)
 
     def _carried(self, words: Sequence[Word], state: State, stdin: Stdin, depth: int) -> None:
         """Analyse the command that a project runner such as `uv run` runs, as if the line contained only this

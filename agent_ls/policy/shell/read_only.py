@@ -11,7 +11,7 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import Any
 
-from agent_ls.policy.shell import awk, node, python, sed
+from agent_ls.policy.shell import awk, node, processes, python, sed
 from agent_ls.policy.shell.git import PRINTING_SETTING
 from agent_ls.policy.shell.wrappers import FIND_ACTIONS
 
@@ -244,8 +244,28 @@ def _roles(allowed: AllowedOptions, argv: Sequence[str], at: int) -> Words | Non
     return Words(frozenset(options), frozenset(patterns), tuple(operands))
 
 
+def is_separator(argv: Sequence[str], at: int) -> bool:
+    """Return whether the word contains a slash that separates fields, as in `cut -d/`, and no path."""
+    letter = _SEPARATES.get(argv[0])
+    if letter is None:
+        return False
+    before = argv[at - 1] == f"-{letter}" and argv[at] == "/"
+    return before or re.fullmatch(f"-[a-zA-Z]*{letter}/", argv[at]) is not None
+
+
+_SEPARATES = {
+    "cut": "d", "sort": "t", "awk": "F", "gawk": "F", "mawk": "F", "column": "s", "paste": "d", "join": "t",
+}  # fmt: skip
+"""For each program: the letter of the option for the character between two fields."""
+
+
 def scripts_of(argv: Sequence[str]) -> frozenset[int]:
     """Return the indexes of words that are a pattern or a script instead of a path; empty if unknown."""
+    if argv[0] == "git":
+        found = words_of_git(argv)
+        if found is None or found[0] != "grep":
+            return frozenset()
+        return found[1].patterns or frozenset(found[1].operands[:1])
     words = words_of(argv) if argv[0] in _SCRIPT_FIRST else None
     if words is None or any(word in ("--files", "--type-list") for word in argv):
         return frozenset()
@@ -424,19 +444,10 @@ def _find(arguments: list[str], patterns: Sequence[int]) -> bool:
 
 
 def _ps(arguments: list[str], patterns: Sequence[int]) -> bool:
-    """Return whether ps is read-only.
-
-    Letters without a dash are options too. The letter `e` is refused, because it prints the environment of
-    every process.
-    """
-    plain = [a for a in arguments if not a.startswith("-")]
-    if any("env" in word.lower() for word in arguments):
-        return False
-    return (
-        all(re.fullmatch(r"[auxfw]+|\d+|[a-z,%]+", a) for a in plain)
-        and not any("e" in a and at == 0 for at, a in enumerate(arguments) if not a.startswith("-"))
-        and _fits(COMMANDS["ps"], arguments, patterns)
-    )
+    """Return whether ps only lists processes."""
+    if processes.only_lists(arguments):
+        return not patterns
+    return processes.prints_no_variables(arguments) and _fits(COMMANDS["ps"], arguments, patterns)
 
 
 def _node(arguments: list[str], patterns: Sequence[int]) -> bool:

@@ -61,6 +61,10 @@ _CLEAR_TEST = re.compile("!?(?:w|ow|wow)")
 
 `w` is a word, `o` an operator, `!` a negation.
 """
+_COUNT = re.compile(
+    r"\"?\$\((?:[^()`$\\#\n;&|]+(?:\|[^()`$\\#\n;&|]+)*\| *)?wc -[lwcm](?: *< *[\w./-]+)? *\)\"?"
+)
+"""Matches a substitution that is a number, because `wc` prints it."""
 _NUMBER_TESTS = re.compile(r"-(?:eq|ne|lt|le|gt|ge)")
 
 
@@ -320,14 +324,20 @@ class Reader:
                 word = word_of(child, self._values)
                 self._nested(child, state)
                 shape += "w"
+                if _COUNT.fullmatch(source):
+                    continue
                 is_unknown |= word.kind == "unknown"
                 is_operator = (
-                    word.kind == "glob" or not word.is_single or word.text.startswith(("-", "(", "!"))
+                    (word.kind == "glob" and child.type != "string")
+                    or not word.is_single
+                    or word.text.startswith(("-", "(", "!", "*", "?", "["))
                 )
                 if word.problem or (is_numeric and not _is_number(word.text)) or (is_command and is_operator):
                     self._doubt_expansion(word)
-                elif word.kind == "text":
+                elif word.kind != "unknown":
+                    known = len(self._found.paths)
                     self._found.add_word(word, state.folders)
+                    self._found.named += self._found.paths[known:]
         if is_command and is_unknown and not _CLEAR_TEST.fullmatch(shape):
             self._unknown(node, state)
         self._found.add_command(("test",), is_read_only=True)

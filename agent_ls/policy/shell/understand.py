@@ -5,6 +5,7 @@ read-only.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -28,7 +29,8 @@ class CommandAnalysis:
     read-only. `paths`: absolute paths in arguments and redirections; they may contain patterns in the syntax of
     `glob`. `git_folders`: folders in which git would run. `runs`: commands, each with the folders in which it
     may run. `configs`: pairs of a folder and the name of a file that decides what would run, if the file exists
-    in the folder or above. `entered`: folders that are assumed to exist. `needs_plain_names`: the line is safe only
+    in the folder or above. `entered`: folders that are assumed to exist. `named`: the paths of which the line prints at
+    most names, sizes and times. `needs_plain_names`: the line is safe only
     if the files that it lists have names without blanks, quotes or a leading `-`; `splits_matches`: only if no file
     that a pattern matches has a name with blanks or wildcards.
 
@@ -48,6 +50,7 @@ class CommandAnalysis:
     runs: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = ()
     configs: tuple[tuple[str, str], ...] = ()
     entered: tuple[str, ...] = ()
+    named: frozenset[str] = frozenset()
     needs_plain_names: bool = False
     reads_listed: bool = False
     splits_matches: bool = False
@@ -90,6 +93,13 @@ def understand(
     return result
 
 
+def _only_named(found: LineFindings) -> frozenset[str]:
+    """Return the paths of which no command of the line reads the content."""
+    if found.uses_xargs:  # a command that lists names may pass them to another one
+        return frozenset()
+    return frozenset(found.named) - frozenset(Counter(found.paths) - Counter(found.named))
+
+
 def _result(command: str, found: LineFindings) -> CommandAnalysis:
     words = " ".join([command, *(word for argv in found.commands for word in argv)])
     if place := dangers.CREDENTIAL_PLACES.search(words):
@@ -106,6 +116,7 @@ def _result(command: str, found: LineFindings) -> CommandAnalysis:
         runs=tuple(dict.fromkeys(found.runs)),
         configs=tuple(dict.fromkeys(found.configs)),
         entered=tuple(dict.fromkeys(found.entered)),
+        named=_only_named(found),
         needs_plain_names=found.needs_plain_names,
         reads_listed=found.reads_listed,
         splits_matches=found.splits_matches,

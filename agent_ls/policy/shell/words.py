@@ -24,10 +24,19 @@ _GLOB = re.compile(r"(?<!\\)(?:\\\\)*[*?\[]")
 _SET = re.compile(r"\[[!^]?[^\[\]/\\]+\]")
 _OTHER_TILDE = re.compile(r"~(?!/|\Z)")
 _PLAIN_EXPANSION = re.compile(r"\$\{[A-Za-z_]\w*\}")
+_HARMLESS_EXPANSION = re.compile(
+    r"\$\{(?:#[A-Za-z_]\w*|[A-Za-z_]\w*(?::?[-+][\w ./:@,+=-]*|(?:##?|%%?)[\w./*?:@,-]+|:\d+(?::\d+)?))\}"
+)
+"""Matches a length, a default, a value without its beginning or end, and a part of a value: they set nothing."""
+_SEPARATOR = re.compile(r"\$'(?:\\[tnr]|[ ,;:|])+'")
+_ESCAPES = {"\\t": "\t", "\\n": "\n", "\\r": "\r"}
 _NUMBERS_ONLY = re.compile(r"\$\(\([\d\s+*/%()-]+\)\)")
 _BRACES = re.compile(r"\{([\w./-]*(?:,[\w./-]*)+)\}")
-_REVISION = re.compile(r"[\w./-]*@\{(?:-?\d+|u|upstream|push)\}[\w./^~-]*")
-"""Matches a git revision. Braces without a comma are ordinary text, as in `stash@{0}`."""
+_PLAIN_BRACES = re.compile(r"(?!~|\{\w+\}\Z)(?:[\w./@%:^-]|(?<=[\w^}])~|\{[\w-]*\})+")
+"""Matches braces without a comma, which are ordinary text, as in `stash@{0}`, `HEAD^{tree}` and `-I{}`.
+
+A whole word such as `{fd}` names a variable that the shell sets to a number if a redirection follows.
+"""
 _SPLIT_OR_MATCHED = re.compile(r"[\s*?\[\\]|\A\Z")
 _NEVER_SPLIT = re.compile(r"[\s\\\[]")
 """Parts of a pattern that, if it matches no file, is another pattern or several when the shell expands it again."""
@@ -100,7 +109,7 @@ def _parts(node: Node, values: Mapping[str, Word]) -> Iterator[Word]:
         case "string":
             yield from _quoted(node, values)
         case "concatenation" | "command_name":
-            if source == "{}" or _REVISION.fullmatch(source):
+            if _PLAIN_BRACES.fullmatch(source):
                 yield Word("text", source)
                 return
             for child in node.children:
@@ -110,6 +119,8 @@ def _parts(node: Node, values: Mapping[str, Word]) -> Iterator[Word]:
         case "command_substitution":
             problem = source if source.startswith("`") and "\\" in source else ""
             yield Word("unknown", source, source, is_single=False, problem=problem)
+        case "ansi_c_string" if _SEPARATOR.fullmatch(source):
+            yield Word("text", re.sub(r"\\[tnr]", lambda it: _ESCAPES[it[0]], source[2:-1]))
         case "process_substitution" if source.startswith("<"):
             yield Word("text", "/dev/stdin")  # the command gets the name of a pipe, and reads from it
         case "arithmetic_expansion" if _NUMBERS_ONLY.fullmatch(source):
@@ -140,6 +151,8 @@ def _bare(source: str) -> Iterator[Word]:
 
 def _variable(source: str, values: Mapping[str, Word], *, is_quoted: bool) -> Word:
     name = source[2:-1] if _PLAIN_EXPANSION.fullmatch(source) else source[1:]
+    if _HARMLESS_EXPANSION.fullmatch(source):
+        return Word("unknown", source, source, is_single=is_quoted)
     if source.startswith("${") and not _PLAIN_EXPANSION.fullmatch(source):
         return _problem(source)
     if name in NUMBERS:

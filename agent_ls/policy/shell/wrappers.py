@@ -128,7 +128,8 @@ def unwrapped(argv: Sequence[str]) -> Unwrapped | None:
 _HARMLESS_OPTIONS = {
     "env": r"-i|\w+=.*", "nice": r"-n|-?\d+|-n\d+|--adjustment=\d+", "stdbuf": r"-[ioe][L0]?|[L0]", "time": "-p",
     "timeout": r"-[sk]|--preserve-status|--foreground|--(signal|kill-after)=\w+|[A-Z]+|[\d.]+[smh]?", "command": "-p",
-    "builtin": "", "exec": "", "xargs": r"-0|-r|-0r|-r0|--null|--no-run-if-empty|-n|-P|-n?\d+|-P\d+",
+    "builtin": "", "exec": "",
+    "xargs": r"-0|-r|-0r|-r0|--null|--no-run-if-empty|-[nPL]?\d+|\d+|-[nPLt]|(?:-I)?(?:\{\}|%|@)|-I",
 }  # fmt: skip
 """Wrappers that have no effect except that they run the inner command, each with a pattern for its options.
 
@@ -147,6 +148,16 @@ def is_harmless_wrapper(name: str, options: Sequence[str]) -> bool:
 def is_null_separated(options: Sequence[str]) -> bool:
     """Return whether xargs reads names that are separated by null characters. Each name becomes one word."""
     return any(option in ("-0", "-0r", "-r0", "--null") for option in options)
+
+
+def placeholder_of(options: Sequence[str]) -> str:
+    """Return the text that xargs replaces by a line of its input, "" for none. `options` are those of xargs."""
+    for at, option in enumerate(options):
+        if option in ("-I", "--replace"):
+            return options[at + 1] if at + 1 < len(options) else "{}"
+        if option.startswith(("-I", "--replace=")):
+            return option.removeprefix("-I").removeprefix("--replace=")
+    return ""
 
 
 def _has_value(word: str, option: str) -> bool:

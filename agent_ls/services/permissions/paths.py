@@ -394,15 +394,18 @@ def _read_facts_of(effect: CommandEffect, found: CommandAnalysis, places: Places
         path: os.path.realpath(path) for path in (effect.working_dir, *found.paths) if not _is_pattern(path)
     }
     matches: list[str] = []
+    leads: list[str] = []
     for pattern in filter(_is_pattern, found.paths):
         if not all(places.is_inside(os.path.normpath(folder)) for folder in _fixed_part(pattern)):
             continue  # needs approval in any case, and the pattern may have very many matches
-        matches += islice(glob.iglob(pattern, include_hidden=True), MAX_MATCHES - len(matches) + 1)
+        found_names = [*islice(glob.iglob(pattern, include_hidden=True), MAX_MATCHES - len(matches) + 1)]
+        matches += found_names
+        names = [name for it in found_names for name in (os.path.realpath(it), os.path.abspath(it))]
+        leads += [it for it in names if not (pattern in found.named and _may_be_named(it, places))]
     if len(matches) > MAX_MATCHES:
         return EffectFacts(resolved, doubt="the patterns of the command match too many files to check")
     # A pattern without matches is passed to the program unchanged, so its folder counts as well.
-    leads = [os.path.realpath(place) for pattern in found.paths for place in (*_fixed_part(pattern),)]
-    leads += [name for match in matches for name in (os.path.realpath(match), os.path.abspath(match))]
+    leads += [os.path.realpath(place) for pattern in found.paths for place in (*_fixed_part(pattern),)]
     linked = linked_credentials(places)
     try:
         leads += shown_secrets(found, effect.working_dir, places, linked)
@@ -438,6 +441,11 @@ def _read_facts_of(effect: CommandEffect, found: CommandAnalysis, places: Places
     )
     config = next(filter(None, (_deciding_file(*it, places) for it in found.configs)), "")
     return EffectFacts(resolved, tuple(dict.fromkeys(leads)), doubt, config)
+
+
+def _may_be_named(path: str, places: Places) -> bool:
+    """Return whether a read-only command may print the name of this file, which may contain secrets."""
+    return places.is_inside(path) and not (places.is_denied(path) or places.is_ignored(path))
 
 
 _REMOTE_FILES = "on another machine, files of the project may change what this command runs"
