@@ -7,13 +7,11 @@ each case running work is cancelled and gets time to clean up. The exit code say
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import contextvars
 import logging
 import os
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -25,17 +23,15 @@ from agent_ls._version import __version__
 from agent_ls.server.editor.host import LspEditorHost, Sleep
 from agent_ls.server.features import documents, notebooks
 from agent_ls.server.transport.framing import FrameParser
-from agent_ls.server.transport.io import ByteCount, ThreadWriter, read_in_thread
+from agent_ls.server.transport.io import ThreadWriter
 from agent_ls.server.transport.jsonrpc import AgentProtocol, Receivers, plain_converter
 from agent_ls.server.transport.large_messages import LargeMessage
+from agent_ls.server.transport.reading import start_reading
 from agent_ls.system import handle_termination_signals, is_alive, use_pidfd_watcher
 
 log = logging.getLogger(__name__)
 
 PARENT_POLL_S = 2.0
-UNHANDLED_BYTES = 64 * 1024 * 1024
-"""Limit for messages that are read and not yet handled. Above this limit, reading pauses."""
-
 SETTLE_S = 6.0
 """Time for running work to end when the server ends: commands get SIGTERM, and SIGKILL two seconds later.
 Work that takes longer is abandoned.
@@ -123,11 +119,11 @@ class AgentServer(LanguageServer):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._run_backend)
                 tasks.start_soon(self._watch_parent)
-                reading = _Reading(self, asyncio.get_running_loop())
+                messages = _Messages(self, connection.parser)
                 for index, body in enumerate(connection.first):
-                    reading.on_message(body, is_answered=connection.is_answered and index == 0)
-                read_in_thread(connection.reader, connection.parser, reading)
-                await self._done.wait()
+                    messages.handle_message(body, is_answered=connection.is_answered and index == 0)
+                with closing(start_reading(connection.reader, messages)):
+                    await self._done.wait()
                 # Fail the requests that wait for the editor, which no longer answers. A shielded wait for an
                 # edit would otherwise last longer than SETTLE_S.
                 self.protocol.cancel_requests()
@@ -175,59 +171,35 @@ def run(backend: Backend, connection: ClientStreams) -> int:
     return anyio.run(serve)
 
 
-class _Reading:
-    """Pass messages from the reading thread to the event loop.
+class _Messages:
+    """Pass the messages in the bytes read to the protocol."""
 
-    Callbacks run in the server's contextvars context, not in the empty one of the thread. If the package
-    sniffio is installed, anyio reads the running loop from the context, so a callback in an empty context could
-    not start tasks.
-    """
-
-    def __init__(self, server: AgentServer, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, server: AgentServer, parser: FrameParser) -> None:
         self._server = server
-        self._loop = loop
-        self._context = contextvars.copy_context()
-        self._unhandled = ByteCount(UNHANDLED_BYTES)
+        self._parser = parser
+        parser.on_large = self._handle_large
+        parser.on_bad_header = server.protocol.on_bad_header
 
-    def message(self, body: bytes) -> None:
-        self._unhandled.add(len(body))
-        with contextlib.suppress(RuntimeError):  # the loop is closed because the server is ending
-            self._loop.call_soon_threadsafe(self._handle, body, context=self._context.copy())
+    def handle_data(self, data: bytes) -> None:
+        for body in self._parser.feed(data):
+            self.handle_message(body)
 
-    def large_message(self, message: LargeMessage) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop is closed because the server is ending
-            self._loop.call_soon_threadsafe(self._on_large, message, context=self._context.copy())
-
-    def bad_header(self, reason: str) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop is closed because the server is ending
-            call = self._server.protocol.on_bad_header
-            self._loop.call_soon_threadsafe(call, reason, context=self._context.copy())
-
-    def wait_until_ready(self) -> None:
-        self._unhandled.wait_for_room()
-        self._server.writer.wait_until_not_full()
-
-    def _handle(self, body: bytes) -> None:
-        self._unhandled.take(len(body))
-        self.on_message(body)
-
-    def handle_end(self, problem: str) -> None:
-        with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._on_end, problem, context=self._context.copy())
-
-    def on_message(self, body: bytes, *, is_answered: bool = False) -> None:
+    def handle_message(self, body: bytes, *, is_answered: bool = False) -> None:
         try:
             self._server.protocol.on_wire(body, is_answered=is_answered)
         except Exception as error:  # last resort: a failing message must not end the server
             self._server.report_server_error(error, "a message failed")
 
-    def _on_large(self, message: LargeMessage) -> None:
+    def _handle_large(self, message: LargeMessage) -> None:
         try:
             self._server.protocol.on_large_message(message)
         except Exception as error:  # last resort: a failing message must not end the server
             self._server.report_server_error(error, "a message failed")
 
-    def _on_end(self, problem: str) -> None:
+    def must_wait(self) -> bool:
+        return self._server.writer.is_full
+
+    def handle_end(self, problem: str) -> None:
         if problem:
             log.error("the connection to the editor was lost: %s", problem)
         self._server.finish(0 if self._server.protocol.is_shut_down else 1)

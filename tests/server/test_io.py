@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import socket
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TypeAlias
@@ -14,7 +13,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from agent_ls.server.transport.io import ByteCount, ThreadWriter
+from agent_ls.server.transport.io import ThreadWriter
 
 DEADLINE_S = 240.0
 
@@ -132,46 +131,3 @@ async def test_a_disconnected_peer_is_reported_once() -> None:
     assert (told, writer.waiting_bytes) == (1, 0)
     writer.close()
     os.close(fd)
-
-
-@KINDS
-@pytest.mark.req("E4", "R5")
-async def test_reading_pauses_while_too_much_output_is_unsent(kind: Kind) -> None:
-    order: list[str] = []
-    with kind() as (reader, fd):
-        writer = ThreadWriter(fd, lambda: None, full_bytes=1 << 20)
-        writer.wait_until_not_full()
-        writer.write(b"x" * (3 << 20))
-
-        def wait() -> None:
-            writer.wait_until_not_full()
-            order.append("goes on")
-
-        waiting = threading.Thread(target=wait, daemon=True)
-        waiting.start()
-        order.append("is read")
-        with anyio.fail_after(DEADLINE_S):
-            await anyio.to_thread.run_sync(read_exactly, reader, 3 << 20)
-            await anyio.to_thread.run_sync(waiting.join)
-        assert order == ["is read", "goes on"]
-        writer.close()
-
-
-@pytest.mark.req("R5")
-def test_reading_pauses_while_too_many_messages_are_unhandled() -> None:
-    order: list[str] = []
-    count = ByteCount(10)
-    count.add(10)
-    count.wait_for_room()
-    count.add(1)
-
-    def wait() -> None:
-        count.wait_for_room()
-        order.append("goes on")
-
-    waiting = threading.Thread(target=wait, daemon=True)
-    waiting.start()
-    order.append("is handled")
-    count.take(5)
-    waiting.join(DEADLINE_S)
-    assert order == ["is handled", "goes on"]

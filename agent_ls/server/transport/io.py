@@ -1,8 +1,4 @@
-"""Read from and write to the editor's pipe, with one thread for reading and one for writing. Handles frames,
-not JSON or LSP.
-
-An editor that stops reading blocks only callers that await `drain`.
-"""
+"""Write to the editor's pipe or socket. An editor that stops reading blocks only callers that await `drain`."""
 
 from __future__ import annotations
 
@@ -17,12 +13,7 @@ import sys
 import threading
 from collections.abc import Callable
 from functools import partial
-from typing import Protocol
 
-from agent_ls.server.transport.framing import FrameError, FrameParser
-from agent_ls.server.transport.large_messages import LargeMessage
-
-READ_BYTES = 1 << 16
 WRITE_BYTES = 1 << 16
 """Maximum number of bytes per write: the capacity of a Linux pipe, so that the count of unsent bytes
 decreases while the editor reads.
@@ -39,44 +30,6 @@ deltas in this queue cannot.
 """
 
 FLUSH_S = 2.0
-
-
-class MessageReceiver(Protocol):
-    """Interface of the receiver of the bytes read. Called in the reading thread. Must not raise."""
-
-    def message(self, body: bytes) -> None: ...
-
-    def large_message(self, message: LargeMessage) -> None: ...
-
-    def bad_header(self, reason: str) -> None: ...
-
-    def wait_until_ready(self) -> None:
-        """Block the reading thread while earlier messages use too much memory."""
-        ...
-
-    def handle_end(self, problem: str) -> None:
-        """Handle the end of reading. `problem` is "" for an orderly end of file."""
-        ...
-
-
-def read_in_thread(fd: int, parser: FrameParser, receiver: MessageReceiver) -> None:
-    """Read until the end in a daemon thread. `receiver.handle_end` is called at the end in any case."""
-
-    parser.on_large, parser.on_bad_header = receiver.large_message, receiver.bad_header
-
-    def run() -> None:
-        problem = ""
-        try:
-            while data := os.read(fd, READ_BYTES):
-                for body in parser.feed(data):
-                    receiver.message(body)
-                    receiver.wait_until_ready()
-        except (OSError, FrameError) as error:
-            problem = str(error)
-        finally:
-            receiver.handle_end(problem)
-
-    threading.Thread(target=run, name="agent-ls reader", daemon=True).start()
 
 
 class ThreadWriter:
@@ -111,8 +64,6 @@ class ThreadWriter:
         self._lock = threading.Lock()
         self._room = asyncio.Event()
         self._full = full_bytes
-        self._not_full = threading.Event()
-        self._not_full.set()
         self._queue: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="agent-ls writer", daemon=True)
         self._thread.start()
@@ -120,6 +71,11 @@ class ThreadWriter:
     @property
     def waiting_bytes(self) -> int:
         return self._size
+
+    @property
+    def is_full(self) -> bool:
+        """Whether so much data is unsent that no more messages may be read."""
+        return self._size > self._full
 
     def write(self, data: bytes) -> None:
         with self._lock:
@@ -129,8 +85,6 @@ class ThreadWriter:
                 # The queue is empty, so write directly; waking the thread would cost more than most writes.
                 data = data[self._write_at_once(data) :]
             self._size += len(data)
-            if self._size > self._full:
-                self._not_full.clear()
         if data:
             self._queue.put(data)
 
@@ -141,10 +95,6 @@ class ThreadWriter:
             # Check again: the writer thread may have written, and set the event, between the two lines above.
             if self._size > self._high:
                 await self._room.wait()
-
-    def wait_until_not_full(self) -> None:
-        """Block the calling thread, which must not be the event loop's, while too much data is unsent."""
-        self._not_full.wait()
 
     def close(self) -> None:
         """Write the unsent data, for at most FLUSH_S, so that an editor that does not read cannot delay the
@@ -190,8 +140,6 @@ class ThreadWriter:
     def _count_written(self, count: int) -> None:
         with self._lock:
             self._size -= count
-            if self._size <= self._full:
-                self._not_full.set()
         if self._size <= self._high and not self._room.is_set():
             self._call(self._room.set)
 
@@ -200,7 +148,6 @@ class ThreadWriter:
         with self._lock:
             self._broken = True
             self._size = 0
-            self._not_full.set()
         self._call(self._room.set)
         self._call(self._on_broken)
 
@@ -209,29 +156,6 @@ class ThreadWriter:
             self._loop.call_soon_threadsafe(function, context=self._context.copy())
         except RuntimeError:
             return  # the loop is closed
-
-
-class ByteCount:
-    """A byte counter with a limit: one thread adds bytes and waits for room, another thread removes bytes."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._size = 0
-        self._changed = threading.Condition()
-
-    def add(self, count: int) -> None:
-        with self._changed:
-            self._size += count
-
-    def take(self, count: int) -> None:
-        with self._changed:
-            self._size -= count
-            self._changed.notify_all()
-
-    def wait_for_room(self) -> None:
-        """Block the calling thread until the count is within the limit."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._size <= self._limit)
 
 
 def _open_again(fd: int) -> int | None:
