@@ -103,7 +103,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "mcp.entry": {"mcp.entry"},
     "services.clock": {"services.clock"},
-    "services.turn_reads": {"services.turn_reads"},
+    "services.turn_reads": {"services.turn_reads", "system"},
     "services.errors": {"services.errors"},
     "services.review": {
         "background", "environments", "loop", "notebook", "patch", "review", "services.review", "store",
@@ -167,6 +167,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "services.models": {
         "environments", "llm", "loop", "profiles", "services.errors", "services.models", "services.settings",
+        "services.turn_reads",
         "system", "tools",
     },
     "services.permissions": {
@@ -336,6 +337,7 @@ ONLY_IN = {
     "asyncio": (
         "server.server",
         "server.transport.io",
+        "server.transport.reading",
         "system",
         "llm.http",
         "library.owner",

@@ -45,6 +45,8 @@ from agent_ls.loop.turn_facts import TurnEvidence
 log = logging.getLogger(__name__)
 
 PARTIAL_INTERVAL_S = 1.0
+SYNC_DELAY_S = 0.1
+"""Time between the end of a turn and the flush of the log. Turns that follow at once would compete with a flush."""
 
 DeltaKind: TypeAlias = Literal[
     "assistant_text_delta", "reasoning_delta", "tool_call_args_delta", "tool_call_output_delta"
@@ -134,6 +136,7 @@ class EventEmitter:
         self._subscriptions: list[Subscription] = []
         self._is_over = False
         self._has_dirty = anyio.Event()
+        self._is_sync_due = False
 
     def emit(self, event: RecordedEvent, agent_id: str = "") -> Envelope:
         """Number, redact, record and publish an event. If `agent_id` is "", the agent that made the event's
@@ -262,6 +265,14 @@ class EventEmitter:
                 if part.is_dirty and part.kind != "tool_call_args_delta":
                     self._recorder.partial(part_id, part.text())
                 part.is_dirty = False
+
+    async def sync_soon(self) -> None:
+        """Flush the log to the disk in a moment, once for all turns that end until then."""
+        if not self._is_sync_due:
+            self._is_sync_due = True
+            await self._clock.sleep(SYNC_DELAY_S)
+            self._is_sync_due = False
+            await self._recorder.sync()
 
     def agent_of_part(self, part_id: str) -> str:
         """Return the id of the subagent that an open part belongs to, "" for the main agent."""

@@ -456,7 +456,7 @@ class Session:
         while self._has_input or self._is_held or not self._is_closing:
             if self._has_input or self._maybe_begin_next() or self._maybe_begin_compaction():
                 await self._work()
-                group.start_soon(self._ports.recorder.sync)
+                group.start_soon(self._emitter.sync_soon)
                 continue
             self._wake = anyio.Event()
             await self._wake.wait()

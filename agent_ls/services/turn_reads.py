@@ -1,28 +1,57 @@
-"""Run the blocking reads at the start of a turn together, in one worker thread.
+"""Run the blocking reads at the start of a turn together: in one worker thread call, or without one.
 
 Several parts of a session read small files before each turn. Starting a worker thread call takes longer than
-such a read, so all reads share one call.
+such a read, so all reads share one call. They need no thread call if they only look at a few files on disks of this
+machine, at which they looked a moment ago.
 """
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import anyio.to_thread
 
+from agent_ls.system import is_on_own_disk
+
 MAX_AGE_NS = 1_000_000_000
 """Maximum age of a result that is used. Files may have changed since, for example while the user was asked."""
 
+MAX_LOOKS = 150
+"""Maximum number of files at which the reads may look without a thread call. A look takes a few microseconds."""
+
+WARM_NS = 60_000_000_000
+"""Time for which the system is expected to keep in memory what a look needs, so that the disk is not asked."""
+
 T = TypeVar("T")
+
+Looks: TypeAlias = Callable[[], Collection[str] | None]
+"""Returns the files at which a read will look; None if it does more than look. Called on the event loop."""
 
 Outcomes: TypeAlias = "dict[TurnRead[Any], Future[Any]]"
 
+_is_on_loop: ContextVar[bool] = ContextVar("agent_ls_turn_reads_on_loop", default=False)
+
 _outcomes: ContextVar[Outcomes | None] = ContextVar("agent_ls_turn_reads", default=None)
-"""The results of the reads of a turn that have run so far. Set only in the worker thread that runs the reads."""
+"""The results of the reads of a turn that have run so far. Set only in the call that runs the reads."""
+
+
+class NeedsThreadError(Exception):
+    """A read must do more than look at files, so that it needs a worker thread."""
+
+
+def require_thread() -> None:
+    """Do nothing in a worker thread. A read calls this before it does more than look at files.
+
+    Raises:
+        NeedsThreadError: the read runs on the event loop. All reads run again in a worker thread.
+    """
+    if _is_on_loop.get():
+        raise NeedsThreadError
 
 
 class TurnRead(Generic[T]):
@@ -31,8 +60,11 @@ class TurnRead(Generic[T]):
     `prepare` is called on the event loop's thread, and returns the function that blocks.
     """
 
-    def __init__(self, prepare: Callable[[], Callable[[], T]], now_ns: Callable[[], int]) -> None:
+    def __init__(
+        self, prepare: Callable[[], Callable[[], T]], looks: Looks, now_ns: Callable[[], int]
+    ) -> None:
         self.prepare = prepare
+        self.looks = looks
         self.outcome: Future[T] | None = None
         self.began_ns = 0
         """Start time of the read that produced `outcome`."""
@@ -50,8 +82,7 @@ class TurnRead(Generic[T]):
         return outcome.result()
 
     def get_from_this_call(self) -> T | None:
-        """Return the result of this read, if it has already run in the current worker thread call
-        (`TurnReads.begin`).
+        """Return the result of this read, if it has already run in the current call of `TurnReads.begin`.
 
         Other reads call this method to use the result of this read. Returns None outside of `TurnReads.begin`.
         Raises the errors that the read raised.
@@ -66,35 +97,89 @@ class TurnReads:
     def __init__(self, now_ns: Callable[[], int] = time.monotonic_ns) -> None:
         self._reads: list[TurnRead[Any]] = []
         self._now_ns = now_ns
+        self._near: frozenset[str] = frozenset()
+        self._looked_ns: int | None = None
 
-    def add(self, prepare: Callable[[], Callable[[], T]]) -> TurnRead[T]:
+    def add(self, prepare: Callable[[], Callable[[], T]], looks: Looks = lambda: None) -> TurnRead[T]:
         """Add a read, which runs at the start of each following turn."""
-        read = TurnRead(prepare, self._now_ns)
+        read = TurnRead(prepare, looks, self._now_ns)
         self._reads.append(read)
         return read
 
     async def begin(self) -> None:
-        """Run all reads in one worker thread, and store their results. A read that fails does not affect the others."""
+        """Run all reads, and store their results. A read that fails does not affect the others."""
         began_ns = self._now_ns()
+        looks = self._looks()
         blocking = {read: read.prepare() for read in self._reads}
-        outcomes = await anyio.to_thread.run_sync(_run_each, blocking, abandon_on_cancel=True)
+        outcomes = _run_on_loop(blocking) if looks is not None and self._are_quick(looks, began_ns) else None
+        if outcomes is None:
+            outcomes = await self._run_in_thread(blocking, looks or ())
+        self._looked_ns = began_ns
         for read, outcome in outcomes.items():
             read.outcome, read.began_ns = outcome, began_ns
+
+    async def _run_in_thread(
+        self, blocking: Mapping[TurnRead[Any], Callable[[], Any]], looks: Collection[str]
+    ) -> Outcomes:
+        def run() -> tuple[Outcomes, frozenset[str]]:
+            return _run_each(blocking), frozenset(filter(_is_near, looks))
+
+        outcomes, self._near = await anyio.to_thread.run_sync(run, abandon_on_cancel=True)
+        return outcomes
 
     def discard(self) -> None:
         """Discard the results, because a program may have changed the files since they were read."""
         for read in self._reads:
             read.outcome = None
 
+    def _looks(self) -> Collection[str] | None:
+        """Return the files at which all reads will look; None if a read does more."""
+        found: set[str] = set()
+        for read in self._reads:
+            looks = read.looks()
+            if looks is None:
+                return None
+            found.update(looks)
+        return found
+
+    def _are_quick(self, looks: Collection[str], now_ns: int) -> bool:
+        is_warm = self._looked_ns is not None and now_ns - self._looked_ns <= WARM_NS
+        return is_warm and len(looks) <= MAX_LOOKS and self._near.issuperset(looks)
+
 
 def _run_each(reads: Mapping[TurnRead[Any], Callable[[], Any]]) -> Outcomes:
     outcomes: Outcomes = {}
-    _outcomes.set(outcomes)  # a worker thread has its own copy of the context
+    _outcomes.set(outcomes)  # the caller gives each call a copy of the context
     for read, run in reads.items():
         outcome: Future[Any] = Future()
         try:
             outcome.set_result(run())
+        except NeedsThreadError:
+            raise
         except Exception as error:  # raised again in `get`
             outcome.set_exception(error)
         outcomes[read] = outcome
     return outcomes
+
+
+def _run_on_loop(reads: Mapping[TurnRead[Any], Callable[[], Any]]) -> Outcomes | None:
+    """Run the reads without a thread call. Returns None if one of them needs a thread."""
+    context = copy_context()
+    context.run(_is_on_loop.set, True)
+    try:
+        return context.run(_run_each, reads)
+    except NeedsThreadError:
+        return None
+
+
+def _is_near(path: str) -> bool:
+    """Return whether a file, or the folder in which it would be, is on a disk of this machine. Blocks."""
+    while True:
+        try:
+            return is_on_own_disk(os.stat(path))
+        except (FileNotFoundError, NotADirectoryError):
+            path, missing = os.path.dirname(path), path
+            if path == missing:
+                return False
+        except (OSError, ValueError):
+            return False

@@ -34,13 +34,13 @@ class JsonList:
 
     def __init__(self, folder: Path, name: str) -> None:
         self._name = name
-        self._path = folder / f"{name}.json"
+        self.path = folder / f"{name}.json"
         self._read: tuple[object, Sequence[Any]] | None = None
 
     def read(self) -> Sequence[Any]:
         """Return the stored entries. The caller must validate each of them."""
         try:
-            facts = os.stat(self._path)
+            facts = os.stat(self.path)
             stamp = facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns
             if self._read and self._read[0] == stamp:
                 return self._read[1]
@@ -59,7 +59,7 @@ class JsonList:
             OSError: the file cannot be read.
         """
         try:
-            stored = json.loads(self._path.read_text(encoding="utf-8"))
+            stored = json.loads(self.path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return []
         except (ValueError, RecursionError):
@@ -76,24 +76,24 @@ class JsonList:
         Raises:
             OSError: the file cannot be read or written; nothing was changed.
         """
-        make_private_folder(self._path.parent)
-        with _lock_file(self._path.with_suffix(".lock")):
+        make_private_folder(self.path.parent)
+        with _lock_file(self.path.with_suffix(".lock")):
             stored = self._read_entries()
             before = stored or []
             after = change(before)
             if list(after) != list(before):
                 if stored is None:
-                    os.replace(self._path, self._path.with_suffix(".damaged.json"))
+                    os.replace(self.path, self.path.with_suffix(".damaged.json"))
                 self._write(after)
 
     def _write(self, entries: Sequence[Any]) -> None:
         text = json.dumps({"version": VERSION, self._name: list(entries)}, indent=2, ensure_ascii=False)
         # The temporary file has mode 0600 from its creation.
-        handle, name = tempfile.mkstemp(dir=self._path.parent, prefix=self._name)
+        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=self._name)
         try:
             with os.fdopen(handle, "w", encoding="utf-8", errors="surrogateescape") as file:
                 file.write(text + "\n")
-            os.replace(name, self._path)
+            os.replace(name, self.path)
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise

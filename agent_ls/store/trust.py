@@ -44,6 +44,7 @@ class TrustStore:
 
     def __init__(self, root: Path | None = None) -> None:
         self._list = JsonList(Layout(root).root, "trust")
+        self.path = self._list.path
 
     def folders(self) -> Sequence[TrustRecord]:
         """Return the decisions, oldest first."""

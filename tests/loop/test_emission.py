@@ -8,7 +8,7 @@ import anyio
 import pytest
 from anyio.lowlevel import checkpoint
 
-from agent_ls.loop.emission import EventEmitter, output_part
+from agent_ls.loop.emission import SYNC_DELAY_S, EventEmitter, output_part
 from agent_ls.loop.events import codec as event_codec
 from agent_ls.loop.events.subscription import EncodedEvent, Subscription
 from agent_ls.loop.events.types import (
@@ -292,6 +292,21 @@ async def test_text_with_lone_surrogates_is_published_without_an_error() -> None
     assert [isinstance(event_codec.decode(item.encoded), Envelope) for item in items] == [True, True]
     await checkpoint()
     assert recorder.kinds == ["warning"]
+
+
+@pytest.mark.req("E2", "L5")
+async def test_turns_that_follow_at_once_share_one_flush_of_the_log() -> None:
+    async with running_session(FakeProvider([text("one"), text("two"), text("three")])) as b:
+        for _ in range(2):
+            await b.say("go")
+        assert b.recorder.syncs == 0
+        b.clock.advance(SYNC_DELAY_S)
+        with anyio.fail_after(DEADLINE_S):
+            while b.recorder.syncs == 0:
+                await checkpoint()
+        await b.say("go")
+        assert b.recorder.syncs == 1
+    assert b.recorder.syncs == 2, "the end of a session flushes at once"
 
 
 @pytest.mark.req("E2", "H3")

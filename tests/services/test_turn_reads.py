@@ -1,8 +1,10 @@
-"""The reads at the start of a turn share one thread call."""
+"""The reads at the start of a turn share one thread call, or need none."""
 
 from __future__ import annotations
 
 import json
+import os
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -11,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from agent_ls.services.context.project_docs import YOUNG_NS
-from agent_ls.services.turn_reads import MAX_AGE_NS, TurnReads
+from agent_ls.services.turn_reads import MAX_AGE_NS, MAX_LOOKS, WARM_NS, TurnReads, require_thread
 from tests.services.counting import CountingProvider
 from tests.support.fake_provider import text
 from tests.support.processes import eventually
@@ -99,10 +101,78 @@ async def test_a_failed_read_raises_only_for_the_caller_of_that_read() -> None:
         await failing.get()
 
 
-async def test_a_turn_without_tools_makes_two_worker_thread_calls(
-    tmp_path: Path,
+@pytest.fixture(params=[8, 0], ids=["a disk", "a network"])
+def is_on_disk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Let all files be on a disk of this machine, or on none."""
+    monkeypatch.setattr(os, "major", lambda device: request.param)
+    return bool(request.param) and sys.platform == "linux"
+
+
+def _looking(path: Path, now_ns: Callable[[], int] = time.monotonic_ns) -> tuple[TurnReads, Counter]:
+    """Return reads that only look at one file, after their first run."""
+    reads, counter = TurnReads(now_ns), Counter()
+    reads.add(counter.prepare, lambda: [str(path)])
+    return reads, counter
+
+
+@pytest.mark.parametrize("name", ["there.txt", "missing.txt", "missing/missing.txt"])
+async def test_reads_that_only_look_at_near_files_need_a_thread_only_once(
+    name: str, tmp_path: Path, is_on_disk: bool
 ) -> None:
-    """The first thread call reads hooks, trust, project documents and the server files. The second flushes the log."""
+    (tmp_path / "there.txt").touch()
+    reads, counter = _looking(tmp_path / name)
+    for _ in range(3):
+        await reads.begin()
+    first, *others = [thread == threading.get_ident() for thread in counter.threads]
+    assert (first, others) == (False, [is_on_disk] * 2)
+
+
+async def test_reads_use_a_thread_if_the_disk_was_not_asked_for_a_minute(
+    tmp_path: Path, is_on_disk: bool
+) -> None:
+    now_ns = 0
+    reads, counter = _looking(tmp_path, lambda: now_ns)
+    await reads.begin()
+    for step_ns in (WARM_NS, WARM_NS + 1):
+        now_ns += step_ns
+        await reads.begin()
+    assert [thread == threading.get_ident() for thread in counter.threads] == [False, is_on_disk, False]
+
+
+async def test_reads_use_a_thread_if_one_of_them_does_more_than_look(
+    tmp_path: Path, is_on_disk: bool
+) -> None:
+    reads, counter = _looking(tmp_path)
+    reads.add(lambda: require_thread, tuple)
+    await reads.begin()
+    await reads.begin()
+    assert counter.threads[-1] != threading.get_ident()
+    reads, counter = _looking(tmp_path)
+    reads.add(Counter().prepare)
+    for _ in range(2):
+        await reads.begin()
+    assert threading.get_ident() not in counter.threads
+
+
+async def test_reads_use_a_thread_if_they_look_at_other_or_many_files(
+    tmp_path: Path, is_on_disk: bool
+) -> None:
+    names = ["a"]
+    reads, counter = TurnReads(), Counter()
+    reads.add(counter.prepare, lambda: [str(tmp_path / name) for name in names])
+    await reads.begin()
+    names.append("b")
+    await reads.begin()
+    names += map(str, range(MAX_LOOKS))
+    for _ in range(2):
+        await reads.begin()
+    assert threading.get_ident() not in counter.threads
+
+
+async def test_a_turn_without_tools_makes_no_worker_thread_call(tmp_path: Path, is_on_disk: bool) -> None:
+    """On a network, one thread call reads hooks, trust, project documents and the server files. The flush of the log
+    waits until no turn follows.
+    """
     watched = {("anyio/to_thread.py", "run_sync"): "", ("services/permissions/trust.py", "get_trust"): ""}
     model = CountingProvider([text("Hello.")] * TURNS, watched)
     with model.counting():
@@ -111,7 +181,7 @@ async def test_a_turn_without_tools_makes_two_worker_thread_calls(
             for _ in range(TURNS):
                 await talk.say("go")
     # The first turns also gather facts, and every second the session checks whether another process requests it.
-    assert min(counted["run_sync"] for counted in model.rounds[1:]) == 2
+    assert min(counted["run_sync"] for counted in model.rounds[1:]) == 1 - is_on_disk
     assert min(counted["get_trust"] for counted in model.rounds[1:]) == 1
 
 

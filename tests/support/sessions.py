@@ -49,6 +49,7 @@ class MemoryRecorder:
         self.pictures: dict[str, tuple[ImagePart, ...]] = {}
         self.seen: dict[str, str] = {}
         self.order: list[str] = []
+        self.syncs = 0
         self.on_event: Callable[[Envelope], None] = lambda _: None
         self.problem = ""
 
@@ -87,6 +88,7 @@ class MemoryRecorder:
         self.seen[path] = digest
 
     async def sync(self) -> None:
+        self.syncs += 1
         await checkpoint()
 
     @property

@@ -95,6 +95,13 @@ def load_hooks(settings: HookSettings, state: str, workspace: str | None, *, fol
     return FoundHooks(hooks[:MAX_HOOKS], problems)
 
 
+def hook_files(settings: HookSettings, state: str, workspace: str | None) -> Iterator[str]:
+    """Yield the files at which `load_hooks` looks."""
+    if settings.enabled:
+        for path, _ in _files(settings, state, workspace):
+            yield path
+
+
 def _files(settings: HookSettings, state: str, workspace: str | None) -> Iterator[tuple[str, Origin]]:
     yield os.path.join(state, "hooks.json"), "user"
     if settings.foreign:

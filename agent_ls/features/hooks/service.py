@@ -20,7 +20,7 @@ from agent_ls.environments.base import CommandOptions, ExecResult
 from agent_ls.environments.errors import EnvError
 from agent_ls.features.base import SessionFeature
 from agent_ls.features.hooks.answers import HookAnswer, call_verdict, parse_answer
-from agent_ls.features.hooks.config import Hook, load_hooks
+from agent_ls.features.hooks.config import Hook, hook_files, load_hooks
 from agent_ls.features.hooks.confirmed import ConfirmedHooks, state_of
 from agent_ls.features.hooks.payload import call_rows, cut, payload, tool_names
 from agent_ls.loop.calls.hooks import CallVerdict, HookedCall, Hooks, PromptVerdict
@@ -112,7 +112,7 @@ class SessionHooks(SessionFeature):
         self._settings = settings
         self._secrets = secrets
         self._reads = reads
-        self._found = reads.add(lambda: self._load)
+        self._found = reads.add(lambda: self._load, self._looks)
         self._changed: frozenset[Hook] = frozenset()
         self._hooks: Sequence[Hook] | None = None
         """None until the hook files are first read."""
@@ -310,6 +310,12 @@ class SessionHooks(SessionFeature):
         hooks = [hook for hook, state in states if state != "new" or hook in first]
         changed = frozenset(hook for hook, state in states if state == "changed")
         return _Loaded(hooks, changed, found.problems, len(found.hooks) - len(hooks) + len(changed))
+
+    def _looks(self) -> Sequence[str] | None:
+        """Return the files of hooks, None if there are hooks: then the files that they run are read too."""
+        if self._hooks is None or self._hooks or self._changed:
+            return None
+        return [*hook_files(self._settings(), str(self._state), self._session.folder)]
 
     def _find_change(self, hook: Hook) -> str:
         """Return what has changed since a hook was confirmed, "" if it may run now. Blocks."""

@@ -75,10 +75,14 @@ class ServersOfSession:
         """Return True if servers may be configured, False if none is. Blocks: checks whether some files exist."""
         if self.made or self.client() or self.settings().mcp.servers:
             return True
+        return any(map(os.path.exists, self.looks()))
+
+    def looks(self) -> Sequence[str]:
+        """Return the files at which `are_configured` looks."""
         paths = [os.path.join(self.account, name) for name in FILES] if self.account else []
         if self.settings().mcp.project_files:
             paths += [os.path.join(self.folder, name) for name in PROJECT_FILES]
-        return any(map(os.path.exists, paths))
+        return paths
 
     async def get(self) -> SessionServers:
         """Return the servers of this session. The first call creates them, and imports their modules in a thread,

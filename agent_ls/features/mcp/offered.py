@@ -20,7 +20,7 @@ class OfferedServers(SessionFeature):
 
     def __init__(self, servers: ServersOfSession, reads: TurnReads) -> None:
         self.servers = servers
-        self._are_configured = reads.add(lambda: servers.are_configured)
+        self._are_configured = reads.add(lambda: servers.are_configured, servers.looks)
         self._layer = ""
 
     async def prepare(self, profile: ProviderProfile) -> None:

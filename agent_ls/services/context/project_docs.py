@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
@@ -72,12 +72,15 @@ class ProjectDocumentCache:
         documents = await find_project_documents(noting, family, noting)
         # `now` contains the stamps from before the read. It is stored only if it covers all paths that were read.
         is_known = kept is not None and kept.places == noting.places
-        check = kept.check if kept else self._reads.add(partial(self._prepare_check, key, self._documents))
+        check = kept.check if kept else self._add_check(key, self._documents)
         self._cache[key] = _CachedDocuments(documents, noting.places, now if is_known else None, check)
         return documents
 
-    def _prepare_check(self, key: tuple[str, ...], documents: Documents) -> Callable[[], Facts]:
-        return partial(_read_facts, self._cache[key].places, documents())
+    def _add_check(self, key: tuple[str, ...], documents: Documents) -> TurnRead[Facts]:
+        return self._reads.add(
+            lambda: partial(_read_facts, self._cache[key].places, documents()),
+            lambda: [*self._cache[key].places, *documents()],
+        )
 
 
 def _read_facts(places: Mapping[str, bool], documents: Mapping[str, int]) -> Facts:

@@ -6,7 +6,7 @@ over a stored key. `keys.json` in the state folder lists the providers; without 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from agent_ls.llm.client import supported_providers
@@ -69,6 +69,14 @@ class StoredCredentials(Credentials):
         self._store = store
         for provider, secret in self.read_changed().items():
             self.set(provider, secret)
+
+    def files(self) -> Sequence[str]:
+        """Return the file at which `may_have_changed` looks, if there is one."""
+        return [str(self._store.path)] if self._store else []
+
+    def may_have_changed(self) -> bool:
+        """Return whether the file of the stored keys has changed since the last read. Blocks."""
+        return self._store is not None and self._store.stamp() != self._stamp
 
     def read_changed(self) -> Mapping[str, str | None]:
         """Return the keys that were stored or removed (None) since the last read. Blocks. A provider whose key

@@ -40,7 +40,7 @@ class SecretStore:
     """
 
     def __init__(self, path: Path, ring: Keyring | None, about: str, hint: str) -> None:
-        self._path = path
+        self.path = path
         self._ring = ring
         self._about = about
         self._hint = hint
@@ -58,7 +58,7 @@ class SecretStore:
     def stamp(self) -> tuple[int, int, int]:
         """Return a value that differs after each change of the file."""
         try:
-            return file_signature(self._path.stat())
+            return file_signature(self.path.stat())
         except OSError:
             return 0, 0, 0
 
@@ -72,7 +72,7 @@ class SecretStore:
     def list_keys(self) -> tuple[StoredKey, ...]:
         kept = self._read()
         ringed = [StoredKey(name, "the system's keyring") for name in kept["keyring"]]
-        filed = [StoredKey(name, f"{self._path} (clear text, mode 0600)") for name in kept["keys"]]
+        filed = [StoredKey(name, f"{self.path} (clear text, mode 0600)") for name in kept["keys"]]
         return (*ringed, *filed)
 
     def put(self, name: str, secret: str) -> StoredKey:
@@ -127,7 +127,7 @@ class SecretStore:
 
     def _read(self) -> dict[str, Any]:
         try:
-            found = json.loads(self._path.read_text(encoding="utf-8"))
+            found = json.loads(self.path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             found = {}
         found = found if isinstance(found, dict) else {}
@@ -139,11 +139,11 @@ class SecretStore:
 
     def _write(self, kept: dict[str, Any]) -> None:
         try:
-            write_private(self._path, json.dumps({"about": self._about, **kept}, indent=2) + "\n")
+            write_private(self.path, json.dumps({"about": self._about, **kept}, indent=2) + "\n")
         except OSError as error:
             raise AppError(
                 f"the key cannot be stored: {error.strerror or error}",
-                f"make {self._path.parent} writable{self._hint}",
+                f"make {self.path.parent} writable{self._hint}",
             ) from error
 
 

@@ -36,6 +36,7 @@ from agent_ls.services.errors import BadChoiceError
 from agent_ls.services.models.default_model import DefaultModel, read_default_model, store_default_model
 from agent_ls.services.models.key_store import StoredCredentials
 from agent_ls.services.settings.model import ProviderSettings, Settings
+from agent_ls.services.turn_reads import require_thread
 from agent_ls.tools.base import Tool
 
 if TYPE_CHECKING:
@@ -262,8 +263,14 @@ class ModelService:
 
     def take_stored_keys(self) -> None:
         """Use the keys that another process stored or removed since the last call. Blocks: call in a thread."""
-        if isinstance(self._credentials, StoredCredentials) and (changed := self._credentials.read_changed()):
-            anyio.from_thread.run(self._take_keys, changed)
+        if isinstance(self._credentials, StoredCredentials) and self._credentials.may_have_changed():
+            require_thread()
+            if changed := self._credentials.read_changed():
+                anyio.from_thread.run(self._take_keys, changed)
+
+    def key_files(self) -> Sequence[str]:
+        """Return the files at which `take_stored_keys` looks."""
+        return self._credentials.files() if isinstance(self._credentials, StoredCredentials) else ()
 
     async def _take_keys(self, changed: Mapping[str, str | None]) -> None:
         for provider, secret in changed.items():

@@ -89,6 +89,10 @@ class WorkspaceTrust:
             return "trusted"
         return self._store.read_decision(folder) or ("restricted" if self.trusting == "kept" else "unknown")
 
+    def looks(self, folder: str) -> Sequence[str]:
+        """Return the files at which `get_trust` looks. It reads them only if they have changed."""
+        return folder, str(self._store.path)
+
     def folders(self) -> Sequence[TrustRecord]:
         """Return the stored decisions. Blocks: run in a thread."""
         return self._store.folders()
@@ -168,7 +172,9 @@ class TrustGate:
     _has_told: bool = False
 
     def __post_init__(self) -> None:
-        self._read = self.reads.add(lambda: partial(self.trust.get_trust, self.folder))
+        self._read = self.reads.add(
+            lambda: partial(self.trust.get_trust, self.folder), lambda: self.trust.looks(self.folder)
+        )
 
     def is_trusted(self) -> bool:
         """Return whether the folder is trusted, without asking. Blocks: run in a thread."""

@@ -30,7 +30,7 @@ def permissions_for(
     approvals = PendingApprovals(link.emit, link.is_stopped, services.clock, settings.approval_timeout_ms)
     rules = SessionRules(services.rules, location.key, services.clock, services.start, link.emit)
     gate = TrustGate(services.trust, location.key, approvals, link.emit, link.turn_id, TurnReads())
-    gate.reads.add(lambda: services.models.take_stored_keys)
+    gate.reads.add(lambda: services.models.take_stored_keys, services.models.key_files)
     sandbox: SessionSandbox | None = None
     if location.is_here:
         from agent_ls.services.permissions.session_sandbox import (
