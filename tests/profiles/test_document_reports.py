@@ -44,7 +44,7 @@ STARTS: list[Any] = [
         [f"~/.claude/PROJECT.md={OUTSIDE}", "CLAUDE.md=# P\n- @~/.claude/PROJECT.md"],
         marks=pytest.mark.report(
             "anthropics/claude-code#8765",
-            "an import from the home folder is ignored without a word (here: told, not read)",
+            "an import from the home folder is ignored without a word (here: reported, not read)",
             area="rules",
             before="flaw",
         ),
