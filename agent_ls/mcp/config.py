@@ -10,7 +10,7 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
@@ -70,6 +70,19 @@ Target: TypeAlias = StdioTarget | HttpTarget
 
 
 @dataclass(frozen=True, slots=True)
+class OAuthClient:
+    """The configuration of logins. `client_id` is one registered beforehand, or the https address of a document;
+    "" registers a new client. `scopes` are the permissions to ask for, "" for those that the server names. `redirect`
+    is the address of this machine that is registered; without a port, any free one is used.
+    """
+
+    client_id: str = ""
+    client_secret: str = ""
+    scopes: str = ""
+    redirect: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ServerConfig:
     """The configuration of one server. `file` is the file that contains it, "" for settings and ACP.
     Variables in `target` are not yet replaced by their values. `left_out` are keys of the entry without a meaning.
@@ -85,7 +98,7 @@ class ServerConfig:
     deny: tuple[str, ...] = ()
     timeout_ms: int = 0
     trusts_annotations: bool = False
-    oauth_client_id: str = ""
+    oauth: OAuthClient = OAuthClient()
     left_out: tuple[str, ...] = ()
     code: str = ""
 
@@ -107,6 +120,7 @@ class ServerConfig:
         else:
             headers = [(name, "" if self.is_literal else value) for name, value in target.headers]
             parts += [target.url, headers]
+            parts += [astuple(self.oauth)] if self.oauth != OAuthClient() else []
         return hashlib.sha256(json.dumps(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
     @property
@@ -125,7 +139,7 @@ class ServerConfig:
             return ()
         target = self.target
         if isinstance(target, HttpTarget):
-            return (target.url, *(value for _, value in target.headers))
+            return (target.url, *(value for _, value in target.headers), self.oauth.client_secret)
         return (target.command, *target.args, *(value for _, value in target.env), target.cwd)
 
     @property
@@ -186,11 +200,29 @@ def parse_server(name: str, raw: Any, source: Source, file: str = "") -> ServerC
         timeout_ms=entry.timeout_ms,
         # A project's file cannot reduce the approvals that the project's servers need.
         trusts_annotations=entry.trust == "annotations" and source != "project",
-        oauth_client_id=entry.oauth_client_id,
+        oauth=_oauth_client(entry),
         left_out=left_out,
     )
 
 
+def _oauth_client(entry: ServerEntry) -> OAuthClient:
+    redirect = entry.oauth_redirect
+    if redirect and not _is_loopback(redirect):
+        raise ConfigError(
+            "oauthRedirect must be an address of this machine, as http://localhost:3118/callback"
+        )
+    return OAuthClient(entry.oauth_client_id, entry.oauth_client_secret, entry.oauth_scopes, redirect)
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        found = urlsplit(address)
+        return found.scheme == "http" and found.hostname in _LOOPBACK and found.port != 0
+    except ValueError:  # the port is no number of a port
+        return False
+
+
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _OUR_SANDBOX = frozenset(("enabled", "network", "writable"))
 
 
@@ -216,8 +248,6 @@ def _entry(raw: Mapping[str, Any]) -> tuple[ServerEntry, tuple[str, ...]]:
         )
     if raw.get("sandboxEnabled") is True and "sandbox" not in raw:
         known["sandbox"] = {"enabled": True}
-    if isinstance(oauth := raw.get("oauth"), Mapping) and isinstance(oauth.get("clientId"), str):
-        known["oauthClientId"] = oauth["clientId"]
     left_out = unknown_keys(known, _KNOWN)
     try:
         entry = ServerEntry.model_validate({key: it for key, it in known.items() if key not in left_out})
@@ -267,7 +297,8 @@ def fill_variables(config: ServerConfig, values: VariableValues) -> ServerConfig
 
     target = config.target
     if isinstance(target, HttpTarget):
-        return replace(config, target=HttpTarget(fill(target.url), _pairs(target.headers, fill)))
+        oauth = replace(config.oauth, client_secret=fill(config.oauth.client_secret))
+        return replace(config, target=HttpTarget(fill(target.url), _pairs(target.headers, fill)), oauth=oauth)
     return replace(
         config,
         target=StdioTarget(
@@ -330,6 +361,8 @@ def secret_values(template: ServerConfig, ready: ServerConfig, values: VariableV
                 yield value
     match template.target, ready.target:
         case (HttpTarget(), HttpTarget(headers=headers)):
+            if ready.oauth.client_secret:
+                yield ready.oauth.client_secret
             for _, value in headers:
                 yield value
                 yield from value.split(" ")[1:]  # the token behind `Bearer`
@@ -345,6 +378,7 @@ def _texts(config: ServerConfig) -> Iterator[str]:
     if isinstance(target, HttpTarget):
         yield target.url
         yield from (value for _, value in target.headers)
+        yield config.oauth.client_secret
     else:
         yield from (target.command, *target.args, target.cwd)
         yield from (value for _, value in target.env)
@@ -361,6 +395,8 @@ def shown_variables(config: ServerConfig) -> tuple[str, ...]:
         for name, value in config.target.headers:
             filled_in = "" if config.is_literal else " ".join(_places_in(value))
             found.append(f"{name}={filled_in}" if filled_in else name)
+        if secret := config.oauth.client_secret:
+            found.append(f"oauthClientSecret={' '.join(_places_in(secret))}".rstrip("="))
         return tuple(found)
     for name, value in config.target.env:
         hidden = is_secret_name(name) and (config.is_literal or not any(_places_in(value)))

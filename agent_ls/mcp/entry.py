@@ -35,7 +35,9 @@ class ServerEntry(_Part):
     """A server that is either a program (`command`, `args`, `env`, `cwd`) or reached by HTTP (`url`, `headers`).
 
     With `trust` "annotations", tools that the server itself declares read-only need no approval.
-    `oauthClientId` is the id of a client that was registered with the authorization server beforehand.
+    `oauthClientId` is the id of a client that was registered with the authorization server beforehand, with its
+    `oauthClientSecret`, the address of this machine to which logins redirect (`oauthRedirect`), and the permissions to
+    ask for (`oauthScopes`).
     `timeoutMs` 0 means the limit in the settings for all servers.
     """
 
@@ -51,4 +53,7 @@ class ServerEntry(_Part):
     timeout_ms: int = Field(default=0, ge=0)
     trust: Literal["ask", "annotations"] = "ask"
     oauth_client_id: str = ""
+    oauth_client_secret: str = ""
+    oauth_scopes: str = ""
+    oauth_redirect: str = ""
     sandbox: ServerSandbox = ServerSandbox.model_construct()

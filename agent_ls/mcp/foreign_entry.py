@@ -58,6 +58,8 @@ def our_entry(raw: Mapping[str, Any]) -> dict[str, Any]:
         entry["enabled"] = False
     if isinstance(entry.get("trust"), bool):  # another agent's permission to call without approval
         del entry["trust"]
+    if isinstance(oauth := raw.get("oauth"), Mapping):
+        entry |= {key: value for key, value in _login(oauth).items() if value and key not in entry}
     if isinstance(seconds := raw.get("tool_timeout_sec"), int | float):
         entry["timeoutMs"] = int(seconds * 1000)
     return entry
@@ -68,6 +70,21 @@ def unknown_keys(entry: Mapping[str, Any], known: frozenset[str]) -> tuple[str, 
     the user would miss.
     """
     return tuple(key for key in entry if key not in known and not get_close_matches(key, known, 1, 0.75))
+
+
+def _login(oauth: Mapping[str, Any]) -> dict[str, str]:
+    """Return the facts about logins in an entry of Claude Code, Gemini CLI or OpenCode."""
+    texts = {key: _as_text(value) for key, value in oauth.items()}
+    scopes = texts.get("scopes") or texts.get("scope")
+    port = texts.get("callbackPort")
+    redirect = texts.get("redirectUri") or (f"http://localhost:{port}/callback" if port else "")
+    found = {
+        "oauthClientId": texts.get("clientId"),
+        "oauthClientSecret": texts.get("clientSecret"),
+        "oauthScopes": " ".join(map(str, scopes)) if isinstance(scopes, list) else scopes,
+        "oauthRedirect": redirect,
+    }
+    return {key: value for key, value in found.items() if isinstance(value, str)}
 
 
 def _list(value: Any) -> list[Any]:

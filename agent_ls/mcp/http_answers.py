@@ -7,11 +7,15 @@ from collections.abc import AsyncIterator
 
 import httpx2
 
+from agent_ls.mcp.errors import LoginNeededError, RenewalError
+from agent_ls.mcp.stored_login import StoredLogin, missing_scope
+
 _SESSION = "mcp-session-id"
 _OF_SESSION = (400, 404, 410)
 _JSON, _EVENTS = "application/json", "text/event-stream"
 _BOM = b"\xef\xbb\xbf"
 MAX_REASON = 300
+REFUSED_HEADER = "the server refuses the header Authorization that it gets (HTTP status 401)"
 
 
 class HttpAnswers:
@@ -21,9 +25,15 @@ class HttpAnswers:
     answer with the status of an error, "" for none.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, login: StoredLogin | None = None) -> None:
         self.has_lost_session = False
         self.refused = ""
+        self._login = login
+
+    @property
+    def login_failure(self) -> LoginNeededError | RenewalError | None:
+        """Why the last request was not authenticated."""
+        return self._login.failure if self._login else None
 
     async def read(self, response: httpx2.Response) -> None:
         """Read an answer whose body has not been read."""
@@ -40,7 +50,10 @@ class HttpAnswers:
 
     async def _read_refusal(self, response: httpx2.Response) -> None:
         request = response.request
-        if request.method != "POST" or response.status_code == httpx2.codes.UNAUTHORIZED:
+        if request.method != "POST":
+            return
+        if response.status_code == httpx2.codes.UNAUTHORIZED:
+            self.refused = REFUSED_HEADER
             return
         try:
             text = (await response.aread()).decode("utf-8", "replace").strip()
@@ -49,6 +62,8 @@ class HttpAnswers:
         status = response.status_code
         reason = _message_in(text)
         self.refused = f"the server answered with HTTP status {status}{f': {reason}' if reason else ''}"
+        if scope := missing_scope(response):
+            self.refused = f"the login lacks the permission `{scope}`; a new login will ask for it"
         if _SESSION in request.headers and status in _OF_SESSION:
             # 404 says it by the protocol; many servers say it with 400 and words.
             self.has_lost_session |= status == httpx2.codes.NOT_FOUND or "session" in text.lower()

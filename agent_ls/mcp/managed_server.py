@@ -91,13 +91,14 @@ class ServerContext:
 
 @dataclass(slots=True)
 class _OwnerRequests:
-    """Flags that other tasks set to ask the task that owns the connection to reload the lists, to connect again, or
-    to stop.
+    """Flags that other tasks set to ask the task that owns the connection to reload the lists, to connect again, to
+    end because a login is needed, or to stop.
     """
 
     wake: anyio.Event = field(default_factory=anyio.Event)
     reload: bool = False
     connect: bool = False
+    login: bool = False
     stop: bool = False
 
     def wake_owner(self) -> None:
@@ -164,6 +165,8 @@ class ManagedServer:
                 if self._wanted.stop:
                     self._set_state("stopped", "")
                     return
+                if self._wanted.login:
+                    raise LoginNeededError
                 if self._wanted.connect:
                     self._wanted.connect = False
                     continue
@@ -171,7 +174,7 @@ class ManagedServer:
                 self._set_state("failed", str(error))
                 return
             except LoginNeededError:
-                self._set_state("login", f"log in with `agent-ls mcp login {self.name}`")
+                self._set_state("login", self._how_to_log_in())
                 return
             except UnavailableError as error:
                 self.error = str(error)
@@ -238,7 +241,6 @@ class ManagedServer:
                 callbacks,
                 auth=auth,
                 judge=self._context.judge,
-                asks_nobody=True,
                 is_legacy=False,
                 timeout_s=limit,
             )
@@ -267,7 +269,7 @@ class ManagedServer:
             group.start_soon(connection.follow_changes, lambda kind: self._list_changed(kind))
             if process:
                 group.start_soon(self._watch_end, process)
-            while not (self._wanted.stop or self._wanted.connect):
+            while not (self._wanted.stop or self._wanted.connect or self._wanted.login):
                 await self._wanted.wake.wait()
                 self._wanted.wake = anyio.Event()
                 if self._wanted.reload:
@@ -285,6 +287,9 @@ class ManagedServer:
                 else f"the server ended with exit code {code}"
             )
             raise EndedError(how)
+
+    def _how_to_log_in(self) -> str:
+        return f"log in with `agent-ls mcp login {self.name}`"
 
     def _lose(self) -> None:
         """Mark the connection as lost. Callers that wait for a connection now wait for the next connection."""
@@ -373,8 +378,12 @@ class ManagedServer:
         except SessionLostError:
             raise
         except McpServerError as error:
-            if found := login_needed(error):
-                raise UnavailableError(f"The MCP server {self.name} needs a login: {found}") from error
+            if login_needed(error):
+                self._wanted.login = True
+                self._wanted.wake_owner()
+                raise UnavailableError(
+                    f"The MCP server {self.name} needs a login: {self._how_to_log_in()}."
+                ) from error
             if str(error) == CLOSED and self._connection is connection:
                 # The task that owns the connection notices the loss a moment later. Mark the connection as
                 # lost now, so that no other call uses it.

@@ -38,13 +38,14 @@ from agent_ls.mcp.descriptions import (
     ServerTool,
 )
 from agent_ls.mcp.elicitation import fields_of
+from agent_ls.mcp.errors import LoginRefusedError, RenewalError
 from agent_ls.mcp.http_answers import HttpAnswers
 from agent_ls.mcp.limits import HttpLimits, JudgeAddress
-from agent_ls.mcp.oauth import refuse_login
 from agent_ls.mcp.older_version import AskingStream, supported_version
 from agent_ls.mcp.process import MAX_LINE_BYTES, EndedError, ServerProcess
 from agent_ls.mcp.repairs import as_result, repair_result, repair_tool
 from agent_ls.mcp.schemas import is_object_schema
+from agent_ls.mcp.stored_login import StoredLogin
 
 # the SDK would log messages of the server, with tracebacks
 logging.getLogger("mcp").setLevel(logging.CRITICAL)
@@ -277,21 +278,17 @@ async def by_http(
     judge: JudgeAddress,
     is_legacy: bool,
     timeout_s: float,
-    asks_nobody: bool = False,
 ) -> AsyncIterator[McpConnection]:
-    """Connect to a server by HTTP. Redirects to other origins are refused. If `asks_nobody`, fail if the user
-    must log in, instead of opening a login page.
+    """Connect to a server by HTTP. Redirects to other origins are refused.
 
     Raises:
-        McpServerError: the connection failed.
+        McpServerError: the connection failed. Its cause is LoginNeededError if the user must log in first.
     """
     list_filter = _ListFilter()
     timeout = httpx2.Timeout(timeout_s, read=None)
     hooks: Any = HttpLimits(target.url, MAX_LINE_BYTES, judge).hooks()
-    answers = HttpAnswers()
+    answers = HttpAnswers(auth if isinstance(auth, StoredLogin) else None)
     hooks["response"].append(answers.read)
-    if asks_nobody:
-        hooks["response"].append(refuse_login)
     async with httpx2.AsyncClient(
         headers=dict(target.headers), timeout=timeout, auth=auth, event_hooks=hooks
     ) as http:
@@ -307,8 +304,12 @@ async def by_http(
         async with AsyncExitStack() as stack:
             try:
                 connection = await stack.enter_async_context(connected(""))
-            except McpServerError:
+            except McpServerError as error:
+                if failure := answers.login_failure:
+                    raise McpServerError(str(failure)) from failure
                 if not (version := supported_version(answers.refused)):
+                    if str(error) == _SDK_REFUSED and answers.refused:
+                        raise McpServerError(answers.refused) from error
                     raise
                 connection = await stack.enter_async_context(connected(version))
             yield connection
@@ -483,6 +484,8 @@ class _SdkErrors:
         if was_timeout:
             raise McpServerError(f"the server did not answer within {self._timeout_s:g} s") from None
         if error is not None and (problem := problem_of(error)):
+            if self._answers and (failure := self._answers.login_failure):
+                raise McpServerError(str(failure)) from failure
             if self._answers and self._answers.has_lost_session:
                 raise SessionLostError(problem) from error
             refused = self._answers.refused if self._answers and problem == _SDK_REFUSED else ""
@@ -507,6 +510,8 @@ def problem_of(error: BaseException) -> str:
                 return f"the server cannot be reached: {str(leaf) or type(leaf).__name__}"
             case ValidationError():
                 return "the answer of the server does not follow the protocol"
+            case McpServerError() | LoginRefusedError() | RenewalError():
+                return str(leaf)
             case RuntimeError() | ValueError() | TimeoutError() | EndedError():
                 return str(leaf) or type(leaf).__name__
             case Exception() if type(leaf).__module__.startswith("mcp."):

@@ -20,10 +20,11 @@ import httpx2
 from agent_ls.environments.base import Attribution
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.mcp.asking import ANSWER, ask_user
-from agent_ls.mcp.config import HttpTarget
+from agent_ls.mcp.config import HttpTarget, OAuthClient
 from agent_ls.mcp.descriptions import Elicitation, ElicitationReply
 from agent_ls.mcp.elicitation import SKIP
-from agent_ls.mcp.oauth import Login, OAuthTokenStore, open_listener
+from agent_ls.mcp.login_store import LoginStore
+from agent_ls.mcp.oauth import Login
 from agent_ls.mcp.session import ConnectionCallbacks, McpServerError, by_http
 from agent_ls.tools.base import Question, QuestionReply, ToolContext
 from tests.support.tool_calls import Reads
@@ -79,16 +80,14 @@ async def near(host: str) -> str:
 async def main(url: str) -> None:
     secrets = Kept()
     client_id = str(CONTEXT.get("client_id", "")) or DOCUMENT
-    tokens = OAuthTokenStore(url, secrets, lambda values: None)
-    login = Login(url, client_id, tokens, open_page)
-    if secret := CONTEXT.get("client_secret"):
-        login = Login(url, client_id, tokens, open_page, client_secret=str(secret))
-    listener, port = await open_listener()
+    store = LoginStore(url, secrets, lambda values: None)
+    client = OAuthClient(client_id, str(CONTEXT.get("client_secret") or ""))
+    login = Login(url, client, store, open_page)
+    listener = await login.listen()
     callbacks = ConnectionCallbacks(lambda kind: None, elicit, tuple)
     async with anyio.create_task_group() as group:
         group.start_soon(login.serve, listener)
-        auth = await login.provider(port)
-        opened = by_http(HttpTarget(url), callbacks, auth=auth, judge=near, is_legacy=False, timeout_s=20)
+        opened = by_http(HttpTarget(url), callbacks, auth=login, judge=near, is_legacy=False, timeout_s=20)
         async with opened as connection:
             facts = await connection.describe(20)
             for tool in facts.tools:

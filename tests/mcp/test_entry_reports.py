@@ -8,7 +8,18 @@ from typing import Any
 
 import pytest
 
-from agent_ls.mcp.config import HttpTarget, StdioTarget, Target, VariableValues, fill_variables, parse_server
+from agent_ls.mcp.config import (
+    ConfigError,
+    HttpTarget,
+    OAuthClient,
+    StdioTarget,
+    Target,
+    VariableValues,
+    fill_variables,
+    parse_server,
+    secret_values,
+    shown_variables,
+)
 from agent_ls.mcp.sources import FoundServers, find_servers
 from tests.mcp.plans import user_file
 
@@ -93,6 +104,53 @@ ENTRIES: list[Any] = [
         marks=pytest.mark.report("toolsdk-ai/toolsdk-mcp-registry#113"),
     ),
 ]
+
+
+@pytest.mark.parametrize(
+    ("oauth", "client"),
+    [
+        (
+            {"clientId": "id", "callbackPort": 3118},
+            OAuthClient("id", redirect="http://localhost:3118/callback"),
+        ),
+        (
+            {
+                "clientId": "id",
+                "clientSecret": "{env:TOKEN}",
+                "scope": "a b",
+                "redirectUri": "http://127.0.0.1:1/x",
+            },
+            OAuthClient("id", "t-123456789", "a b", "http://127.0.0.1:1/x"),
+        ),
+        ({"enabled": True, "scopes": ["a", "b"]}, OAuthClient(scopes="a b")),
+        (False, OAuthClient()),
+    ],
+)
+def test_logins_in_entries_of_other_agents_are_read(oauth: object, client: OAuthClient) -> None:
+    config = parse_server("x", {"url": URL, "oauth": oauth}, "user")
+    assert fill_variables(config, VALUES).oauth == client
+
+
+@pytest.mark.parametrize(
+    "redirect",
+    [
+        "https://evil.example/x",
+        "http://evil.example:80/x",
+        "http://localhost:0/x",
+        "x",
+        "http://localhost:99999/x",
+    ],
+)
+def test_a_login_redirects_to_this_machine_only(redirect: str) -> None:
+    with pytest.raises(ConfigError):
+        parse_server("x", {"url": URL, "oauthRedirect": redirect}, "user")
+
+
+def test_a_secret_of_a_login_is_shown_by_its_variable_and_registered_as_secret() -> None:
+    config = parse_server("x", {"url": URL, "oauthClientSecret": "${TOKEN}"}, "project")
+    assert shown_variables(config) == ("oauthClientSecret=${TOKEN}",)
+    assert "t-123456789" in secret_values(config, fill_variables(config, VALUES), VALUES)
+    assert config.digest != parse_server("x", {"url": URL}, "project").digest
 
 
 @pytest.mark.parametrize(("raw", "target"), ENTRIES)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from mcp.shared.auth import OAuthToken
 
-from agent_ls.mcp.oauth import OAuthTokenStore, name_of
+from agent_ls.mcp.login_store import KeptLogin, LoginStore, name_of
 from tests.mcp.conformance_client import Kept
 
 pytestmark = pytest.mark.req("T11", "H17")
@@ -15,22 +14,22 @@ URL = "https://issues.example/mcp"
 
 async def test_an_oauth_token_is_returned_only_for_its_own_server_url_and_registered_as_secret() -> None:
     secrets, hidden = Kept(), list[str]()
-    tokens = OAuthTokenStore(URL, secrets, hidden.extend)
-    await tokens.set_tokens(OAuthToken(access_token="token-of-issues", refresh_token="refresh-of-issues"))
+    tokens = LoginStore(URL, secrets, hidden.extend)
+    await tokens.keep(KeptLogin("token-of-issues", "refresh-of-issues"))
 
-    again = await OAuthTokenStore(URL, secrets, hidden.extend).get_tokens()
-    assert again and again.access_token == "token-of-issues"
+    again = await LoginStore(URL, secrets, hidden.extend).read()
+    assert again and again.access == "token-of-issues"
     assert set(hidden) >= {"token-of-issues", "refresh-of-issues"}
     other = "https://evil.example/mcp"
-    assert await OAuthTokenStore(other, secrets, hidden.extend).get_tokens() is None
+    assert await LoginStore(other, secrets, hidden.extend).read() is None
     # Not even if the stored entry is copied to the name of another address.
     secrets.put(name_of(other), secrets.secret(name_of(URL)))
-    assert await OAuthTokenStore(other, secrets, hidden.extend).get_tokens() is None
+    assert await LoginStore(other, secrets, hidden.extend).read() is None
 
 
 async def test_a_forgotten_login_leaves_no_token() -> None:
     secrets = Kept()
-    tokens = OAuthTokenStore(URL, secrets, lambda values: None)
-    await tokens.set_tokens(OAuthToken(access_token="token-of-issues"))
+    tokens = LoginStore(URL, secrets, lambda values: None)
+    await tokens.keep(KeptLogin("token-of-issues"))
     await tokens.forget()
-    assert await tokens.get_tokens() is None and not secrets.kept
+    assert await tokens.read() is None and not secrets.kept

@@ -13,7 +13,8 @@ from agent_ls.features.web.addresses import is_public, literal_address
 from agent_ls.services.models.secret_store import SecretStore, open_ring
 
 if TYPE_CHECKING:
-    from agent_ls.mcp.config import ServerConfig
+    from agent_ls.mcp.config import HttpTarget, ServerConfig
+    from agent_ls.mcp.login_store import LoginStore
 
 _ABOUT = "Secrets of MCP servers in clear text, for your eyes only. Written by `agent-ls mcp login`."
 
@@ -31,19 +32,26 @@ def input_name(server: str, name: str) -> str:
     return f"mcp-input {server} {name}"
 
 
-def authenticate(config: ServerConfig, secrets: SecretStore, hide: Callable[[Sequence[str]], None]) -> Any:
-    """Return the MCP SDK's OAuth object, which sends stored tokens.
+def login_store(target: HttpTarget, state: Path, hide: Callable[[Sequence[str]], None]) -> LoginStore:
+    """Return the store of the login at a server."""
+    from agent_ls.mcp.login_store import LoginStore
+
+    return LoginStore(target.url, server_secrets(state), hide, state / "mcp-keys.lock")
+
+
+def authenticate(config: ServerConfig, state: Path, hide: Callable[[Sequence[str]], None]) -> Any:
+    """Return an object that adds the tokens of the stored login to requests.
 
     Returns None if the server's configured headers already contain `Authorization`.
     """
     from agent_ls.mcp.config import HttpTarget
-    from agent_ls.mcp.oauth import OAuthTokenStore, quiet_login
+    from agent_ls.mcp.stored_login import StoredLogin
 
     target = config.target
     assert isinstance(target, HttpTarget)
     if any(name.lower() == "authorization" for name, _ in target.headers):
         return None
-    return quiet_login(target.url, config.oauth_client_id, OAuthTokenStore(target.url, secrets, hide))
+    return StoredLogin(target.url, login_store(target, state, hide), dict(target.headers))
 
 
 async def why_not_asked(host: str) -> str:

@@ -157,7 +157,7 @@ class ServersOfSession:
             protect=self.hide,
             roots=self.roots,
             changed=changed,
-            authenticate=lambda config: authenticate(config, secrets, self.hide),
+            authenticate=lambda config: authenticate(config, self.state, self.hide),
             judge=why_not_asked,
             code_of=self._code_of,
         )

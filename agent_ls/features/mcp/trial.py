@@ -13,7 +13,13 @@ import anyio.to_thread
 
 from agent_ls.environments.errors import EnvError
 from agent_ls.features.mcp.confinement import ServerConfinement
-from agent_ls.features.mcp.login import authenticate, read_entered, server_secrets, why_not_asked
+from agent_ls.features.mcp.login import (
+    authenticate,
+    login_store,
+    read_entered,
+    server_secrets,
+    why_not_asked,
+)
 from agent_ls.installation import extra_command
 from agent_ls.mcp.config import ConfigError, HttpTarget, ServerConfig, VariableValues, fill_variables
 from agent_ls.mcp.descriptions import Elicitation, ElicitationReply, ServerDescription
@@ -56,23 +62,24 @@ async def log_in(
 
 
 async def _begin_login(
-    stack: AsyncExitStack, url: str, client_id: str, state: Path, show: Callable[[str], Awaitable[None]]
+    stack: AsyncExitStack, config: ServerConfig, state: Path, show: Callable[[str], Awaitable[None]]
 ) -> Any:
-    """Forget the stored login at a server, begin a new one, and return the MCP SDK's OAuth object. `show` gets the
-    address for the user's browser.
+    """Begin a login at a server, which replaces the stored one when it succeeds, and return an object that
+    authenticates the requests. `show` gets the address for the user's browser.
 
     `stack` ends the login.
     """
     from agent_ls.mcp import oauth
 
-    tokens = oauth.OAuthTokenStore(url, server_secrets(state), _hide_nothing)
-    await tokens.forget()
-    login = oauth.Login(url, client_id, tokens, show)
-    listener, port = await oauth.open_listener()
+    target = config.target
+    assert isinstance(target, HttpTarget)
+    store = login_store(target, state, _hide_nothing)
+    login = oauth.Login(target.url, config.oauth, store, show, dict(target.headers))
+    listener = await login.listen()
     group = await stack.enter_async_context(anyio.create_task_group())
     group.start_soon(login.serve, listener)
     stack.callback(group.cancel_scope.cancel)
-    return await login.provider(port)
+    return login
 
 
 async def _connect(
@@ -98,15 +105,16 @@ async def _connect(
         ready = fill_variables(config, values_for(state, folder, environ))
         async with AsyncExitStack() as stack:
             if isinstance(ready.target, HttpTarget):
-                auth = authenticate(ready, server_secrets(state), _hide_nothing)
-                if show:
-                    auth = await _begin_login(stack, ready.target.url, config.oauth_client_id, state, show)
+                auth = (
+                    await _begin_login(stack, ready, state, show)
+                    if show
+                    else authenticate(ready, state, _hide_nothing)
+                )
                 opened = session.by_http(
                     ready.target,
                     callbacks,
                     auth=auth,
                     judge=why_not_asked,
-                    asks_nobody=show is None,
                     is_legacy=False,
                     timeout_s=oauth.LOGIN_S if show else START_S,
                 )

@@ -1,0 +1,348 @@
+"""Logins at MCP servers that end, are refused or run at once, as users of other clients reported them."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import anyio
+import httpx2
+import pytest
+
+from agent_ls.services.errors import AppError
+from tests.mcp.logins import asked_for, browse, entry_of, logged_in, tried
+from tests.mcp.oauth_server import Answer, LoginOddities, Seen, login_server
+from tests.mcp.plans import user_file
+from tests.mcp.rig import running, servers_of, until_state
+from tests.support.fake_provider import Piece, text, tool_call
+
+pytestmark = pytest.mark.req("T11")
+
+CALL = tool_call("closed__echo")
+PAGE = b"<!DOCTYPE html><p>Try again later"
+
+
+def refused(error: str) -> Answer:
+    return 400, "application/json", f'{{"error": "{error}"}}'.encode()
+
+
+async def why_not(tmp_path: Path, seen: Seen, show: object = browse, **more: object) -> str:
+    """Log in, which fails; return what the user reads."""
+    with pytest.raises(AppError) as failed:
+        await logged_in(tmp_path, entry_of(seen, **more), {}, show)  # type: ignore[arg-type]
+    return str(failed.value)
+
+
+# --- logins that fail
+
+
+@pytest.mark.parametrize(
+    ("odd", "words"),
+    [
+        pytest.param(
+            LoginOddities(metadata={"registration_endpoint": None}, register_at="/none"),
+            "oauthClientId",
+            id="no registration",
+            marks=pytest.mark.report(
+                "modelcontextprotocol/inspector#167",
+                "a login server registers nobody, and the error does not say what to do",
+                area="mcp",
+                before="failed",
+            ),
+        ),
+        pytest.param(
+            LoginOddities(registration=refused("invalid_redirect_uri")),
+            "invalid_redirect_uri",
+            id="registration",
+        ),
+        pytest.param(
+            LoginOddities(denied="The user said no"),
+            "The user said no",
+            id="denied",
+            marks=pytest.mark.report(
+                "OpenRouterLabs/spawn#2038",
+                "a denied login goes on waiting until its time ends, and says nothing",
+                area="mcp",
+                before="failed",
+            ),
+        ),
+        pytest.param(
+            LoginOddities(token=(200, "application/json", b'{"error": "bad_verification_code"}')),
+            "bad_verification_code",
+            id="refused with 200",
+        ),
+        pytest.param(LoginOddities(token=(502, "text/html", PAGE)), "502", id="page"),
+        pytest.param(LoginOddities(token=(200, "text/html", PAGE)), "no token", id="page with 200"),
+        pytest.param(
+            LoginOddities(token=(200, "application/json", b'{"token_type": "Bearer"}')),
+            "no token",
+            id="no token",
+        ),
+    ],
+)
+async def test_a_login_that_fails_says_why_and_leaves_no_login(
+    odd: LoginOddities, words: str, tmp_path: Path
+) -> None:
+    with login_server(odd) as seen:
+        said = await why_not(tmp_path, seen)
+        assert words in said and "<" not in said
+        with pytest.raises(AppError):
+            await tried(tmp_path, entry_of(seen))
+
+
+@pytest.mark.report(
+    "NousResearch/hermes-agent#98759",
+    "a new login that is not finished has deleted the old one, which worked",
+    area="mcp",
+    before="failed",
+)
+async def test_a_new_login_that_fails_keeps_the_old_one(tmp_path: Path) -> None:
+    odd = LoginOddities()
+    with login_server(odd) as seen:
+        await logged_in(tmp_path, entry_of(seen))
+        odd.denied = "no"
+        await why_not(tmp_path, seen)
+        assert await tried(tmp_path, entry_of(seen))
+
+
+@pytest.mark.report(
+    "BaseIntelligence/bounty-challenge#44315",
+    "an old tab of the browser ends a new login",
+    area="mcp",
+    before="failed",
+)
+async def test_a_redirect_of_an_earlier_login_does_not_end_this_one(tmp_path: Path) -> None:
+    async def with_an_old_tab(address: str) -> None:
+        redirect = httpx2.URL(address).params["redirect_uri"]
+        async with httpx2.AsyncClient() as browser:
+            for query in ("code=old&state=old", "error=access_denied&state=old", "code=old", ""):
+                assert (await browser.get(f"{redirect}?{query}")).status_code == 404
+        await browse(address)
+
+    with login_server(LoginOddities()) as seen:
+        await logged_in(tmp_path, entry_of(seen), {}, with_an_old_tab)
+        assert await tried(tmp_path, entry_of(seen))
+
+
+@pytest.mark.report(
+    "anomalyco/opencode#30888",
+    "the port of the redirect is in use, and the login waits for a page that another program answers",
+    area="mcp",
+    before="failed",
+)
+async def test_a_login_whose_port_is_in_use_says_so_at_once(tmp_path: Path) -> None:
+    with login_server(LoginOddities()) as seen, socket.create_server(("127.0.0.1", 0)) as used:
+        port = used.getsockname()[1]
+        said = await why_not(tmp_path, seen, oauth={"redirectUri": f"http://127.0.0.1:{port}/callback"})
+        assert str(port) in said and not seen.authorizations
+
+
+@pytest.mark.report(
+    "anthropics/claude-code#4760",
+    "a client that the login server has deleted is used for ever",
+    area="mcp",
+    before="passed",
+)
+async def test_a_new_login_registers_a_new_client(tmp_path: Path) -> None:
+    with login_server(LoginOddities()) as seen:
+        await logged_in(tmp_path, entry_of(seen))
+        del seen.clients["client-1"]
+        seen.refreshes.clear()
+        seen.expire()
+        with pytest.raises(AppError):
+            await tried(tmp_path, entry_of(seen))
+        await logged_in(tmp_path, entry_of(seen))
+        assert await tried(tmp_path, entry_of(seen))
+
+
+@pytest.mark.report(
+    "microsoft/copilot-intellij-feedback#1969",
+    "the login of one server is used for another one with the same login server",
+    area="mcp",
+    before="passed",
+)
+async def test_two_servers_of_one_login_server_have_their_own_logins(tmp_path: Path) -> None:
+    with login_server(LoginOddities()) as one, login_server(LoginOddities()) as two:
+        shared = LoginOddities(resource={"authorization_servers": [one.at]})
+        with login_server(shared) as three:
+            three.valid = one.valid  # tokens of the first login server
+            for seen in (one, two, three):
+                await logged_in(tmp_path, entry_of(seen))
+                assert await tried(tmp_path, entry_of(seen))
+            assert len(one.clients) == 2 and {it["resource"] for it in one.of("/token")} == {
+                one.url,
+                three.url,
+            }
+
+
+# --- logins that end
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(
+            refused("invalid_grant"),
+            id="invalid_grant",
+            marks=pytest.mark.report(
+                "can1357/oh-my-pi#1908",
+                "a login that was revoked is renewed again and again, and nobody says that it has ended",
+                area="mcp",
+                before="passed",
+            ),
+        ),
+        pytest.param(
+            refused("invalid_request"),
+            id="invalid_request",
+            marks=pytest.mark.report(
+                "obot-platform/obot#7501",
+                "a login that has ended is refused with another word, and each start fails",
+                area="mcp",
+                before="passed",
+            ),
+        ),
+        pytest.param((401, "application/json", b'{"error":"invalid_client"}'), id="invalid_client"),
+    ],
+)
+async def test_a_login_that_has_ended_is_asked_for_once(answer: Answer, tmp_path: Path) -> None:
+    with login_server(LoginOddities(refresh=answer)) as seen:
+        await logged_in(tmp_path, entry_of(seen))
+        seen.expire()
+        user_file(tmp_path / "state", closed={"url": seen.url})
+        async with running(tmp_path, [text("done")]) as rig:
+            talk = await rig.talk("full")
+            await talk.say("go")
+            server = await until_state(talk, "closed", "login")
+            assert "mcp login closed" in server.error
+        assert len(seen.of("/token")) == 2
+
+
+@pytest.mark.parametrize(
+    "answer", [(503, "text/html", PAGE), (400, "text/html", PAGE), (200, "text/html", PAGE)]
+)
+@pytest.mark.report(
+    "aaif-goose/goose#12016",
+    "a renewal that fails for a moment throws the login away",
+    area="mcp",
+    before="failed",
+)
+async def test_a_renewal_that_fails_for_a_moment_keeps_the_login(answer: Answer, tmp_path: Path) -> None:
+    odd = LoginOddities(refresh=answer)
+    with login_server(odd) as seen:
+        await logged_in(tmp_path, entry_of(seen))
+        seen.expire()
+        with pytest.raises(AppError) as failed:
+            await tried(tmp_path, entry_of(seen))
+        assert str(answer[0]) in str(failed.value)
+        odd.refresh = None
+        assert await tried(tmp_path, entry_of(seen))
+
+
+@pytest.mark.report(
+    "anthropics/claude-code#84440",
+    "several processes renew one login at once, and the login server ends it",
+    area="mcp",
+    before="failed",
+)
+async def test_several_sessions_renew_one_login_in_turn(tmp_path: Path) -> None:
+    with login_server(LoginOddities()) as seen:
+        await logged_in(tmp_path, entry_of(seen))
+        seen.expire()
+        async with anyio.create_task_group() as group:
+            for _ in range(5):
+                group.start_soon(tried, tmp_path, entry_of(seen))
+        assert len(seen.of("/token")) == 2
+
+
+# --- within a session
+
+
+async def results_of(tmp_path: Path, seen: Seen, *between: object) -> list[str]:
+    """Call the tool once before and once after each of `between` runs, in one session; return the results."""
+    user_file(tmp_path / "state", closed={"url": seen.url})
+    script: list[Piece] = [piece for _ in range(len(between) + 1) for piece in (CALL, text("done"))]
+    async with running(tmp_path, script) as rig:
+        talk = await rig.talk("full")
+        await talk.say("go")
+        for change in between:
+            change()  # type: ignore[operator]
+            await talk.say("go on")
+        return [str(it.content) for it in rig.results()]
+
+
+@pytest.mark.report(
+    "modelcontextprotocol/typescript-sdk#2031",
+    "a token expires within a session, and the call fails instead of being made with a new one",
+    area="mcp",
+    before="failed",
+)
+async def test_a_token_that_expires_in_a_session_is_renewed_and_the_call_is_made(tmp_path: Path) -> None:
+    with login_server(LoginOddities()) as seen:
+        await logged_in(tmp_path, entry_of(seen))
+        assert await results_of(tmp_path, seen, seen.expire, seen.expire) == [
+            "called 1",
+            "called 2",
+            "called 3",
+        ]
+
+
+@pytest.mark.report(
+    "anthropics/claude-code#30272",
+    "a login is revoked within a session, and the list of servers does not show it",
+    area="mcp",
+    before="failed",
+)
+async def test_a_login_that_is_revoked_in_a_session_is_told_to_the_model_and_shown(tmp_path: Path) -> None:
+    with login_server(LoginOddities()) as seen:
+        await logged_in(tmp_path, entry_of(seen))
+        user_file(tmp_path / "state", closed={"url": seen.url})
+        async with running(tmp_path, [CALL, text("done"), CALL, text("done")]) as rig:
+            talk = await rig.talk("full")
+            await talk.say("go")
+            seen.expire()
+            seen.refreshes.clear()
+            await talk.say("go on")
+            assert "mcp login closed" in str(rig.results()[-1].content)
+            assert (await until_state(talk, "closed", "login")).state == "login"
+
+
+@pytest.mark.report(
+    "anthropics/claude-code#44652",
+    "a call needs another permission, and a new login does not ask for it",
+    area="mcp",
+    before="failed",
+)
+@pytest.mark.report(
+    "anthropics/claude-code#68720",
+    "a call needs another permission, and the user reads that the login has expired",
+    area="mcp",
+    before="failed",
+)
+async def test_a_permission_that_a_call_lacks_is_named_and_asked_for_by_the_next_login(
+    tmp_path: Path,
+) -> None:
+    odd = LoginOddities(resource={"scopes_supported": ["read"]}, scope_of_calls="products:write")
+    with login_server(odd) as seen:
+        await logged_in(tmp_path, entry_of(seen))
+        said = await results_of(tmp_path, seen)
+        assert "products:write" in said[0] and "closed" in said[0]
+        await logged_in(tmp_path, entry_of(seen))
+        assert asked_for(seen)["scope"] == "read products:write"
+        assert await results_of(tmp_path, seen) == ["called 1"]
+
+
+@pytest.mark.report(
+    "Kilo-Org/kilocode#12768",
+    "the server refuses a header of the user, and the user is sent to a login",
+    area="mcp",
+    before="failed",
+)
+async def test_a_refused_header_of_the_user_is_named(tmp_path: Path) -> None:
+    with login_server(LoginOddities()) as seen:
+        entry = {"url": seen.url, "headers": {"Authorization": "Bearer wrong"}}
+        user_file(tmp_path / "state", closed=entry)
+        async with running(tmp_path, [text("done")]) as rig:
+            talk = await rig.talk("full")
+            await talk.say("go")
+            server = servers_of(talk).server("closed")
+            assert server and "Authorization" in server.error and "mcp login" not in server.error
