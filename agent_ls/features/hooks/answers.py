@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 from agent_ls.loop.calls.hooks import CallVerdict
 
 STOP_EXIT_CODE = 2
+_NO_REASON = "no reason was given"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +47,13 @@ _OBJECT = re.compile(r"^\s*\{", re.MULTILINE)
 def parse_answer(exit_code: int, stdout: str, stderr: str, event: str) -> HookAnswer:
     """Return the result of a hook process that has exited without a timeout.
 
-    Exit code 2 blocks the event, with standard error as the reason. Any other code except 0 is a failure of the hook.
-    Lines before a JSON object do not count: start-up files of shells print them.
+    Exit code 2 blocks the event, with standard error as the reason, or with the reason in a JSON object if nothing is
+    there. Any other code except 0 is a failure of the hook. Lines before a JSON object do not count: start-up files of
+    shells print them.
     """
     if exit_code == STOP_EXIT_CODE:
-        return HookAnswer("deny", blocks=True, reason=stderr.strip() or "no reason was given")
+        said = "" if stderr.strip() else parse_answer(0, stdout, "", event).reason
+        return HookAnswer("deny", blocks=True, reason=stderr.strip() or said or _NO_REASON)
     if exit_code != 0:
         return HookAnswer(problem=f"the hook ended with exit code {exit_code}: {stderr.strip()[-300:]}")
     begin = _OBJECT.search(stdout)
@@ -62,7 +65,7 @@ def parse_answer(exit_code: int, stdout: str, stderr: str, event: str) -> HookAn
         read = json.loads(stdout[begin.start() :])
     except (ValueError, RecursionError):
         return HookAnswer(problem="the hook printed a JSON object that cannot be read, or several")
-    return _answer(read)
+    return _answer(read, event)
 
 
 Decision: TypeAlias = Literal["", "allow", "ask", "deny"]
@@ -73,7 +76,7 @@ _DECISIONS: Mapping[str, Decision] = {
 """The words of several agents for a decision."""
 
 
-def _answer(read: Mapping[str, Any]) -> HookAnswer:
+def _answer(read: Mapping[str, Any], event: str) -> HookAnswer:
     """Return the answer in an object. A decision counts in the form of any agent: inside of `hookSpecificOutput`, or at
     the top as `permissionDecision`, `permission` or `decision`. A guard that means no is never taken for silence.
     """
@@ -92,11 +95,13 @@ def _answer(read: Mapping[str, Any]) -> HookAnswer:
     if unknown := [word for word in said if word not in _DECISIONS]:
         return HookAnswer(problem=f"the hook returned the unknown decision {unknown[0]!r}")
     decision = max((_DECISIONS[word] for word in said), key=_STRICTNESS.index, default=_STRICTNESS[0])
+    more = read.get("followup_message") if event == "Stop" else None  # what Cursor's agent is to do next
     stops = str(read.get("continue")).lower() == "false"
-    blocks = stops or _DECISIONS.get(str(read.get("decision")).strip().lower()) == "deny"
+    blocks = bool(_text(more)) or stops or _DECISIONS.get(str(read.get("decision")).strip().lower()) == "deny"
     reasons = (
         specific.get("permissionDecisionReason"),
         nested.get("message") if isinstance(nested, dict) else None,
+        more,
         *(read.get(name) for name in _REASONS),
     )
     reason = next(filter(None, map(_text, reasons)), "")
@@ -110,7 +115,7 @@ def _answer(read: Mapping[str, Any]) -> HookAnswer:
     return HookAnswer(
         "deny" if blocks else decision,
         blocks,
-        reason or ("no reason was given" if blocks or decision in ("ask", "deny") else ""),
+        reason or (_NO_REASON if blocks or decision in ("ask", "deny") else ""),
         next(filter(None, map(_text, contexts)), ""),
         _text(read.get("systemMessage")),
         changed,

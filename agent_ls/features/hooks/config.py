@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from agent_ls.features.hooks.forms import COMMANDS, EVENTS, Matcher, compile_matcher, find_event, read_command
+from agent_ls.features.hooks.conditions import Subject
+from agent_ls.features.hooks.forms import COMMANDS, EVENTS, Matcher, find_event, read_command, read_matcher
 from agent_ls.jsonc import parse_jsonc
 from agent_ls.services.permissions.command_files import Coverage, cover
 from agent_ls.services.settings.model import HookSettings
@@ -22,8 +23,14 @@ DEFAULT_TIMEOUT_S = 30
 PROMPT_TIMEOUT_S = 5
 MAX_TIMEOUT_S = 600
 
-_FOREIGN = (".claude/settings.json", ".cursor/hooks.json", ".codex/hooks.json", ".gemini/settings.json")
+_FOREIGN = (
+    ".claude/settings.json", ".cursor/hooks.json", ".codex/hooks.json", ".gemini/settings.json", ".qwen/settings.json",
+    ".continue/settings.json", ".windsurf/hooks.json",
+)  # fmt: skip
 """Files of other agents that may have hooks, relative to the user's home folder or to a project."""
+
+_OF_THE_USER = (".codeium/windsurf/hooks.json",)
+_OF_A_PROJECT = (".claude/settings.local.json",)
 
 Origin: TypeAlias = Literal["user", "project"]
 
@@ -58,8 +65,9 @@ class Hook:
         """Return the files that decide what the hook runs, as they are now. Blocks."""
         return cover(self.command, self.folder, is_users=self.origin == "user")
 
-    def matches(self, names: Sequence[str]) -> bool:
-        return self.matcher is None or self.matcher.matches(names)
+    def matches(self, names: Sequence[str], subject: Subject | None = None) -> bool:
+        """Return whether the hook runs for a tool with these names. `subject`: what the call is about, if known."""
+        return self.matcher is None or self.matcher.matches(names, subject)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +113,12 @@ def hook_files(settings: HookSettings, state: str, workspace: str | None) -> Ite
 def _files(settings: HookSettings, state: str, workspace: str | None) -> Iterator[tuple[str, Origin]]:
     yield os.path.join(state, "hooks.json"), "user"
     if settings.foreign:
-        for name in _FOREIGN:
+        for name in (*_FOREIGN, *_OF_THE_USER):
             yield os.path.expanduser(os.path.join("~", *name.split("/"))), "user"
     if workspace:
         yield os.path.join(workspace, ".agent-ls", "hooks.json"), "project"
         if settings.foreign:
-            for name in (*_FOREIGN, ".claude/settings.local.json"):
+            for name in (*_FOREIGN, *_OF_A_PROJECT):
                 yield os.path.join(workspace, *name.split("/")), "project"
             for path in sorted(glob.glob(os.path.join(glob.escape(workspace), ".github", "hooks", "*.json"))):
                 yield path, "project"
@@ -148,7 +156,7 @@ def _read(path: str, origin: Origin, folder: str) -> Iterator[Hook | str]:
     for name, groups in events.items():
         event, tools = find_event(name)
         if isinstance(groups, str | Mapping):
-            groups = [groups]
+            groups = _by_tool(groups) if isinstance(groups, Mapping) else [groups]
         if not event:
             yield f"{name!r} is not a known event; the events are {', '.join(EVENTS)}."
         elif groups is None:
@@ -157,29 +165,39 @@ def _read(path: str, origin: Origin, folder: str) -> Iterator[Hook | str]:
             yield f"the value of {event} must be a list."
         else:
             for number, group in enumerate(groups, 1):
-                for one in _group(event, group, tools, path, origin, folder):
+                for one in _group((event, name), group, tools, path, origin, folder):
                     yield f"{event}, entry {number}: {one}" if isinstance(one, str) else one
 
 
+def _by_tool(groups: Mapping[str, Any]) -> list[Any]:
+    """Return the entries of an event whose value is an object: one entry, or commands by the names of their tools."""
+    known = {"hooks", "matcher", *COMMANDS} & groups.keys()
+    if known or not groups or not all(isinstance(it, str | list) for it in groups.values()):
+        return [groups]
+    return [{"matcher": tool, "hooks": it if isinstance(it, list) else [it]} for tool, it in groups.items()]
+
+
 def _group(
-    event: str, group: Any, tools: str, path: str, origin: Origin, folder: str
+    names: tuple[str, str], group: Any, tools: str, path: str, origin: Origin, folder: str
 ) -> Iterator[Hook | str]:
-    """Yield the hooks of an entry of an event, or what is wrong with them. `tools` is the matcher of an entry without
-    one.
+    """Yield the hooks of an entry of an event, or what is wrong with them. `names` are our name of the event and the
+    name in the file, `tools` is the matcher of an entry without one.
     """
+    event, written = names
     group = {"command": group} if isinstance(group, str) else group
     if isinstance(group, Mapping) and "hooks" not in group and any(key in group for key in COMMANDS):
         group = {**group, "hooks": [group]}  # the form of agents whose entries are the hooks themselves
     if not isinstance(group, Mapping) or not isinstance(group.get("hooks"), list):
         yield "the entry needs a list named `hooks`."
         return
-    try:
-        compiled = compile_matcher(group.get("matcher") or tools)
-    except (re.error, TypeError) as error:
-        yield f"the matcher {group['matcher']!r} is not a regular expression: {error}."
-        return
     for raw in group["hooks"]:
         raw = {"command": raw} if isinstance(raw, str) else raw
+        limit = raw.get("if", group.get("if")) if isinstance(raw, Mapping) else None
+        try:
+            compiled = read_matcher(written, group.get("matcher"), tools, limit)
+        except (re.error, TypeError) as error:
+            yield f"the matcher {group.get('matcher')!r} is not a regular expression: {error}."
+            return
         command = read_command(raw, folder) if isinstance(raw, Mapping) else ""
         kind = raw.get("type", "command" if command else None) if isinstance(raw, Mapping) else None
         if kind != "command":

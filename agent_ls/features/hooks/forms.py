@@ -7,8 +7,11 @@ import os
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+from agent_ls.features.hooks.conditions import Condition, Subject, read_command_limit, read_limits
+from agent_ls.services.permissions.command_files import VARIABLES
 
 EVENTS = (
     "SessionStart",
@@ -54,13 +57,16 @@ _OF_OTHER_AGENTS: Mapping[str, tuple[str, str]] = {
     "premcptooluse": ("PreToolUse", _SERVERS),
     "postmcptooluse": ("PostToolUse", _SERVERS),
     "preuserprompt": ("UserPromptSubmit", ""),
+    "postcascaderesponse": ("Stop", ""),
 }
 """Events of other agents, in small letters without underscores: our event, and the tools that they are about."""
 
 COMMANDS = ("command", "bash", "powershell")
+
 _PLAIN = re.compile(r"(?!.*\.\*)[\w\-*?\s,|./:()]+")
+_VARIABLE = f"(?:{'|'.join(VARIABLES)})"
 _PROJECT = re.compile(
-    r"(?P<kept>'[^']*'|\"(?:\\.|[^\"\\])*\"|\\.)|\$(?:(?:CLAUDE|AGENT_LS)_PROJECT_DIR\b|\{(?:CLAUDE|AGENT_LS)_PROJECT_DIR(?::-[^}]*)?\})",
+    rf"(?P<kept>'[^']*'|\"(?:\\.|[^\"\\])*\"|\\.)|\$(?:{_VARIABLE}\b|\{{{_VARIABLE}(?::-[^}}]*)?\}})",
     re.DOTALL,
 )
 
@@ -74,23 +80,56 @@ def find_event(name: str) -> tuple[str, str]:
     return (own, "") if own else _OF_OTHER_AGENTS.get(plain, ("", ""))
 
 
+ON_COMMANDS = ("beforeshellexecution", "aftershellexecution")
+"""Events whose matcher is a regular expression for the whole command, and no name of a tool."""
+
+
 @dataclass(frozen=True, slots=True)
 class Matcher:
-    """A matcher as it is written in the file, and its meaning."""
+    """A matcher as it is written in the file, and its meaning: the names of tools, the conditions of some of them, and
+    the limit in the field `if`.
+    """
 
     pattern: str
     meaning: re.Pattern[str]
+    conditions: tuple[Condition, ...] = ()
+    limit: Matcher | None = None
 
-    def matches(self, names: Sequence[str]) -> bool:
-        return any(map(self.meaning.fullmatch, names))
+    def matches(self, names: Sequence[str], subject: Subject | None = None) -> bool:
+        if not any(map(self.meaning.fullmatch, names)):
+            return False
+        if self.limit and not self.limit.matches(names, subject):
+            return False
+        mine = [it for it in self.conditions if any(map(it.names.fullmatch, names))]
+        return subject is None or not mine or any(it.holds(subject) for it in mine)
+
+
+def read_matcher(event: str, matcher: object, tools: str, limit: object) -> Matcher | None:
+    """Return the matcher of a hook; None for all tools.
+
+    `event` is the event as it is written, `tools` the matcher that it implies, `limit` the value of the field `if`.
+
+    Raises:
+        re.error, TypeError
+    """
+    if event.replace("_", "").lower() in ON_COMMANDS and isinstance(matcher, str):
+        found = compile_matcher(tools)
+        if found and matcher.strip() not in ("", "*", ".*") and not found.matches([matcher]):
+            found = replace(found, pattern=matcher, conditions=(read_command_limit(matcher),))
+    else:
+        found = compile_matcher(matcher or tools)
+    if not isinstance(limit, str) or (limited := compile_matcher(limit)) is None:
+        return found
+    if found is None:
+        return limited
+    return replace(found, pattern=f"{found.pattern}, if {limit}", limit=limited)
 
 
 def compile_matcher(matcher: object) -> Matcher | None:
     """Compile a matcher; None for all tools.
 
     A matcher without the signs of a regular expression is a list of names with wildcards: `mcp__db__*`, `Edit, Write`.
-    The name of a server (`mcp__db`) covers its tools, and `Bash(git *)` is `Bash`: a hook runs rather once more than
-    never.
+    The name of a server (`mcp__db`) covers its tools, and `Bash(git *)` is `Bash` for these commands.
 
     Raises:
         re.error, TypeError
@@ -103,16 +142,18 @@ def compile_matcher(matcher: object) -> Matcher | None:
         raise TypeError("it is no text")
     if matcher.strip() in ("", "*", ".*"):
         return None
-    if not _PLAIN.fullmatch(matcher) or not _is_balanced(matcher):
+    if limits := read_limits(matcher):
+        return Matcher(matcher, _names(limits.names), limits.conditions)
+    if not _PLAIN.fullmatch(matcher) or re.search(r"(?<!\w)\(|\)\w|\(\?|\(\w+(\|\w+)+\)", matcher):
         return Matcher(matcher, re.compile(matcher, re.IGNORECASE))
-    names = [name.strip() for name in re.split(r"[,|]", re.sub(r"\([^()]*\)", "", matcher)) if name.strip()]
+    return Matcher(matcher, _names(re.split(r"[,|]", re.sub(r"\([^()]*\)", "", matcher))))
+
+
+def _names(names: Sequence[str]) -> re.Pattern[str]:
+    """Return a pattern for names with wildcards. The name of an MCP server covers its tools."""
+    names = [name.strip() for name in names if name.strip()]
     names += [f"{name}__*" for name in names if name.startswith("mcp__") and "__" not in name[5:]]
-    return Matcher(matcher, re.compile("|".join(map(fnmatch.translate, names)), re.IGNORECASE))
-
-
-def _is_balanced(matcher: str) -> bool:
-    """Return whether each bracket opens behind a name, as in `Bash(git *)`. In `(Edit|Write)` it is a group."""
-    return not re.search(r"(?<!\w)\(|\)\w|\(\?", matcher)
+    return re.compile("|".join(map(fnmatch.translate, names)), re.IGNORECASE)
 
 
 def read_command(raw: Mapping[str, Any], folder: str) -> str:

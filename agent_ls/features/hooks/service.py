@@ -20,6 +20,7 @@ from agent_ls.environments.base import CommandOptions, ExecResult
 from agent_ls.environments.errors import EnvError
 from agent_ls.features.base import SessionFeature
 from agent_ls.features.hooks.answers import HookAnswer, call_verdict, parse_answer
+from agent_ls.features.hooks.conditions import Subject, subject_of
 from agent_ls.features.hooks.config import Hook, hook_files, load_hooks
 from agent_ls.features.hooks.confirmed import ConfirmedHooks, state_of
 from agent_ls.features.hooks.payload import call_rows, cut, payload, tool_names
@@ -27,6 +28,7 @@ from agent_ls.loop.calls.hooks import CallVerdict, HookedCall, Hooks, PromptVerd
 from agent_ls.loop.calls.redaction import Known, redacted
 from agent_ls.loop.events.types import RecordedEvent, Warning
 from agent_ls.services.clock import SystemClock
+from agent_ls.services.permissions.command_files import VARIABLES
 from agent_ls.services.settings.model import HookSettings
 from agent_ls.services.turn_reads import TurnReads
 
@@ -144,7 +146,8 @@ class SessionHooks(SessionFeature):
         return PromptVerdict(stop, "\n\n".join(filter(None, contexts)))
 
     async def before_call(self, call: HookedCall) -> CallVerdict:
-        answers = await self._answers("PreToolUse", call_rows(call), tool_names(call))
+        subject = subject_of(call.effect, self._session.folder)
+        answers = await self._answers("PreToolUse", call_rows(call), tool_names(call), subject)
         for context in filter(None, (answer.context for answer in answers)):
             self._actions.notify(context)
         return call_verdict(answers)
@@ -152,7 +155,8 @@ class SessionHooks(SessionFeature):
     async def after_call(self, call: HookedCall, output: str, *, is_error: bool) -> str:
         event = "PostToolUseFailure" if is_error else "PostToolUse"
         rows = {**call_rows(call), "tool_response": {"output": cut(output), "is_error": is_error}}
-        answers = await self._answers(event, rows, tool_names(call))
+        subject = subject_of(call.effect, self._session.folder)
+        answers = await self._answers(event, rows, tool_names(call), subject)
         told = [answer.reason for answer in answers if answer.blocks]
         told += [answer.context for answer in answers if answer.context]
         return "\n".join(f"[Message from a hook that the user configured: {text}]" for text in told)
@@ -224,12 +228,16 @@ class SessionHooks(SessionFeature):
     # -- running them
 
     async def _answers(
-        self, event: str, rows: Mapping[str, Any], names: Sequence[str] = ()
+        self,
+        event: str,
+        rows: Mapping[str, Any],
+        names: Sequence[str] = (),
+        subject: Subject | None = None,
     ) -> Sequence[HookAnswer]:
         if self._hooks is None:
             await self._refresh()
         hooks = [hook for hook in self._hooks or () if hook.event == event]
-        return [await self._answer(hook, rows) for hook in hooks if not names or hook.matches(names)]
+        return [await self._answer(hook, rows) for hook in hooks if not names or hook.matches(names, subject)]
 
     async def _answer(self, hook: Hook, rows: Mapping[str, Any]) -> HookAnswer:
         text = payload(
@@ -254,7 +262,7 @@ class SessionHooks(SessionFeature):
                 "in the project folder shows it"
             )
         given = await anyio.to_thread.run_sync(_write_input, text)
-        variables = {"AGENT_LS_PROJECT_DIR": self._session.folder, "CLAUDE_PROJECT_DIR": self._session.folder}
+        variables = dict.fromkeys(VARIABLES, self._session.folder)
         options = CommandOptions(
             timeout_ms=hook.timeout_s * 1000,
             working_dir=self._session.folder,

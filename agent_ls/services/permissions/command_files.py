@@ -28,7 +28,10 @@ MAX_BELOW = 20_000
 MAX_FILE_BYTES = 256 * 1024 * 1024
 SMALL_BYTES = 1024 * 1024
 SETTLED_S = 2
-VARIABLES = ("CLAUDE_PROJECT_DIR", "AGENT_LS_PROJECT_DIR")
+VARIABLES = tuple(
+    f"{agent}_PROJECT_DIR"
+    for agent in ("AGENT_LS", "CLAUDE", "CONTINUE", "CURSOR", "FACTORY", "GEMINI", "QWEN")
+)
 """The variables of a hook that contain the session's folder."""
 
 _SYSTEM = ("/usr/", "/bin/", "/sbin/", "/lib", "/nix/store/", "/opt/homebrew/", "/System/", "/Library/")

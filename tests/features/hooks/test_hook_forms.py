@@ -75,6 +75,66 @@ FORMS: list[Any] = [
         ["SessionStart"],
         marks=pytest.mark.report("anthropics/claude-code#5648"),
     ),
+    pytest.param(
+        {"hooks": {"postToolUse": {"Bash": "python3 x.py"}}},
+        ["PostToolUse"],
+        marks=pytest.mark.report(
+            "anthropics/claude-code#3983",
+            "the hooks of an event are an object with the names of tools",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        {"hooks": {"preToolUse": [{"matcher": {}, "hooks": [HOOK]}]}},
+        ["PreToolUse"],
+        marks=pytest.mark.report(
+            "anthropics/claude-code#3672",
+            "a matcher is an empty object",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        {"hooks": {"pre_user_prompt": [HOOK], "post_write_code": [HOOK], "post_cascade_response": [HOOK]}},
+        ["UserPromptSubmit", "PostToolUse", "Stop"],
+        marks=pytest.mark.report(
+            "entireio/external-agents#28",
+            "the event after an answer is unknown",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        {"hooks": {"AfterAgent": [{"hooks": [HOOK]}]}},
+        ["Stop"],
+        marks=pytest.mark.report(
+            "kharmanskyi/open-steps#33",
+            "the event at the end of an answer has another name",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        {"hooks": {"beforeSubmitPrompt": [HOOK], "userPromptSubmit": [HOOK], "afterFileEdit": [HOOK]}},
+        ["UserPromptSubmit", "UserPromptSubmit", "PostToolUse"],
+        marks=pytest.mark.report(
+            "OthmanAdi/planning-with-files#262",
+            "names of events of an early version and of the documented one",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        {"hooks": {"beforeReadFile": [{"matcher": "Read|TabRead", **HOOK}]}},
+        ["PreToolUse"],
+        marks=pytest.mark.report(
+            "SonarSource/sonarqube-cli#450",
+            "a guard of reads names tools that only one agent has",
+            area="rules",
+            before="passed",
+        ),
+    ),
     ({"hooks": {"SessionStart": HOOK}}, ["SessionStart"]),
     ({"hooks": {"SessionStart": "echo hi"}}, ["SessionStart"]),
     ({"hooks": {"SessionStart": ["echo hi", {"hooks": ["echo ho"]}]}}, ["SessionStart", "SessionStart"]),
@@ -156,13 +216,49 @@ def test_a_hook_runs_in_the_folder_that_it_names(tmp_path: Path) -> None:
     assert (hook.command, hook.timeout_s) == ("cd '.github/my hooks' && ./probe.sh", 10)
 
 
-FOREIGN = [
+FOREIGN: list[Any] = [
+    pytest.param(
+        ".windsurf/hooks.json",
+        marks=pytest.mark.report(
+            "RealZST/HarnessKit#25",
+            "hooks of a project of Windsurf",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        ".continue/settings.json",
+        marks=pytest.mark.report(
+            "dyoshikawa/rulesync#3046",
+            "hooks in the settings of Continue",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    ".qwen/settings.json",
     ".claude/settings.json",
     ".cursor/hooks.json",
     ".codex/hooks.json",
     ".gemini/settings.json",
     ".github/hooks/a.json",
 ]
+
+
+@pytest.mark.report(
+    "fencesandbox/fence#163",
+    "hooks of Windsurf in the home folder",
+    area="rules",
+    before="failed",
+)
+def test_hooks_of_windsurf_in_the_home_folder_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    path = tmp_path / ".codeium/windsurf/hooks.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"hooks": {"pre_run_command": [{"command": "true"}]}}))
+    (hook,) = load_hooks(HookSettings(foreign=True), str(tmp_path / "state"), None).hooks
+    assert (hook.event, hook.origin) == ("PreToolUse", "user")
 
 
 @pytest.mark.parametrize("name", FOREIGN)

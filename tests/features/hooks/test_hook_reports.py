@@ -50,6 +50,61 @@ ANSWERS = [
         marks=pytest.mark.report("anthropics/claude-code#26923"),
     ),
     pytest.param(
+        ("PreToolUse", 2, 'lint 1\n{"decision": "deny", "reason": "no lint"}\n', ""),
+        HookAnswer("deny", blocks=True, reason="no lint"),
+        marks=pytest.mark.report(
+            "mmnto-ai/totem#2615",
+            "the reason is in an object behind other output, and standard error is empty",
+            area="rules",
+            before="flaw",
+        ),
+    ),
+    pytest.param(
+        (
+            "PreToolUse",
+            2,
+            '{"permissionDecision": "deny", "permissionDecisionReason": "Blocked by policy"}',
+            "",
+        ),
+        HookAnswer("deny", blocks=True, reason="Blocked by policy"),
+        marks=pytest.mark.report(
+            "anthropics/claude-code#37210",
+            "a hook denies in both ways, and the edit is made (here: without its reason)",
+            area="rules",
+            before="flaw",
+        ),
+    ),
+    pytest.param(
+        ("PreToolUse", 2, "not an object", ""),
+        HookAnswer("deny", blocks=True, reason="no reason was given"),
+        marks=pytest.mark.report(
+            "openai/codex#27833",
+            "a hook that ends with 2 and explains nothing does not stop a patch",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        ("Stop", 0, '{"followup_message": "go on"}', ""),
+        HookAnswer("deny", blocks=True, reason="go on"),
+        marks=pytest.mark.report(
+            "OthmanAdi/planning-with-files#262",
+            "what the agent is to do next is in a field of its own",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        ("Stop", 0, "", ""),
+        HookAnswer(),
+        marks=pytest.mark.report(
+            "anthropics/claude-code#10463",
+            "a hook that prints nothing is shown as an error",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
         ("PreToolUse", 0, json.dumps(json.loads(CONTEXT), indent=2), ""),
         HookAnswer(context="known"),
         marks=pytest.mark.report("anthropics/claude-code#24794"),

@@ -379,3 +379,88 @@ def test_errors_in_a_hooks_file_are_reported_and_the_rest_applies(tmp_path: Path
     path.write_text("{")
     assert "not valid JSON" in load_hooks(HookSettings(), str(tmp_path), None).problems[0]
     assert not load_hooks(HookSettings(enabled=False), str(tmp_path), None).problems
+
+
+@pytest.mark.report(
+    "google-gemini/gemini-cli#9092",
+    "a hook names its script by the variable of its own agent",
+    area="rules",
+    before="failed",
+)
+@pytest.mark.parametrize("agent", ["GEMINI", "CURSOR", "CONTINUE", "QWEN", "FACTORY"])
+async def test_the_variable_of_another_agent_has_the_folder_of_the_project(
+    tmp_path: Path, agent: str
+) -> None:
+    script(tmp_path / "project", "print('seen', file=sys.stderr)\nsys.exit(2)")
+    command = f'{shlex.quote(sys.executable)} "${agent}_PROJECT_DIR/hook0.py"'
+    write_hooks(tmp_path / "state/hooks.json", PreToolUse=("Bash", command))
+    confirm(tmp_path / "state", tmp_path / "project")
+    ends, _ = await played(tmp_path, FakeProvider([shell("touch made"), [text("Done.")]]))
+    assert ends[0].is_error and "seen" in ends[0].output
+
+
+@pytest.mark.report(
+    "can1357/oh-my-pi#6473",
+    "after a guard says no, the other hooks of the call do not run",
+    area="rules",
+    before="passed",
+)
+@pytest.mark.report(
+    "anthropics/claude-code#52715",
+    "a guard in the folder of the user, named with a tilde, is never run",
+    area="rules",
+    before="passed",
+)
+async def test_all_hooks_of_a_call_run_though_the_first_says_no(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "someone"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    for name, end in (("gate.sh", "echo no >&2; exit 2"), ("log.sh", f"touch {shlex.quote(str(home))}/seen")):
+        (home / name).write_text(f"#!/bin/sh\n{end}\n")
+        (home / name).chmod(0o755)
+    groups = [
+        {"matcher": "Bash", "hooks": [{"type": "command", "command": f"~/{it}"}]}
+        for it in ("gate.sh", "log.sh")
+    ]
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state/hooks.json").write_text(json.dumps({"hooks": {"PreToolUse": groups}}))
+    ends, _ = await played(tmp_path, FakeProvider([shell("touch made"), [text("Done.")]]))
+    assert ends[0].is_error and (home / "seen").exists()
+
+
+@pytest.mark.report(
+    "anthropics/claude-code#87542",
+    "a warning after a call, with exit code 2, does not reach the model",
+    area="rules",
+    before="passed",
+)
+@pytest.mark.report(
+    "melodic-software/claude-code-plugins#1587",
+    "the input of a large write is cut off, so guards refuse it or do not look",
+    area="rules",
+    before="passed",
+)
+async def test_a_warning_after_a_large_write_reaches_the_model(tmp_path: Path) -> None:
+    body = "print('length', len(event['tool_input']['content']), file=sys.stderr)\nsys.exit(2)"
+    write_hooks(tmp_path / "state/hooks.json", PostToolUse=("Write", script(tmp_path / "hooks", body)))
+    write = call("write_file", file_path="a.txt", content="x" * 300_000)
+    ends, _ = await played(tmp_path, FakeProvider([write, [text("Done.")]]))
+    assert not ends[0].is_error and "length 300000" in ends[0].output
+
+
+@pytest.mark.report(
+    "openai/codex#26733",
+    "guards of edits never run, because the tool that edits has another name",
+    area="rules",
+    before="passed",
+)
+@pytest.mark.parametrize("matcher", ["Write", "Edit", "apply_patch|Edit|Write"])
+async def test_a_guard_of_edits_stops_a_patch(tmp_path: Path, matcher: str) -> None:
+    no = script(tmp_path / "hooks", "print('no', file=sys.stderr)\nsys.exit(2)")
+    write_hooks(tmp_path / "state/hooks.json", PreToolUse=(matcher, no))
+    patch = "*** Begin Patch\n*** Add File: a.txt\n+x\n*** End Patch"
+    model = FakeProvider([call("apply_patch", patch=patch), [text("Done.")]])
+    ends, _ = await played(tmp_path, model, provider="openai", adapters={"openai": model})
+    assert ends[0].is_error and not (tmp_path / "project/a.txt").exists()

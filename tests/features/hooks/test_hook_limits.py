@@ -1,0 +1,166 @@
+"""Hooks that are limited to some commands or files, in the forms that public reports show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_ls.features.hooks.conditions import Subject
+from tests.features.hooks.test_hook_forms import HOOK, hooks_in
+from tests.features.hooks.test_session import played, script, write_hooks
+from tests.library.sessions import call
+from tests.support.fake_provider import FakeProvider, text
+
+pytestmark = pytest.mark.req("T15")
+
+BASH, EDIT = ("shell", "Bash"), ("edit_file", "Edit", "MultiEdit")
+COMMIT = {"matcher": "Bash", "hooks": [{**HOOK, "if": "Bash(git commit *)"}]}
+
+
+def limited(matcher: str, event: str = "PreToolUse") -> dict[str, Any]:
+    return {"event": event, "matcher": matcher, "hooks": [HOOK]}
+
+
+COMMANDS: list[Any] = [
+    pytest.param(
+        COMMIT,
+        ["git commit -m x", "cd a && git commit -m x", "sudo git commit -m x"],
+        ["npx prettier --write a.ts", "git status", "echo $(date)"],
+        marks=[
+            pytest.mark.report(
+                "anthropics/claude-code#41376",
+                "a limit in the field if is ignored, so the hook runs for every command",
+                area="rules",
+                before="failed",
+            ),
+            pytest.mark.report(
+                "anthropics/claude-code#46056",
+                "a command behind && is no case for the hook that guards it",
+                area="rules",
+                before="passed",
+            ),
+            pytest.mark.report(
+                "anthropics/claude-code#63066",
+                "a hook for git runs for commands without git that have substitutions",
+                area="rules",
+                before="failed",
+            ),
+        ],
+    ),
+    pytest.param(
+        limited("Bash(git commit*)"),
+        ["git commit", "git commit --amend", "bash -c 'git commit -m x'"],
+        ["git add .", "ls"],
+        marks=pytest.mark.report(
+            "genealogix/glx#869",
+            "a matcher with a command in round brackets never runs (here: it ran for every command)",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        {"matcher": "Bash", "hooks": [{**HOOK, "if": "Bash(git commit:*)"}]},
+        ["git -C /x commit -m y", "git -c user.name=x commit -S", "git commit"],
+        ["git log", "echo commit"],
+        marks=pytest.mark.report(
+            "anthropics/claude-plugins-official#5096",
+            "options of git before the verb hide a commit from the hook",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        {"matcher": "Bash", "hooks": [{**HOOK, "if": "Bash(*git commit*)"}]},
+        ["cd x; git commit -m y"],
+        ["git push"],
+        marks=pytest.mark.report(
+            "anthropics/claude-code#49703",
+            "a limit that begins with a wildcard matches nothing",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        limited("curl|wget|nc ", "beforeShellExecution"),
+        ["curl -s http://x", "true && wget x"],
+        ["echo hi"],
+        marks=pytest.mark.report(
+            "potpie-ai/potpie#1076",
+            "the matcher of a shell event is for the whole command (here: the guard never ran)",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    (limited("^rm\\s+-rf", "before_shell_execution"), ["rm -rf x"], ["rm x"]),
+    (limited("Bash", "beforeShellExecution"), ["ls"], []),
+    (limited("Bash(npm run test)"), ["npm run test"], ["npm run build"]),
+    (limited("Bash(rm:*), Bash(mv *)"), ["rm x", "mv a b"], ["cp a b"]),
+    (limited("Bash(git *)"), ["$TOOL commit", "("], ["ls"]),
+    (limited("Bash"), ["ls"], []),
+]
+
+
+@pytest.mark.parametrize(("entry", "inside", "outside"), COMMANDS)
+def test_a_hook_runs_for_the_commands_that_its_author_names(
+    tmp_path: Path, entry: dict[str, Any], inside: list[str], outside: list[str]
+) -> None:
+    event = entry.pop("event", "PreToolUse")
+    (hook,) = hooks_in(tmp_path, {"hooks": {event: [dict(entry)]}}).hooks
+    entry["event"] = event
+    for commands, expected in ((inside, True), (outside, False)):
+        got = {it: hook.matches(BASH, Subject("/p", it)) for it in commands}
+        assert got == dict.fromkeys(commands, expected)
+    assert hook.matches(BASH) and not hook.matches(("read_file", "Read"))
+
+
+FILES: list[Any] = [
+    pytest.param(
+        "Edit:.*\\.cs",
+        ["/p/src/A.cs"],
+        ["/p/src/a.css.md"],
+        marks=pytest.mark.report(
+            "anthropics/claude-code#5314",
+            "a file pattern behind the name of a tool matches nothing, so no hook runs",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    ("Edit(*.ts)", ["/p/a/b.ts"], ["/p/a/b.py"]),
+    ("Edit(src/**)", ["/p/src/a/b.py"], ["/p/lib/a.py"]),
+    ("Edit(./src/*.py)|Write", ["/p/src/b.py"], ["/p/lib/b.py"]),
+    ("Edit(**/migrations/**)", ["/p/app/migrations/1.sql"], ["/p/app/1.sql"]),
+    ("Edit(/p/secret/*)", ["/p/secret/a"], ["/p/a"]),
+]
+
+
+@pytest.mark.parametrize(("matcher", "inside", "outside"), FILES)
+def test_a_hook_runs_for_the_files_that_its_author_names(
+    tmp_path: Path, matcher: str, inside: list[str], outside: list[str]
+) -> None:
+    (hook,) = hooks_in(tmp_path, {"hooks": {"PreToolUse": [{"matcher": matcher, "hooks": [HOOK]}]}}).hooks
+    for path in inside:
+        assert hook.matches(EDIT, Subject("/p", paths=("/p/other", path)))
+    assert not hook.matches(EDIT, Subject("/p", paths=tuple(outside)))
+    assert hook.matches(EDIT, Subject("/p"))  # not known: the hook runs
+
+
+def test_a_group_of_names_is_no_limit(tmp_path: Path) -> None:
+    matcher = "Notebook(Edit|Read)"
+    (hook,) = hooks_in(tmp_path, {"hooks": {"PreToolUse": [{"matcher": matcher, "hooks": [HOOK]}]}}).hooks
+    assert hook.matches(["NotebookEdit"]) and not hook.matches(["Notebook"])
+
+
+def test_a_limit_that_is_no_pattern_is_told(tmp_path: Path) -> None:
+    found = hooks_in(tmp_path, {"hooks": {"beforeShellExecution": [{"matcher": "rm (", "command": "x"}]}})
+    assert not found.hooks and len(found.problems) == 1
+
+
+async def test_a_guard_with_a_limit_stops_only_the_calls_in_it(tmp_path: Path) -> None:
+    no = script(tmp_path / "hooks", "print('not on main', file=sys.stderr)\nsys.exit(2)")
+    write_hooks(tmp_path / "state/hooks.json", beforeShellExecution=("git commit", no))
+    commands = ("echo hi", "true && git commit -m x")
+    model = FakeProvider([call("shell", command=it) for it in commands] + [[text("Done.")]])
+    ends, _ = await played(tmp_path, model)
+    assert [end.is_error for end in ends] == [False, True] and "not on main" in ends[1].output
