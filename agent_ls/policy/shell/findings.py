@@ -19,7 +19,7 @@ class LineFindings:
     `-`. `reads_listed`: no link in the folders that it lists may lead outside. `splits_matches`: no file that a
     pattern matches may have a name with blanks or wildcards. `changes`: the line is not read-only.
     `is_plain`: the words of its commands determine all effects of the line. `named`: those of `paths` whose content the
-    command does not read.
+    command does not read. `fed`: the commands that get words which another command prints.
     """
 
     home: str
@@ -42,6 +42,7 @@ class LineFindings:
     uses_xargs: bool = False
     is_plain: bool = True
     named: list[str] = field(default_factory=list)
+    fed: list[tuple[str, ...]] = field(default_factory=list)
 
     def doubt(self, why: str) -> None:
         self.doubts.append(why)

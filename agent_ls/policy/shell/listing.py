@@ -106,7 +106,7 @@ def lists_names_only(argv: Sequence[str]) -> bool:
 
 def lists_null_separated(argv: Sequence[str]) -> bool:
     """Return whether the command prints only names that end with a null character and do not begin with `-`."""
-    return argv[0] == "find" and [*argv][_first_action(argv) :] == ["-print0"]
+    return argv[0] == "find" and [*argv][first_action(argv) :] == ["-print0"]
 
 
 def lists_null_separated_of_git(argv: Sequence[str]) -> bool:
@@ -138,10 +138,11 @@ def lists_files_only(argv: Sequence[str]) -> bool:
     """Return whether the first action of a find command is applied only to regular files, not to links."""
     return (
         argv[0] == "find"
-        and ("-type", "f") in pairwise(argv[: _first_action(argv)])
+        and ("-type", "f") in pairwise(argv[: first_action(argv)])
         and not {"-L", "-o", "-or", "-follow", "!", "-not", ","} & set(argv)
     )
 
 
-def _first_action(argv: Sequence[str]) -> int:
+def first_action(argv: Sequence[str]) -> int:
+    """Return the index of the first word of find that acts on files, the number of words if none does."""
     return next((at for at, word in enumerate(argv) if word in _FIND_PRINTS | FIND_ACTIONS), len(argv))

@@ -18,6 +18,16 @@ _PRINTS_A_FACT = re.compile(
 )
 
 
+_FACT = r"process\.(?:version|versions(?:\.\w+)?|platform|arch|execPath|release\.name)"
+_PRINTS_OWN_FACTS = re.compile(rf"(?:console\.log\({_FACT}(?:, ?{_FACT})*\)|{_FACT});?")
+
+
+def prints_own_facts(arguments: Sequence[str]) -> bool:
+    """Return whether node prints facts about itself, and does nothing else."""
+    known = len(arguments) == 2 and arguments[0] in ("-e", "--eval", "-p", "--print", "-pe")
+    return known and _PRINTS_OWN_FACTS.fullmatch(arguments[1]) is not None
+
+
 def reads_package(arguments: Sequence[str]) -> bool:
     """Return whether node prints the value that a plain path in package.json leads to, and does nothing else."""
     if len(arguments) != 2:

@@ -100,7 +100,7 @@ class Programs:
             argv, lambda text: self._found.places(text, state.folders), self._found.home
         ):
             self._found.refusals.append(why)
-        if why := dangers.danger(argv):
+        if why := "" if read_only.prints_help(argv) else dangers.danger(argv):
             self._found.danger(why)
         if depth > MAX_WRAPPERS:
             self._found.doubt("It is nested too deeply to be checked.")
@@ -155,6 +155,7 @@ class Programs:
         if FROM_INPUT in words:
             is_read_only = is_read_only and self._may_read_listed(argv)
             argv, words = argv[:-1], words[:-1]
+            self._found.fed.append(argv)
         self._found.add_command(argv, is_read_only=is_read_only)
         self._found.runs.append((argv, folders))
         self._found.configs += (

@@ -11,7 +11,7 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import Any
 
-from agent_ls.policy.shell import awk, node, processes, python, sed
+from agent_ls.policy.shell import awk, golang, node, processes, python, sed
 from agent_ls.policy.shell.git import PRINTING_SETTING
 from agent_ls.policy.shell.wrappers import FIND_ACTIONS
 
@@ -85,6 +85,7 @@ ENDINGS = {name: tuple(endings.split()) for name, endings in _table()["endings"]
 _VERSION_WORDS = {name: frozenset(words.split()) for name, words in _table()["versions"].items()}
 """For each program: words that make it print only its version or help, if they are its only argument."""
 
+_HELPS = frozenset(_table()["helps"]["programs"].split())
 _FIND_TESTS = frozenset(
     "-name -iname -path -ipath -wholename -type -maxdepth -mindepth -size -mtime -mmin -atime -ctime -newer -empty "
     "-perm -user -group -print -print0 -not -o -a -or -and -prune -regex -iregex -regextype -ls -printf -depth -xdev "
@@ -119,6 +120,7 @@ def is_read_only(argv: Sequence[str], patterns: Sequence[int] = ()) -> bool:
 
     `patterns` are the indexes of words that are patterns for file names.
     """
+    argv, patterns = _without_runner(argv), [at - len(argv) + len(_without_runner(argv)) for at in patterns]
     name, arguments = argv[0], list(argv[1:])
     places = [at - 1 for at in patterns]
     if "--" in arguments and not _ends_options(name):
@@ -129,6 +131,8 @@ def is_read_only(argv: Sequence[str], patterns: Sequence[int] = ()) -> bool:
         return True
     if arguments in (["--help"], ["--version"]) and name in COMMANDS:
         return True
+    if prints_help(argv):
+        return not places
     if special := _SPECIAL.get(name):
         return special(arguments, places)
     verb = _SUBCOMMANDS.get(" ".join(argv[:2]))
@@ -136,6 +140,24 @@ def is_read_only(argv: Sequence[str], patterns: Sequence[int] = ()) -> bool:
         return True
     allowed = COMMANDS.get(name)
     return allowed is not None and _fits(allowed, arguments, places)
+
+
+def prints_help(argv: Sequence[str]) -> bool:
+    """Return whether a program prints only the help of one of its own commands, as with `kubectl get --help`."""
+    return (
+        len(argv) == 3
+        and argv[0] in _HELPS
+        and argv[2] == "--help"
+        and re.fullmatch("[a-z][a-z-]*", argv[1]) is not None
+    )
+
+
+def _without_runner(argv: Sequence[str]) -> Sequence[str]:
+    """Return the words of pip for `python -m pip`."""
+    return ("pip", *argv[3:]) if argv[0] in _PYTHONS and tuple(argv[1:3]) == ("-m", "pip") else argv
+
+
+_PYTHONS = frozenset(("python", "python3"))
 
 
 def is_on_short_list(argv: Sequence[str]) -> bool:
@@ -147,7 +169,8 @@ def is_on_short_list(argv: Sequence[str]) -> bool:
 
 def needs_confinement(argv: Sequence[str]) -> bool:
     """Return whether a read-only command is harmless only because confinement forbids it to write and to connect."""
-    allowed = _SUBCOMMANDS.get(" ".join(argv[:2]))
+    argv = _without_runner(argv)
+    allowed = _SUBCOMMANDS.get(" ".join(argv[:2])) or COMMANDS.get(argv[0])
     return allowed is not None and allowed.needs_confinement
 
 
@@ -156,7 +179,10 @@ def config_names(argv: Sequence[str]) -> tuple[str, ...]:
 
     The command is read-only only if none of these files exists.
     """
-    if tuple(argv[1:3]) in (("-m", "json.tool"), ("-m", "site")):
+    pip = _without_runner(argv)
+    if pip is not argv:
+        return (python.OWN_MODULES, *config_names(pip))
+    if argv[0] in _PYTHONS and python.imports(argv[1:]):
         return (python.OWN_MODULES,)
     if argv[0] in node.NAMES and node.reads_package(argv[1:]):
         return node.REPLACING
@@ -454,7 +480,22 @@ def _node(arguments: list[str], patterns: Sequence[int]) -> bool:
     """Return whether node prints a fact of package.json, or checks the syntax of one file."""
     if arguments[:1] == ["--check"]:
         return _fits(_SUBCOMMANDS["node --check"], arguments[1:], [at - 1 for at in patterns])
-    return not patterns and node.reads_package(arguments)
+    return not patterns and (node.reads_package(arguments) or node.prints_own_facts(arguments))
+
+
+def _go(arguments: list[str], patterns: Sequence[int]) -> bool:
+    """Return whether go only prints facts."""
+    if arguments[:1] == ["list"]:
+        return not patterns and golang.only_lists(arguments[1:])
+    verb = _SUBCOMMANDS.get(" ".join(("go", *arguments[:1])))
+    is_known = arguments[:1] != ["mod"] or arguments[1:2] in (["graph"], ["why"])
+    return verb is not None and is_known and _fits(verb, arguments[1:], [at - 1 for at in patterns])
+
+
+def _top(arguments: list[str], patterns: Sequence[int]) -> bool:
+    """Return whether top prints lists and ends: without `-b` and `-n` it waits for keys."""
+    letters = "".join(word for word in arguments if word.startswith("-"))
+    return "b" in letters and "n" in letters and _fits(COMMANDS["top"], arguments, patterns)
 
 
 def _netstat(arguments: list[str], patterns: Sequence[int]) -> bool:
@@ -543,7 +584,7 @@ def _set(arguments: list[str], patterns: Sequence[int]) -> bool:
 _SPECIAL: dict[str, Callable[[list[str], Sequence[int]], bool]] = {
     "git": _git, "find": _find, "sed": sed.only_prints, "awk": awk.only_prints, "gawk": awk.only_prints,
     "mawk": awk.only_prints, "command": _command, "printf": _printf, "set": _set, "ps": _ps, "jq": _jq, "yq": _yq,
-    "tar": _tar, "netstat": _netstat, "node": _node,
+    "tar": _tar, "netstat": _netstat, "go": _go, "top": _top, "node": _node,
     "unzip": _unzip, "gzip": _gzip, "gunzip": _gzip,
     "test": _test, "[": _test, "python": python.only_prints, "python3": python.only_prints,
 }  # fmt: skip

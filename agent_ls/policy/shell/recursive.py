@@ -14,17 +14,17 @@ _WITH_R = frozenset(("cp", "diff", "scp", "mv"))  # mv needs no option: it alway
 _OF_GIT = frozenset(("grep", "archive"))
 
 
-def reads_folders(commands: Sequence[tuple[str, ...]], *, uses_xargs: bool = False) -> bool:
+def reads_folders(commands: Sequence[tuple[str, ...]], fed: Sequence[tuple[str, ...]] = ()) -> bool:
     """Return whether a command line displays or copies the contents of folders.
 
-    `commands` are the parsed commands of the line. `uses_xargs`: one of them may get the names that another lists.
+    `commands` are the parsed commands of the line. `fed`: those that get words which another one prints.
     """
     if any(_reads_folders(argv) for argv in commands):
         return True
-    if not uses_xargs or not any(listing.lists_names(argv) for argv in commands):
+    if not any(listing.lists_names(argv) for argv in commands):
         return False
     # In `find … | xargs head`, the second command reads the files that the first one lists.
-    return any(not (_lists_names(argv) or listing.shows_no_content(argv)) for argv in commands)
+    return any(not (_lists_names(argv) or listing.shows_no_content(argv)) for argv in fed)
 
 
 _FOLLOWING = {
@@ -85,6 +85,12 @@ def _reads_folders(argv: tuple[str, ...]) -> bool:
     if name == "find":
         actions = read_only.split_actions(arguments)[1]
         return any(not action or not listing.shows_no_content(action) for action in actions)
+    if (
+        name == "tar"
+        and arguments
+        and re.fullmatch(r"-?[a-zA-Z]*t[a-zA-Z]*|--list|--help|--version", arguments[0])
+    ):
+        return False
     return name in _ALWAYS and "--files" not in read_only.before_operands(arguments)
 
 

@@ -34,6 +34,8 @@ class CommandAnalysis:
     if the files that it lists have names without blanks, quotes or a leading `-`; `splits_matches`: only if no file
     that a pattern matches has a name with blanks or wildcards.
 
+    `fed`: the commands that get words which another command prints, as from xargs.
+
     `refusal`: why the line is never run. `danger`: why it needs approval in every mode. `doubt`: why its
     effects are unknown, which also requires approval in every mode. Each of these three fields is "" for none.
     `dangers` and `doubts` are all such reasons.
@@ -55,6 +57,7 @@ class CommandAnalysis:
     reads_listed: bool = False
     splits_matches: bool = False
     uses_xargs: bool = False
+    fed: tuple[tuple[str, ...], ...] = ()
     refusal: str = ""
     danger: str = ""
     doubt: str = ""
@@ -121,6 +124,7 @@ def _result(command: str, found: LineFindings) -> CommandAnalysis:
         reads_listed=found.reads_listed,
         splits_matches=found.splits_matches,
         uses_xargs=found.uses_xargs,
+        fed=tuple(found.fed),
         refusal=next(iter(found.refusals), ""),
         danger=next(iter(found.dangers), ""),
         doubt=next(iter(found.doubts), ""),

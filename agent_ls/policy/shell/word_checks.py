@@ -19,6 +19,9 @@ FROM_INPUT = Word("unknown", "what xargs reads", "what xargs reads", is_single=F
 ANY_WORDS = frozenset(("echo", "basename", "dirname"))
 """Commands that only print words, and do not use them as names of files."""
 _TEST_OF_WORD = re.compile("-[defhLnrswxz]")
+_DESCRIBE = frozenset(("ls", "file", "readlink", "realpath", "stat"))
+_PLACE_OF_A_PROGRAM = re.compile(r"\"?\$\((?:which|command -v|type -p) [\w.+-]+\)\"?")
+"""Matches the path of a program. Commands in `_DESCRIBE` print only its name, kind, size and times."""
 _SAFE_OPTIONS = {
     "set": re.compile(
         r"--?|[-+][abCeEfhmnTtuvx]*o?|allexport|err(?:exit|trace)|functrace|hashall|monitor|noclobber|noexec|noglob"
@@ -54,6 +57,7 @@ def unknown_files(place: CheckedWord) -> str:
     """The word may be the name of any file."""
     word = place.word
     is_harmless = word is FROM_INPUT or place.name in read_only.TEXT_ONLY
+    is_harmless |= place.name in _DESCRIBE and _PLACE_OF_A_PROGRAM.fullmatch(word.source) is not None
     is_harmless |= word.is_single and place.name == "test" and _is_clear_test(place.argv[1:])
     return (
         "" if word.kind != "unknown" or is_harmless else f"`{word.source}` decides on which files it works."

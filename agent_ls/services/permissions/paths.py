@@ -36,6 +36,7 @@ from agent_ls.services.permissions.disk import LOCAL_DISK, Disk, RemoteDisk
 from agent_ls.services.permissions.followed_links import followed_link
 from agent_ls.services.permissions.git_credentials import holds_credentials
 from agent_ls.services.permissions.git_look import git_doubt
+from agent_ls.services.permissions.go_versions import names_plain_go
 from agent_ls.services.permissions.ignore_file import IgnoreFile
 from agent_ls.services.permissions.python_modules import replaced_module
 from agent_ls.services.permissions.shown_secrets import (
@@ -468,11 +469,7 @@ def _read_remote_command_facts(effect: CommandEffect, places: Places, disk: Remo
         doubt = "the patterns of the command match files on another machine, which were not checked"
     elif found.git_folders:
         doubt = _REMOTE_FILES
-    elif (
-        found.needs_plain_names
-        or found.reads_listed
-        or reads_folders(found.commands, uses_xargs=found.uses_xargs)
-    ):
+    elif found.needs_plain_names or found.reads_listed or reads_folders(found.commands, found.fed):
         doubt = "the command reads folders on another machine, where files were not checked for secrets"
     return EffectFacts(resolved, doubt=doubt, config=_REMOTE_FILES if found.configs else "")
 
@@ -484,7 +481,7 @@ def _looks_through(effect: CommandEffect, found: CommandAnalysis, places: Places
     from agent_ls.policy.shell.recursive import reads_folders  # imported late, because it loads a grammar
 
     # git is asked which files it would show (git_names.py)
-    if not reads_folders([argv for argv in found.commands if argv[0] != "git"], uses_xargs=found.uses_xargs):
+    if not reads_folders([argv for argv in found.commands if argv[0] != "git"], found.fed):
         return ""
     folders = read_folders(found, effect.working_dir)
     return next(filter(None, map(places.is_ignored.find_below, folders)), "")
@@ -516,7 +513,7 @@ def _deciding_file(folder: str, name: str, places: Places) -> str:
         return replaced_module(folder)
     for place in dict.fromkeys((folder, os.path.realpath(folder))):
         while places.is_inside(place):
-            if os.path.lexists(os.path.join(place, name)):
+            if os.path.lexists(os.path.join(place, name)) and not names_plain_go(os.path.join(place, name)):
                 return f"{os.path.join(place, name)} may determine which program runs."
             place = os.path.dirname(place)
     return ""

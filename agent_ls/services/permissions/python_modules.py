@@ -7,6 +7,11 @@ import sys
 from collections.abc import Iterator
 
 _ENDINGS = (".py", ".pyc", ".so", ".pyd")
+_OF_PIP = frozenset(
+    "pip attr cPickle org socks urllib3_secure_extra _manylinux keyring brotli brotlicffi truststore zstandard chardet"
+    " simplejson".split()
+)
+"""Modules outside of the standard library that pip imports, or uses if they are there."""
 MAX_ENTRIES = 20_000
 
 
@@ -31,7 +36,7 @@ def find_replacing(folder: str) -> Iterator[str]:
         if seen > MAX_ENTRIES:
             yield folder
             return
-        if name.partition(".")[0] not in sys.stdlib_module_names:
+        if name.partition(".")[0] not in sys.stdlib_module_names | _OF_PIP:
             continue
         path = os.path.join(folder, name)
         if not os.path.isdir(path):

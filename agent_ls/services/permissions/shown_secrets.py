@@ -77,9 +77,8 @@ def _find_secrets(
         if argv[0] == "git":
             yield from _named_in_revisions(argv[1:], folders)
             yield from _shown_by_git(argv, folders, places)
-    if any(argv[0] != "git" for argv in found.commands) and reads_folders(
-        found.commands, uses_xargs=found.uses_xargs
-    ):
+    others = [argv for argv in found.commands if argv[0] != "git"]  # git is asked itself
+    if reads_folders(others) or (found.fed and reads_folders(found.commands, found.fed)):
         wanted = _Wanted.of(found.commands, {inode for _, inode in linked})
         for folder in read_folders(found, working_dir):
             yield from (path for path in wanted.find_below(folder) if may_print(found, path))
@@ -204,7 +203,8 @@ class _Wanted:
         searches = [argv for argv in commands if argv[0] in _SEARCHES_LIKE_RG]
         others = [argv for argv in commands if argv[0] not in (*_SEARCHES_LIKE_RG, "git")]
         finds = [argv for argv in others if argv[0] == "find"]
-        if len(finds) == 1 and not any(_is_recursive_reader(argv) for argv in (*others, *searches)):
+        beside = [*(argv for argv in others if argv not in finds), *searches]
+        if len(finds) == 1 and not any(map(_is_recursive_reader, beside)):
             return cls(True, True, _names_of_find(finds[0]), inodes)
         is_grep = all(argv[0].endswith("grep") for argv in others)
         if searches and not any(_is_recursive_reader(argv) for argv in others):
@@ -294,9 +294,17 @@ def _globs_of(commands: Sequence[tuple[str, ...]], short: str, long: str) -> tup
 
 def _names_of_find(argv: tuple[str, ...]) -> tuple[str, ...]:
     """Return the pattern of `-name`, if find lists only files with such names; () for all names."""
-    if {"-o", "-or", "!", "-not", ",", "(", "-L", "-follow"} & set(argv):
+    from agent_ls.policy.shell.listing import first_action
+
+    words: list[str] = []
+    argv, at = argv[: first_action(argv)], 0
+    while at < len(argv):  # what follows `-not` leaves out more names
+        is_narrowed = argv[at] in ("-not", "!") and argv[at + 1 : at + 2] in (("-path",), ("-name",))
+        words += () if is_narrowed else argv[at : at + 1]
+        at += 3 if is_narrowed else 1
+    if {"-o", "-or", "!", "-not", ",", "(", "-L", "-follow"} & set(words):
         return ()
-    names = [after for word, after in pairwise(argv) if word == "-name"]
+    names = [after for word, after in pairwise(words) if word == "-name"]
     return tuple(names[:1]) if names and re.fullmatch(r"[\w.*?-]+", names[0]) else ()
 
 
@@ -368,7 +376,8 @@ def _shows_content(words: Sequence[str]) -> bool:
     if any(map(_NO_CONTENT.fullmatch, options)) and not any(map(_PATCH.fullmatch, after)):
         return False
     return verb != "grep" or not any(
-        word in ("-l", "--files-with-matches", "-c", "--count", "-q") for word in options
+        re.fullmatch("--files-with-matches|--count|-[a-zA-Z]*[lcq].*", re.split("(?<=.)[eABCmfO]", word)[0])
+        for word in options
     )
 
 
