@@ -23,7 +23,7 @@ from agent_ls.loop.events.types import (
     ToolCallStart,
     UserInput,
 )
-from agent_ls.sessions.guide.facts import project_facts
+from agent_ls.sessions.guide.facts import FactsReader
 from agent_ls.sessions.guide.log import GuideLog
 from agent_ls.sessions.guide.reasons import Reasons, last_line
 from agent_ls.store.blobs import write_blob
@@ -151,7 +151,7 @@ def test_a_line_is_the_users_if_neither_the_agent_nor_the_old_file_had_it(tmp_pa
     write = RecordedWrite(path, "c1", "t", names[0], names[1])
 
     def typed(text: str, writes: Sequence[RecordedWrite]) -> object:
-        facts = project_facts(str(tmp_path), {path: text}, {path: writes}, tmp_path / "blobs")
+        facts = FactsReader().read(str(tmp_path), {path: text}, {path: writes}, tmp_path / "blobs")
         return facts.of(path).typed
 
     assert typed("one\nagent\nmine\ntwo\n", [write]) == [(2, 3)]
@@ -168,7 +168,7 @@ def test_names_in_tests_are_found_on_disk_and_in_unsaved_tests(tmp_path: Path) -
     (tmp_path / "node_modules" / "tests" / "test_b.js").write_text("other()")
     unsaved = {str(tmp_path / "test_c.py"): "fresh()", str(tmp_path / "a.py"): "plain()"}
 
-    facts = project_facts(str(tmp_path), unsaved, {}, tmp_path)
+    facts = FactsReader().read(str(tmp_path), unsaved, {}, tmp_path)
 
     assert facts.test_words is not None
     assert {"total", "fresh"} <= set(facts.test_words)
@@ -179,7 +179,7 @@ def test_names_in_tests_are_found_on_disk_and_in_unsaved_tests(tmp_path: Path) -
 def test_files_that_others_run_are_sensitive(tmp_path: Path, name: str, is_sensitive: bool) -> None:
     path = str(tmp_path / name)
 
-    assert project_facts(str(tmp_path), {path: None}, {}, tmp_path).of(path).is_sensitive is is_sensitive
+    assert FactsReader().read(str(tmp_path), {path: None}, {}, tmp_path).of(path).is_sensitive is is_sensitive
 
 
 def test_a_damaged_log_gives_what_can_be_read(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from agent_ls.server import protocol as wire
 from agent_ls.server.features.hunk_cells import files_of_hunks
 from agent_ls.server.rpc.context import Context
 from agent_ls.services.store_errors import store_errors
+from agent_ls.sessions.guide.facts import FactsReader
 from agent_ls.sessions.guide.session_guide import SessionGuide, open_log, session_guide
 
 if TYPE_CHECKING:
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from agent_ls.sessions.guide.log import GuideLog
     from agent_ls.sessions.live import LiveSession
 
-_LOGS: WeakKeyDictionary[LiveSession, GuideLog] = WeakKeyDictionary()
-"""What was read of the logs of live sessions, so that the next guide reads only what is new."""
+_KNOWN: WeakKeyDictionary[LiveSession, tuple[GuideLog, FactsReader]] = WeakKeyDictionary()
+"""What was read of logs and files of live sessions, so that the next guide reads only what is new."""
 
 
 async def guided_hunks(
@@ -37,13 +38,15 @@ async def guided_hunks(
         review = context.manager.review
         review.flush()
         found = review.open_hunks(session_id=session_id)
+        log, reader = _KNOWN.setdefault(live, (open_log(live.folder), FactsReader()))
         guide = partial(
             session_guide,
-            _LOGS.setdefault(live, open_log(live.folder)),
+            log,
             live.files.working_directory() if live.servers else None,
             now={hunk.id: hunk for hunks in found.values() for hunk in hunks},
             text_of={name: review.current_text(name) for name in review.paths(session_id)}.get,
             wanted=wanted,
+            reader=reader,
         )
     with store_errors(session_id):
         made = await anyio.to_thread.run_sync(guide)

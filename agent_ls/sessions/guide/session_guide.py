@@ -9,7 +9,7 @@ from pathlib import Path
 from agent_ls.loop.events.types import Hunk
 from agent_ls.review.guide.rows import guide
 from agent_ls.review.guide.values import ProjectFacts, ReviewRow
-from agent_ls.sessions.guide.facts import project_facts
+from agent_ls.sessions.guide.facts import FactsReader
 from agent_ls.sessions.guide.log import GuideLog
 from agent_ls.store.layout import blobs_path, log_path
 from agent_ls.text import decode, looks_binary
@@ -33,12 +33,13 @@ def session_guide(
     now: Mapping[str, Hunk] | None = None,
     text_of: Callable[[str], str | None] = lambda path: None,
     wanted: Callable[[Hunk], bool] = lambda hunk: True,
+    reader: FactsReader | None = None,
 ) -> SessionGuide:
     """Return the guide of the hunks for which `wanted` is true. Reads what is new in the log.
 
     `now` are the undecided hunks in their current form by id; None: as in the log. `folder` is the session's
     folder on this machine; None: only what the log says is used. `text_of` returns the text of a file that the
-    review knows, else the file is read.
+    review knows, else the file is read. `reader` remembers what earlier guides have read.
 
     Raises:
         OSError: the log cannot be read.
@@ -48,7 +49,7 @@ def session_guide(
     facts = ProjectFacts()
     if folder is not None:
         texts = {path: _text(path, text_of) for path in dict.fromkeys(hunk.path for hunk in found)}
-        facts = project_facts(folder, texts, log.writes, blobs_path(log.path.parent))
+        facts = (reader or FactsReader()).read(folder, texts, log.writes, blobs_path(log.path.parent))
     by_path: dict[str, list[Hunk]] = {}
     for hunk in sorted(found, key=lambda hunk: (hunk.start, hunk.end, log.number(hunk))):
         by_path.setdefault(hunk.path, []).append(hunk)

@@ -59,13 +59,18 @@ class LogWrites:
     _model: str = ""
     _time: str = ""
     _offset: int = 0
+    _size: int = -1
 
     def read(self) -> None:
-        """Read the lines that were written since the last call.
+        """Read the lines that were written since the last call. A log that did not grow is not opened.
 
         Raises:
             OSError: the log cannot be read.
         """
+        size = log_path(self.folder).stat().st_size
+        if size == self._size:
+            return
+        self._size = size
         with pages.open_part(log_path(self.folder)) as part:
             if part.size > self._offset:
                 for line in part.forward(self._offset):
