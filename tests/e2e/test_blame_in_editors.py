@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 from agent_ls.cli.sample import copy_sample_project
+from tests.e2e.stock import StockEditor
 from tests.e2e.test_review import TASK, reviewing
-from tests.e2e.test_stock import chatting
-from tests.support.framed_client import ResponseError
+from tests.support.framed_client import ResponseError, server_process
+
+WHO = "Who wrote this line?"
 
 
 async def test_ranges_name_the_author_of_unsaved_text(tmp_path: Path) -> None:
@@ -34,15 +38,20 @@ async def test_what_cannot_be_blamed_is_refused(uri: str, tmp_path: Path) -> Non
 
 
 async def test_other_editors_have_a_hover_and_a_code_action_at_lines_of_the_agent(tmp_path: Path) -> None:
-    copy_sample_project(tmp_path / "project")
-    cart = tmp_path / "project" / "shop" / "cart.py"
-    async with chatting(tmp_path / "project") as editor:
-        editor.on_prompt = lambda titles: "Allow once"
-        await editor.say(TASK)
-        await editor.chat_until("## you\n\n", after="## agent")
-        line = (await editor.marks(cart))[0]["range"]["start"]["line"]
-        await editor.open(cart)
+    project = copy_sample_project(tmp_path / "project")
+    cart, other = project / "shop" / "cart.py", project / "other.py"
+    other.write_text("mine\n")
+    env = {"AGENT_LS_STATE_DIR": str(tmp_path / "state")}
 
+    @asynccontextmanager
+    async def editing() -> AsyncIterator[StockEditor]:
+        async with server_process(env=env) as server:
+            editor = StockEditor(server.client, "neovim")
+            await editor.start(project, provider="walkthrough")
+            yield editor
+            assert not editor.problems, editor.problems
+
+    async def check(editor: StockEditor, line: int) -> None:
         async def hover(at: int) -> str | None:
             place = {"textDocument": {"uri": cart.as_uri()}, "position": {"line": at, "character": 0}}
             found = await editor.client.request("textDocument/hover", place)
@@ -51,8 +60,21 @@ async def test_other_editors_have_a_hover_and_a_code_action_at_lines_of_the_agen
         assert TASK in (await hover(line) or "")
         assert await hover(0) is None and await hover(10_000) is None
         offered = await editor.actions(cart, line, line, only=["source"])
-        (who,) = [item for item in offered if item["title"] == "Who wrote this line?"]
+        (who,) = [item for item in offered if item["title"] == WHO]
         await editor.choose(who)
         shown = await editor.client.wait_for(lambda message: message.get("method") == "window/showMessage")
         assert TASK in shown["params"]["message"]
-        assert not editor.problems, editor.problems
+        await editor.open(other)
+        assert WHO not in [item["title"] for item in await editor.actions(other, 0, 0, only=["source"])]
+
+    async with editing() as editor:
+        await editor.open(project / "chat.agent.md", "")
+        editor.on_prompt = lambda titles: "Allow once"
+        await editor.say(TASK)
+        await editor.chat_until("## you\n\n", after="## agent")
+        line = (await editor.marks(cart))[0]["range"]["start"]["line"]
+        await editor.open(cart)
+        await check(editor, line)
+    async with editing() as editor:  # a new server knows it from the stored sessions
+        await editor.open(cart)
+        await check(editor, line)

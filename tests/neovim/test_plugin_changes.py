@@ -103,6 +103,10 @@ def test_the_end_of_a_turn_says_what_was_checked(panel: Panel, shown: Nvim, serv
     server.emit("processing_end", {"reason": "completed"})
     shown.wait_screen("2 files changed", "✗ Since the last change")
 
+    shown.cmd("AgentLs check_again")
+    (part,) = server.expect("agent/submit")["input"]
+    assert part["text"] == "Run `pytest -q` again."
+
 
 @pytest.mark.req("H6", "H10")
 def test_a_key_on_the_turn_summary_opens_the_changes_buffer(

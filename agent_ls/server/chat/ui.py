@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from anyio.to_thread import run_sync
@@ -29,7 +29,7 @@ from agent_ls.server.chat.early_save import was_saved_while_starting
 from agent_ls.server.chat.lens_refresh import Lenses, LensRefresh
 from agent_ls.server.chat.progress import TurnProgress
 from agent_ls.server.chat.services import ChatServices
-from agent_ls.server.features.blame import blamed_lines, describe, hover
+from agent_ls.server.features.blame import AgentFiles, blamed_lines, describe, hover
 from agent_ls.server.features.findings import FindingDiagnostics
 from agent_ls.server.lsp import to_lsp
 from agent_ls.server.lsp.capabilities import COMMAND, FINDING_COMMANDS, STOCK_COMMANDS
@@ -115,9 +115,14 @@ class ChatInterface:
         }
         assert self._commands.keys() == {*STOCK_COMMANDS, *FINDING_COMMANDS}
 
+    @cached_property
+    def _agent_files(self) -> AgentFiles:
+        return AgentFiles(self._context)
+
     # -- documents (interface Watcher of editor/host.py)
 
     def on_opened(self, path: str) -> None:
+        self._agent_files.forget(path)
         self.text_changed(path)
         if is_chat(path) and path not in self._chat_documents:
             chat_document = self._chat_documents[path] = ChatDocument(path, self._services)
@@ -146,6 +151,7 @@ class ChatInterface:
         self.text_changed(path)
 
     def on_saved(self, path: str) -> None:
+        self._agent_files.forget(path)
         chat_document = self._chat_documents.get(path)
         document = self._context.host.open_document(path)
         if chat_document and document and chat_document.has_news(chat := read_chat(document.text)):
@@ -154,6 +160,7 @@ class ChatInterface:
     def on_closed(self, path: str) -> None:
         self.text_changed(path)
         self._lenses.forget(path)
+        self._agent_files.forget(path)
         if chat_document := self._chat_documents.pop(path, None):
             chat_document.close()
 
@@ -229,7 +236,7 @@ class ChatInterface:
                 chat_document.pending[id_], chat_document.live.session.id if chat_document.live else "", name
             )
         found += offers.file_offers(uri, len(hunks))
-        if path and self._context.manager.review.knows(path):
+        if path and await self._agent_files.has(path):
             found.append(offers.blame_offer(uri, first))
         chats = {to_lsp.uri(it): chat_document.name for it, chat_document in self._chat_documents.items()}
         if start != end and path and not is_chat(path):

@@ -93,4 +93,27 @@ async def hover(context: Context, path: str, line: int) -> dict[str, object] | N
     return {"contents": {"kind": "plaintext", "value": describe(lines[line])}}
 
 
+class AgentFiles:
+    """Tells which files the agent has changed. Stored sessions are asked once after a file is opened or saved."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._has_lines: dict[str, bool] = {}
+
+    async def has(self, path: str) -> bool:
+        """Return whether the agent has changed the file."""
+        if self._context.manager.review.knows(path):
+            return True
+        if path not in self._has_lines:
+            try:
+                lines = await blamed_lines(self._context, path)
+            except BadChoiceError:
+                lines = []
+            self._has_lines[path] = any(line.origin for line in lines)
+        return self._has_lines[path]
+
+    def forget(self, path: str) -> None:
+        self._has_lines.pop(path, None)
+
+
 ROUTES = (route(wire.Blame, blame),)

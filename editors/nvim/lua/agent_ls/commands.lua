@@ -266,6 +266,10 @@ M.commands = {
     run = function() require("agent_ls.chat.input").retry() end,
     help = "send the last message again, after an error",
   },
+  check_again = {
+    run = function() require("agent_ls.chat.input").check_again() end,
+    help = "ask the agent to run the last check of this session again",
+  },
   continue = {
     run = function() require("agent_ls.chat.input").submit("Continue.") end,
     help = "let the agent continue after an answer that was cut off",

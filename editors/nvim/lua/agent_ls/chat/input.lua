@@ -172,6 +172,18 @@ function M.retry()
   require("agent_ls.log").notify("There is no message to send again.")
 end
 
+---Asks the agent to run the last check of this session again.
+function M.check_again()
+  local items = session.snapshot().items
+  for i = #items, 1, -1 do
+    local checks = items[i].facts and items[i].facts.checks or {}
+    if checks[1] then
+      return M.submit(("Run `%s` again."):format(checks[#checks].command))
+    end
+  end
+  require("agent_ls.log").notify("No check was run in this session.")
+end
+
 ---Sends the text of the prompt: starts a turn if the agent is idle, else steers the running turn.
 function M.send()
   local text = M.read_text()
