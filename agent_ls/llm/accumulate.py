@@ -75,11 +75,6 @@ class Accumulator:
                 pass
 
     @property
-    def is_finished(self) -> bool:
-        """Whether `feed` has received StreamFinish, the last event of a stream."""
-        return self._finish is not None
-
-    @property
     def message(self) -> Message:
         """The answer so far: ended parts, and the text and reasoning of open parts.
 

@@ -21,7 +21,6 @@ from agent_ls.loop.budget import UNKNOWN_PRICE
 from agent_ls.loop.calls.dispatch import Call, Dispatcher, ParsedCall
 from agent_ls.loop.calls.early_calls import EarlyCalls
 from agent_ls.loop.calls.loop_detection import calls_since_warning, detect_loop, signature, warning
-from agent_ls.loop.calls.terminals import SessionTerminals
 from agent_ls.loop.calls.tool_round import outcomes, run_round
 from agent_ls.loop.config import SessionConfig
 from agent_ls.loop.context.history import ConversationHistory
@@ -173,10 +172,6 @@ class TurnLoop:
     @property
     def plan(self) -> PlanChanged | None:
         return self._dispatcher.plan
-
-    @property
-    def terminals(self) -> SessionTerminals:
-        return self._dispatcher.terminals
 
     def record(self, turn: Turn) -> None:
         self._ports.recorder.turn(turn)

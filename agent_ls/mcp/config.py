@@ -143,11 +143,6 @@ class ServerConfig:
         return (target.command, *target.args, *(value for _, value in target.env), target.cwd)
 
     @property
-    def variables(self) -> tuple[str, ...]:
-        """Return the names of the variables that are read from the user's environment."""
-        return tuple(dict.fromkeys(found[1] for text in self.texts for found in VARIABLE.finditer(text)))
-
-    @property
     def inputs(self) -> tuple[str, ...]:
         """Return the ids of the values that the user must enter (`${input:ID}`)."""
         return tuple(dict.fromkeys(found[1] for text in self.texts for found in INPUT.finditer(text)))

@@ -83,10 +83,6 @@ class ServerProcess:
         self.noise = 0
 
     @property
-    def pid(self) -> int:
-        return self._child.process.pid
-
-    @property
     def stderr(self) -> str:
         """The last lines that the server wrote to standard error."""
         with self._stderr.lock:
@@ -153,10 +149,6 @@ class ServerProcess:
             await self.wait_for_end()
             await self._stderr.ended.wait()
         return self.stderr
-
-    @property
-    def exit_code(self) -> int | None:
-        return self._child.process.returncode
 
 
 class ServerProcesses:

@@ -19,33 +19,23 @@ from agent_ls.text import strip_ending
 
 @dataclass(frozen=True, slots=True)
 class PlacedHunk:
-    """A hunk with its range in lines of current. `note` is a reason why the user should check the hunk, "" for
-    none.
-    """
+    """A hunk with its range in lines of current."""
 
     hunk: LineHunk
-    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class AlreadyApplied:
     """A hunk that the current text already has, because the user made the same change. It counts as accepted."""
 
-    hunk: LineHunk
-
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A hunk (in lines of base) that cannot be applied to the current text.
+    """A hunk that cannot be applied to the current text. Its position are lines [start, end) of that text."""
 
-    `current` is the text at the hunk's position: lines [start, end) of the current text.
-    """
-
-    hunk: LineHunk
     reason: str
     start: int
     end: int
-    current: tuple[str, ...]
 
 
 RebasedHunk: TypeAlias = PlacedHunk | AlreadyApplied | Conflict
@@ -125,27 +115,26 @@ class _LineMapping:
     def place(self, hunk: LineHunk) -> RebasedHunk:
         before, after = self.current_index(hunk.base_start - 1), self.current_index(hunk.base_end)
         if before is not None and after is not None and self._lines(before + 1, after) == hunk.added:
-            return AlreadyApplied(hunk)
+            return AlreadyApplied()
         if hunk.removed:
             return self._place_removal(hunk)
         if before is not None:
-            note = "" if after == before + 1 else "text was typed at the position of these lines"
-            return self._place_at(hunk, before + 1, before + 1, note)
+            return self._place_at(hunk, before + 1, before + 1)
         if after is not None:
-            return self._place_at(hunk, after, after, "")
+            return self._place_at(hunk, after, after)
         return self.conflict(hunk, "the lines around the change no longer exist")
 
     def conflict(self, hunk: LineHunk, reason: str) -> Conflict:
         left, right = self._nearest_neighbours(hunk)
         start = (-1 if left is None else left[1]) + 1
         end = len(self._current) if right is None else right[1]
-        return Conflict(hunk, reason, start, max(start, end), self._lines(start, end))
+        return Conflict(reason, start, max(start, end))
 
     def _place_removal(self, hunk: LineHunk) -> RebasedHunk:
         indexes = [self.current_index(line) for line in range(hunk.base_start, hunk.base_end)]
         first = indexes[0]
         if first is not None and indexes == list(range(first, first + len(indexes))):
-            return self._place_at(hunk, first, first + len(indexes), "")
+            return self._place_at(hunk, first, first + len(indexes))
         return self._search(hunk) or self.conflict(hunk, "the lines of this change were edited")
 
     def _search(self, hunk: LineHunk) -> PlacedHunk | None:
@@ -164,9 +153,7 @@ class _LineMapping:
         if len(found) != 1:
             return None
         start = found[0] + len(head)
-        return self._place_at(
-            hunk, start, start + len(hunk.removed), "the lines were found elsewhere in the file"
-        )
+        return self._place_at(hunk, start, start + len(hunk.removed))
 
     def _nearest_neighbours(self, hunk: LineHunk) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
         """Return the nearest surviving base line before and after the hunk, each with its line in current."""
@@ -183,8 +170,8 @@ class _LineMapping:
                 break
         return left, right
 
-    def _place_at(self, hunk: LineHunk, start: int, end: int, note: str) -> PlacedHunk:
-        return PlacedHunk(LineHunk(start, end, self._lines(start, end), hunk.added), note)
+    def _place_at(self, hunk: LineHunk, start: int, end: int) -> PlacedHunk:
+        return PlacedHunk(LineHunk(start, end, self._lines(start, end), hunk.added))
 
     def _lines(self, start: int, end: int) -> tuple[str, ...]:
         return tuple(self._current[start:end])

@@ -71,7 +71,6 @@ PLACES = (
 _GLOBS = ("globs", "paths", "applyTo", "fileMatchPattern", "glob")
 _MODES = ("trigger", "inclusion", "type")
 _ALWAYS = ("always_on", "always", "always_apply")
-_FOR_TASKS = ("model_decision", "auto", "agent_requested", "agent")
 
 
 @dataclass(frozen=True, slots=True)

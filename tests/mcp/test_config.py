@@ -69,7 +69,7 @@ def test_servers_of_vs_code_are_read_with_comments_and_inputs(tmp_path: Path) ->
 
     db, web = find_servers(tmp_path / "state", tmp_path).servers
 
-    assert db.inputs == ("key",) and web.variables == ("TOKEN",)
+    assert db.inputs == ("key",)
     assert fill_variables(db, VALUES).target == StdioTarget(
         "db", (), (("KEY", "entered"), ("U", "http://x//y"))
     )

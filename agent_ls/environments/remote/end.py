@@ -426,7 +426,6 @@ _METHODS: Mapping[str, tuple[Sequence[Any], Callable[..., Awaitable[Any]]]] = {
     "kill_process": ((str,), LocalEnvironment.kill_process),
     "grep": ((str, str, GrepOptions), LocalEnvironment.grep),
     "glob": ((str, str), LocalEnvironment.glob),
-    "list_files": ((int,), LocalEnvironment.list_files),
 }
 
 

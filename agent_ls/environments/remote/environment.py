@@ -251,11 +251,6 @@ class RemoteEnvironment:
         found: Sequence[str] = await self._query("glob", Sequence[str], pattern, path)
         return found
 
-    async def list_files(self, limit: int) -> Sequence[str]:
-        """Return at most `limit` files of the working directory at the remote end (see LocalEnvironment.list_files)."""
-        found: Sequence[str] = await self._query("list_files", Sequence[str], limit)
-        return found
-
     # --- calls
 
     async def _ensure_connected(self) -> tuple[RemoteConnection, int]:
