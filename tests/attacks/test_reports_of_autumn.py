@@ -118,8 +118,7 @@ async def test_a_reported_write_outside_is_asked_about_in_every_mode(
     )
     name = "write_file" if how == "write_file" else "shell"
     async with running(tmp_path, [[tool_call(name, json.dumps(arguments), id="c1")]]) as rig:
-        talk = await rig.talk("full", deny)
-        await talk.say("go")
+        talk = await rig.talk("full", deny, say="go")
         (end,) = talk.of(ToolCallEnd)
         assert end.is_error and (talk.of(ApprovalRequested) or "link" in end.output or "exist" in end.output)
     assert [it.name for it in outside.iterdir()] == ["o.txt"]

@@ -168,8 +168,7 @@ async def test_tools_of_an_undecided_project_are_not_offered_to_the_model(
     write(tmp_path / "project" / ".agent-ls", one("args: [a]"))
     write(tmp_path / "state", GOOD)
     async with running(tmp_path, [text("Hello.")], trusting=trusting) as rig:
-        talk = await rig.talk()
-        await talk.say("Hello?")
+        await rig.talk(say="Hello?")
         offered = {tool.name for tool in rig.model.requests[0].tools}
     assert "kubectl_get" in offered
     assert ("t" in offered) is (trusting == "trusted")

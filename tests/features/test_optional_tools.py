@@ -25,8 +25,7 @@ async def test_think_and_submit_are_offered_if_the_settings_enable_them(tmp_path
     ]
     (tmp_path / "other").mkdir()
     async with running(tmp_path / "other", script, settings=settings) as rig:
-        talk = await rig.talk("plan")
-        await talk.say("go")
+        talk = await rig.talk("plan", say="go")
         assert len(rig.model.requests) == 2
         assert {"think", "submit"} <= {tool.name for tool in rig.model.requests[0].tools}
         assert [event.reason for event in talk.of(ProcessingEnd)] == ["completed"]
@@ -40,8 +39,7 @@ async def test_submit_accepts_a_confidence_of_at_most_one(tmp_path: Path) -> Non
     ]
     settings, _ = parse_settings({"submitTool": True})
     async with running(tmp_path, script, settings=settings) as rig:
-        talk = await rig.talk("plan")
-        await talk.say("go")
+        talk = await rig.talk("plan", say="go")
         refused, done = talk.of(ToolCallEnd)
     assert refused.is_error and "confidence" in refused.output
     assert done.output == "All done.\n\nConfidence: 90%"

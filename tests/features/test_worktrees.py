@@ -162,8 +162,7 @@ async def test_an_undone_hunk_is_not_applied_again(tmp_path: Path) -> None:
         text("Done."),
     ]
     async with running(tmp_path, script) as rig:
-        talk = await rig.talk("edits", worktree="current")
-        await talk.say("first")
+        talk = await rig.talk("edits", worktree="current", say="first")
         await rig.manager.review.review("undo", Selection(session_id=talk.session_id))
         await talk.say("second")
         assert (folder / "a.txt").read_text() == OLD.replace("six", "SIX")
@@ -172,8 +171,7 @@ async def test_an_undone_hunk_is_not_applied_again(tmp_path: Path) -> None:
 async def test_in_mode_ask_worktree_changes_are_applied_only_at_the_users_request(tmp_path: Path) -> None:
     folder = repository(tmp_path / "project", a_txt=OLD)
     async with running(tmp_path, [*edit("c1", "two", "TWO"), text("Done.")]) as rig:
-        talk = await rig.talk("ask", worktree="current")
-        await talk.say("change it")
+        talk = await rig.talk("ask", worktree="current", say="change it")
         assert (folder / "a.txt").read_text() == OLD
         assert "your folder: a.txt" in reports(talk)[-1]
         with pytest.raises(UnappliedChangesError):
@@ -193,8 +191,7 @@ async def test_with_review_before_worktree_changes_are_proposed_and_written_when
         text("Done."),
     ]
     async with running(tmp_path, script) as rig:
-        talk = await rig.talk("ask", worktree="current", review="before")
-        await talk.say("change it")
+        talk = await rig.talk("ask", worktree="current", review="before", say="change it")
         assert (folder / "a.txt").read_text() == OLD
         assert pending(rig, talk) == {"a.txt": ["proposed", "proposed"], "new.txt": ["proposed"]}
         assert await talk.live.bring_changes() == [], "what is proposed is not proposed again"
@@ -220,8 +217,7 @@ async def test_moves_deletions_modes_binary_files_and_line_ends_are_applied_exac
         "printf '\\0new' > bin.dat && printf '#!/bin/sh\\n' > run.sh && chmod +x run.sh && ln -s run.sh link"
     )
     async with running(tmp_path, [shell("c1", command), text("Done.")]) as rig:
-        talk = await rig.talk("full", worktree="current", review="after")
-        await talk.say("go")
+        talk = await rig.talk("full", worktree="current", review="after", say="go")
         files = {Path(it.path).name: it for it in await talk.live.bring_changes()}
         assert (folder / "sub" / "moved.txt").read_text() == OLD
         assert not (folder / "old.txt").exists() and not (folder / "gone.txt").exists()
@@ -245,8 +241,7 @@ async def test_commands_and_git_work_in_the_worktree_without_touching_the_users_
         text("Done."),
     ]
     async with running(tmp_path, script) as rig:
-        talk = await rig.talk("ask", worktree="current")
-        await talk.say("look")
+        talk = await rig.talk("ask", worktree="current", say="look")
         assert str(tree(talk)) in rig.results()[-1].content
         assert not talk.of(ApprovalRequested), "looking at the repository needs no approval"
     assert git(folder, "rev-parse", "HEAD") == head
@@ -264,8 +259,7 @@ async def test_a_session_in_a_worktree_cannot_read_keys_in_the_state_folder(tmp_
         text("Done."),
     ]
     async with running(tmp_path, script) as rig:
-        talk = await rig.talk("full", worktree="current")
-        await talk.say("look")
+        talk = await rig.talk("full", worktree="current", say="look")
         refused, allowed = rig.results()[-2:]
         assert refused.is_error and "with keys" in refused.content
         asked = talk.of(ApprovalRequested)
@@ -280,8 +274,7 @@ async def test_a_sensitive_file_is_not_applied_without_an_approval(tmp_path: Pat
         text("Done."),
     ]
     async with running(tmp_path, script) as rig:
-        talk = await rig.talk("full", worktree="current")
-        await talk.say("go")
+        talk = await rig.talk("full", worktree="current", say="go")
         assert not (folder / ".vscode").exists()
         assert ".vscode/tasks.json" in reports(talk)[-1]
         files = await talk.live.bring_changes(may_ask=False)
@@ -314,8 +307,7 @@ async def test_an_untrusted_folder_gets_no_worktree(tmp_path: Path, monkeypatch:
 async def test_a_resumed_session_continues_in_its_worktree_and_deletion_removes_it(tmp_path: Path) -> None:
     folder = repository(tmp_path / "project", a_txt=OLD)
     async with running(tmp_path, [text("Hi.")]) as rig:
-        talk = await rig.talk("edits", worktree="current")
-        await talk.say("hello")
+        talk = await rig.talk("edits", worktree="current", say="hello")
     async with running(tmp_path, [*edit("c2", "six", "SIX"), text("Done.")]) as rig:
         talk = await rig.reopen(talk.session_id)
         place = tree(talk).parent
@@ -337,8 +329,7 @@ async def test_a_session_in_a_subfolder_applies_only_changes_below_it(tmp_path: 
         text("Done."),
     ]
     async with running(tmp_path, script) as rig:
-        talk = await rig.talk("full", worktree="current", workspace_folder=str(top / "sub"))
-        await talk.say("go")
+        talk = await rig.talk("full", worktree="current", workspace_folder=str(top / "sub"), say="go")
         assert (top / "sub" / "b.txt").read_text() == OLD + "x\n"
         assert (top / "a.txt").read_text() == OLD
         assert "outside of" in reports(talk)[-1]

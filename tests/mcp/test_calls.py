@@ -28,8 +28,7 @@ async def test_tools_of_a_users_server_follow_the_built_in_ones_and_can_be_calle
     user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", log=str(log)))
     script: list[Piece] = [tool_call("raw__echo", '{"text": "hello"}'), text("done")]
     async with running(tmp_path, script) as rig:
-        talk = await rig.talk()
-        await talk.say("call it")
+        talk = await rig.talk(say="call it")
 
         assert names(rig.model.requests[0])[-1] == "raw__echo"
         assert rig.results()[0].content == 'echo {"text": "hello"}'
@@ -43,8 +42,7 @@ async def test_denied_call_is_not_sent(tmp_path: Path) -> None:
     log = tmp_path / "log"
     user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", log=str(log)))
     async with running(tmp_path, [tool_call("raw__echo"), text("done")]) as rig:
-        talk = await rig.talk(answers=deny)
-        await talk.say("call it")
+        await rig.talk(answers=deny, say="call it")
 
         assert rig.results()[0].is_error
         assert "tools/call" not in [message["method"] for message in sent(log)]
@@ -56,8 +54,7 @@ async def test_invalid_arguments_are_not_sent_and_the_model_gets_the_error(tmp_p
     plan = raw_server(tmp_path / "plans", "raw", tools=[tool("add", schema=schema)], log=str(log))
     user_file(tmp_path / "state", raw=plan)
     async with running(tmp_path, [tool_call("raw__add", '{"n": "one"}'), text("done")]) as rig:
-        talk = await rig.talk()
-        await talk.say("call it")
+        talk = await rig.talk(say="call it")
 
         assert "must be integer" in str(rig.results()[0].content)
         assert not talk.of(ApprovalRequested)
@@ -70,8 +67,7 @@ async def test_plan_mode_refuses_an_mcp_tool_call_and_full_mode_runs_it_without_
     user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw"))
     script: list[Piece] = [tool_call("raw__echo"), text("done"), tool_call("raw__echo"), text("done")]
     async with running(tmp_path, script) as rig:
-        talk = await rig.talk("plan")
-        await talk.say("call it")
+        talk = await rig.talk("plan", say="call it")
         assert "plan mode" in str(rig.results()[0].content)
 
         await talk.live.configure(mode="full")
@@ -93,8 +89,7 @@ async def test_rule_for_a_tool_covers_later_calls_with_other_arguments(tmp_path:
         return ApprovalAnswer("allow", "session", rule.id, decided_by="test")
 
     async with running(tmp_path, script) as rig:
-        talk = await rig.talk(answers=keep)
-        await talk.say("call it twice")
+        talk = await rig.talk(answers=keep, say="call it twice")
 
         assert len(talk.of(ApprovalRequested)) == 1
         assert [it.content for it in rig.results()] == ['echo {"text": "1"}', 'echo {"text": "2"}']
@@ -113,8 +108,7 @@ async def test_a_rule_for_read_only_tools_allows_all_read_only_tools_of_the_serv
         return ApprovalAnswer("allow", "session", rule.id, decided_by="test") if rule else allow(request)
 
     async with running(tmp_path, script) as rig:
-        talk = await rig.talk(answers=keep)
-        await talk.say("go on")
+        talk = await rig.talk(answers=keep, say="go on")
 
         assert [it.effect["title"] for it in talk.of(ApprovalRequested)] == ["get", "put"]
 
@@ -135,8 +129,7 @@ async def test_annotations_count_only_for_servers_that_the_user_trusts(tmp_path:
     user_file(tmp_path / "state", doubted=entry, believed={**entry, "trust": "annotations"})
     script: list[Piece] = [tool_call("believed__get"), tool_call("doubted__get"), text("done")]
     async with running(tmp_path, script) as rig:
-        talk = await rig.talk()
-        await talk.say("go on")
+        talk = await rig.talk(say="go on")
 
         assert [it.effect["server"] for it in talk.of(ApprovalRequested)] == ["doubted"]
 
@@ -152,8 +145,7 @@ async def test_failed_and_mixed_results_reach_the_model(tmp_path: Path) -> None:
     tools = [tool("mixed"), tool("broken")]
     user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", tools=tools, calls=calls))
     async with running(tmp_path, [tool_call("raw__mixed"), tool_call("raw__broken"), text("done")]) as rig:
-        talk = await rig.talk("full")
-        await talk.say("go on")
+        await rig.talk("full", say="go on")
 
         mixed, broken = rig.results()
         expected = (
@@ -182,8 +174,7 @@ async def test_progress_notifications_are_streamed_as_tool_call_output(tmp_path:
 
 async def test_a_session_without_servers_has_no_server_tools(tmp_path: Path) -> None:
     async with running(tmp_path, [text("done")]) as rig:
-        talk = await rig.talk()
-        await talk.say("hello")
+        talk = await rig.talk(say="hello")
 
         assert not [name for name in names(rig.model.requests[0]) if "__" in name]
         assert talk.live.servers is not None and not talk.live.servers.made
@@ -192,7 +183,6 @@ async def test_a_session_without_servers_has_no_server_tools(tmp_path: Path) -> 
 async def test_project_server_files_are_not_read_if_the_setting_is_off(tmp_path: Path) -> None:
     project_file(tmp_path / "project", raw=raw_server(tmp_path / "plans", "raw"))
     async with running(tmp_path, [text("done")], projectFiles=False) as rig:
-        talk = await rig.talk()
-        await talk.say("hello")
+        talk = await rig.talk(say="hello")
 
         assert not talk.of(ApprovalRequested) and not talk.of(Warning)

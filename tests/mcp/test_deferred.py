@@ -44,8 +44,7 @@ async def test_600_tools_of_30_servers_stay_within_the_budget_with_an_identical_
         text("done"),
     ]
     async with running(tmp_path, script) as rig:
-        talk = await rig.talk()
-        await talk.say("go")
+        talk = await rig.talk(say="go")
         await talk.say("again")
 
         names = [it.name for it in rig.model.requests[0].tools]
@@ -76,8 +75,7 @@ async def test_call_tool_returns_the_schema_for_invalid_arguments_and_similar_na
         text("done"),
     ]
     async with running(tmp_path, script, deferAtPercent=0) as rig:
-        talk = await rig.talk("full")
-        await talk.say("go")
+        await rig.talk("full", say="go")
 
         wrong, unknown, none = (str(it.content) for it in rig.results())
         assert "n is missing" in wrong and '"integer"' in wrong
@@ -89,8 +87,7 @@ async def test_tools_within_the_context_budget_are_listed_in_the_request(tmp_pat
     tools = [tool(f"t{it}") for it in range(40)]
     user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", tools=tools))
     async with running(tmp_path, [text("done")], deferAtPercent=100) as rig:
-        talk = await rig.talk()
-        await talk.say("go")
+        await rig.talk(say="go")
 
         assert sum(it.name.startswith("raw__") for it in rig.model.requests[0].tools) == 40
 
@@ -105,8 +102,7 @@ async def test_long_and_equal_tool_names_become_distinct_names_valid_for_every_p
         **{"the server": raw_server(tmp_path / "plans", "x", tools=list(map(tool, names)))},
     )
     async with running(tmp_path, [text("done")]) as rig:
-        talk = await rig.talk()
-        await talk.say("go")
+        talk = await rig.talk(say="go")
 
         given = [it.tool.name for it in servers_of(talk).list_offered()]
         # Names with a slash or a space may be left out, because the protocol does not allow them; no name is given

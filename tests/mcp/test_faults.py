@@ -37,8 +37,7 @@ async def test_noise_before_and_between_messages_is_ignored(tmp_path: Path) -> N
     noise = ["Welcome to raw 1.0!", "{", "[1, 2]", '{"jsonrpc": "1.0"}']
     user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", noise=noise))
     async with running(tmp_path, [tool_call("raw__echo"), text("done")]) as rig:
-        talk = await rig.talk("full")
-        await talk.say("go")
+        await rig.talk("full", say="go")
         assert rig.results()[0].content == "echo {}"
 
 
@@ -52,8 +51,7 @@ async def test_a_tool_with_an_invalid_definition_is_left_out_with_a_warning(tmp_
     ]
     user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", tools=tools))
     async with running(tmp_path, [text("done")]) as rig:
-        talk = await rig.talk()
-        await talk.say("go")
+        talk = await rig.talk(say="go")
 
         assert offered(talk) == ["raw__bare", "raw__good"]
         told = " ".join(it.message for it in talk.of(Warning))
@@ -64,8 +62,7 @@ async def test_a_server_that_exits_at_once_is_reported_with_its_error_output(tmp
     plan = raw_server(tmp_path / "plans", "raw", exit=7, stderr="no database at /var/db")
     user_file(tmp_path / "state", raw=plan, good=raw_server(tmp_path / "plans", "good"))
     async with running(tmp_path, [text("done")]) as rig:
-        talk = await rig.talk()
-        await talk.say("go")
+        talk = await rig.talk(say="go")
 
         server = servers_of(talk).server("raw")
         assert server and server.state == "restarting" and "no database at /var/db" in server.error
@@ -82,8 +79,7 @@ async def test_server_that_dies_in_a_call_fails_the_call_and_is_started_again(tm
     user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", **plan))
     script: list[Piece] = [tool_call("raw__die"), tool_call("raw__echo"), text("done")]
     async with running(tmp_path, script) as rig:
-        talk = await rig.talk("full")
-        await talk.say("go")
+        await rig.talk("full", say="go")
 
         died, echoed = rig.results()
         assert died.is_error and "closed the connection" in str(died.content)
@@ -98,8 +94,7 @@ async def test_server_that_hangs_at_the_first_request_does_not_hold_up_the_model
     plan: dict[str, Any] = {"hang": request_name, "modern": request_name != "initialize"}
     user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", **plan))
     async with running(tmp_path, [text("done")], firstWaitMs=50) as rig:
-        talk = await rig.talk()
-        await talk.say("go")
+        talk = await rig.talk(say="go")
 
         server = servers_of(talk).server("raw")
         assert server and server.state == "starting" and not offered(talk)
@@ -110,8 +105,7 @@ async def test_call_that_hangs_ends_at_its_time_limit(tmp_path: Path) -> None:
     entry = {**raw_server(tmp_path / "plans", "raw", **plan), "timeoutMs": 300}
     user_file(tmp_path / "state", raw=entry)
     async with running(tmp_path, [tool_call("raw__wait"), text("done")]) as rig:
-        talk = await rig.talk("full")
-        await talk.say("go")
+        await rig.talk("full", say="go")
 
         assert "within 0.3 s" in str(rig.results()[0].content)
 
@@ -146,8 +140,7 @@ async def test_a_flood_on_stderr_blocks_neither_the_server_nor_the_session(tmp_p
     plan = raw_server(tmp_path / "plans", "raw", stderr="all is well\n", stderr_times=200_000)
     user_file(tmp_path / "state", raw=plan)
     async with running(tmp_path, [tool_call("raw__echo"), text("done")]) as rig:
-        talk = await rig.talk("full")
-        await talk.say("go")
+        await rig.talk("full", say="go")
         assert rig.results()[0].content == "echo {}"
 
 
@@ -159,8 +152,7 @@ async def test_no_server_process_survives_the_session_even_if_it_ignores_signals
     plan = raw_server(tmp_path / "plans", "raw", ignore_term=True, starts=str(starts), child=str(child))
     user_file(tmp_path / "state", raw=plan)
     async with running(tmp_path, [text("done")]) as rig:
-        talk = await rig.talk()
-        await talk.say("go")
+        talk = await rig.talk(say="go")
         pids = [int(starts.read_text()), int(child.read_text())]
         assert all(map(is_alive, pids))
 
@@ -174,8 +166,7 @@ async def test_a_changed_tool_list_applies_from_the_next_input(tmp_path: Path) -
     user_file(tmp_path / "state", raw=raw_server(folder, "raw", **plan))
     script: list[Piece] = [text("done"), tool_call("raw__grow"), text("done"), text("done")]
     async with running(tmp_path, script) as rig:
-        talk = await rig.talk("full")
-        await talk.say("hello")
+        talk = await rig.talk("full", say="hello")
         await until_listed(talk, folder, plan)
 
         _, first, second, third = rig.model.requests
@@ -201,8 +192,7 @@ async def until_listed(talk: Talk, folder: Path, plan: dict[str, Any]) -> None:
 async def test_server_that_is_configured_later_is_offered_with_the_next_input(tmp_path: Path) -> None:
     state = tmp_path / "state"
     async with running(tmp_path, [text("done"), text("done")]) as rig:
-        talk = await rig.talk()
-        await talk.say("hello")
+        talk = await rig.talk(say="hello")
         user_file(state, raw=raw_server(tmp_path / "plans", "raw"))
         await talk.say("again")
 
@@ -216,13 +206,11 @@ async def test_tools_known_from_an_earlier_session_are_offered_without_waiting(t
     folder = tmp_path / "plans"
     user_file(tmp_path / "state", raw=raw_server(folder, "raw"))
     async with running(tmp_path, [text("done"), text("done")]) as rig:
-        first = await rig.talk()
-        await first.say("hello")
+        await rig.talk(say="hello")
         await eventually(lambda: len([*(tmp_path / "state" / "mcp-cache").glob("*.json")]) == 1)
         change_plan(folder / "raw.json", {"tools": [tool("echo")], "hang": "initialize"})
 
-        second = await rig.talk()
-        await second.say("hello")
+        second = await rig.talk(say="hello")
         assert [it.name for it in rig.model.requests[1].tools][-1] == "raw__echo"
         server = servers_of(second).server("raw")
         assert server and server.state == "starting"
@@ -234,8 +222,7 @@ async def test_without_the_sdk_the_session_continues_and_names_the_extra_to_inst
     monkeypatch.setitem(sys.modules, "mcp", None)  # find_spec then finds no package `mcp`
     user_file(tmp_path / "state", gone={"command": "no-such-program-here"})
     async with running(tmp_path, [text("done")]) as rig:
-        talk = await rig.talk()
-        await talk.say("go")
+        talk = await rig.talk(say="go")
         await until_state(talk, "gone", "failed")
 
         (warning,) = [it for it in talk.of(Warning) if "gone" in it.message]
@@ -245,8 +232,7 @@ async def test_without_the_sdk_the_session_continues_and_names_the_extra_to_inst
 async def test_a_failed_server_is_reported_in_one_warning(tmp_path: Path) -> None:
     user_file(tmp_path / "state", gone={"command": "no-such-program-here"})
     async with running(tmp_path, [text("done"), text("done")]) as rig:
-        talk = await rig.talk()
-        await talk.say("go")
+        talk = await rig.talk(say="go")
         await until_state(talk, "gone", "failed")
         await talk.say("go")
 

@@ -20,8 +20,7 @@ async def test_a_tool_of_a_modern_protocol_server_is_called_over_http(tmp_path: 
         async with running(
             tmp_path, [tool_call("counting__count", '{"words": "a b c"}'), text("done")]
         ) as rig:
-            talk = await rig.talk("full")
-            await talk.say("go")
+            talk = await rig.talk("full", say="go")
 
             assert rig.results()[0].content == "3 words"
             assert servers_of(talk).servers[0].description.era == "modern"
@@ -32,8 +31,7 @@ async def test_a_server_that_requires_a_login_is_reported_with_the_login_command
     with answering(401, {"WWW-Authenticate": "Bearer"}, seen) as url:  # type: ignore[arg-type]
         user_file(tmp_path / "state", closed={"url": url})
         async with running(tmp_path, [text("done")]) as rig:
-            talk = await rig.talk()
-            await talk.say("go")
+            talk = await rig.talk(say="go")
 
             server = servers_of(talk).server("closed")
             assert server and (server.state, "mcp login closed" in server.error) == ("login", True)
@@ -46,8 +44,7 @@ async def test_redirect_to_another_origin_is_not_followed_with_the_servers_heade
             tmp_path / "state", moved={"url": url, "headers": {"Authorization": "Bearer secret-of-moved"}}
         )
         async with running(tmp_path, [text("done")]) as rig:
-            talk = await rig.talk()
-            await talk.say("go")
+            talk = await rig.talk(say="go")
             await until_state(talk, "moved", "restarting", "failed")
 
     assert not thief
@@ -63,8 +60,7 @@ async def test_headers_are_filled_in_and_sent_to_their_own_server_only(
         headers = {"Authorization": "Bearer ${FIRST_TOKEN}"}
         user_file(tmp_path / "state", first={"url": first, "headers": headers}, second={"url": second})
         async with running(tmp_path, [text("done")]) as rig:
-            talk = await rig.talk()
-            await talk.say("go")
+            talk = await rig.talk(say="go")
             await until_state(talk, "first", "restarting", "failed")
             await until_state(talk, "second", "restarting", "failed")
 

@@ -51,8 +51,7 @@ async def test_prompts_of_a_server_are_offered_as_slash_commands_with_arguments(
     prompts = [{"name": "explain", "description": "Explain a row", "arguments": arguments}]
     user_file(tmp_path / "state", db=raw_server(tmp_path / "plans", "db", prompts=prompts))
     async with running(tmp_path, [text("done")]) as rig:
-        talk = await rig.talk()
-        await talk.say("go")
+        talk = await rig.talk(say="go")
 
         [command] = prompt_commands(talk.live.servers)
         assert (command.name, command.argument_hint) == ("db:explain", "row [why]")
@@ -74,8 +73,7 @@ async def test_resources_are_listed_and_read_by_a_tool(tmp_path: Path) -> None:
         text("done"),
     ]
     async with running(tmp_path, script) as rig:
-        talk = await rig.talk()
-        await talk.say("go")
+        talk = await rig.talk(say="go")
 
         listed, read = (str(it.content) for it in rig.results())
         assert listed == "demo://1  one: the first" and "text of demo://1" in read
@@ -85,12 +83,10 @@ async def test_resources_are_listed_and_read_by_a_tool(tmp_path: Path) -> None:
 async def test_server_that_is_switched_off_stays_off_until_it_is_switched_on(tmp_path: Path) -> None:
     user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw"))
     async with running(tmp_path, [text("done"), text("done"), text("done")]) as rig:
-        talk = await rig.talk()
-        await talk.say("go")
+        talk = await rig.talk(say="go")
         assert await switch_server(talk.live.servers, "raw", "off")
         await talk.say("go")
-        other = await rig.talk()
-        await other.say("go")
+        other = await rig.talk(say="go")
         assert await switch_server(other.live.servers, "raw", "on")
         await until_state(other, "raw", "running")
         await other.say("go")
@@ -124,8 +120,7 @@ async def test_resources_of_a_server_are_listed_as_mentions_and_read_with_secret
 async def test_a_denied_server_needs_approval_again_when_it_is_switched_on(tmp_path: Path) -> None:
     project_file(tmp_path / "project", raw=raw_server(tmp_path / "plans", "raw"))
     async with running(tmp_path, [text("done")]) as rig:
-        talk = await rig.talk(answers=deny)
-        await talk.say("go")
+        talk = await rig.talk(answers=deny, say="go")
         assert list_servers(talk.live.servers)[0][0].state == "denied"
 
         async with anyio.create_task_group() as group:

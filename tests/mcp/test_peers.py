@@ -30,8 +30,7 @@ pytestmark = [pytest.mark.req("T11"), needs_peers]
 
 async def called(rig: SessionRig, calls: Sequence[tuple[str, dict[str, Any]]]) -> tuple[Talk, list[str]]:
     """Return the results of these calls, which the model makes in one input."""
-    talk = await rig.talk("full")
-    await talk.say("go")
+    talk = await rig.talk("full", say="go")
     assert len(rig.results()) == len(calls)
     return talk, [str(it.content) for it in rig.results()]
 
@@ -246,8 +245,7 @@ async def test_time_git_and_fetch_servers_from_pypi_can_be_called_with_the_moder
 
 
 async def called_with_hosts(rig: SessionRig) -> tuple[Talk, list[str]]:
-    talk = await rig.talk("full")
-    await talk.say("go")
+    talk = await rig.talk("full", say="go")
     return talk, [str(it.content) for it in rig.results()]
 
 

@@ -85,8 +85,7 @@ async def test_model_gets_all_parts_of_a_result(
     plan = raw_server(tmp_path / "plans", "raw", calls={"echo": {"result": result}})
     user_file(tmp_path / "state", raw=plan)
     async with running(tmp_path, [tool_call("raw__echo"), text("done")]) as rig:
-        talk = await rig.talk("full")
-        await talk.say("go")
+        await rig.talk("full", say="go")
 
         got = rig.results()[0]
         assert not got.is_error, got.content
@@ -115,8 +114,7 @@ async def test_list_that_is_null_is_empty(kind: str, tmp_path: Path) -> None:
     plan: dict[str, Any] = {"tools": [tool("echo")], "prompts": [], "resources": [], kind: None}
     user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", **plan))
     async with running(tmp_path, [text("done")]) as rig:
-        talk = await rig.talk()
-        await talk.say("go")
+        talk = await rig.talk(say="go")
 
         server = servers_of(talk).server("raw")
         assert server and server.state == "running"

@@ -89,8 +89,7 @@ async def test_a_schema_of_another_type_loses_its_own_tool_only_and_is_told(
     tools = [{**tool("odd"), "inputSchema": schema}, tool("echo")]
     user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", tools=tools))
     async with running(tmp_path, [tool_call("raw__echo"), text("done")]) as rig:
-        talk = await rig.talk("full")
-        await talk.say("go")
+        talk = await rig.talk("full", say="go")
         assert [it.content for it in rig.results()] == ["echo {}"]
         assert "odd" in " ".join(it.message for it in talk.of(Warning))
 
@@ -106,8 +105,7 @@ async def test_a_list_that_never_ends_is_read_once(tmp_path: Path, cursor: str) 
     log = tmp_path / "log"
     user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", cursor=cursor, log=str(log)))
     async with running(tmp_path, [text("done")]) as rig:
-        talk = await rig.talk("full")
-        await talk.say("go")
+        talk = await rig.talk("full", say="go")
         assert [it.tool.name for it in servers_of(talk).list_offered()] == ["raw__echo"]
         assert len([it for it in sent(log) if it.get("method") == "tools/list"]) <= 2
 
@@ -138,8 +136,7 @@ async def test_any_name_becomes_one_that_providers_accept_and_calls_the_right_to
 ) -> None:
     user_file(tmp_path / "state", **{server: raw_server(tmp_path / "plans", "raw", tools=[tool(name)])})
     async with running(tmp_path, [text("first"), text("done")]) as rig:
-        talk = await rig.talk("full")
-        await talk.say("go")
+        talk = await rig.talk("full", say="go")
         (offered,) = [it.tool.name for it in servers_of(talk).list_offered()]
         assert len(offered) <= 64 and offered.isidentifier() and offered.isascii()
 
@@ -223,7 +220,6 @@ async def test_a_storm_of_changes_causes_few_requests(tmp_path: Path) -> None:
     plan = {"calls": {"echo": {"do": "change", "times": 200}}, "log": str(log)}
     user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", **plan))
     async with running(tmp_path, [tool_call("raw__echo"), text("one"), text("two")]) as rig:
-        talk = await rig.talk("full")
-        await talk.say("go")
+        talk = await rig.talk("full", say="go")
         await talk.say("again")
         assert len([it for it in sent(log) if it.get("method") == "tools/list"]) <= 5

@@ -72,8 +72,7 @@ def test_exec_prints_a_failed_server_on_standard_error(tmp_path: Path) -> None:
 async def test_session_tells_of_a_failed_server_before_the_first_request(tmp_path: Path) -> None:
     user_file(tmp_path / "state", raw=FAILING["exits"])
     async with running(tmp_path, [text("done")]) as rig:
-        talk = await rig.talk()
-        await talk.say("go")
+        talk = await rig.talk(say="go")
 
         kinds = [envelope.kind for envelope in talk.envelopes]
         told = [it for it in talk.of(Warning) if "raw" in it.message]
@@ -87,8 +86,7 @@ async def test_server_whose_tools_are_known_is_told_when_it_fails(tmp_path: Path
         await (await rig.talk()).say("go")
     change_plan(Path(entry["args"][-1]), {"exit": 4})
     async with running(tmp_path, [text("done")]) as rig:
-        talk = await rig.talk()
-        await talk.say("go")
+        talk = await rig.talk(say="go")
         await until_state(talk, "raw", "restarting")
         assert any("raw" in it.message for it in talk.of(Warning))
 

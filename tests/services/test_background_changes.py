@@ -40,8 +40,7 @@ async def started(rig: SessionRig) -> Talk:
     for name in ("go", "done"):
         os.mkfifo(rig.folder.parent / name)
     (rig.folder / "a.txt").write_text(OLD)
-    talk = await rig.talk(mode="full")
-    await talk.say("Start it.")
+    talk = await rig.talk(mode="full", say="Start it.")
     return talk
 
 

@@ -29,8 +29,7 @@ def shell(command: str) -> list[Piece | Sequence[Piece]]:
 async def ran(rig: SessionRig) -> Talk:
     (rig.folder / "a.txt").write_text(OLD)
     (rig.folder / "gone.txt").write_text("soon gone\n")
-    talk = await rig.talk(mode="full")
-    await talk.say("Do it.")
+    talk = await rig.talk(mode="full", say="Do it.")
     return talk
 
 

@@ -43,8 +43,7 @@ async def test_a_command_gets_the_variables_that_the_setting_permits(
     script: list[Piece] = [tool_call("shell", json.dumps(look)), text("Done.")]
     credentials = Credentials.from_environment()
     async with running(tmp_path, script, settings=settings, credentials=credentials) as rig:
-        talk = await rig.talk("full")
-        await talk.say("look")
+        await rig.talk("full", say="look")
         (result,) = rig.results()
     names = [
         line for line in result.content.splitlines() if line in ("MINE", "MY_TOKEN", "ANTHROPIC_API_KEY")

@@ -157,8 +157,7 @@ async def test_a_file_with_a_hard_link_outside_needs_approval(work: Path) -> Non
         call("write_file", file_path="hard.txt", content="mine\n"),
     ]
     async with running(work.parent, [[each] for each in calls]) as rig:
-        talk = await rig.talk("full", deny)
-        await talk.say("go")
+        talk = await rig.talk("full", deny, say="go")
         assert "other hard links" in talk.of(ApprovalRequested)[0].reason
     assert (work.parent / "outside" / "o.txt").read_text() == SECRET
 
@@ -179,8 +178,7 @@ async def test_a_patch_that_leaves_the_workspace_needs_approval_and_is_not_appli
     (work / "link").symlink_to("../outside")
     before = sorted(path.name for path in work.parent.rglob("*") if "state" not in path.parts)
     async with running(work.parent, [[shell(f"apply_patch <<'EOF'\n{patch}\nEOF")]]) as rig:
-        talk = await rig.talk("full", deny)
-        await talk.say("go")
+        talk = await rig.talk("full", deny, say="go")
         assert talk.of(ApprovalRequested) and talk.of(ToolCallEnd)[0].is_error
     after = sorted(path.name for path in work.parent.rglob("*") if "state" not in path.parts)
     assert after == before and (work.parent / "outside" / "o.txt").read_text() == SECRET
@@ -208,8 +206,7 @@ async def test_a_denied_write_through_proc_or_dev_fd_changes_nothing_outside_the
         ),
     }
     async with running(work.parent, [[calls[how]]]) as rig:
-        talk = await rig.talk("full", deny)
-        await talk.say("go")
+        talk = await rig.talk("full", deny, say="go")
         (end,) = talk.of(ToolCallEnd)
         assert end.is_error
     assert (work.parent / "outside" / "o.txt").read_text() == SECRET
@@ -223,8 +220,7 @@ async def test_a_write_to_tool_configuration_needs_approval_under_every_equivale
     work: Path, name: str
 ) -> None:
     async with running(work.parent, [[call("write_file", file_path=name, content="[core]\n")]]) as rig:
-        talk = await rig.talk("full", deny)
-        await talk.say("go")
+        talk = await rig.talk("full", deny, say="go")
         assert len(talk.of(ApprovalRequested)) == 1, name
 
 
@@ -250,8 +246,7 @@ async def test_a_file_replaced_while_the_approval_is_pending_is_not_overwritten(
 
     edit = call("edit_file", file_path="a.txt", old_string="one", new_string="ONE")
     async with running(work.parent, [[call("read_file", file_path="a.txt")], [edit]]) as rig:
-        talk = await rig.talk("ask", replace_and_allow)
-        await talk.say("go")
+        talk = await rig.talk("ask", replace_and_allow, say="go")
         assert talk.of(ToolCallEnd)[-1].is_error
     assert (work / "a.txt").read_text() == "another\n"
 
@@ -296,8 +291,7 @@ async def test_a_git_read_in_a_repository_made_of_workspace_files_needs_approval
         "cd docs/objects; git diff",
     ]
     async with running(work.parent, [[shell(line, n)] for n, line in enumerate(commands)]) as rig:
-        talk = await rig.talk("full", deny)
-        await talk.say("go")
+        talk = await rig.talk("full", deny, say="go")
         assert len(talk.of(ApprovalRequested)) == len(commands)
 
 
@@ -307,8 +301,7 @@ async def test_a_git_read_in_a_repository_made_of_workspace_files_needs_approval
 async def test_an_unknown_tool_name_runs_nothing(work: Path, name: str) -> None:
     odd = tool_call(name, json.dumps({"command": "touch made"}), id="c-odd")
     async with running(work.parent, [[odd]]) as rig:
-        talk = await rig.talk("full", allow)
-        await talk.say("go")
+        talk = await rig.talk("full", allow, say="go")
         assert talk.of(ToolCallEnd)[0].error_kind == "unknown_tool"
     assert not (work / "made").exists()
 

@@ -36,8 +36,7 @@ async def test_a_large_file_is_hashed_once_and_not_split_for_an_edit_of_one_line
     with model.counting():
         async with running(tmp_path, model=model) as rig:
             (rig.folder / "a.txt").write_text(content, newline="")
-            talk = await rig.talk("full")
-            await talk.say("go")
+            await rig.talk("full", say="go")
     assert (rig.folder / "a.txt").read_text().count("other words") == EDITS
     _, read, first, *later = model.rounds
     assert read["read_file"] >= 1, "nothing was counted"

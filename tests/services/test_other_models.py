@@ -69,8 +69,7 @@ async def test_a_fallback_continues_the_turn_with_its_own_tools_and_price(tmp_pa
     async with running(
         tmp_path, [*script, text("Myself.")], settings=settings(fallbacks=[OPENAI]), others={"openai": other}
     ) as rig:
-        talk = await rig.talk("full")
-        await talk.say("go")
+        talk = await rig.talk("full", say="go")
         assert (rig.folder / "made.txt").read_text() == "made\n"
         assert len(talk.of(Retry)) == 1  # the retry policy is used up first
         (told,) = warnings(talk)
@@ -107,8 +106,7 @@ async def test_a_fallback_answers_for_each_kind_of_unavailability(tmp_path: Path
     async with running(
         tmp_path, script, settings=settings(fallbacks=[OPENAI]), others={"openai": other}
     ) as rig:
-        talk = await rig.talk()
-        await talk.say("go")
+        talk = await rig.talk(say="go")
         assert len(warnings(talk)) == 1 and talk.of(Error) == []
         assert talk.live.session.state == "IDLE"
 
@@ -119,8 +117,7 @@ async def test_a_request_that_is_too_large_is_not_sent_without_end(tmp_path: Pat
         "Too many tokens for one minute.", provider="anthropic", hint="Raise the limit."
     )
     async with running(tmp_path, [error(refused)] * 9, settings=settings()) as rig:
-        talk = await rig.talk()
-        await talk.say("go")
+        talk = await rig.talk(say="go")
         assert talk.of(Error)[-1].hint == "Raise the limit."
         assert len(rig.model.requests) <= 2
 
@@ -132,8 +129,7 @@ async def test_a_fallback_without_a_key_or_with_an_unknown_provider_is_skipped_w
     other = FakeProvider([text("Here.")])
     script = [error(overloaded()), error(overloaded())]
     async with running(tmp_path, script, settings=settings(fallbacks=names), others={"openai": other}) as rig:
-        talk = await rig.talk()
-        await talk.say("go")
+        talk = await rig.talk(say="go")
         keyless, unknown, answers = warnings(talk)
         assert "gemini/gemini-4-argon is skipped" in keyless and "GEMINI_API_KEY" in keyless
         assert "nobody/model is skipped" in unknown
@@ -146,8 +142,7 @@ async def test_the_last_error_is_reported_when_no_fallback_answers(tmp_path: Pat
     async with running(
         tmp_path, script, settings=settings(fallbacks=[OPENAI, OPENAI]), others={"openai": other}
     ) as rig:
-        talk = await rig.talk()
-        await talk.say("go")
+        talk = await rig.talk(say="go")
         assert [it.message for it in talk.of(Error)] == ["No credit is left at OpenAI."]
         assert len(other.requests) == 1
 
@@ -159,8 +154,7 @@ async def test_no_fallback_model_is_used_after_a_wrong_key_or_a_partial_answer(t
     async with running(
         tmp_path, [broken, wrong], settings=settings(fallbacks=[OPENAI]), others={"openai": other}
     ) as rig:
-        talk = await rig.talk()
-        await talk.say("go")
+        talk = await rig.talk(say="go")
         await talk.say("again")
         assert other.requests == [] and warnings(talk) == []
         assert [it.error_kind for it in talk.of(Error)] == ["overloaded", "authentication"]
@@ -198,8 +192,7 @@ async def test_the_compaction_model_writes_the_summary_with_the_sessions_model_a
 async def test_the_title_model_replaces_the_first_line_as_session_title(tmp_path: Path) -> None:
     other = FakeProvider([[text("Prices in cents\n"), end("stop", USED)]])
     async with running(tmp_path, settings=settings(titles=OPENAI), others={"openai": other}) as rig:
-        talk = await rig.talk()
-        await talk.say("please look at cart.py, the prices are wrong")
+        talk = await rig.talk(say="please look at cart.py, the prices are wrong")
         await eventually(lambda: [it.title for it in talk.of(Title)][1:] == ["Prices in cents"])
         sent = other.requests[0]
         assert sent.tools == () and "prices are wrong" in sent.messages[1].text
@@ -214,8 +207,7 @@ async def test_the_title_model_does_not_replace_a_title_that_the_user_set_during
     gate = Gate()
     other = FakeProvider([[gate, text("Prices in cents\n"), end("stop", USED)]])
     async with running(tmp_path, settings=settings(titles=OPENAI), others={"openai": other}) as rig:
-        talk = await rig.talk()
-        await talk.say("please look at cart.py, the prices are wrong")
+        talk = await rig.talk(say="please look at cart.py, the prices are wrong")
         await gate.reached.wait()
         talk.live.rename("Of the user")
         gate.open()
@@ -232,8 +224,7 @@ async def test_a_subagent_with_a_configured_model_gets_the_tools_of_that_model(
     async with running(
         tmp_path, script, settings=settings(subagents=OPENAI), others={"openai": other}
     ) as rig:
-        talk = await rig.talk()
-        await talk.say("go")
+        talk = await rig.talk(say="go")
         assert [it.output for it in talk.of(SubagentChanged)] == ["", "Looked."]
         assert {it.model for it in talk.of(SubagentChanged)} == {"gpt-6.1-terra"}
         names = [tool.name for tool in other.requests[0].tools]
@@ -249,8 +240,7 @@ async def test_the_fallback_of_a_subagent_gets_no_tool_that_the_subagent_lacks(t
     async with running(
         tmp_path, model=cast, settings=settings(fallbacks=[OPENAI]), others={"openai": other}
     ) as rig:
-        talk = await rig.talk()
-        await talk.say("go")
+        talk = await rig.talk(say="go")
         assert [it.output for it in talk.of(SubagentChanged)] == ["", "Looked."]
     (asked,) = other.requests
     names = [tool.name for tool in asked.tools]

@@ -113,8 +113,7 @@ async def test_the_mode_decides_about_approval_and_a_denial_changes_nothing(
 ) -> None:
     before = snapshot(work.parent)
     async with running(work.parent, [[step] for step in calls]) as rig:
-        talk = await rig.talk(mode, deny)
-        await talk.say("go")
+        talk = await rig.talk(mode, deny, say="go")
         last = talk.of(ToolCallEnd)[-1]
         asked = talk.of(ApprovalRequested)
         was_done = not last.is_error
@@ -140,8 +139,7 @@ async def test_an_apply_patch_shell_command_is_approved_as_an_edit_and_creates_h
     work: Path,
 ) -> None:
     async with running(work.parent, [[shell(f"apply_patch '{PATCH}'")]]) as rig:
-        talk = await rig.talk("ask")
-        await talk.say("go")
+        talk = await rig.talk("ask", say="go")
         (request,) = talk.of(ApprovalRequested)
         assert (request.effect["type"], request.summary) == ("WriteEffect", "apply_patch a.txt")
         (change,) = talk.of(FileChange)
@@ -154,8 +152,7 @@ async def test_an_apply_patch_shell_command_is_approved_as_an_edit_and_creates_h
 async def test_an_edit_outside_the_workspace_needs_a_read_approval_and_a_write_approval(work: Path) -> None:
     path = str(outside(work))
     async with running(work.parent, [[read(path)], [edit(path, "not yours", "mine")]]) as rig:
-        talk = await rig.talk("full")
-        await talk.say("go")
+        talk = await rig.talk("full", say="go")
         effects = [request.effect["type"] for request in talk.of(ApprovalRequested)]
     assert effects == ["ReadEffect", "WriteEffect"], "what was read may be looked at again"
     assert outside(work).read_text() == "mine\n"
@@ -167,8 +164,7 @@ async def test_after_a_denied_outside_read_no_file_content_is_sent_to_the_model(
 ) -> None:
     path = str(outside(work))
     async with running(work.parent, [[edit(path, "not", "mine")]]) as rig:
-        talk = await rig.talk("full", deny)
-        await talk.say("go")
+        talk = await rig.talk("full", deny, say="go")
         assert [request.effect["type"] for request in talk.of(ApprovalRequested)] == ["ReadEffect"]
         (result,) = rig.results()
     assert "Permission denied" in result.content and "yours" not in result.content
@@ -183,8 +179,7 @@ async def test_a_file_that_becomes_a_link_during_the_approval_is_not_written_thr
         return allow(request)
 
     async with running(work.parent, [[read("a.txt")], [edit("a.txt")]]) as rig:
-        talk = await rig.talk("ask", _second_no(swap_and_allow))
-        await talk.say("go")
+        talk = await rig.talk("ask", _second_no(swap_and_allow), say="go")
         last = talk.of(ToolCallEnd)[-1]
     assert last.is_error and last.error_kind in ("access_denied", "permission_denied"), last.output
     assert outside(work).read_text() == "one\n"
@@ -209,8 +204,7 @@ async def test_a_working_folder_that_becomes_a_link_during_the_approval_is_not_u
         return allow(request)
 
     async with running(work.parent, [[shell("echo x > made", working_dir="sub")]]) as rig:
-        talk = await rig.talk("ask", swap_and_allow)
-        await talk.say("go")
+        talk = await rig.talk("ask", swap_and_allow, say="go")
         again = talk.of(ApprovalRequested)[1]
         assert str(outside(work).parent) in again.reason, "where it leads now is asked about"
     assert not (outside(work).parent / "made").exists()
@@ -223,8 +217,7 @@ async def test_a_project_document_linked_to_credentials_is_not_sent_to_the_model
     (keys / "id").write_text("very secret")
     (work / "AGENTS.md").symlink_to(keys / "id")
     async with running(work.parent) as rig:
-        talk = await rig.talk()
-        await talk.say("go")
+        await rig.talk(say="go")
         prompt = rig.model.requests[0].messages[0].text
     assert "very secret" not in prompt and "not be read" in prompt
 
@@ -234,8 +227,7 @@ async def test_project_documents_are_read_up_to_the_project_root(work: Path) -> 
     (work / "AGENTS.md").write_text("Use tabs.")
     (work / "sub").mkdir()
     async with running(work.parent) as rig:
-        talk = await rig.talk(workspace_folder=str(work / "sub"))
-        await talk.say("go")
+        await rig.talk(workspace_folder=str(work / "sub"), say="go")
         assert "Use tabs." in rig.model.requests[0].messages[0].text
 
 
@@ -245,8 +237,7 @@ async def test_edits_in_a_workspace_folder_opened_through_a_symlink_need_no_outs
 ) -> None:
     (work.parent / "by-link").symlink_to(work)
     async with running(work.parent, [[read("a.txt")], [edit("a.txt")]]) as rig:
-        talk = await rig.talk("edits", deny, workspace_folder=str(work.parent / "by-link"))
-        await talk.say("go")
+        talk = await rig.talk("edits", deny, workspace_folder=str(work.parent / "by-link"), say="go")
         assert talk.of(ApprovalRequested) == []
     assert (work / "a.txt").read_text() == "ONE\n"
 
@@ -271,8 +262,7 @@ def by_rule(scope: str, kind: str = "") -> Callable[[ApprovalRequested], Approva
 async def test_a_turn_rule_ends_with_the_turn(work: Path) -> None:
     script: Script = [[shell("touch t")], [shell("touch t")], END, [shell("touch t")]]
     async with running(work.parent, script) as rig:
-        talk = await rig.talk("ask", by_rule("turn"))
-        await talk.say("one")
+        talk = await rig.talk("ask", by_rule("turn"), say="one")
         assert len(talk.of(ApprovalRequested)) == 1
         await talk.say("two")
         assert len(talk.of(ApprovalRequested)) == 2
@@ -288,8 +278,7 @@ async def test_a_session_rule_applies_to_exactly_the_displayed_effect(work: Path
         [shell("touch t", working_dir=".git")],
     ]
     async with running(work.parent, script) as rig:
-        talk = await rig.talk("ask", by_rule("session", "command:"))
-        await talk.say("one")
+        talk = await rig.talk("ask", by_rule("session", "command:"), say="one")
         await talk.say("two")
         shown = [request.effect["command"] for request in talk.of(ApprovalRequested)]
     assert shown == ["touch t", "touch t ", "touch t"]
@@ -298,8 +287,7 @@ async def test_a_session_rule_applies_to_exactly_the_displayed_effect(work: Path
 @pytest.mark.req("H7")
 async def test_a_session_rule_applies_after_reopening_and_in_no_other_session(work: Path) -> None:
     async with running(work.parent, [[shell("touch t")]]) as rig:
-        talk = await rig.talk("ask", by_rule("session", "command:"))
-        await talk.say("one")
+        talk = await rig.talk("ask", by_rule("session", "command:"), say="one")
     async with running(
         work.parent, [[shell("touch t")], [shell("touch t ")], END, [shell("touch t")]]
     ) as rig:
@@ -309,16 +297,14 @@ async def test_a_session_rule_applies_after_reopening_and_in_no_other_session(wo
             "touch t",
             "touch t ",
         ]
-        other = await rig.talk("ask")
-        await other.say("three")
+        other = await rig.talk("ask", say="three")
         assert len(other.of(ApprovalRequested)) == 1
 
 
 @pytest.mark.req("H7")
 async def test_a_turn_rule_does_not_apply_after_reopening(work: Path) -> None:
     async with running(work.parent, [[shell("touch t")]]) as rig:
-        talk = await rig.talk("ask", by_rule("turn"))
-        await talk.say("one")
+        talk = await rig.talk("ask", by_rule("turn"), say="one")
     async with running(work.parent, [[shell("touch t")]]) as rig:
         again = await rig.reopen(talk.session_id)
         await again.say("two")
@@ -329,15 +315,13 @@ async def test_a_turn_rule_does_not_apply_after_reopening(work: Path) -> None:
 async def test_the_first_edit_can_be_allowed_for_the_session_and_allow_once_is_not_stored(work: Path) -> None:
     script: Script = [[read("a.txt")], [edit("a.txt")], [edit("a.txt", "ONE", "two")]]
     async with running(work.parent, script) as rig:
-        talk = await rig.talk("ask", allow)
-        await talk.say("go")
+        talk = await rig.talk("ask", allow, say="go")
         requests = talk.of(ApprovalRequested)
     assert [rule.id for rule in requests[0].rules] == [EDITS_RULE] and len(requests) == 2
     async with running(
         work.parent, [[read("a.txt")], [edit("a.txt", "two", "3")], [edit("a.txt", "3", "4")]]
     ) as rig:
-        talk = await rig.talk("ask", by_rule("session"))
-        await talk.say("go")
+        talk = await rig.talk("ask", by_rule("session"), say="go")
         assert len(talk.of(ApprovalRequested)) == 1
     assert (work / "a.txt").read_text() == "4\n"
 
@@ -354,8 +338,7 @@ async def test_a_rule_that_was_not_offered_is_refused_and_resolves_nothing(work:
         return ApprovalAnswer("deny")
 
     async with running(work.parent, [[shell("touch t")]]) as rig:
-        talk = await rig.talk("ask", answer)
-        await talk.say("go")
+        talk = await rig.talk("ask", answer, say="go")
         assert [event.decision for event in talk.of(ApprovalResolved)] == ["deny"]
 
 
@@ -368,8 +351,7 @@ async def test_a_rule_is_not_stored_for_a_wider_scope_than_offered(work: Path) -
         return ApprovalAnswer("allow", "session", "")  # "for the session", but no rule is named
 
     async with running(work.parent, [[read(path)], [read(path)]]) as rig:
-        talk = await rig.talk("ask", wider)
-        await talk.say("go")
+        talk = await rig.talk("ask", wider, say="go")
         assert [event.scope for event in talk.of(ApprovalResolved)] == ["once", "once"]
 
 
@@ -385,8 +367,7 @@ async def test_a_rule_to_read_a_link_applies_to_its_target(work: Path) -> None:
         return by_rule("session")(request)
 
     async with running(work.parent, [[read("link.txt")], END, [read("link.txt")]]) as rig:
-        talk = await rig.talk("ask", answer)
-        await talk.say("one")
+        talk = await rig.talk("ask", answer, say="one")
         (work / "link.txt").unlink()
         (work / "link.txt").symlink_to(other)
         await talk.say("two")
@@ -400,8 +381,7 @@ async def test_a_changed_mode_applies_from_the_next_tool_call(work: Path) -> Non
         return allow(request)
 
     async with running(work.parent, [[shell("touch t")], [shell("touch u")]]) as rig:
-        talk = await rig.talk("ask", switch)
-        await talk.say("go")
+        talk = await rig.talk("ask", switch, say="go")
         assert len(talk.of(ApprovalRequested)) == 1
 
 
@@ -415,6 +395,5 @@ async def test_the_ambiguous_edits_setting_decides_whether_a_loosely_matching_pa
     assert problems == []
     script = [[shell(f"apply_patch '{PATCH}'")]]
     async with running(work.parent, script, settings=settings) as rig:
-        talk = await rig.talk("edits")
-        await talk.say("go")
+        await rig.talk("edits", say="go")
     assert (work / "a.txt").read_text() == text

@@ -54,8 +54,7 @@ async def test_open_files_are_edited_in_the_editor_and_commands_run_at_the_place
         Say(("Done.",)),
     ]
     async with running(tmp_path, script, settings=settings(there), host=host) as sessions:
-        talk = await sessions.talk(mode="full")
-        await talk.say("go")
+        await sessions.talk(mode="full", say="go")
         results = sessions.results()
     assert "# typed" in results[0].content
     assert host.text(str(opened)) == "x = 2  # typed\n"
@@ -87,8 +86,7 @@ async def test_a_session_cannot_be_resumed_at_another_place(tmp_path: Path, ther
     async with running(
         tmp_path, [Say(("Hello.",))], settings=settings(there), host=FakeEditorHost(), state=state
     ) as sessions:
-        talk = await sessions.talk()
-        await talk.say("hi")
+        talk = await sessions.talk(say="hi")
     async with running(tmp_path, [Say(("Hello.",))], host=FakeEditorHost(), state=state) as sessions:
         with pytest.raises(BadChoiceError, match=r"works on command:.*settings now name this machine"):
             await sessions.reopen(talk.session_id)

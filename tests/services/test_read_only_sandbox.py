@@ -54,8 +54,7 @@ async def test_a_command_wrongly_judged_read_only_is_confined_and_needs_approval
     tmp_path: Path, liar: Callable[[], bool], mode: Mode, answer: Any, is_made: bool
 ) -> None:
     async with running(tmp_path, command("wc -l a.txt")) as rig:
-        talk = await rig.talk(mode, answer)
-        await talk.say("go")
+        talk = await rig.talk(mode, answer, say="go")
         (asked,) = talk.of(ApprovalRequested)
         assert "confined to reading" in asked.reason and asked.effect["command"] == "wc -l a.txt"
         (end,) = talk.of(ToolCallEnd)
@@ -68,8 +67,7 @@ async def test_in_mode_full_a_command_that_failed_confined_runs_unconfined_witho
     tmp_path: Path, liar: Callable[[], bool]
 ) -> None:
     async with running(tmp_path, command("wc -l a.txt")) as rig:
-        talk = await rig.talk("full", deny)
-        await talk.say("go")
+        talk = await rig.talk("full", deny, say="go")
         assert not talk.of(ApprovalRequested)
         assert "did-it" in talk.of(ToolCallEnd)[0].output
     assert liar()
@@ -80,8 +78,7 @@ async def test_a_read_only_background_command_is_confined(tmp_path: Path, liar: 
     waits = tool_call("processes", json.dumps({"action": "list"}), id="c2")
     script: list[Any] = [*command("wc -l a.txt", background=True)[:1], [waits], [text("done")]]
     async with running(tmp_path, script) as rig:
-        talk = await rig.talk("ask", deny)
-        await talk.say("go")
+        talk = await rig.talk("ask", deny, say="go")
         assert not talk.of(ApprovalRequested)
         (started,) = await talk.live.environment.list_processes()
         ended = await talk.live.environment.wait_process(started.id)
@@ -97,8 +94,7 @@ async def test_a_read_only_user_tool_is_confined(tmp_path: Path, liar: Callable[
     )
     script: list[Any] = [[tool_call("count", "{}", id="c1")], [text("done")]]
     async with running(tmp_path, script) as rig:
-        talk = await rig.talk("ask", deny)
-        await talk.say("go")
+        talk = await rig.talk("ask", deny, say="go")
         (end,) = talk.of(ToolCallEnd)
         assert "did-it" not in end.output and "confine" in end.output
     assert not liar()
@@ -111,8 +107,7 @@ async def test_a_read_only_command_of_a_subagent_is_confined(
     look = tool_call("shell", json.dumps({"command": "wc -l a.txt"}), id="c1")
     cast = Cast([spawn("look"), wait_for("agent_1")], {"look": [look, text("looked")]})
     async with running(tmp_path, model=cast) as rig:
-        talk = await rig.talk("ask", deny)
-        await talk.say("go")
+        talk = await rig.talk("ask", deny, say="go")
         (end,) = [end for end in talk.of(ToolCallEnd) if end.call_id == "c1"]
         assert "did-it" not in end.output and "confine" in end.output
     assert not liar()
@@ -121,8 +116,7 @@ async def test_a_read_only_command_of_a_subagent_is_confined(
 @needs_landlock
 async def test_an_approved_command_is_not_confined(tmp_path: Path) -> None:
     async with running(tmp_path, command("touch made")) as rig:
-        talk = await rig.talk("ask", allow)
-        await talk.say("go")
+        talk = await rig.talk("ask", allow, say="go")
         assert len(talk.of(ApprovalRequested)) == 1
     assert (tmp_path / "project" / "made").exists()
 

@@ -61,8 +61,7 @@ async def test_the_agent_can_read_edit_and_run_commands_in_additional_workspace_
     ]
     async with running(tmp_path, script) as rig:
         opened(rig, web)
-        talk = await rig.talk("full", deny)
-        await talk.say("Go.")
+        talk = await rig.talk("full", deny, say="Go.")
         assert talk.of(ApprovalRequested) == []
         assert outputs(talk)[2].split()[0] == "1", "it began in that folder"
         changed = [change.path for change in talk.of(FileChange)]
@@ -76,8 +75,7 @@ async def test_the_agent_can_read_edit_and_run_commands_in_additional_workspace_
 async def test_with_a_single_folder_the_model_gets_no_list_of_folders(tmp_path: Path, web: Path) -> None:
     async with running(tmp_path, [[make(web / "new.txt")], [text("done")]]) as rig:
         opened(rig)
-        talk = await rig.talk("full", deny)
-        await talk.say("Go.")
+        talk = await rig.talk("full", deny, say="Go.")
         assert FOLDERS not in system(rig)
         assert len(talk.of(ApprovalRequested)) == 1
 
@@ -89,8 +87,7 @@ async def test_writes_to_an_opened_workspace_folder_need_no_approval_until_the_f
     for number in range(3):
         turns += [[make(web / "new.txt", f"c{number}")], [text("done")]]
     async with running(tmp_path, turns) as rig:
-        talk = await rig.talk("edits", deny)
-        await talk.say("Before.")
+        talk = await rig.talk("edits", deny, say="Before.")
         assert len(talk.of(ApprovalRequested)) == 1
         opened(rig, web)
         await talk.say("Opened.")
@@ -114,8 +111,7 @@ async def test_writes_to_an_untrusted_workspace_folder_need_approval_and_cause_o
     ]
     async with running(tmp_path, turns) as rig:
         opened(rig, web)
-        talk = await rig.talk("full", deny)
-        await talk.say("Go.")
+        talk = await rig.talk("full", deny, say="Go.")
         assert len(talk.of(ApprovalRequested)) == 1
         assert [it.code for it in talk.of(Warning)] == ["folder_not_trusted"]
         assert "Indent by tabs" not in system(rig) and FOLDERS not in system(rig)
@@ -140,8 +136,7 @@ async def test_nested_workspace_folders_are_listed_with_the_inner_folder_as_work
     ]
     async with running(tmp_path, turns) as rig:
         opened(rig, inner)
-        talk = await rig.talk("edits", deny, workspace_folder=str(inner))
-        await talk.say("Go.")
+        talk = await rig.talk("edits", deny, workspace_folder=str(inner), say="Go.")
         (asked,) = talk.of(ApprovalRequested)
         assert "settings.json" in str(asked.effect), "what configures tools is asked about in any root"
         assert f"- {inner} (the working directory)\n- {tmp_path / 'project'}\n" in system(rig)
@@ -156,8 +151,7 @@ async def test_a_write_through_a_symlink_out_of_an_additional_folder_needs_appro
     (web / "near").symlink_to(tmp_path / "far")
     async with running(tmp_path, [[make(web / "near" / "new.txt")], [text("done")]]) as rig:
         opened(rig, web)
-        talk = await rig.talk("full", deny)
-        await talk.say("Go.")
+        talk = await rig.talk("full", deny, say="Go.")
         assert len(talk.of(ApprovalRequested)) == 1
     assert not list((tmp_path / "far").iterdir())
 

@@ -51,8 +51,7 @@ async def test_a_general_session_rule_covers_more_than_the_approved_command(
 ) -> None:
     script: Script = [[shell("touch a")], [shell("touch b c")], [shell("touch ../x")], [shell("rm a")]]
     async with running(tmp_path, script) as rig:
-        talk = await rig.talk("ask", general("session"))
-        await talk.say("go")
+        talk = await rig.talk("ask", general("session"), say="go")
         assert asked(talk) == ["touch a", "touch ../x", "rm a"]
         (rule,) = await rig.manager.rules.rules(talk.session_id, None)
         assert (rule.id, rule.scope, rule.hits) == ("words:touch", "session", 1)
@@ -63,12 +62,10 @@ async def test_a_stored_rule_applies_in_a_later_process_and_counts_its_uses(
     tmp_path: Path, scope: str
 ) -> None:
     async with running(tmp_path, [[shell("touch a")], [shell("touch b")]]) as rig:
-        talk = await rig.talk("ask", general(scope))
-        await talk.say("go")
+        talk = await rig.talk("ask", general(scope), say="go")
         assert asked(talk) == ["touch a"]
     async with running(tmp_path, [[shell("touch c")], [shell("mkdir d")]]) as rig:
-        other = await rig.talk("ask", deny)
-        await other.say("go")
+        other = await rig.talk("ask", deny, say="go")
         assert asked(other) == ["mkdir d"]
     (rule,) = RuleStore(tmp_path / "state").rules()
     assert (rule.id, rule.scope) == ("words:touch", scope) and rule.hits >= 1
@@ -79,10 +76,8 @@ async def test_a_project_rule_does_not_apply_in_another_project(tmp_path: Path) 
     (tmp_path / "other").mkdir()
     script: Script = [[shell("touch a")], END, [shell("touch a")]]
     async with running(tmp_path, script) as rig:
-        talk = await rig.talk("ask", general("project"))
-        await talk.say("go")
-        other = await rig.talk("ask", deny, workspace_folder=str(tmp_path / "other"))
-        await other.say("go")
+        await rig.talk("ask", general("project"), say="go")
+        other = await rig.talk("ask", deny, workspace_folder=str(tmp_path / "other"), say="go")
         assert asked(other) == ["touch a"]
 
 
@@ -91,8 +86,7 @@ async def test_a_removed_session_rule_allows_nothing_now_or_after_a_resume(
 ) -> None:
     script: Script = [[shell("touch a")], END, [shell("touch b")]]
     async with running(tmp_path, script) as rig:
-        talk = await rig.talk("ask", general("session"))
-        await talk.say("go")
+        talk = await rig.talk("ask", general("session"), say="go")
         rules = rig.manager.rules
         assert await rules.remove("words:touch", talk.session_id, None) == 1
         assert await rules.remove("words:touch", talk.session_id, None) == 0
@@ -109,8 +103,7 @@ async def test_a_removed_stored_rule_no_longer_applies_in_a_running_session(
     tmp_path: Path,
 ) -> None:
     async with running(tmp_path, [[shell("touch a")], [shell("touch b")], END, [shell("touch c")]]) as rig:
-        talk = await rig.talk("ask", general("user"))
-        await talk.say("go")
+        talk = await rig.talk("ask", general("user"), say="go")
         RuleStore(tmp_path / "state").remove("words:touch")  # another process: `agent-ls policy remove`
         talk.answers = deny
         await talk.say("again")
@@ -125,7 +118,8 @@ async def test_listing_the_approval_rules_of_an_unknown_session_is_an_error(tmp_
 
 async def test_the_model_gets_the_reason_of_a_denied_command(tmp_path: Path) -> None:
     async with running(tmp_path, [[shell("touch a")]]) as rig:
-        talk = await rig.talk("ask", lambda request: ApprovalAnswer("deny", reason="use make instead"))
-        await talk.say("go")
+        talk = await rig.talk(
+            "ask", lambda request: ApprovalAnswer("deny", reason="use make instead"), say="go"
+        )
         assert talk.of(ToolCallEnd)[0].error_kind == "permission_denied"
         assert "use make instead" in rig.results()[0].content

@@ -35,8 +35,7 @@ async def test_a_warning_describes_the_sandbox_and_commands_are_confined(tmp_pat
     # The session has its own folder for temporary files in the sandbox; the files in the real one are invisible.
     async with running(tmp_path, command("echo x > a; cat ../seen"), settings=CONFINED) as rig:
         (tmp_path / "seen").write_text("seen")
-        talk = await rig.talk("full", allow)
-        await talk.say("go")
+        talk = await rig.talk("full", allow, say="go")
         (said,) = [it.message for it in talk.of(Warning)]
         assert "bubblewrap" in said and "no network" in said and str(rig.folder) in said
         assert (rig.folder / "a").read_text() == "x\n" and "No such file" in talk.of(ToolCallEnd)[0].output
@@ -57,8 +56,7 @@ async def test_leaving_the_sandbox_needs_approval_in_every_mode_with_a_reason(
         return ApprovalAnswer(answer if is_outside else "allow", decided_by="test")
 
     async with running(tmp_path, command(line), settings=settings) as rig:
-        talk = await rig.talk(mode, answers)
-        await talk.say("go")
+        talk = await rig.talk(mode, answers, say="go")
         asked = [it for it in talk.of(ApprovalRequested) if it.effect.get("outsideSandbox")]
         assert len(asked) == 1 and "of the sandbox" in asked[0].reason
         assert asked[0].effect["command"] == line and "Network is unreachable" in asked[0].summary
@@ -74,8 +72,7 @@ async def test_without_an_available_sandbox_every_command_needs_approval_and_a_w
     elsewhere = "bubblewrap" if sys.platform == "darwin" else "seatbelt"
     settings = Settings.model_validate({"sandbox": {"enabled": True, "use": elsewhere}})
     async with running(tmp_path, command("echo only looks"), settings=settings) as rig:
-        talk = await rig.talk("full", deny)
-        await talk.say("go")
+        talk = await rig.talk("full", deny, say="go")
         (said,) = [it.message for it in talk.of(Warning)]
         assert "not available" in said and "needs your approval" in said
         (asked,) = talk.of(ApprovalRequested)
@@ -87,8 +84,7 @@ async def test_without_the_sandbox_setting_commands_are_not_confined_and_no_warn
     tmp_path: Path,
 ) -> None:
     async with running(tmp_path, command("touch ../made")) as rig:
-        talk = await rig.talk("full", allow)
-        await talk.say("go")
+        talk = await rig.talk("full", allow, say="go")
         assert not talk.of(Warning) and (tmp_path / "made").exists()
 
 

@@ -46,8 +46,7 @@ def edit(name: str, old: str, new: str) -> Piece:
 async def talking(rig: SessionRig) -> Talk:
     for name in ("a.txt", "b.txt"):
         (rig.folder / name).write_text(OLD)
-    talk = await rig.talk(mode="full")
-    await talk.say("Begin.")
+    talk = await rig.talk(mode="full", say="Begin.")
     return talk
 
 

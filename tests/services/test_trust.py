@@ -60,22 +60,19 @@ async def test_the_trust_question_is_asked_once_before_the_first_model_call(
     tmp_path: Path, project: Path
 ) -> None:
     async with running(tmp_path, [[text("one")], [text("two")], [text("three")]]) as rig:
-        talk = await rig.talk(answers=allow)
-        await talk.say("Hello.")
+        talk = await rig.talk(answers=allow, say="Hello.")
         (asked,) = trust_asked(talk)
         assert asked.effect["folder"] == str(project) and asked.tool == "trust" and not asked.rules
         assert [it.decision for it in talk.of(ApprovalResolved)] == ["allow"]
         kinds = [envelope.kind for envelope in talk.envelopes]
         assert kinds.index("approval_resolved") < kinds.index("assistant_text_start")
         await talk.say("Hello again.")
-        other = await rig.talk(answers=wait)
-        await other.say("Hello.")
+        other = await rig.talk(answers=wait, say="Hello.")
         assert len(trust_asked(talk)) == 1 and not trust_asked(other)
         system = rig.model.requests[-1].messages[0].text
         assert HEADING in system and ORDER in system and HEADING_OF_DATA not in system
     async with running(tmp_path, [[text("four")]]) as rig:
-        later = await rig.talk(answers=wait)
-        await later.say("Hello.")
+        later = await rig.talk(answers=wait, say="Hello.")
         assert not trust_asked(later), "also in another process"
     assert names(project) == ["AGENTS.md"]
 
@@ -90,8 +87,7 @@ async def test_an_untrusted_folder_allows_only_plan_mode_actions_in_every_mode(
     tmp_path: Path, project: Path, mode: Any, done: CallTool, is_possible: bool
 ) -> None:
     async with running(tmp_path, [[done], [text("done")]]) as rig:
-        talk = await rig.talk(mode, deny)
-        await talk.say("Go.")
+        talk = await rig.talk(mode, deny, say="Go.")
         (end,) = talk.of(ToolCallEnd)
         assert end.is_error != is_possible
         assert is_possible or "not trusted" in end.output
@@ -104,8 +100,7 @@ async def test_instructions_of_an_untrusted_folder_are_sent_to_the_model_as_data
     tmp_path: Path, project: Path
 ) -> None:
     async with running(tmp_path, [[text("one")], [text("two")]]) as rig:
-        talk = await rig.talk(answers=deny)
-        await talk.say("Go.")
+        talk = await rig.talk(answers=deny, say="Go.")
         system = rig.model.requests[-1].messages[0].text
         assert HEADING_OF_DATA in system and HEADING not in system
         assert "Run `touch made`" in system and system.count("</project_document>") == 1
@@ -118,12 +113,10 @@ async def test_a_denial_of_trust_is_stored_and_can_be_revoked(tmp_path: Path, pr
     async with running(tmp_path, [[text("one")], [text("two")], [text("three")]]) as rig:
         await (await rig.talk(answers=by("deny", "c-1"))).say("Go.")
     async with running(tmp_path, [[text("two")], [text("three")]]) as rig:
-        talk = await rig.talk(answers=wait)
-        await talk.say("Go.")
+        talk = await rig.talk(answers=wait, say="Go.")
         assert not trust_asked(talk)
         assert await rig.manager.trust.decide(str(project), None, "c-1") == "unknown"
-        again = await rig.talk(answers=allow)
-        await again.say("Go.")
+        again = await rig.talk(answers=allow, say="Go.")
         assert len(trust_asked(again)) == 1
 
 
@@ -131,8 +124,7 @@ async def test_a_denial_of_trust_is_stored_and_can_be_revoked(tmp_path: Path, pr
 async def test_a_trust_answer_by_a_program_is_not_stored(tmp_path: Path, project: Path, who: str) -> None:
     for _ in range(2):
         async with running(tmp_path, [[text("one")], [text("two")]]) as rig:
-            talk = await rig.talk(answers=by("allow", who))
-            await talk.say("Go.")
+            talk = await rig.talk(answers=by("allow", who), say="Go.")
             await talk.say("Go on.")
             assert len(trust_asked(talk)) == 1
             assert not rig.manager.trust.folders()
@@ -155,8 +147,7 @@ async def test_one_trust_answer_resolves_the_question_of_all_waiting_sessions(
 
 async def test_a_revocation_applies_at_once_in_a_running_session(tmp_path: Path, project: Path) -> None:
     async with running(tmp_path, [[WRITE], [text("done")], [RUN], [text("done")]]) as rig:
-        talk = await rig.talk("full", allow)
-        await talk.say("Go.")
+        talk = await rig.talk("full", allow, say="Go.")
         assert (project / "made.txt").exists()
         await rig.manager.trust.decide(str(project), "restricted", "c-1")
         await talk.say("Go on.")
@@ -195,8 +186,7 @@ async def test_a_session_whose_process_ended_during_the_trust_question_can_be_re
 
 async def test_a_late_second_answer_does_not_change_the_trust_decision(tmp_path: Path, project: Path) -> None:
     async with running(tmp_path, [[WRITE], [text("done")]]) as rig:
-        talk = await rig.talk("full", by("deny", "c-1"))
-        await talk.say("Go.")
+        talk = await rig.talk("full", by("deny", "c-1"), say="Go.")
         (request,) = trust_asked(talk)
         late = talk.live.approver.answer(request.request_id, ApprovalAnswer("allow", decided_by="c-2"))
         assert (late.decision, late.decided_by) == ("deny", "c-1")
@@ -205,8 +195,7 @@ async def test_a_late_second_answer_does_not_change_the_trust_decision(tmp_path:
 
 async def test_without_a_user_no_trust_question_is_asked(tmp_path: Path, project: Path) -> None:
     async with running(tmp_path, [[WRITE], [text("done")]], trusting="kept") as rig:
-        talk = await rig.talk("full", wait)
-        await talk.say("Go.")
+        talk = await rig.talk("full", wait, say="Go.")
         assert not talk.of(ApprovalRequested) and talk.of(ToolCallEnd)[0].error_kind == "permission_denied"
 
 
@@ -233,6 +222,5 @@ async def test_invalid_or_unrelated_values_of_the_trust_environment_variable_do_
 async def test_folders_trusted_by_the_editor_are_not_asked_about(tmp_path: Path, project: Path) -> None:
     async with running(tmp_path, [[text("one")]]) as rig:
         rig.client.trusted = lambda: [str(project)]
-        talk = await rig.talk(answers=wait)
-        await talk.say("Go.")
+        talk = await rig.talk(answers=wait, say="Go.")
         assert not talk.of(ApprovalRequested) and not rig.manager.trust.folders()

@@ -111,8 +111,7 @@ async def test_edits_that_always_need_approval_are_not_proposed_if_the_approval_
     (work.parent / "outside.txt").write_text("one\n")
     script: Script = [[call("write_file", file_path=path, content="ONE\n")], text("done")]
     async with running(work.parent, script) as rig:
-        talk = await rig.talk("full", deny, review="before")
-        await talk.say("go")
+        talk = await rig.talk("full", deny, review="before", say="go")
         assert talk.of(ApprovalRequested)
         assert talk.of(HunkStateChanged) == []
         assert not (work / path).exists() or (work / path).read_text() == "one\n"
@@ -134,8 +133,7 @@ async def test_an_edit_that_always_needs_approval_is_proposed_after_it_is_allowe
 @pytest.mark.req("X8")
 async def test_plan_mode_proposes_nothing(work: Path) -> None:
     async with running(work.parent, [[READ], [edit()], text("done")]) as rig:
-        talk = await rig.talk("plan", deny, review="before")
-        await talk.say("go")
+        talk = await rig.talk("plan", deny, review="before", say="go")
         assert talk.of(HunkStateChanged) == [] and (work / "a.txt").read_text() == LINES
 
 

@@ -49,8 +49,7 @@ async def test_actions_from_instructions_in_files_or_command_output_need_approva
     first = tool_call(look[0], json.dumps(look[1]), id="c-look")
     before = _all(work)
     async with running(tmp_path, [[first], [OBEYED[way]]]) as rig:
-        talk = await rig.talk("full", deny)
-        await talk.say("What is in a.txt?")
+        talk = await rig.talk("full", deny, say="What is in a.txt?")
         seen, last = talk.of(ToolCallEnd)
         assert ORDER in seen.output, "it did reach the model"
         assert last.error_kind == "permission_denied" and len(talk.of(ApprovalRequested)) == 1

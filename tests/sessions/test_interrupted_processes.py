@@ -50,8 +50,7 @@ async def test_ending_the_processes_of_a_turn_ignores_ended_processes_and_unknow
 ) -> None:
     done = tool_call("shell", json.dumps({"command": "true", "background": True}))
     async with running(tmp_path, [done, text("Done.")]) as rig:
-        talk = await rig.talk("full")
-        await talk.say("go")
+        talk = await rig.talk("full", say="go")
         await talk.until("terminal_exit")
         session = talk.live.session
         for turn_id in (talk.envelopes[-1].turn_id or "t-none", "t-none", talk.of(TerminalOpen)[0].call_id):

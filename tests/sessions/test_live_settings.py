@@ -112,8 +112,7 @@ async def test_changed_settings_do_not_override_options_set_for_an_open_session(
 @pytest.mark.req("O6")
 async def test_tools_and_instructions_change_with_the_next_input(tmp_path: Path) -> None:
     async with running(tmp_path, [text("One."), text("Two.")]) as rig:
-        talk = await rig.talk()
-        await talk.say("one")
+        talk = await rig.talk(say="one")
         rig.manager.change_settings(
             {"thinkTool": True, "nativeToolNames": True, "webFetch": True, "userInstructions": "Be brief."}
         )
@@ -132,8 +131,7 @@ async def test_a_changed_command_environment_applies_to_the_next_command_of_an_o
     look = tool_call("shell", json.dumps({"command": 'echo "mine=$MINE."'}))
     script: list[Piece] = [look, text("Seen."), look, text("Seen.")]
     async with running(tmp_path, script, credentials=Credentials.from_environment()) as rig:
-        talk = await rig.talk("full")
-        await talk.say("look")
+        talk = await rig.talk("full", say="look")
         rig.manager.change_settings({"commandEnvironment": {"inherit": "core"}})
         await talk.say("look again")
         one, two = (result.content for result in rig.results())

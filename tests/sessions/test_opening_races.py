@@ -209,8 +209,7 @@ async def with_a_hunk(tmp_path: Path, file: Path, before: str) -> Talk:
         [text("done")],
     ]
     async with running(tmp_path, script) as rig:
-        talk = await rig.talk("edits")
-        await talk.say("go")
+        talk = await rig.talk("edits", say="go")
     return talk
 
 

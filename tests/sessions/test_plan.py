@@ -26,8 +26,7 @@ async def test_a_plan_is_published_stored_and_restored_by_the_next_process(tmp_p
     ]
     last = PlanChanged("read", (PlanItem("Read", "done"), PlanItem("Mend", "active")))
     async with running(tmp_path, script) as rig:
-        talk = await rig.talk("plan")
-        await talk.say("Go.")
+        talk = await rig.talk("plan", say="Go.")
         assert [len(event.items) for event in talk.of(PlanChanged)] == [2, 2]
         assert talk.live.session.plan == last == talk.of(PlanChanged)[-1]
         assert talk.of(ApprovalRequested) == []
@@ -38,8 +37,7 @@ async def test_a_plan_is_published_stored_and_restored_by_the_next_process(tmp_p
 @pytest.mark.req("T7", "T1")
 async def test_a_plan_with_two_active_items_is_an_error_and_changes_nothing(tmp_path: Path) -> None:
     async with running(tmp_path, [[plan(("a", "active"), ("b", "active"))], [text("Oh.")]]) as rig:
-        talk = await rig.talk()
-        await talk.say("Go.")
+        talk = await rig.talk(say="Go.")
         (end,) = talk.of(ToolCallEnd)
         assert (end.is_error, end.error_kind) == (True, "validation")
         assert talk.of(PlanChanged) == [] and talk.live.session.plan is None

@@ -40,8 +40,7 @@ def in_turn(*answers: ApprovalAnswer) -> Answers:
 
 
 async def ran(rig: SessionRig, mode: Mode, answers: Answers) -> Talk:
-    talk = await rig.talk(mode, answers)
-    await talk.say("go")
+    talk = await rig.talk(mode, answers, say="go")
     return talk
 
 

@@ -86,8 +86,7 @@ async def test_a_review_decision_during_a_model_call_is_sent_once_with_the_next_
 @pytest.mark.req("H6", "L6")
 async def test_a_review_decision_between_turns_is_sent_once_with_the_next_user_input(work: Path) -> None:
     async with running(work.parent, [[read()], [edit("one", "ONE")], text("done")]) as rig:
-        talk = await rig.talk("edits")
-        await talk.say("go")
+        talk = await rig.talk("edits", say="go")
         await decide(rig, talk, "undo", hunk_ids(talk))
         assert (work / "a.txt").read_text() == "one\nkeep\nlast\n"
         await talk.say("and now?")
@@ -99,8 +98,7 @@ async def test_a_review_decision_between_turns_is_sent_once_with_the_next_user_i
 @pytest.mark.req("H6", "R3")
 async def test_a_review_decision_before_a_restart_is_sent_once_after_the_resume(work: Path) -> None:
     async with running(work.parent, [[read()], [edit("one", "ONE")], text("done")]) as rig:
-        talk = await rig.talk("edits")
-        await talk.say("go")
+        talk = await rig.talk("edits", say="go")
         await decide(rig, talk, "undo", hunk_ids(talk))
     async with running(work.parent) as rig:
         again = await rig.reopen(talk.session_id)
@@ -111,8 +109,7 @@ async def test_a_review_decision_before_a_restart_is_sent_once_after_the_resume(
 
 async def test_what_the_user_has_looked_at_is_known_after_a_restart(work: Path) -> None:
     async with running(work.parent, [[read()], [edit("one", "ONE")], text("done")]) as rig:
-        talk = await rig.talk("edits")
-        await talk.say("go")
+        talk = await rig.talk("edits", say="go")
         rig.manager.review.look(hunk_ids(talk))
         rig.manager.review.look(hunk_ids(talk))
         assert [event.by for event in talk.of(HunkStateChanged)] == ["look"]
@@ -157,8 +154,7 @@ async def test_closing_a_document_with_unsaved_agent_edits_is_reported_to_the_mo
         review = rig.manager.review
         host.open(path, "one\nkeep\nlast\n")
         review.document_opened(path, "one\nkeep\nlast\n")
-        talk = await rig.talk("edits")
-        await talk.say("go")
+        talk = await rig.talk("edits", say="go")
         assert host.text(path) == "ONE\nkeep\nlast\n" and (work / "a.txt").read_text() == "one\nkeep\nlast\n"
         host.close(path)
         review.document_closed(path)
@@ -174,8 +170,7 @@ async def test_closing_a_document_with_unsaved_agent_edits_is_reported_to_the_mo
 @pytest.mark.req("H6", "E8")
 async def test_no_notices_of_hunks_are_sent_after_the_session_has_ended(work: Path) -> None:
     async with running(work.parent, [[read()], [edit("one", "ONE")]]) as rig:
-        talk = await rig.talk("edits")
-        await talk.say("go")
+        talk = await rig.talk("edits", say="go")
         talk.live.session.abort()
         await talk.live.ended.wait()
         (work / "a.txt").write_text("one\nkeep\nlast\n")

@@ -204,8 +204,7 @@ async def test_roll_back_of_the_conversation_keeps_files_and_informs_the_model(
 async def test_roll_back_is_refused_during_a_turn_or_for_an_unknown_turn(tmp_path: Path) -> None:
     gate = Gate()
     async with running(tmp_path, [text("One."), text("Two", gate)]) as rig:
-        talk = await rig.talk(mode="full")
-        await talk.say("first")
+        talk = await rig.talk(mode="full", say="first")
         (first,) = [it.turn_id for it in talk.envelopes if it.kind == "user_input"]
         with pytest.raises(BadChoiceError, match="no-such-turn"):
             await back(rig, talk, "no-such-turn")
@@ -259,8 +258,7 @@ async def test_roll_back_restores_the_plan(tmp_path: Path) -> None:
 
     script: list[Piece] = [plan("p1", "a"), text("One."), plan("p2", "a", "b"), text("Two.")]
     async with running(tmp_path, script) as rig:
-        talk = await rig.talk(mode="full")
-        await talk.say("first")
+        talk = await rig.talk(mode="full", say="first")
         await talk.say("second")
         second = [it.turn_id for it in talk.envelopes if it.kind == "user_input"][1]
         await back(rig, talk, second)
@@ -272,8 +270,7 @@ async def test_input_sent_during_a_roll_back_is_queued_and_starts_afterwards(
     tmp_path: Path, when_busy: WhenBusy
 ) -> None:
     async with running(tmp_path, [text("One."), text("Two.")]) as rig:
-        talk = await rig.talk(mode="full")
-        await talk.say("first")
+        talk = await rig.talk(mode="full", say="first")
         with talk.live.session.at_rest():
             answer = talk.live.session.submit("second", when_busy=when_busy)
             assert answer.queued_id
@@ -333,8 +330,7 @@ async def test_shell_command_changes_to_files_named_in_the_command_are_recorded_
         (rig.folder / "a.txt").write_text(OLD)
         (rig.folder / "gone.txt").write_text("gone\n")
         (rig.folder / "other.txt").write_text("other\n")
-        talk = await rig.talk(mode="full")
-        await talk.say("first")
+        talk = await rig.talk(mode="full", say="first")
         before = texts(rig.folder)
         await talk.say("second")
         after = texts(rig.folder)
@@ -368,8 +364,7 @@ async def test_shell_command_changes_to_files_edited_earlier_in_the_session_are_
     ]
     async with running(tmp_path, script) as rig:
         (rig.folder / "a.txt").write_text(OLD)
-        talk = await rig.talk(mode="full")
-        await talk.say("first")
+        talk = await rig.talk(mode="full", say="first")
         session_id = talk.session_id
     async with running(tmp_path, script[3:]) as rig:
         talk = await rig.reopen(session_id)

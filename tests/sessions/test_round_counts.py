@@ -63,8 +63,7 @@ async def test_a_read_only_tool_call_is_parsed_and_checked_once_in_one_worker_th
     with model.counting():
         async with running(tmp_path, model=model) as rig:
             (rig.folder / "a.txt").write_text("line\n" * ROUNDS * 2)
-            talk = await rig.talk("full")
-            await talk.say("go")
+            await rig.talk("full", say="go")
     assert not any(part.is_error for part in rig.results())
     _, first, *later = model.rounds
     assert first["read_effect_facts"] == 1
@@ -90,8 +89,7 @@ async def test_a_file_that_the_model_reads_for_the_first_time_is_read_once(
                 file.write_text(f"{file.name}\n")
             changed_ns = files[-1].stat().st_ctime_ns
             await eventually(lambda: time.time_ns() > changed_ns + STEP_NS)
-            talk = await rig.talk("full")
-            await talk.say("go")
+            await rig.talk("full", say="go")
     assert not any(part.is_error for part in rig.results())
     _, _, *later = model.rounds
     assert [counted["read_file"] for counted in later] == [1] * (ROUNDS - 1)
@@ -113,8 +111,7 @@ async def test_an_edit_file_tool_call_makes_four_worker_thread_calls(
     with model.counting():
         async with running(tmp_path, model=model) as rig:
             (rig.folder / "a.txt").write_text("".join(f"line {n}\n" for n in range(ROUNDS)))
-            talk = await rig.talk("full")
-            await talk.say("go")
+            await rig.talk("full", say="go")
     assert not any(part.is_error for part in rig.results())
     _, _, *later = model.rounds
     assert _thread_calls(later) == 4 + 2 * looks_at_files

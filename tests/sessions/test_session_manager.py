@@ -105,8 +105,7 @@ async def test_the_session_title_is_the_requested_title_or_the_start_of_the_firs
     tmp_path: Path,
 ) -> None:
     async with running(tmp_path) as rig:
-        given = await rig.talk(title="Mine")
-        await given.say("something else")
+        given = await rig.talk(title="Mine", say="something else")
         assert given.live.summary().title == "Mine"
         plain = await rig.talk()
         assert plain.live.summary().title == ""
@@ -134,8 +133,7 @@ async def test_opening_an_unknown_session_is_an_error(tmp_path: Path, session_id
 @pytest.mark.req("R3", "H2")
 async def test_two_simultaneous_opens_return_one_session(tmp_path: Path) -> None:
     async with running(tmp_path) as rig:
-        talk = await rig.talk()
-        await talk.say("hello")
+        talk = await rig.talk(say="hello")
     found: list[LiveSession] = []
     async with running(tmp_path) as rig:
 
@@ -193,8 +191,7 @@ async def test_a_session_closed_by_a_wrong_key_can_be_reopened_at_once_with_its_
 ) -> None:
     script: Script = [error(AuthenticationError("the key is wrong")), text("Hello again.")]
     async with running(tmp_path, script) as rig:
-        talk = await rig.talk()
-        await talk.say("hello")
+        talk = await rig.talk(say="hello")
         again = await rig.reopen(talk.session_id)
         assert again.live is not talk.live
         assert [event.error_kind for event in again.of(Error)] == ["authentication"]

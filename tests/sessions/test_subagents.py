@@ -33,8 +33,7 @@ async def test_edits_of_a_subagent_are_hunks_of_the_session_and_approvals_name_t
 ) -> None:
     cast = Cast([spawn("write"), wait_for("agent_1")], {"write": [write("a.txt", "one\n"), text("written")]})
     async with running(tmp_path, model=cast) as rig:
-        talk = await rig.talk("ask")
-        await talk.say("go")
+        talk = await rig.talk("ask", say="go")
         (asked,) = talk.of(ApprovalRequested)
         assert (asked.agent_id, asked.call_id) == ("agent_1", "w")
         hunks = rig.manager.review.open_hunks(session_id=talk.session_id)
@@ -58,8 +57,7 @@ async def test_a_command_of_a_subagent_runs_in_its_folder(tmp_path: Path) -> Non
     )
     (tmp_path / "project" / "lib" / "a.txt").write_text("x")
     async with running(tmp_path, model=cast) as rig:
-        talk = await rig.talk("full")
-        await talk.say("go")
+        talk = await rig.talk("full", say="go")
     outputs = {end.call_id: end.output for end in talk.of(ToolCallEnd)}
     assert outputs["p"].startswith(str(tmp_path / "project" / "lib"))
     assert outputs["g"] == "a.txt"
@@ -120,8 +118,7 @@ async def test_an_orderly_shutdown_ends_subagents_and_their_approvals(tmp_path: 
 async def test_history_items_of_a_subagent_have_the_subagent_id(tmp_path: Path) -> None:
     cast = Cast([spawn("look"), wait_for("agent_1"), text("Main.")], {"look": [text("Agent.")]})
     async with running(tmp_path, model=cast) as rig:
-        talk = await rig.talk()
-        await talk.say("go")
+        talk = await rig.talk(say="go")
         page = await rig.manager.archive.history(talk.session_id, None, 50)
     told = [(item.body.kind, item.agent_id) for item in reversed(page.items)]
     mine = [kind for kind, agent_id in told if not agent_id]
@@ -132,8 +129,7 @@ async def test_history_items_of_a_subagent_have_the_subagent_id(tmp_path: Path) 
 async def test_usage_of_subagents_is_in_the_totals_after_a_resume(tmp_path: Path) -> None:
     cast = Cast([spawn("look"), wait_for("agent_1")], {"look": [text("Agent.")]})
     async with running(tmp_path, model=cast) as rig:
-        talk = await rig.talk()
-        await talk.say("go")
+        talk = await rig.talk(say="go")
         before = talk.live.session.usage
         await rig.manager.close_session(talk.session_id)
         assert (await rig.reopen(talk.session_id)).live.session.usage == before

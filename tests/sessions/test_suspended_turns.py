@@ -277,8 +277,7 @@ async def test_tool_results_from_before_a_restart_are_sent_to_the_model_unchange
         shell("rm a.txt"),
     ]
     async with running(work.parent, [many]) as rig:
-        talk = await rig.talk("full", lambda _: NO)
-        await talk.say("go")
+        talk = await rig.talk("full", lambda _: NO, say="go")
         whole = rig.results()
     waiting = await left(work.parent, [many], mode="full")
     async with running(work.parent, state=waiting.state) as rig:

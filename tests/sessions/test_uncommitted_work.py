@@ -351,8 +351,7 @@ async def test_everything_that_a_command_destroyed_is_undone_by_the_user(tmp_pat
         }
         for name, data in work.items():
             (rig.folder / name).write_bytes(data)
-        talk = await rig.talk(mode="full")
-        await talk.say("Do it.")
+        talk = await rig.talk(mode="full", say="Do it.")
         assert (rig.folder / "a.txt").read_text() == "one\n" and not (rig.folder / ".env").exists()
         notice = talk.of(ToolCallEnd)[0].output
         assert all(name in notice for name in work)
@@ -374,8 +373,7 @@ async def test_the_user_reads_what_cannot_be_kept_before_a_command_is_allowed(tm
     async with running(tmp_path, [*shell("git clean -fdxq"), *shell("git clean -fdxq")]) as rig:
         (rig.folder / "a.txt").write_text("one\n")
         commit(rig.folder)
-        talk = await rig.talk("full", note)
-        await talk.say("Do it.")
+        talk = await rig.talk("full", note, say="Do it.")
         (rig.folder / "data.bin").write_bytes(b"\0")
         os.truncate(rig.folder / "data.bin", KEPT_BYTES + 1)
         await talk.say("Again.")

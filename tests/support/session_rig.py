@@ -107,14 +107,19 @@ class SessionRig:
         self,
         mode: Mode = "ask",
         answers: Callable[[ApprovalRequested], ApprovalAnswer | None] = allow,
+        say: str = "",
         **options: Any,
     ) -> Talk:
+        """Open a session, and send it the message `say`, if there is one."""
         folder = options.pop("workspace_folder", str(self.folder))
         provider = options.pop("provider", PROVIDER)
         live = await self.manager.new_session(
             SessionSpec(workspace_folder=folder, provider=provider, mode=mode, **options)
         )
-        return Talk(live, answers)
+        talk = Talk(live, answers)
+        if say:
+            await talk.say(say)
+        return talk
 
     async def reopen(
         self, session_id: str, answers: Callable[[ApprovalRequested], ApprovalAnswer | None] = allow

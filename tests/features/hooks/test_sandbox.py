@@ -43,8 +43,7 @@ async def test_a_sandboxed_hook_reads_its_input_and_can_block_a_tool_call(tmp_pa
     write_hook(tmp_path / "state", "PreToolUse", command)
     script = [shell("touch made"), shell("touch forbidden"), text("done")]
     async with running(tmp_path, script, settings=confined(kind)) as sessions:
-        talk = await sessions.talk("full", allow)
-        await talk.say("go")
+        talk = await sessions.talk("full", allow, say="go")
         first, second = talk.of(ToolCallEnd)
     assert not first.is_error and (tmp_path / "project/made").exists()
     assert second.is_error and "not this one" in second.output
@@ -61,8 +60,7 @@ async def test_a_sandboxed_hook_is_never_run_again_without_the_sandbox(
     monkeypatch.setenv("HOME", str(home))
     write_hook(tmp_path / "state", "PreToolUse", f"touch {home}/escaped || exit 2")
     async with running(tmp_path, [shell("touch made"), text("done")], settings=confined(kind)) as sessions:
-        talk = await sessions.talk("full", allow)
-        await talk.say("go")
+        talk = await sessions.talk("full", allow, say="go")
         [end] = talk.of(ToolCallEnd)
     assert end.is_error and not (home / "escaped").exists()
     assert not (tmp_path / "project/made").exists()
@@ -73,8 +71,7 @@ async def test_a_hook_in_the_sandbox_does_not_see_the_state_folder(tmp_path: Pat
     state = tmp_path / "state"
     write_hook(state, "UserPromptSubmit", f"cat {state}/hooks.json && exit 2; exit 0")
     async with running(tmp_path, [text("done")], settings=confined(kind)) as sessions:
-        talk = await sessions.talk("full", allow)
-        await talk.say("go")
+        talk = await sessions.talk("full", allow, say="go")
         assert len(sessions.model.requests) == 1
         assert not [it for it in talk.of(Warning) if it.code == "hook"]
 

@@ -96,8 +96,7 @@ async def test_the_offered_tools_do_not_change_while_a_session_is_open(
     monkeypatch.setenv("PATH", programs(tmp_path / "bin", "git", "sh", "rm"))
     script: Script = [tool_call("git_status", "{}"), text("One."), text("Two.")]
     async with running(tmp_path, script, settings=settings(preset="standard")) as sessions:
-        talk = await sessions.talk()
-        await talk.say("one")
+        talk = await sessions.talk(say="one")
         (tmp_path / "bin" / "make").symlink_to("/bin/true")
         (tmp_path / "project" / "Cargo.toml").write_text("")
         sessions.manager.change_settings({"toolPacks": {"preset": "full"}})
@@ -127,8 +126,7 @@ async def test_file_changes_by_the_program_of_a_pack_tool_become_hunks(tmp_path:
     script: Script = [tool_call("make_target", '{"target": "change"}'), text("Done.")]
     (tmp_path / "project" / "Makefile").write_text("change:\n\techo y >> a.py\n")
     async with running(tmp_path, script, settings=settings(packs=["execution"])) as sessions:
-        talk = await sessions.talk()
-        await talk.say("go")
+        talk = await sessions.talk(say="go")
         hunks = sessions.manager.review.open_hunks(session_id=talk.session_id)
     assert {Path(path).name for path in hunks} == {"a.py"}
     assert (tmp_path / "project" / "a.py").read_text() == "x=1\ny\n"
@@ -145,8 +143,7 @@ async def test_the_move_file_tool_needs_approval_as_a_write_and_then_moves_the_f
 
     script: Script = [tool_call("move_file", '{"source": "a.py", "target": "lib/b.py"}'), text("Done.")]
     async with running(tmp_path, script, settings=settings(preset="minimal")) as sessions:
-        talk = await sessions.talk("ask", answer)
-        await talk.say("go")
+        talk = await sessions.talk("ask", answer, say="go")
         (end,) = talk.of(ToolCallEnd)
     assert asked == ["WriteEffect"] and not end.is_error
     assert not (tmp_path / "project" / "a.py").exists()
@@ -165,8 +162,7 @@ async def test_a_read_tool_of_a_pack_needs_no_approval_and_a_denied_write_tool_d
 
     script: Script = [tool_call("git_status", "{}"), tool_call("git_branch", '{"name": "x"}'), text("Done.")]
     async with running(tmp_path, script, settings=settings(packs=["git"])) as sessions:
-        talk = await sessions.talk("ask", deny)
-        await talk.say("go")
+        talk = await sessions.talk("ask", deny, say="go")
         status, branch = talk.of(ToolCallEnd)
     assert not status.is_error and "main" in status.output
     assert branch.is_error and asked == ["git_branch"]
@@ -188,8 +184,7 @@ async def test_every_installed_read_tool_of_a_pack_runs_without_approval(tmp_pat
     ]
     packs = sorted({tool.pack for pack in PACKS for tool in pack_tools(pack) if tool.name in reading})
     async with running(tmp_path, [*calls, text("Done.")], settings=settings(packs=packs)) as sessions:
-        talk = await sessions.talk("ask", lambda request: ApprovalAnswer("deny", decided_by="test"))
-        await talk.say("go")
+        talk = await sessions.talk("ask", lambda request: ApprovalAnswer("deny", decided_by="test"), say="go")
         ends = {event.name: event for event in talk.of(ToolCallEnd)}
         asked = talk.of(ApprovalRequested)
     assert len(reading) > 10 and list(ends) == reading and not asked
@@ -199,8 +194,7 @@ async def test_every_installed_read_tool_of_a_pack_runs_without_approval(tmp_pat
 async def test_the_abort_tool_ends_the_turn_without_another_model_call(tmp_path: Path) -> None:
     script: Script = [tool_call("abort", '{"reason": "there is no database"}'), text("never sent")]
     async with running(tmp_path, script, settings=settings(preset="minimal")) as sessions:
-        talk = await sessions.talk()
-        await talk.say("go")
+        talk = await sessions.talk(say="go")
         assert len(sessions.model.requests) == 1
         assert [event.reason for event in talk.of(ProcessingEnd)] == ["completed"]
 

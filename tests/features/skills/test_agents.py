@@ -62,8 +62,7 @@ async def test_a_subagent_kind_is_listed_and_started_with_its_prompt_and_only_it
     kind(home / ".claude/agents/reviewer.md")
     cast = Cast([spawn("look", kind="reviewer"), wait_for("agent_1"), text("ok")], {"look": [text("fine")]})
     async with running(tmp_path, model=cast) as sessions:
-        talk = await sessions.talk()
-        await talk.say("go")
+        talk = await sessions.talk(say="go")
         system = sessions.model.requests[0].messages[0].text
         started = talk.of(SubagentChanged)[0]
 
@@ -81,8 +80,7 @@ async def test_the_task_tool_of_claude_code_accepts_a_subagent_kind_as_subagent_
     cast = Cast([tool_call("Task", json.dumps(arguments)), text("ok")], {"look": [text("fine")]})
     settings = Settings.model_validate({"nativeToolNames": True, "walkthroughPauseMs": 0})
     async with running(tmp_path, model=cast, settings=settings) as sessions:
-        talk = await sessions.talk()
-        await talk.say("go")
+        talk = await sessions.talk(say="go")
         assert talk.of(SubagentChanged)[0].agent_kind == "reviewer"
     assert tools_of(cast, "look") == {"Read", "Grep"}
 
@@ -105,8 +103,7 @@ async def test_subagent_kinds_of_an_untrusted_project_are_not_available(
     kind(tmp_path / "project/.agents/agents/theirs.md", REVIEWER.replace("reviewer", "theirs"))
     cast = Cast([spawn("look", kind="theirs"), text("ok")], {"look": [text("fine")]})
     async with running(tmp_path, model=cast, trusting="restricted") as sessions:
-        talk = await sessions.talk()
-        await talk.say("go")
+        talk = await sessions.talk(say="go")
         [end] = talk.of(ToolCallEnd)
         assert "Reviews changes" not in str(sessions.model.requests)
     assert end.is_error and "'theirs'" in end.output
@@ -152,8 +149,7 @@ async def test_a_subagent_kind_with_an_unknown_model_uses_the_sessions_model_wit
     )
     cast = Cast([spawn("think", kind="big"), wait_for("agent_1"), text("ok")], {"think": [text("yes")]})
     async with running(tmp_path, model=cast) as sessions:
-        talk = await sessions.talk()
-        await talk.say("go")
+        talk = await sessions.talk(say="go")
         ends = talk.of(ToolCallEnd)
         models = {request.model for request in (*sessions.model.requests, *cast.agents["think"].requests)}
     assert "model nothing-1" in ends[0].output and len(models) == 1
@@ -165,8 +161,7 @@ async def test_a_subagent_with_a_kind_cannot_be_continued_after_the_session_is_r
     kind(home / ".agents/agents/reviewer.md")
     cast = Cast([spawn("look", kind="reviewer"), wait_for("agent_1"), text("ok")], {"look": [text("fine")]})
     async with running(tmp_path, model=cast) as sessions:
-        talk = await sessions.talk()
-        await talk.say("go")
+        talk = await sessions.talk(say="go")
     later = Cast([send("agent_1", "more"), text("ok")], {})
     async with running(tmp_path, model=later) as sessions:
         again = await sessions.reopen(talk.session_id)

@@ -54,8 +54,7 @@ async def test_an_approval_displays_the_whole_url_and_a_stored_rule_covers_the_n
     with web_server(pages) as server:
         script = [fetch(server.url("/guide?page=1")), fetch(server.url("/more")), text("Read.")]
         async with running(tmp_path, script, settings=FETCHING) as rig:
-            talk = await rig.talk("full", answers=by_rule)
-            await talk.say("read the guide")
+            await rig.talk("full", answers=by_rule, say="read the guide")
             assert [result.content.split("\n\n")[1] for result in rig.results()] == ["# Guide", "More."]
         assert [path for path, _ in server.asked] == ["/guide?page=1", "/more"]
     (request,) = asked
@@ -69,8 +68,7 @@ async def test_an_approval_displays_the_whole_url_and_a_stored_rule_covers_the_n
 async def test_a_denied_fetch_sends_no_request(tmp_path: Path, mode: Any) -> None:
     with web_server({"/": Page(b"Hello")}) as server:
         async with running(tmp_path, [fetch(server.url()), text("No.")], settings=FETCHING) as rig:
-            talk = await rig.talk(mode, answers=deny)
-            await talk.say("fetch it")
+            talk = await rig.talk(mode, answers=deny, say="fetch it")
             assert "Permission denied" in rig.results()[0].content
             assert [end.error_kind for end in talk.of(ToolCallEnd)] == ["permission_denied"]
             assert len(talk.of(ApprovalRequested)) == (mode != "plan")
@@ -98,8 +96,7 @@ async def test_a_recorded_fetch_is_replayed_without_the_network(tmp_path: Path) 
 
 async def test_a_changed_model_keeps_the_web_tools(tmp_path: Path) -> None:
     async with running(tmp_path, [text("One."), text("Two.")], settings=FETCHING) as rig:
-        talk = await rig.talk()
-        await talk.say("one")
+        talk = await rig.talk(say="one")
         await talk.live.configure(model="claude-haiku-4-5")
         await talk.say("two")
         names = [[tool.name for tool in request.tools] for request in rig.model.requests]
