@@ -318,3 +318,13 @@ async def acp_client(
     assert not client.problems, "\n".join(client.problems)
     assert not client.order.problems, "\n".join(client.order.problems)
     assert not is_silent or client.stderr == b"", client.stderr.decode()
+
+
+@asynccontextmanager
+async def acp_session(
+    cwd: Path, provider: LoopbackProvider | None = None, **options: Any
+) -> AsyncIterator[tuple[AcpClient, str]]:
+    """Run the agent as `acp_client` does, with a new session."""
+    async with acp_client(cwd, provider, **options) as client:
+        await client.initialize()
+        yield client, await client.new_session()

@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from agent_ls.acp.capabilities import EXTENSIONS
-from tests.acp.client import AcpClient, acp_client
+from tests.acp.client import AcpClient, acp_client, acp_session
 from tests.support.loopback import AnthropicServer, Gate, Text, ToolCall
 from tests.support.processes import is_running
 
@@ -61,9 +61,7 @@ async def lives(client: AcpClient) -> None:
 async def test_each_request_with_a_wrongly_typed_field_gets_exactly_one_response(
     project: Path, method: str
 ) -> None:
-    async with acp_client(project, is_schema_checked=False) as client:
-        await client.initialize()
-        session_id = await client.new_session()
+    async with acp_session(project, is_schema_checked=False) as (client, session_id):
         usual: dict[str, Any] = {
             "sessionId": session_id, "cwd": str(project), "mcpServers": [], "prompt": [{"type": "nonsense"}],
         }  # fmt: skip

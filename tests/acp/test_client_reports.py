@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
-from tests.acp.client import NO_ANSWER, AcpClient, Refusal, acp_client, write_to_disk
+from tests.acp.client import NO_ANSWER, AcpClient, Refusal, acp_client, acp_session, write_to_disk
 from tests.support.loopback import AnthropicServer, Reasoning, Text, ToolCall
 
 pytestmark = pytest.mark.req("H13")
@@ -64,9 +64,7 @@ async def test_the_first_line_is_the_answer_to_initialize(project: Path, line: s
 async def test_stdout_has_only_messages_and_a_broken_line_harms_no_later_one(project: Path) -> None:
     """The client reads each line of stdout as JSON, and fails if stderr has anything."""
     with AnthropicServer([[TOUCH], "Done."]) as server:
-        async with acp_client(project, server, is_schema_checked=False) as client:
-            await client.initialize()
-            session_id = await client.new_session()
+        async with acp_session(project, server, is_schema_checked=False) as (client, session_id):
             answer = await answered(client, "stitem parent list node; CSS resets")
             assert answer["error"]["code"] == -32700
             assert await client.prompt(session_id) == "end_turn"
@@ -79,9 +77,7 @@ async def test_commands_are_told_after_the_answer_that_names_the_session(project
     page = project / ".claude" / "commands" / "ship.md"
     page.parent.mkdir(parents=True)
     page.write_text("Ship it.\n")
-    async with acp_client(project) as client:
-        await client.initialize()
-        session_id = await client.new_session()
+    async with acp_session(project) as (client, session_id):
         await client.wait_for(lambda: "ship" in json.dumps(client.of_kind("available_commands_update")))
         received = [it for way, it in client.wire if way == "<"]
         answer = next(
@@ -102,9 +98,7 @@ async def test_commands_are_told_after_the_answer_that_names_the_session(project
 )
 async def test_the_whole_conversation_is_sent_before_the_answer_to_load(project: Path) -> None:
     with AnthropicServer([[Reasoning("Hm."), Text("I look."), READ], "Seen."]) as server:
-        async with acp_client(project, server) as client:
-            await client.initialize()
-            session_id = await client.new_session()
+        async with acp_session(project, server) as (client, session_id):
             await client.prompt(session_id, "Look at it.")
         async with acp_client(project, server) as client:
             await client.initialize()
@@ -189,9 +183,7 @@ async def test_a_value_that_was_not_offered_is_refused_and_changes_nothing(
     project: Path, method: str, params: dict[str, Any]
 ) -> None:
     with AnthropicServer(["Hello."]) as server:
-        async with acp_client(project, server) as client:
-            await client.initialize()
-            session_id = await client.new_session()
+        async with acp_session(project, server) as (client, session_id):
             refused = await client.refused(method, sessionId=session_id, **params)
             assert refused.code == -32602
             assert await client.request("session/set_mode", sessionId=session_id, modeId="ask") == {}

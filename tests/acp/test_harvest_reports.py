@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.acp.client import NO_ANSWER, AcpError, acp_client
+from tests.acp.client import NO_ANSWER, AcpError, acp_client, acp_session
 from tests.support.loopback import AnthropicServer, ToolCall
 
 pytestmark = pytest.mark.req("H13")
@@ -40,15 +40,12 @@ async def test_a_session_begins_whatever_says_that_there_are_no_servers(
 @pytest.mark.report("zed-industries/zed#63868")
 async def test_a_session_without_a_message_is_loaded_again(project: Path) -> None:
     with AnthropicServer(["Hello."]) as server:
-        async with acp_client(project, server) as client:
-            await client.initialize()
-            session_id = await client.new_session()
+        async with acp_session(project, server) as (client, session_id):
             assert await client.request("session/load", sessionId=session_id, cwd=str(project), mcpServers=[])
             assert await client.prompt(session_id) == "end_turn"
             assert client.text() == "Hello."
-        async with acp_client(project, server) as client:
-            await client.initialize()
-            session_id = await client.new_session()
+        async with acp_session(project, server) as (_, session_id):
+            pass
         async with acp_client(project, server) as client:
             await client.initialize()
             assert await client.request("session/load", sessionId=session_id, cwd=str(project), mcpServers=[])
@@ -152,9 +149,7 @@ async def test_a_permission_shows_the_change_of_each_file_and_names_it(project: 
         ToolCall("read_file", {"file_path": "/etc/hostname"}),
     ]
     with AnthropicServer([[READ], calls, "Done."]) as server:
-        async with acp_client(project, server) as client:
-            await client.initialize()
-            session_id = await client.new_session()
+        async with acp_session(project, server) as (client, session_id):
             await client.request("session/set_mode", sessionId=session_id, modeId="ask")
             assert await client.prompt(session_id) == "end_turn"
             asked = [it["toolCall"] for it in client.asked("session/request_permission")]
@@ -171,9 +166,7 @@ async def test_a_permission_shows_the_change_of_each_file_and_names_it(project: 
 @pytest.mark.report("agentclientprotocol/claude-agent-acp#551")
 async def test_a_prompt_cancelled_in_a_command_is_answered_once_as_cancelled(project: Path) -> None:
     with AnthropicServer([[SLEEP], "Again."]) as server:
-        async with acp_client(project, server) as client:
-            await client.initialize()
-            session_id = await client.new_session()
+        async with acp_session(project, server) as (client, session_id):
             running = await client.start_prompt(session_id)
             await client.wait_for(
                 lambda: any(it.get("status") == "in_progress" for it in client.of_kind("tool_call_update"))

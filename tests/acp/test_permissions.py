@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
-from tests.acp.client import NO_ANSWER, AcpClient, Refusal, acp_client
+from tests.acp.client import NO_ANSWER, AcpClient, Refusal, acp_client, acp_session
 from tests.support.loopback import AnthropicServer, Gate, Text, ToolCall
 
 READ = ToolCall("read_file", {"file_path": "a.py"})
@@ -194,9 +194,7 @@ async def test_an_approval_has_the_complete_text_of_the_command(project: Path) -
 
 async def test_with_review_before_the_permission_request_of_an_edit_contains_the_diff(project: Path) -> None:
     with AnthropicServer([[READ], [EDIT], "Done."]) as server:
-        async with acp_client(project, server) as client:
-            await client.initialize()
-            session_id = await client.new_session()
+        async with acp_session(project, server) as (client, session_id):
             told = await client.request(
                 "session/set_config_option", sessionId=session_id, configId="review", value="before"
             )
@@ -344,9 +342,7 @@ async def test_a_client_with_terminals_gets_command_output_and_exit_code_as_term
 async def test_two_simultaneous_prompts_run_in_order_and_get_one_answer_each(project: Path) -> None:
     gate = Gate()
     with AnthropicServer([[Text("First.", gate)], "Second."]) as server:
-        async with acp_client(project, server) as client:
-            await client.initialize()
-            session_id = await client.new_session()
+        async with acp_session(project, server) as (client, session_id):
             first = await client.start_prompt(session_id, "one")
             await anyio.to_thread.run_sync(gate.wait_reached)
             second = await client.start_prompt(session_id, "two")
@@ -364,9 +360,7 @@ async def test_two_simultaneous_prompts_run_in_order_and_get_one_answer_each(pro
 async def test_a_stop_ends_the_running_and_the_queued_prompt(project: Path) -> None:
     gate = Gate()
     with AnthropicServer([[Text("First.", gate)], "Third."]) as server:
-        async with acp_client(project, server) as client:
-            await client.initialize()
-            session_id = await client.new_session()
+        async with acp_session(project, server) as (client, session_id):
             first = await client.start_prompt(session_id, "one")
             await anyio.to_thread.run_sync(gate.wait_reached)
             second = await client.start_prompt(session_id, "two")

@@ -13,7 +13,7 @@ import pytest
 
 from agent_ls.acp.errors import RpcError
 from agent_ls.acp.prompts import file_and_lines, read_prompt
-from tests.acp.client import acp_client
+from tests.acp.client import acp_client, acp_session
 from tests.support.loopback import AnthropicServer, Gate, Text, ToolCall
 
 PIXEL = base64.b64encode(
@@ -165,9 +165,7 @@ async def test_a_cancelled_form_counts_as_declined(project: Path, action: Any) -
 
 async def test_if_the_client_has_no_forms_the_next_prompt_answers_the_models_question(project: Path) -> None:
     with AnthropicServer([[ASK], "Red it is."]) as server:
-        async with acp_client(project, server) as client:
-            await client.initialize()
-            session_id = await client.new_session()
+        async with acp_session(project, server) as (client, session_id):
             assert await client.prompt(session_id) == "end_turn"
             assert "Which colour?" in client.text() and "- red" in client.text()
             assert await client.prompt(session_id, "red") == "end_turn"
@@ -225,9 +223,7 @@ async def test_steering_reaches_the_running_turn(project: Path) -> None:
 
 async def test_steering_of_an_idle_session_starts_a_turn(project: Path) -> None:
     with AnthropicServer(["Started."]) as server:
-        async with acp_client(project, server) as client:
-            await client.initialize()
-            session_id = await client.new_session()
+        async with acp_session(project, server) as (client, session_id):
             words = [{"type": "text", "text": "Go."}]
             answer = await client.request("_session/steering", sessionId=session_id, prompt=words)
             assert answer == {"outcome": "startedNewTurn"}

@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
-from tests.acp.client import AcpError, acp_client
+from tests.acp.client import AcpError, acp_client, acp_session
 from tests.support.loopback import AnthropicServer, ErrorReply, Gate, Text, ToolCall
 
 READ = ToolCall("read_file", {"file_path": "a.py"})
@@ -17,9 +17,7 @@ READ = ToolCall("read_file", {"file_path": "a.py"})
 async def test_a_prompt_queued_behind_a_failing_one_runs(project: Path) -> None:
     gate = Gate()
     with AnthropicServer([[Text("First.", gate), READ], ErrorReply(400), "Second."]) as server:
-        async with acp_client(project, server) as client:
-            await client.initialize()
-            session_id = await client.new_session()
+        async with acp_session(project, server) as (client, session_id):
             first = await client.start_prompt(session_id, "one")
             await anyio.to_thread.run_sync(gate.wait_reached)
             second = await client.start_prompt(session_id, "two")
@@ -35,9 +33,7 @@ async def test_a_prompt_queued_behind_a_failing_one_runs(project: Path) -> None:
 async def test_a_prompt_right_after_a_stop_runs(project: Path) -> None:
     gate = Gate()
     with AnthropicServer([[Text("First.", gate)], "Second."]) as server:
-        async with acp_client(project, server) as client:
-            await client.initialize()
-            session_id = await client.new_session()
+        async with acp_session(project, server) as (client, session_id):
             first = await client.start_prompt(session_id, "one")
             await anyio.to_thread.run_sync(gate.wait_reached)
             await client.cancel(session_id)
@@ -49,9 +45,7 @@ async def test_a_prompt_right_after_a_stop_runs(project: Path) -> None:
 
 async def test_compaction_of_an_empty_conversation_is_refused_with_a_message(project: Path) -> None:
     with AnthropicServer(["Hello."]) as server:
-        async with acp_client(project, server) as client:
-            await client.initialize()
-            session_id = await client.new_session()
+        async with acp_session(project, server) as (client, session_id):
             refused = await client.refused(
                 "session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": "/compact"}]
             )
@@ -100,9 +94,7 @@ async def test_steering_a_turn_that_is_being_stopped_starts_a_new_turn_whose_tex
 ) -> None:
     gate = Gate()
     with AnthropicServer([[Text("First.", gate)], "Steered."]) as server:
-        async with acp_client(project, server) as client:
-            await client.initialize()
-            session_id = await client.new_session()
+        async with acp_session(project, server) as (client, session_id):
             first = await client.start_prompt(session_id, "one")
             await anyio.to_thread.run_sync(gate.wait_reached)
             await client.cancel(session_id)

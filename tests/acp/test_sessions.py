@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.acp.client import NO_ANSWER, acp_client
+from tests.acp.client import NO_ANSWER, acp_client, acp_session
 from tests.support.commands import environment, provider_variables, run
 from tests.support.loopback import Answer, AnthropicServer, ErrorReply, Reasoning, Text, ToolCall
 
@@ -21,9 +21,7 @@ TOUCH = ToolCall("shell", {"command": "touch made"})
 async def test_load_replays_the_whole_transcript_in_another_process(project: Path) -> None:
     script: Sequence[Answer] = [[Reasoning("Hm."), Text("I look."), READ], [EDIT], "Done.", "Again."]
     with AnthropicServer(script) as server:
-        async with acp_client(project, server) as client:
-            await client.initialize()
-            session_id = await client.new_session()
+        async with acp_session(project, server) as (client, session_id):
             await client.prompt(session_id, "Change it.")
             said = client.text()
         async with acp_client(project, server) as client:
@@ -56,9 +54,7 @@ async def test_many_sessions_opened_at_the_same_time_all_open(project: Path) -> 
 
 async def test_resume_replays_nothing(project: Path) -> None:
     with AnthropicServer(["One.", "Two."]) as server:
-        async with acp_client(project, server) as client:
-            await client.initialize()
-            session_id = await client.new_session()
+        async with acp_session(project, server) as (client, session_id):
             await client.prompt(session_id)
         async with acp_client(project, server) as client:
             await client.initialize()
@@ -145,9 +141,7 @@ async def test_a_session_list_is_paged(project: Path) -> None:
 
 async def test_a_session_ended_by_an_error_continues_with_the_next_prompt(project: Path) -> None:
     with AnthropicServer([ErrorReply(403), "Here again."]) as server:
-        async with acp_client(project, server) as client:
-            await client.initialize()
-            session_id = await client.new_session()
+        async with acp_session(project, server) as (client, session_id):
             number = await client.start_prompt(session_id)
             with pytest.raises(Exception, match=r".+"):
                 await client.answer(number)
@@ -159,9 +153,7 @@ async def test_a_mode_change_updates_the_config_option_and_a_config_option_chang
     project: Path,
 ) -> None:
     with AnthropicServer(["Hello."]) as server:
-        async with acp_client(project, server) as client:
-            await client.initialize()
-            session_id = await client.new_session()
+        async with acp_session(project, server) as (client, session_id):
             assert await client.request("session/set_mode", sessionId=session_id, modeId="plan") == {}
             await client.wait_for(lambda: client.of_kind("config_option_update"))
             options = client.of_kind("config_option_update")[-1]["configOptions"]
@@ -225,9 +217,7 @@ async def test_built_in_slash_commands_run_without_a_model_call(project: Path) -
 
 async def test_a_slash_command_reaches_the_model_with_its_arguments(project: Path) -> None:
     with AnthropicServer(["Explained.", "A path."]) as server:
-        async with acp_client(project, server) as client:
-            await client.initialize()
-            session_id = await client.new_session()
+        async with acp_session(project, server) as (client, session_id):
             await client.prompt(session_id, "/explain the loop")
             await client.prompt(session_id, "/usr/bin is a folder")
         first, second = (str(it.body["messages"][-1]) for it in server.requests)
@@ -247,9 +237,7 @@ async def test_commands_in_files_and_skills_are_listed_and_expanded(project: Pat
         "---\nname: release\ndescription: Releases. Use it for releases.\n---\nHow to release.\n"
     )
     with AnthropicServer(["Tidied.", "Released."]) as server:
-        async with acp_client(project, server) as client:
-            await client.initialize()
-            session_id = await client.new_session()
+        async with acp_session(project, server) as (client, session_id):
             await client.prompt(session_id, "/git:tidy up")
             await client.prompt(session_id, "/release now")
             listed = client.of_kind("available_commands_update")[0]["availableCommands"]
