@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,6 +18,8 @@ from agent_ls.profiles.create import create_profile
 from agent_ls.tools.look import UNKNOWN, Look
 from tests.neovim.stand_in_server import StandIn
 from tests.support import REPOSITORY
+from tests.support.commands import provider_variables
+from tests.support.loopback import LoopbackProvider
 from tests.support.nvim_driver import Nvim, find_nvim
 
 PLUGIN = REPOSITORY / "editors/nvim"
@@ -186,27 +188,37 @@ def start_real(project: Path, tmp_path: Path) -> Iterator[StartReal]:
     running: list[Nvim] = []
 
     def start(variables: Mapping[str, str], provider: str = "", mode: str = "ask") -> Nvim:
-        env = {
-            "AGENT_LS_STATE_DIR": str(tmp_path / "state"),
-            "AGENT_LS_TRUSTED_FOLDERS": "/",
-            "PYTHONPATH": str(REPOSITORY),
-            **variables,
-        }
-        nvim = Nvim(runtime_path=[PLUGIN], cwd=project, columns=160, rows=40, env=env)
-        running.append(nvim)
-        nvim.lua(
-            "local python, provider, mode = ... require('agent_ls').setup({ mode = mode,"
-            " provider = provider ~= '' and provider or nil,"
-            " cmd = { python, '-m', 'agent_ls', 'serve', '--stdio' } })",
-            sys.executable,
-            provider,
-            mode,
-        )
-        return nvim
+        chosen = f", provider = '{provider}'" if provider else ""
+        running.append(start_served(project, tmp_path, f"mode = '{mode}'{chosen}", variables=variables))
+        return running[-1]
 
     yield start
     for nvim in running:
         nvim.close()
+
+
+def start_served(
+    project: Path,
+    tmp_path: Path,
+    options: str,
+    *providers: LoopbackProvider,
+    columns: int = 160,
+    arguments: Sequence[str] = (),
+    variables: Mapping[str, str] | None = None,
+) -> Nvim:
+    """Start a Neovim with the plugin and the real server. `options` are rows of the Lua table of the setup."""
+    env = {
+        "AGENT_LS_STATE_DIR": str(tmp_path / "state"),
+        "AGENT_LS_TRUSTED_FOLDERS": "/",
+        "PYTHONPATH": str(REPOSITORY),
+        **(variables or {}),
+    }
+    for provider in providers:
+        env |= provider_variables(provider)
+    nvim = Nvim(runtime_path=[PLUGIN], cwd=project, columns=columns, rows=40, env=env, arguments=arguments)
+    cmd = "{ ..., '-m', 'agent_ls', 'serve', '--stdio' }"
+    nvim.lua(f"require('agent_ls').setup({{ cmd = {cmd}, {options} }})", sys.executable)
+    return nvim
 
 
 @pytest.fixture

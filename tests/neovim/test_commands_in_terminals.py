@@ -4,13 +4,12 @@ ended (H5).
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.neovim.conftest import PLUGIN
+from tests.neovim.conftest import start_served
 from tests.support.awkward import (
     CALLS,
     END_OF_INPUT,
@@ -27,6 +26,7 @@ from tests.support.nvim_driver import Nvim
 pytestmark = pytest.mark.req("H5", "H10", "T5")
 
 COLUMNS = 120
+KEY = {"ADA_API_KEY": "of-the-editor"}
 
 
 KEYS = {ENTER: "<CR>", END_OF_INPUT: "<C-d>", INTERRUPT: "<C-c>"}
@@ -40,19 +40,8 @@ def provider() -> Iterator[AnthropicServer]:
 
 @pytest.fixture
 def nvim(project: Path, tmp_path: Path, provider: AnthropicServer) -> Iterator[Nvim]:
-    env = {
-        "AGENT_LS_STATE_DIR": str(tmp_path / "state"),
-        "ANTHROPIC_API_KEY": "sk-test-loopback",
-        "ANTHROPIC_BASE_URL": provider.base_url,
-        "ADA_API_KEY": "of-the-editor",
-        "AGENT_LS_TRUSTED_FOLDERS": "/",
-    }
-    with Nvim(runtime_path=[PLUGIN], cwd=project, columns=COLUMNS, rows=40, env=env) as nvim:
-        nvim.lua(
-            "require('agent_ls').setup({ cmd = { ..., '-m', 'agent_ls', 'serve', '--stdio' }, "
-            "provider = 'anthropic', mode = 'full', settings = { review = 'after' } })",
-            sys.executable,
-        )
+    options = "provider = 'anthropic', mode = 'full', settings = { review = 'after' }"
+    with start_served(project, tmp_path, options, provider, columns=COLUMNS, variables=KEY) as nvim:
         yield nvim
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.neovim.conftest import PLUGIN
+from tests.neovim.conftest import start_served
 from tests.support.loopback import AnthropicServer, ToolCall
 from tests.support.nvim_driver import Nvim
 
@@ -25,20 +24,8 @@ def test_a_commands_change_to_a_buffer_with_unsaved_typing_is_merged_or_reported
     project: Path, tmp_path: Path
 ) -> None:
     with AnthropicServer([[MERGED], "Once.", [CONFLICT], "Twice."]) as provider:
-        env = {
-            "AGENT_LS_STATE_DIR": str(tmp_path / "state"),
-            "ANTHROPIC_API_KEY": "sk-test-loopback",
-            "ANTHROPIC_BASE_URL": provider.base_url,
-            "AGENT_LS_TRUSTED_FOLDERS": "/",
-        }
-        with Nvim(
-            runtime_path=[PLUGIN], cwd=project, columns=160, rows=40, env=env, arguments=["one.txt"]
-        ) as nvim:
-            nvim.lua(
-                "require('agent_ls').setup({ cmd = { ..., '-m', 'agent_ls', 'serve', '--stdio' }, "
-                "provider = 'anthropic', mode = 'full' })",
-                sys.executable,
-            )
+        options = "provider = 'anthropic', mode = 'full'"
+        with start_served(project, tmp_path, options, provider, arguments=["one.txt"]) as nvim:
             nvim.keys("GA and typed<Esc>")
             nvim.cmd("AgentLs")
             nvim.keys("go<C-s>")

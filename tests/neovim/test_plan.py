@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.neovim.conftest import PLUGIN
-from tests.support import REPOSITORY
-from tests.support.commands import provider_variables
+from tests.neovim.conftest import start_served
 from tests.support.loopback import AnthropicServer, ToolCall
 from tests.support.nvim_driver import Nvim
 
@@ -27,18 +24,8 @@ def provider() -> Iterator[AnthropicServer]:
 
 @pytest.fixture
 def nvim(project: Path, tmp_path: Path, provider: AnthropicServer) -> Iterator[Nvim]:
-    env = {
-        "AGENT_LS_STATE_DIR": str(tmp_path / "state"),
-        "AGENT_LS_TRUSTED_FOLDERS": "/",
-        "PYTHONPATH": str(REPOSITORY),
-        **provider_variables(provider),
-    }
-    with Nvim(runtime_path=[PLUGIN], cwd=project, columns=160, rows=40, env=env) as nvim:
-        nvim.lua(
-            "require('agent_ls').setup({ cmd = { ..., '-m', 'agent_ls', 'serve', '--stdio' },"
-            " provider = 'anthropic', mode = 'plan' })",
-            sys.executable,
-        )
+    options = "provider = 'anthropic', mode = 'plan'"
+    with start_served(project, tmp_path, options, provider) as nvim:
         yield nvim
 
 

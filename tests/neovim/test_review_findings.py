@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.neovim.conftest import PLUGIN
-from tests.support import REPOSITORY
+from tests.neovim.conftest import start_served
 from tests.support.loopback import Answer, AnthropicServer, ToolCall
 from tests.support.nvim_driver import Nvim
 
@@ -40,19 +38,8 @@ def provider() -> Iterator[AnthropicServer]:
 @pytest.fixture
 def nvim(project: Path, tmp_path: Path, provider: AnthropicServer) -> Iterator[Nvim]:
     (project / "cart.py").write_text("one\ntwo\nthree\nfour\n")
-    env = {
-        "AGENT_LS_STATE_DIR": str(tmp_path / "state"),
-        "ANTHROPIC_API_KEY": "sk-test-loopback",
-        "ANTHROPIC_BASE_URL": provider.base_url,
-        "AGENT_LS_TRUSTED_FOLDERS": "/",
-        "PYTHONPATH": str(REPOSITORY),
-    }
-    with Nvim(runtime_path=[PLUGIN], cwd=project, columns=120, rows=40, env=env) as nvim:
-        nvim.lua(
-            "require('agent_ls').setup({ cmd = { ..., '-m', 'agent_ls', 'serve', '--stdio' },"
-            " provider = 'anthropic', mode = 'ask' })",
-            sys.executable,
-        )
+    options = "provider = 'anthropic', mode = 'ask'"
+    with start_served(project, tmp_path, options, provider, columns=120) as nvim:
         nvim.cmd("edit cart.py")
         yield nvim
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.loopback.script import Answer
-from tests.neovim.conftest import PLUGIN
+from tests.neovim.conftest import start_served
 from tests.support.loopback import AnthropicServer, ToolCall
 from tests.support.nvim_driver import Nvim
 
@@ -30,18 +29,8 @@ def nvim(tmp_path: Path) -> Iterator[Nvim]:
     project.mkdir()
     (project / "b.py").write_text(OLD)
     with AnthropicServer(SCRIPT) as provider:
-        env = {
-            "AGENT_LS_STATE_DIR": str(tmp_path / "state"),
-            "ANTHROPIC_API_KEY": "sk-test-loopback",
-            "ANTHROPIC_BASE_URL": provider.base_url,
-            "AGENT_LS_TRUSTED_FOLDERS": "/",
-        }
-        with Nvim(runtime_path=[PLUGIN], cwd=project, columns=120, rows=40, env=env) as nvim:
-            nvim.lua(
-                "require('agent_ls').setup({ cmd = { ..., '-m', 'agent_ls', 'serve', '--stdio' }, "
-                "provider = 'anthropic', mode = 'edits', settings = { review = 'after' } })",
-                sys.executable,
-            )
+        options = "provider = 'anthropic', mode = 'edits', settings = { review = 'after' }"
+        with start_served(project, tmp_path, options, provider, columns=120) as nvim:
             nvim.cmd("AgentLs send go")
             nvim.wait_screen("It is done.")
             assert (project / "b.py").read_text() == NEW
