@@ -57,7 +57,7 @@ def test_rule_for_a_runner_names_the_runner(command: str, rule: str) -> None:
 
 
 ORDINARY = [
-    "python3 -c 'print(1)'",
+    "python3 -c 'print(len([1]))'",
     'python3.12 -u -c \'import json; print(json.load(open("a.json"))["x"])\'',
     "cd src && python3 -c 'import app; print(app.version)'",
     "node -e 'console.log(require(\"./a.js\").x)'",

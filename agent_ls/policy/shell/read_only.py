@@ -85,7 +85,7 @@ ENDINGS = {name: tuple(endings.split()) for name, endings in _table()["endings"]
 _VERSION_WORDS = {name: frozenset(words.split()) for name, words in _table()["versions"].items()}
 """For each program: words that make it print only its version or help, if they are its only argument."""
 
-_HELPS = frozenset(_table()["helps"]["programs"].split())
+_HELPS: dict[str, str] = dict(_table()["helps"])
 _FIND_TESTS = frozenset(
     "-name -iname -path -ipath -wholename -type -maxdepth -mindepth -size -mtime -mmin -atime -ctime -newer -empty "
     "-perm -user -group -print -print0 -not -o -a -or -and -prune -regex -iregex -regextype -ls -printf -depth -xdev "
@@ -148,7 +148,7 @@ def prints_help(argv: Sequence[str]) -> bool:
         len(argv) == 3
         and argv[0] in _HELPS
         and argv[2] == "--help"
-        and re.fullmatch("[a-z][a-z-]*", argv[1]) is not None
+        and re.fullmatch(_HELPS[argv[0]], argv[1]) is not None
     )
 
 
