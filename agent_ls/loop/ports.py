@@ -40,6 +40,7 @@ class Ports:
     """The interfaces that a session uses to reach services outside the loop.
 
     The session replaces `questions` with its own implementation. `secrets` returns the secret keys to redact.
+    `ended` returns and removes messages about background processes that have ended since the last call.
     `pinned` returns texts that a compaction must keep. `judge_check` says which commands check the project.
     """
 
@@ -54,6 +55,7 @@ class Ports:
     reviews: Reviews = field(default_factory=NoReviews)
     questions: QuestionAsker = field(default_factory=NoQuestions)
     secrets: Known = none_known
+    ended: Callable[[], Sequence[str]] = tuple
     pinned: Callable[[], Sequence[str]] = tuple
     hooks: Hooks = NO_HOOKS
     documents: NestedDocuments = NO_NESTED_DOCUMENTS

@@ -6,7 +6,7 @@ Also stores the results of submitted messages by client key.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import anyio
 
@@ -77,7 +77,15 @@ def assemble(
     kit = AgentKit(ports, emitter, config, shared, profile_for, tasks, known.agents)
     agents = Subagents(kit, inbox)
     loop = agents.parent = TurnLoop(
-        ports, emitter, shared, agents, config=config, restored=known, profile=profile
+        replace(
+            ports, ended=shared.terminals.take_ended
+        ),  # subagents end with the turn, and so does what they run
+        emitter,
+        shared,
+        agents,
+        config=config,
+        restored=known,
+        profile=profile,
     )
     return Parts(emitter, inbox, shared, tasks, agents, loop)
 

@@ -33,7 +33,7 @@ from agent_ls.loop.restored import RestoredAgent, RestoredSession
 from agent_ls.loop.turn_loop import TurnLoop
 from agent_ls.loop.turns import AssistantTurn, Turn, UserTurn
 from agent_ls.profiles.base import ProfileFor, ProviderProfile
-from agent_ls.tools.base import AgentState, AgentTask, NoQuestions, ToolError
+from agent_ls.tools.base import AgentState, AgentTask, NoQuestions, ToolError, no_report
 from agent_ls.tools.paths import absolute
 
 logger = logging.getLogger(__name__)
@@ -425,12 +425,11 @@ class Subagents:
         try:
             finish = await agent.loop.run(agent.profile)
         except LlmError as error:
-            return replace(changed, status="failed", reason="error", output=str(error))
+            return replace(changed, status="failed", reason="error", output=_failed(agent, str(error)))
         except Exception as error:  # boundary of a task: a failing subagent must not end its session
             logger.exception("%s of session %s failed", changed.agent_id, self._kit.shared.session_id)
-            return replace(
-                changed, status="failed", reason="error", output=f"{type(error).__name__}: {error}"
-            )
+            output = _failed(agent, f"{type(error).__name__}: {error}")
+            return replace(changed, status="failed", reason="error", output=output)
         said = _last_text(agent.loop.history.turns)
         match finish.reason:
             case "completed":
@@ -460,6 +459,12 @@ def _finished_turns(turns: Sequence[Turn]) -> Sequence[Turn]:
     return turns[:last]
 
 
+def _failed(agent: _Agent, why: str) -> str:
+    """Return why a subagent failed, with the last text that it wrote before: it may have found something."""
+    said = _last_text(agent.loop.history.turns)
+    return f"{why}\n\nBefore that it wrote:\n\n{said}" if said else why
+
+
 def _last_text(turns: Sequence[Turn]) -> str:
     texts = (turn.content for turn in reversed(turns) if isinstance(turn, AssistantTurn))
     return next((text for text in texts if text), "")
@@ -474,7 +479,7 @@ def _state(agent: _Agent) -> AgentState:
 
 def _report(agent: _Agent) -> str:
     state = _state(agent)
-    output = truncate_chars(state.output, REPORT_MAX_CHARS) or "(it said nothing)"
+    output = truncate_chars(state.output, REPORT_MAX_CHARS) or no_report(state)
     why = f", {state.reason}" if state.reason else ""
     return f"[Agent {state.id} has ended: {state.status}{why}, turns used: {state.turns_used}. Its result:]\n\n{output}"
 

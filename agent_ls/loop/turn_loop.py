@@ -186,9 +186,11 @@ class TurnLoop:
         self._dispatcher.plan = plan
 
     def take_notices(self) -> None:
-        """Record notices from other services as messages to the model, for example decisions about hunks."""
+        """Record notices as messages to the model: decisions about hunks, and ends of background processes."""
         for text in self._ports.notices.take_messages():
             self.record(SteeringTurn(text, self._ports.clock.now(), source="review"))
+        for text in self._ports.ended():
+            self.record(SteeringTurn(text, self._ports.clock.now(), source="process"))
 
     async def run(self, profile: ProviderProfile) -> Finish:
         """Run a turn to its end. If an earlier process left a suspended turn, continue that turn.

@@ -72,12 +72,12 @@ class SteeringTurn:
     """A message inserted into a running turn. The model receives it with the user role.
 
     Sources are: the user's steers, loop warnings, decisions about hunks, recoveries, subagents' reports and
-    hooks.
+    hooks, and ends of background processes.
     """
 
     content: str
     timestamp: str
-    source: Literal["user", "loop_detection", "review", "recovery", "subagent", "hook"] = "user"
+    source: Literal["user", "loop_detection", "review", "recovery", "subagent", "hook", "process"] = "user"
     images: tuple[ImagePart, ...] = field(default=())
     type: Literal["steering"] = "steering"
 

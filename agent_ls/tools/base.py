@@ -214,6 +214,13 @@ class AgentState:
     turns_used: int = 0
 
 
+def no_report(state: AgentState) -> str:
+    """Return what the parent reads in place of the report of a subagent that has written none."""
+    if state.status != "completed":
+        return "(it wrote nothing)"
+    return "(It ended without a report. If you need one, send it a message that asks for it.)"
+
+
 class SubagentSpawner(Protocol):
     """Interface for starting and controlling subagents. All methods raise ToolError."""
 

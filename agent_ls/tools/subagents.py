@@ -9,7 +9,16 @@ import anyio
 from pydantic import Field
 
 from agent_ls.environments.effects import NoEffect
-from agent_ls.tools.base import AgentState, AgentTask, Arguments, Prepared, Tool, ToolContext, ToolOutput
+from agent_ls.tools.base import (
+    AgentState,
+    AgentTask,
+    Arguments,
+    Prepared,
+    Tool,
+    ToolContext,
+    ToolOutput,
+    no_report,
+)
 from agent_ls.tools.look import Look
 from agent_ls.tools.paths import touches_nothing
 from agent_ls.tools.summary import one_line
@@ -122,7 +131,9 @@ def _render_state(state: AgentState) -> ToolOutput:
     why = f" ({state.reason})" if state.reason else ""
     success = "true" if state.status == "completed" else "false"
     head = f"Agent {state.id}: {state.status}{why}. Success: {success}. Turns used: {state.turns_used}."
-    return ToolOutput(f"{head}\n\n{state.output or '(no output)'}", summary=f"{state.id} {state.status}{why}")
+    return ToolOutput(
+        f"{head}\n\n{state.output or no_report(state)}", summary=f"{state.id} {state.status}{why}"
+    )
 
 
 def summarize_spawn(arguments: SpawnArguments) -> str:

@@ -35,7 +35,9 @@ LAYERS = (
 # Errors that never reach a client, with the place that catches them.
 INTERNAL_ONLY = {
     "ArgumentsError": "loop/calls/dispatch.py makes a tool result of it",
-    "FrameError": "server/transport/io.py ends the connection",
+    "FrameError": "server/start.py and the channel end the connection",
+    "NeedsThreadError": "services/turn_reads.py reads again in a thread",
+    "_NotText": "sessions/export/patch.py makes a note of it in the patch",
     "RemoteFrameError": "environments/remote/connection.py ends the connection with an EnvironmentLostError",
     "_NoSubsetError": "llm/providers/gemini/schema.py leaves the schema out",
     "NoObjectGeneratedError": "of the functions for programs: no session raises it",

@@ -360,7 +360,9 @@ class Dispatcher:
         command = effect.runs if isinstance(effect, CallEffect) else effect
         if not isinstance(command, CommandEffect) or command.input_of:
             with move_on_after(math.inf if left_ms is None else left_ms / 1000):
-                return await prepared.run()
+                output = await prepared.run()
+                self.terminals.note_ends(output.processes)
+                return output
             return error_output(
                 f"{call.part.name} was stopped: the time limit for one message is reached.", "time_limit"
             )

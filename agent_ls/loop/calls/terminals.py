@@ -6,7 +6,7 @@ reports this, and the turn continues.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -23,11 +23,14 @@ from agent_ls.loop.errors import NoInputError, UnknownTerminalError
 from agent_ls.loop.events.types import TerminalExit, TerminalOpen, TerminalWaiting
 from agent_ls.loop.seams import Clock
 from agent_ls.text import leave_alternate_screen
-from agent_ls.tools.base import ToolOutput
+from agent_ls.tools.base import ProcessChange, ToolOutput
+from agent_ls.tools.summary import one_line
 
 STOPPED = (
     "The user stopped this command. The command may have had part of its effect: check before you rely on it."
 )
+
+ENDED = "[Background process {id} ({command}) has ended with exit code {code}.]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,8 @@ class SessionTerminals:
         self._clock = clock
         self._commands: dict[str, _Command] = {}
         self._stopped_turns: set[str] = set()
+        self._ended: dict[str, str] = {}
+        self._known_ends: set[str] = set()
         self._group: TaskGroup | None = None
 
     def use_task_group(self, group: TaskGroup) -> None:
@@ -200,6 +205,17 @@ class SessionTerminals:
                 command.has_ended = True
                 self._emitter.emit(TerminalExit(command.call_id, None))
 
+    def note_ends(self, changes: Sequence[ProcessChange]) -> None:
+        """Remember which ends of background processes the model knows from the result of a call."""
+        self._known_ends.update(it.process_id for it in changes if it.change == "ended")
+
+    def take_ended(self) -> Sequence[str]:
+        """Return a message for the model about each background process that has ended since the last call, unless
+        the model knows it.
+        """
+        ended, self._ended = self._ended, {}
+        return [text for process_id, text in ended.items() if process_id not in self._known_ends]
+
     def _terminal(self, terminal_id: str) -> CommandTerminal:
         if terminal := self._command(terminal_id).terminal:
             return terminal
@@ -233,6 +249,8 @@ class SessionTerminals:
             # The environment no longer lists the process. `close` emits the end event at the end of the session.
             return
         command.has_ended = True
+        shown = one_line(redacted(command.effect.command, self._secrets()))
+        self._ended[process.id] = ENDED.format(id=process.id, command=shown, code=process.exit_code)
         self._emitter.emit(TerminalExit(command.call_id, process.exit_code))
 
     def _make_stopped(self, command: _Command) -> ToolOutput:
