@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from agent_ls.mcp.descriptions import FormField
+from agent_ls.mcp.schemas import provider_schema
 
 SECRET_WORDS = re.compile(r"password|passphrase|token|secret|api.?key|credential|\bpin\b", re.IGNORECASE)
 YES, NO = "Yes", "No"
@@ -17,18 +18,20 @@ _LIMITS = ("minLength", "maxLength", "minimum", "maximum", "pattern", "minItems"
 
 def fields_of(schema: Any) -> tuple[FormField, ...]:
     """Return the fields of a form. Nested fields are left out."""
-    properties = schema.get("properties") if isinstance(schema, Mapping) else None
-    required = schema.get("required") if isinstance(schema, Mapping) else None
-    if not isinstance(properties, Mapping):
+    if not isinstance(schema, Mapping) or not isinstance(schema.get("properties"), Mapping):
         return ()
-    names = required if isinstance(required, list) else []
-    return tuple(_fields(properties, [str(name) for name in names]))
+    plain = provider_schema(schema)  # without references
+    names = plain.get("required")
+    written = schema["properties"]
+    properties = {name: {**it, **_labels(written[name])} for name, it in plain["properties"].items() if it}
+    return tuple(_fields(properties, [str(name) for name in names] if isinstance(names, list) else []))
 
 
 def _fields(properties: Mapping[str, Any], required: list[str]) -> Iterator[FormField]:
     for name, raw in properties.items():
         if not isinstance(raw, Mapping):
             continue
+        raw = _without_null(raw)
         kind, is_multiple = raw.get("type", "string"), False
         choices = _choices(raw)
         if kind == "array":
@@ -48,6 +51,25 @@ def _fields(properties: Mapping[str, Any], required: list[str]) -> Iterator[Form
             default=raw.get("default"),
             limits={key: raw[key] for key in _LIMITS if key in raw},
         )
+
+
+def _labels(raw: Any) -> dict[str, Any]:
+    """Return the labels of choices, a keyword of forms only."""
+    return {"enumNames": raw["enumNames"]} if isinstance(raw, Mapping) and "enumNames" in raw else {}
+
+
+def _without_null(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a field without the choice to be null, which is the same as to leave it out, and with the only part of
+    `allOf` written out.
+    """
+    for key in ("anyOf", "oneOf", "allOf"):
+        parts = raw.get(key)
+        real = [it for it in parts if isinstance(it, Mapping) and it.get("type") != "null"] if parts else []
+        if len(real) == 1 and "const" not in real[0]:
+            raw = {**real[0], **{name: it for name, it in raw.items() if name != key}}
+    kinds = raw.get("type")
+    real_kinds = [it for it in kinds if it != "null"] if isinstance(kinds, list) else []
+    return {**raw, "type": real_kinds[0]} if real_kinds else raw
 
 
 def _choices(raw: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:

@@ -46,6 +46,8 @@ log = logging.getLogger(__name__)
 
 RESTART_S = (1, 4, 16)
 """Seconds to wait before each restart after the server ended by itself."""
+RELOAD_S = 5
+"""How long a call that has changed the lists of its server waits for the new lists."""
 STEADY_S = 60
 """After a server has run for this many seconds, the count of its restarts begins at 0 again."""
 SHOWN_STDERR_CHARS = 600
@@ -127,6 +129,7 @@ class ManagedServer:
         self._available = anyio.Event()
         self._wanted = _OwnerRequests()
         self._elicit: list[Elicit] = []
+        self._reloaded: anyio.Event | None = None
 
     @property
     def name(self) -> str:
@@ -198,7 +201,7 @@ class ManagedServer:
             LoginNeededError: the server requires a login.
             UnavailableError: the server has ended, or does not speak the protocol.
         """
-        from agent_ls.mcp.session import McpServerError, problem_of
+        from agent_ls.mcp.session_errors import McpServerError, problem_of
 
         ready = fill_variables(self.config, self._context.values)
         self._context.protect(list(secret_values(self.config, ready, self._context.values)))
@@ -230,6 +233,7 @@ class ManagedServer:
         self, ready: ServerConfig
     ) -> AsyncIterator[tuple[McpConnection, ServerProcess | None]]:
         from agent_ls.mcp import session
+        from agent_ls.mcp.session_errors import McpServerError
 
         callbacks = session.ConnectionCallbacks(self._list_changed, self._ask_user, self._context.roots)
         limit = self._context.start_timeout_s
@@ -255,9 +259,9 @@ class ManagedServer:
                     process, callbacks, is_legacy=False, timeout_s=limit
                 ) as connection:
                     yield connection, process
-            except session.McpServerError as error:
+            except McpServerError as error:
                 # The server's standard error says more than the message "the connection is closed".
-                raise session.McpServerError(f"{error}{await _last_words(process)}") from error
+                raise McpServerError(f"{error}{await _last_words(process)}") from error
 
     async def _serve(self, connection: McpConnection, process: ServerProcess | None) -> None:
         """Serve the connection until it ends or is stopped.
@@ -276,6 +280,9 @@ class ManagedServer:
                     self._wanted.reload = False
                     self.description = await connection.describe(self._context.start_timeout_s)
                     self._context.changed()
+                    if self._reloaded and not self._wanted.reload:
+                        self._reloaded.set()
+                        self._reloaded = None
             group.cancel_scope.cancel()
 
     async def _watch_end(self, process: ServerProcess) -> None:
@@ -303,6 +310,7 @@ class ManagedServer:
 
     def _list_changed(self, kind: str) -> None:
         self._wanted.reload = True
+        self._reloaded = self._reloaded or anyio.Event()
         self._wanted.wake_owner()
 
     def stop(self) -> None:
@@ -326,11 +334,17 @@ class ManagedServer:
         """
         self._elicit.append(elicit)
         try:
-            return await self._ask_connection(
+            result = await self._ask_connection(
                 lambda connection: connection.call(tool, arguments, timeout_s, on_progress)
             )
         finally:
             self._elicit.remove(elicit)
+        if (
+            changing := self._reloaded
+        ):  # the call has changed the lists: the model may want to use what is new
+            with anyio.move_on_after(RELOAD_S):
+                await changing.wait()
+        return result
 
     async def prompt(
         self, name: str, arguments: Mapping[str, str], timeout_s: float
@@ -353,7 +367,7 @@ class ManagedServer:
     async def _ask_connection(self, ask: Callable[[McpConnection], Awaitable[T]]) -> T:
         """Ask the server; ask once more on a new connection if the server does not know the old one any more."""
         connection = await self._connected()
-        from agent_ls.mcp.session import SessionLostError
+        from agent_ls.mcp.session_errors import SessionLostError
 
         tools = self.description.tools
         try:
@@ -371,7 +385,7 @@ class ManagedServer:
             raise UnavailableError(f"The MCP server {self.name} failed: {error}.") from error
 
     async def _ask_once(self, connection: McpConnection, ask: Callable[[McpConnection], Awaitable[T]]) -> T:
-        from agent_ls.mcp.session import CLOSED, McpServerError, SessionLostError
+        from agent_ls.mcp.session_errors import CLOSED, McpServerError, SessionLostError
 
         try:
             return await ask(connection)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import base64
 import json
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from agent_ls.llm.image_data import IMAGE_TYPES, decode_image
 from agent_ls.mcp.schemas import is_object_schema
 
 OLDEST_VERSION = "2024-11-05"
 """The version of a server that names none."""
 
+_TYPE_KEYS = ("mimeType", "mime_type", "mediaType", "media_type")
 _LISTS = ("tools", "prompts", "resources", "resourceTemplates", "messages", "contents")
 _OF_OTHERS = frozenset(
     (
@@ -53,8 +57,8 @@ def repair_result(result: dict[str, Any]) -> None:
             result[name] = []
         elif name != "content":
             del result[name]
-    if "capabilities" in result and not result.keys() & {"protocolVersion", "supportedVersions"}:
-        result["protocolVersion"] = OLDEST_VERSION
+    if result.keys() & {"capabilities", "protocolVersion"} and "supportedVersions" not in result:
+        _repair_handshake(result)
     if not isinstance(result.get("_meta", {}), dict):
         del result["_meta"]
     if not isinstance(structured := result.get("structuredContent", {}), dict):
@@ -70,6 +74,19 @@ def repair_result(result: dict[str, Any]) -> None:
     for message in messages if isinstance(messages, list) else ():
         if isinstance(message, dict) and not isinstance(message.get("content"), list):
             message["content"] = _repair_block(message.get("content"))
+
+
+def _repair_handshake(result: dict[str, Any]) -> None:
+    """Add what the answer to a handshake lacks. A server that announces nothing is asked for its tools."""
+    result.setdefault("protocolVersion", OLDEST_VERSION)
+    given = result.get("capabilities")
+    named = given if isinstance(given, dict) else {}
+    kept = {name: it if isinstance(it, dict) else {} for name, it in named.items() if it not in (None, False)}
+    if not kept.keys() & {"tools", "prompts", "resources"}:
+        kept["tools"] = {}
+    result["capabilities"] = kept
+    info = result.get("serverInfo")
+    result["serverInfo"] = {"name": "", "version": ""} | (info if isinstance(info, dict) else {})
 
 
 def repair_tool(tool: dict[str, Any]) -> None:
@@ -96,6 +113,8 @@ def _repair_blocks(content: Any) -> list[Any]:
 
 
 def _repair_block(block: Any) -> Any:
+    if (image := _image_in(block)) is not None:
+        return image
     if _is_block(block):
         return block
     if not isinstance(block, dict):
@@ -109,6 +128,22 @@ def _repair_block(block: Any) -> Any:
     text = plain.get("text") if plain.get("type", "text") == "text" else None
     said = text if isinstance(text, str) else json.dumps(block, ensure_ascii=False, default=str)
     return {"type": "text", "text": said}
+
+
+def _image_in(block: Any) -> dict[str, str] | None:
+    """Return the image block that a block is meant as: one without its type, or a text that is a data URL."""
+    if not isinstance(block, dict):
+        return None
+    kind = next((it for key in _TYPE_KEYS if isinstance(it := block.get(key), str) and it), "")
+    data = block.get("data") if block.get("type") == "image" else block.get("text")
+    if not isinstance(data, str) or (block.get("type") != "image" and not data.startswith("data:image/")):
+        return None
+    with suppress(ValueError):
+        image = decode_image(kind, data.strip())
+        if image.data is not None and image.media_type in IMAGE_TYPES:
+            content = base64.b64encode(image.data).decode()
+            return {"type": "image", "data": content, "mimeType": image.media_type}
+    return None
 
 
 def _is_block(block: Any) -> bool:

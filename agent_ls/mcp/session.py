@@ -7,7 +7,7 @@ removed from messages, and reported, and results are repaired, before the SDK re
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,13 +38,18 @@ from agent_ls.mcp.descriptions import (
     ServerTool,
 )
 from agent_ls.mcp.elicitation import fields_of
-from agent_ls.mcp.errors import LoginRefusedError, RenewalError
 from agent_ls.mcp.http_answers import HttpAnswers
 from agent_ls.mcp.limits import HttpLimits, JudgeAddress
 from agent_ls.mcp.older_version import AskingStream, supported_version
 from agent_ls.mcp.process import MAX_LINE_BYTES, EndedError, ServerProcess
 from agent_ls.mcp.repairs import as_result, repair_result, repair_tool
 from agent_ls.mcp.schemas import is_object_schema
+from agent_ls.mcp.session_errors import (
+    SDK_REFUSED,
+    McpServerError,
+    RequestLimit,
+    problem_of,
+)
 from agent_ls.mcp.stored_login import StoredLogin
 
 # the SDK would log messages of the server, with tracebacks
@@ -52,7 +57,6 @@ logging.getLogger("mcp").setLevel(logging.CRITICAL)
 
 T = TypeVar("T")
 
-CLOSED = "the server closed the connection"
 MAX_PAGES = 100
 MAX_ITEMS = 2_000
 MAX_INSTRUCTIONS = 2 * 1024
@@ -62,16 +66,6 @@ _LISTS: Mapping[str, type[Any]] = {
     "prompts": types.Prompt,
     "resources": types.Resource,
 }
-
-
-class McpServerError(Exception):
-    """A request failed: the request could not be sent, or the server refused it. `str()` is for the model and
-    the user.
-    """
-
-
-class SessionLostError(McpServerError):
-    """The server no longer knows the session of this connection, for example after its restart. It did nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +83,19 @@ class ConnectionCallbacks:
 class _ListFilter:
     """Repairs results in a server's messages, and removes invalid entries from their lists.
 
-    `problems` has a sentence for each removed entry.
+    `problems` has a sentence for each removed entry. `announces_nothing`: the server has not said what it can.
     """
 
     problems: dict[str, str] = field(default_factory=dict)
+    announces_nothing: bool = False
 
     def remove_invalid(self, message: Any) -> None:
         if isinstance(message, dict) and "result" in message:
             message["result"] = as_result(message["result"])
         result = message.get("result") if isinstance(message, dict) else getattr(message, "result", None)
         if isinstance(result, dict):
+            if result.keys() & {"capabilities", "protocolVersion"}:
+                self.announces_nothing = not result.get("capabilities")
             repair_result(result)
             for kind, model in _LISTS.items():
                 if isinstance(result.get(kind), list):
@@ -150,8 +147,9 @@ class McpConnection:
         can = client.server_capabilities
         info = client.server_info
         self._list_filter.problems.clear()
-        with _SdkErrors(timeout_s, self._answers):
-            tools = await self._fetch_list("tools", client.list_tools) if can.tools else []
+        with RequestLimit(timeout_s, self._answers):
+            fetch = self._fetch_other if self._list_filter.announces_nothing else self._fetch_list
+            tools = await fetch("tools", client.list_tools) if can.tools else []
             prompts = await self._fetch_other("prompts", client.list_prompts) if can.prompts else []
             resources = await self._fetch_other("resources", client.list_resources) if can.resources else []
         return ServerDescription(
@@ -196,18 +194,22 @@ class McpConnection:
     async def call(
         self, tool: str, arguments: Mapping[str, Any], timeout_s: float, on_progress: Callable[[str], None]
     ) -> CallResult:
-        """Call a tool. Cancelling this method notifies the server.
+        """Call a tool. Cancelling this method notifies the server. Each message about progress begins the time limit
+        again, up to MAX_EXTENDED times the limit in all.
 
         Raises:
             SessionLostError: the call did not reach the server's tool, because a new connection is needed.
             McpServerError: the server refused the call, sent an invalid answer, ended, or took too long.
         """
 
+        limit = RequestLimit(timeout_s, self._answers)
+
         async def progress(progress: float, total: float | None, message: str | None) -> None:
+            limit.extend(anyio.current_time())
             share = f"{progress:g}/{total:g}" if total else f"{progress:g}"
             on_progress(f"{share} {message}" if message else share)
 
-        with _SdkErrors(timeout_s, self._answers):
+        with limit:
             result = await self._client.call_tool(tool, dict(arguments), progress_callback=progress)
         blocks = tuple(block for part in result.content if (block := _block(part)))
         return CallResult(blocks, result.structured_content, bool(result.is_error))
@@ -220,7 +222,7 @@ class McpConnection:
         Raises:
             McpServerError: the server refused the request, sent an invalid answer, ended, or took too long.
         """
-        with _SdkErrors(timeout_s, self._answers):
+        with RequestLimit(timeout_s, self._answers):
             result = await self._client.get_prompt(name, dict(arguments))
         return [block for message in result.messages if (block := _block(message.content))]
 
@@ -230,7 +232,7 @@ class McpConnection:
         Raises:
             McpServerError: the server refused the request, sent an invalid answer, ended, or took too long.
         """
-        with _SdkErrors(timeout_s, self._answers):
+        with RequestLimit(timeout_s, self._answers):
             result = await self._client.read_resource(uri)
         return [_content(part) for part in result.contents]
 
@@ -308,7 +310,7 @@ async def by_http(
                 if failure := answers.login_failure:
                     raise McpServerError(str(failure)) from failure
                 if not (version := supported_version(answers.refused)):
-                    if str(error) == _SDK_REFUSED and answers.refused:
+                    if str(error) == SDK_REFUSED and answers.refused:
                         raise McpServerError(answers.refused) from error
                     raise
                 connection = await stack.enter_async_context(connected(version))
@@ -460,71 +462,6 @@ async def _filter_lists(
     """Filter what the server sends. `version`: the version of the protocol to ask for, "" for the SDK's choice."""
     async with transport as (read, write):
         yield _FilteredStream(read, list_filter), AskingStream(write, version) if version else write
-
-
-# --- errors
-
-
-class _SdkErrors:
-    """Context manager that limits the time of a request, and converts exceptions of the SDK to McpServerError."""
-
-    def __init__(self, timeout_s: float, answers: HttpAnswers | None = None) -> None:
-        self._timeout_s = timeout_s
-        self._answers = answers
-        self._scope = anyio.CancelScope()
-
-    def __enter__(self) -> None:
-        if self._answers:
-            self._answers.refused = ""
-        self._scope = anyio.move_on_after(self._timeout_s)
-        self._scope.__enter__()
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        was_timeout = bool(self._scope.__exit__(kind, error, trace)) and self._scope.cancelled_caught
-        if was_timeout:
-            raise McpServerError(f"the server did not answer within {self._timeout_s:g} s") from None
-        if error is not None and (problem := problem_of(error)):
-            if self._answers and (failure := self._answers.login_failure):
-                raise McpServerError(str(failure)) from failure
-            if self._answers and self._answers.has_lost_session:
-                raise SessionLostError(problem) from error
-            refused = self._answers.refused if self._answers and problem == _SDK_REFUSED else ""
-            raise McpServerError(refused or problem) from error
-
-
-_SDK_REFUSED = "Server returned an error response"
-"""What the SDK says about each HTTP status of an error, whatever the answer says."""
-
-
-def problem_of(error: BaseException) -> str:
-    """Describe the failure of a server; "" for other exceptions: cancellation, or an error in agent-ls."""
-    for leaf in _list_causes(error):
-        match leaf:
-            case MCPError():
-                if leaf.error.code == types.CONNECTION_CLOSED:
-                    return CLOSED
-                return leaf.error.message or f"error {leaf.error.code}"
-            case httpx2.HTTPStatusError():
-                return f"the server answered with HTTP status {leaf.response.status_code}"
-            case httpx2.HTTPError():
-                return f"the server cannot be reached: {str(leaf) or type(leaf).__name__}"
-            case ValidationError():
-                return "the answer of the server does not follow the protocol"
-            case McpServerError() | LoginRefusedError() | RenewalError():
-                return str(leaf)
-            case RuntimeError() | ValueError() | TimeoutError() | EndedError():
-                return str(leaf) or type(leaf).__name__
-            case Exception() if type(leaf).__module__.startswith("mcp."):
-                return str(leaf)
-    return ""
-
-
-def _list_causes(error: BaseException) -> Iterator[BaseException]:
-    if isinstance(error, BaseExceptionGroup):
-        for inner in error.exceptions:
-            yield from _list_causes(inner)
-    else:
-        yield error
 
 
 # --- values

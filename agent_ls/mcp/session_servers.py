@@ -117,6 +117,7 @@ class SessionServers:
         self._is_closed = False
         self._given: set[str] = set()
         self._foreign: frozenset[str] = frozenset()
+        self._registry: ToolRegistry | None = None
         self.problems: tuple[str, ...] = ()
         self.news = anyio.Event()
         """Set at the next change of a server's state or lists, and then replaced by a new event."""
@@ -257,7 +258,20 @@ class SessionServers:
                     )
                 write = partial(self._services.cache.write, digest, server.description)
                 self._services.start(partial(anyio.to_thread.run_sync, write))
+        self._add_new_tools()
         self._report_change()
+
+    def _add_new_tools(self) -> None:
+        """Register the tools that a server has added during a turn, so that the model can call them at once. Tools
+        that are gone, and lists that became too long, are left to the next message.
+        """
+        offered = self.list_offered()
+        if self._registry is None or self._is_deferred or len(offered) > MAX_LISTED:
+            return
+        for item in offered:
+            if item.tool.name not in self._given and item.tool.name not in self._foreign:
+                self._registry.register(item.tool)
+                self._given.add(item.tool.name)
 
     async def _wait(self) -> None:
         """Wait for servers that are not in the cache, for a limited time. The tools of slower servers are offered
@@ -394,6 +408,7 @@ class SessionServers:
         if any(server.description.resources for server in servers):
             tools.append(resource_tool(self._callable, self._kit))
         self._register(registry, tools)
+        self._registry = registry
         return self._catalogue(servers) if servers else ""
 
     def _catalogue(self, servers: Sequence[ManagedServer]) -> str:

@@ -25,7 +25,8 @@ from agent_ls.mcp.descriptions import Elicitation, ElicitationReply
 from agent_ls.mcp.elicitation import SKIP
 from agent_ls.mcp.login_store import LoginStore
 from agent_ls.mcp.oauth import Login
-from agent_ls.mcp.session import ConnectionCallbacks, McpServerError, by_http
+from agent_ls.mcp.session import ConnectionCallbacks, by_http
+from agent_ls.mcp.session_errors import McpServerError
 from agent_ls.tools.base import Question, QuestionReply, ToolContext
 from tests.support.tool_calls import Reads
 

@@ -20,7 +20,7 @@ class Oddities:
 
     `of_get`: the status of GET. `of_notice`: status and body of an answer to a notification. `lost`: the status of one
     request with the session of the first connection, as after a restart. `form`: how answers are written. `kind`: their
-    content type.
+    content type. `is_cut`: the connection ends before the result of a call, which the server sends when asked again.
     """
 
     of_get: int = 405
@@ -32,8 +32,10 @@ class Oddities:
     path: str = "/mcp"
     version: str | None = "2025-06-18"
     supports: tuple[str, ...] = ()
+    is_cut: bool = False
     calls: list[dict[str, Any]] = field(default_factory=list)
     sessions: int = 0
+    held: dict[str, Any] = field(default_factory=dict)
 
 
 @contextmanager
@@ -44,6 +46,8 @@ def odd_server(odd: Oddities) -> Iterator[str]:
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
+            if odd.is_cut and self.headers.get("last-event-id") == "e1":
+                return self.write(odd.held)
             self.reply(odd.of_get, b"nothing here", "text/plain")
 
         def do_DELETE(self) -> None:
@@ -88,7 +92,21 @@ def odd_server(odd: Oddities) -> Iterator[str]:
                 case method:
                     error = {"code": -32601, "message": f"Method not found: {method}"}
                     return self.write({"jsonrpc": "2.0", "id": message["id"], "error": error})
-            self.write({"jsonrpc": "2.0", "id": message["id"], "result": result})
+            answer = {"jsonrpc": "2.0", "id": message["id"], "result": result}
+            if odd.is_cut and message["method"] == "tools/call":
+                self.cut(answer)
+            else:
+                self.write(answer)
+
+        def cut(self, message: dict[str, Any]) -> None:
+            """Begin a stream, and close the connection before its event with the result."""
+            odd.held = message
+            self.send_response(200)
+            self.send_header("content-type", "text/event-stream")
+            self.send_header("connection", "close")
+            self.end_headers()
+            self.wfile.write(b"id: e1\nretry: 10\ndata: \n\n")
+            self.close_connection = True
 
         def write(self, message: dict[str, Any]) -> None:
             data = json.dumps(message)

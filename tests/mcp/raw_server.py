@@ -4,9 +4,9 @@ only.
 Start: python raw_server.py PLAN.json
 
 Members of the plan: `tools` in the protocol's form, `calls` with the answer or action of each tool, `modern` for the
-protocol era without a handshake, `log` (a file for the received messages), and the faults `noise`, `exit`, `hang`,
-`refuse` (a method), `cursor` (on each page of a list), `line_end`, `slow_s` (seconds before it starts), `stderr` and
-`ignore_term`.
+protocol era without a handshake, `initialized` with the answer to the handshake, `log` (a file for the received
+messages), and the faults `noise`, `exit`, `hang`, `refuse` (a method), `cursor` (on each page of a list), `line_end`,
+`slow_s` (seconds before it starts), `stderr` and `ignore_term`.
 """
 
 from __future__ import annotations
@@ -66,6 +66,8 @@ def answer(message: dict[str, Any]) -> dict[str, Any]:
                 "_meta": {"io.modelcontextprotocol/serverInfo": about}, "instructions": PLAN.get("instructions", ""),
                 "ttlMs": 0, "cacheScope": "private",
             }  # fmt: skip
+        case "initialize" if "initialized" in PLAN:
+            return dict(PLAN["initialized"])
         case "initialize":
             return {
                 "protocolVersion": "2025-11-25", "capabilities": capabilities(), "serverInfo": about,

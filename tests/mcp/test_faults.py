@@ -110,11 +110,25 @@ async def test_call_that_hangs_ends_at_its_time_limit(tmp_path: Path) -> None:
         assert "within 0.3 s" in str(rig.results()[0].content)
 
 
-async def test_stopped_call_is_cancelled_at_the_server(tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    plan: dict[str, Any] = {"tools": [tool("wait")], "calls": {"wait": {"do": "hang"}}, "log": str(log)}
+@pytest.mark.report(
+    "anomalyco/opencode#24312",
+    "a call that the user stops goes on at the server",
+    area="mcp",
+    before="passed",
+)
+@pytest.mark.report(
+    "QwenLM/qwen-code#11272",
+    "a call that the user stops ends the server, which never comes back",
+    area="mcp",
+    before="passed",
+)
+async def test_stopped_call_is_cancelled_at_the_server_which_goes_on(tmp_path: Path) -> None:
+    log, starts = tmp_path / "log", tmp_path / "starts"
+    plan: dict[str, Any] = {"tools": [tool("wait"), tool("echo")], "calls": {"wait": {"do": "hang"}}}
+    plan |= {"log": str(log), "starts": str(starts)}
     user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", **plan))
-    async with running(tmp_path, [tool_call("raw__wait"), text("done")]) as rig:
+    script: list[Piece] = [tool_call("raw__wait"), tool_call("raw__echo"), text("done")]
+    async with running(tmp_path, script) as rig:
         talk = await rig.talk("full")
         with talk.live.session.subscribe() as events:
             talk.live.session.submit("go")
@@ -130,6 +144,8 @@ async def test_stopped_call_is_cancelled_at_the_server(tmp_path: Path) -> None:
                         break
                 while "notifications/cancelled" not in [it["method"] for it in sent(log)]:
                     await anyio.lowlevel.checkpoint()
+        await talk.say("go on")
+        assert rig.results()[-1].content == "echo {}" and len(starts.read_text().split()) == 1
 
     call = next(it for it in sent(log) if it["method"] == "tools/call")
     cancelled = next(it for it in sent(log) if it["method"] == "notifications/cancelled")

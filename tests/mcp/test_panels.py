@@ -64,6 +64,27 @@ async def test_prompts_of_a_server_are_offered_as_slash_commands_with_arguments(
             await prompt_text(talk.live.servers, "db:other", "")
 
 
+@pytest.mark.report(
+    "mcpjungle/MCPJungle#214",
+    "a prompt whose name has a blank needs an argument, and the error does not name it",
+    area="mcp",
+    before="failed",
+)
+async def test_a_prompt_whose_name_has_blanks_is_one_command(tmp_path: Path) -> None:
+    prompts = [
+        {"name": "User Summary", "title": "A title", "arguments": [{"name": "user_id", "required": True}]}
+    ]
+    user_file(tmp_path / "state", db=raw_server(tmp_path / "plans", "db", prompts=prompts))
+    async with running(tmp_path, [text("done")]) as rig:
+        talk = await rig.talk()
+        await talk.say("go")
+        [command] = prompt_commands(talk.live.servers)
+        assert " " not in command.name
+        assert "joe" in await prompt_text(talk.live.servers, command.name, "joe")
+        with pytest.raises(AppError, match="user_id"):
+            await prompt_text(talk.live.servers, command.name, "")
+
+
 async def test_resources_are_listed_and_read_by_a_tool(tmp_path: Path) -> None:
     resources = [{"uri": "demo://1", "name": "one", "description": "the first"}]
     user_file(tmp_path / "state", db=raw_server(tmp_path / "plans", "db", resources=resources))

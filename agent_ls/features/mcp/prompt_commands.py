@@ -34,7 +34,7 @@ def prompt_commands(servers: ServersOfSession | None) -> Sequence[PromptCommand]
     """Return the known prompts of all running or starting servers of a session."""
     return [
         PromptCommand(
-            f"{server.name}{SEPARATOR}{prompt.name}",
+            _command_name(server, prompt),
             _to_visible_line(prompt.description) or f"a prompt of the MCP server {server.name}",
             " ".join(it.name if it.is_required else f"[{it.name}]" for it in prompt.arguments),
         )
@@ -49,7 +49,7 @@ async def prompt_text(servers: ServersOfSession | None, name: str, typed: str) -
         AppError: no server has such a prompt, an argument is missing, or the server does not reply.
     """
     found = next(
-        ((server, it) for server, it in _list_all(servers) if name == f"{server.name}{SEPARATOR}{it.name}"),
+        ((server, it) for server, it in _list_all(servers) if name == _command_name(server, it)),
         None,
     )
     if servers is None or found is None:
@@ -80,6 +80,11 @@ def _list_all(servers: ServersOfSession | None) -> Sequence[tuple[ManagedServer,
         return []
     running = [it for it in servers.made[0].servers if it.state in ("running", "starting", "restarting")]
     return [(server, prompt) for server in running for prompt in server.description.prompts]
+
+
+def _command_name(server: ManagedServer, prompt: ServerPrompt) -> str:
+    """Return the name of a prompt as a command: blanks, which would end it, are replaced by `_`."""
+    return "_".join(f"{server.name}{SEPARATOR}{prompt.name}".split())
 
 
 def _arguments(prompt: ServerPrompt, typed: str) -> dict[str, str]:

@@ -96,6 +96,7 @@ async def _connect(
     from agent_ls.mcp import oauth, session
     from agent_ls.mcp.errors import LoginNeededError
     from agent_ls.mcp.managed_server import login_needed
+    from agent_ls.mcp.session_errors import problem_of
 
     places = await anyio.to_thread.run_sync(places_of, str(folder))
     confinement = ServerConfinement(lambda: places, state)
@@ -134,7 +135,7 @@ async def _connect(
             raise AppError(
                 f"the MCP server {config.name} requires a login", f"run `agent-ls mcp login {config.name}`"
             ) from error
-        if problem := session.problem_of(error):
+        if problem := problem_of(error):
             raise AppError(f"the MCP server {config.name}: {problem}") from error
         raise
     finally:

@@ -1,0 +1,337 @@
+"""More MCP servers of public reports: their handshakes, results, forms and lists, and connections that end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_ls.mcp.elicitation import fields_of, value_of
+from agent_ls.mcp.session_errors import MAX_EXTENDED, RequestLimit
+from tests.mcp.odd_http_server import Oddities, odd_server
+from tests.mcp.plans import change_plan, raw_server, tool, user_file
+from tests.mcp.rig import running, servers_of
+from tests.support.fake_provider import text, tool_call
+
+pytestmark = pytest.mark.req("T11")
+
+INFO = {"name": "x", "version": "1"}
+
+
+def handshake(**members: Any) -> dict[str, Any]:
+    return {"protocolVersion": "2025-06-18", "serverInfo": INFO, **members}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(
+            handshake(capabilities={"tools": [tool("echo")]}),
+            id="list of tools",
+            marks=pytest.mark.report(
+                "springfall2008/batpred#3501",
+                "a server announces its tools as a list, and the connection fails",
+                area="mcp",
+                before="failed",
+            ),
+        ),
+        pytest.param(
+            handshake(capabilities={}),
+            id="nothing announced",
+            marks=pytest.mark.report(
+                "DeusData/codebase-memory-mcp#1185",
+                "a server announces nothing, and its tools are never listed",
+                area="mcp",
+                before="failed",
+            ),
+        ),
+        pytest.param(handshake(), id="no announcement"),
+        pytest.param(
+            {"capabilities": {"tools": {}}},
+            id="no version and name",
+            marks=pytest.mark.report(
+                "ian-cowley/MCPSqlServer#3",
+                "a server names neither a version nor itself, and the connection fails",
+                area="mcp",
+                before="failed",
+            ),
+        ),
+        pytest.param(
+            handshake(capabilities={"tools": {}, "completions": {}, "logging": {}}),
+            id="more",
+            marks=pytest.mark.report(
+                "anthropics/claude-code#79849",
+                "servers that announce completions and a log cannot be connected",
+                area="mcp",
+                before="passed",
+            ),
+        ),
+        pytest.param(
+            handshake(
+                capabilities={"tools": True, "prompts": None, "logging": "x"}, serverInfo={"name": "x"}
+            ),
+            id="other values",
+        ),
+    ],
+)
+async def test_the_tools_of_a_server_with_an_odd_handshake_are_called(
+    tmp_path: Path, answer: dict[str, Any]
+) -> None:
+    user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", initialized=answer))
+    async with running(tmp_path, [tool_call("raw__echo"), text("done")]) as rig:
+        await (await rig.talk("full")).say("go")
+        assert rig.results()[0].content == "echo {}"
+
+
+async def test_a_server_that_announces_nothing_and_has_no_tools_runs(tmp_path: Path) -> None:
+    plan: dict[str, Any] = {"initialized": handshake(capabilities={}), "refuse": "tools/list"}
+    user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", **plan))
+    async with running(tmp_path, [text("done")]) as rig:
+        talk = await rig.talk("full")
+        await talk.say("go")
+        server = servers_of(talk).server("raw")
+        assert server and server.state == "running"
+
+
+@pytest.mark.report(
+    "zed-industries/zed#57361",
+    "the connection ends before the result of a call, and the call hangs",
+    area="mcp",
+    before="passed",
+)
+async def test_a_result_is_asked_for_again_when_its_connection_ends(tmp_path: Path) -> None:
+    odd = Oddities(form="sse", is_cut=True)
+    with odd_server(odd) as url:
+        user_file(tmp_path / "state", odd={"url": url})
+        async with running(tmp_path, [tool_call("odd__echo"), text("done")]) as rig:
+            await (await rig.talk("full")).say("go")
+            assert rig.results()[0].content == "called 1" and len(odd.calls) == 1
+
+
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
+URL = f"data:image/png;base64,{PNG}"
+
+
+def image(**members: Any) -> dict[str, Any]:
+    return {"type": "image", **members}
+
+
+def resource(**members: Any) -> dict[str, Any]:
+    return {"type": "resource", "resource": members}
+
+
+BLOCKS: list[Any] = [
+    pytest.param(
+        image(data=URL, mimeType="image/png"),
+        "",
+        1,
+        marks=pytest.mark.report(
+            "laurent22/joplin#16141", "the data of an image is a data URL", area="mcp", before="passed"
+        ),
+    ),
+    (image(data=URL), "", 1),
+    (image(data=PNG, mimeType="application/octet-stream"), "", 1),
+    (image(data=PNG), "", 1),
+    pytest.param(
+        image(data=PNG, mediaType="image/png"),
+        "",
+        1,
+        marks=pytest.mark.report(
+            "openai/openai-agents-js#1070",
+            "the type of an image has another name, and the image is sent as text",
+            area="mcp",
+            before="failed",
+        ),
+    ),
+    (image(data=PNG, mime_type="image/png"), "", 1),
+    pytest.param(
+        {"type": "text", "text": URL},
+        "",
+        1,
+        marks=pytest.mark.report(
+            "open-webui/open-webui#29665",
+            "an image as text costs hundreds of thousands of tokens",
+            area="mcp",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        image(data="not-base64!!!", mimeType="image/png"),
+        "not displayed",
+        0,
+        marks=pytest.mark.report(
+            "NVIDIA-NeMo/DataDesigner#689",
+            "an image that is no base64 is sent, and the service refuses the request",
+            area="mcp",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        image(uri="https://cdn.example/a.png"),
+        "https://cdn.example/a.png",
+        0,
+        marks=pytest.mark.report(
+            "modelcontextprotocol/modelcontextprotocol#793",
+            "an image is named by its address only",
+            area="mcp",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        resource(uri="15 Vendor Co._Mobile.pdf", mimeType="application/pdf", blob="JVBERi0="),
+        "Vendor Co._Mobile.pdf",
+        0,
+        marks=pytest.mark.report(
+            "baruchiro/paperless-mcp#87",
+            "a file whose address is only its name makes the whole result invalid",
+            area="mcp",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        resource(uri="/package.json", mimeType="text/plain", blob="e30K"),
+        "{}",
+        0,
+        marks=pytest.mark.report(
+            "microsoft/azure-devops-mcp#1540",
+            "the text of a file is sent as bytes with a path, and nothing can be read",
+            area="mcp",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        resource(uri="a:b", mimeType="application/pdf", blob="JVBERi0=", _meta=None),
+        "a:b",
+        0,
+        marks=pytest.mark.report(
+            "anthropics/claude-code#93946",
+            "null in a resource makes the whole result invalid",
+            area="mcp",
+            before="passed",
+        ),
+    ),
+]
+
+
+async def test_images_and_files_of_any_form_reach_the_model(tmp_path: Path) -> None:
+    cases = [param.values if hasattr(param, "values") else param for param in BLOCKS]
+    calls = {f"t{number}": {"result": {"content": [block]}} for number, (block, _, _) in enumerate(cases)}
+    plan: dict[str, Any] = {"tools": [tool(name) for name in calls], "calls": calls}
+    user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", **plan))
+    async with running(tmp_path, [*(tool_call(f"raw__{it}") for it in calls), text("done")]) as rig:
+        await (await rig.talk("full")).say("go")
+        for (_, said, images), result in zip(cases, rig.results(), strict=True):
+            assert said in str(result.content) and PNG not in str(result.content)
+            assert [it.media_type for it in result.images] == ["image/png"] * images
+
+
+STATUS = {"Status": {"enum": ["todo", "done"], "type": "string"}}
+TITLED = [{"const": "a", "title": "The a"}, {"const": "b", "title": "The b"}]
+
+
+@pytest.mark.parametrize(
+    ("field", "answers", "value"),
+    [
+        pytest.param(
+            {"type": "integer", "format": "int32"},
+            ("7",),
+            7,
+            marks=pytest.mark.report(
+                "spring-projects/spring-ai#4993",
+                "the format of a number in a form is not known, and no answer is valid",
+                area="mcp",
+                before="passed",
+            ),
+        ),
+        pytest.param(
+            {"type": "array", "items": {"anyOf": TITLED}},
+            ("The a", "b"),
+            ["a", "b"],
+            marks=pytest.mark.report(
+                "modelcontextprotocol/go-sdk#791",
+                "a form with several choices is refused, and the user is never asked",
+                area="mcp",
+                before="passed",
+            ),
+        ),
+        pytest.param(
+            {"$ref": "#/$defs/Status"},
+            ("done",),
+            "done",
+            marks=pytest.mark.report(
+                "PrefectHQ/fastmcp#1632",
+                "choices behind a reference are asked for as free text",
+                area="mcp",
+                before="failed",
+            ),
+        ),
+        ({"allOf": [{"$ref": "#/$defs/Status"}], "default": "todo"}, ("done",), "done"),
+        pytest.param(
+            {"oneOf": TITLED},
+            ("The a",),
+            "a",
+            marks=pytest.mark.report(
+                "PrefectHQ/fastmcp#2774",
+                "choices with titles and without a type are refused",
+                area="mcp",
+                before="passed",
+            ),
+        ),
+        ({"anyOf": [{"type": "integer"}, {"type": "null"}], "default": None}, ("7",), 7),
+        ({"type": ["number", "null"]}, ("7.5",), 7.5),
+        ({"type": "integer", "enum": [1, 2]}, ("2",), 2),
+    ],
+)
+def test_a_field_of_any_form_is_asked_for(
+    field: dict[str, Any], answers: tuple[str, ...], value: Any
+) -> None:
+    [found] = fields_of({"type": "object", "properties": {"f": field}, "$defs": STATUS})
+    assert value_of(found, answers) == value
+    assert bool(found.choices) is any(word in str(field) for word in ("enum", "const", "$ref"))
+
+
+@pytest.mark.report(
+    "github/copilot-cli#3125",
+    "tools that a call adds can be called with the next message only",
+    area="mcp",
+    before="failed",
+)
+@pytest.mark.report(
+    "MoonshotAI/kimi-code#1138",
+    "tools that a server adds within a session are never offered",
+    area="mcp",
+    before="passed",
+)
+async def test_a_tool_that_a_call_adds_is_called_in_the_same_turn(tmp_path: Path) -> None:
+    plan: dict[str, Any] = {"tools": [tool("load")], "calls": {"load": {"do": "change"}}}
+    user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", **plan))
+    async with running(
+        tmp_path, [text("hello"), tool_call("raw__load"), tool_call("raw__extra"), text("done")]
+    ) as rig:
+        talk = await rig.talk("full")
+        await talk.say("hello")
+        change_plan(tmp_path / "plans" / "raw.json", {**plan, "tools": [tool("load"), tool("extra")]})
+        await talk.say("go")
+        assert [it.content for it in rig.results()] == ["load {}", "extra {}"]
+
+
+@pytest.mark.report(
+    "anthropics/claude-code#470",
+    "a long call ends at its time limit, although the server tells its progress",
+    area="mcp",
+    before="failed",
+)
+@pytest.mark.report(
+    "NousResearch/hermes-agent#94723",
+    "a call that makes progress is ended, and without a limit it would never end",
+    area="mcp",
+    before="failed",
+)
+async def test_progress_begins_the_time_limit_of_a_call_again_but_not_for_ever() -> None:
+    with RequestLimit(1000) as limit:
+        first = limit.deadline
+        limit.extend(at=first - 10)
+        assert limit.deadline == first + 990
+        limit.extend(at=first + 1000 * MAX_EXTENDED)
+        assert limit.deadline < first + 1000 * MAX_EXTENDED
