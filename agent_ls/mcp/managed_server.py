@@ -76,7 +76,8 @@ class ServerContext:
     """Services of the session for one server. `protect` registers values that must be redacted from now on.
     `changed` is called after each change of state or lists. `roots` are folders that the user trusts. `judge`
     returns why requests to a host are not allowed, "" if they are allowed. `code_of` returns the current digest of the
-    files of the project that a server runs; it blocks.
+    files of the project that a server runs; it blocks. `login_stamp` returns a value that differs after
+    each login; it blocks.
     """
 
     processes: ServerProcesses
@@ -89,6 +90,7 @@ class ServerContext:
     authenticate: Authenticate
     judge: Callable[[str], Awaitable[str]]
     code_of: Callable[[ServerConfig], str] = no_code
+    login_stamp: Callable[[], object] = lambda: None
 
 
 @dataclass(slots=True)
@@ -130,6 +132,7 @@ class ManagedServer:
         self._wanted = _OwnerRequests()
         self._elicit: list[Elicit] = []
         self._reloaded: anyio.Event | None = None
+        self._login_stamp: object = None
 
     @property
     def name(self) -> str:
@@ -203,6 +206,7 @@ class ManagedServer:
         """
         from agent_ls.mcp.session_errors import McpServerError, problem_of
 
+        self._login_stamp = await anyio.to_thread.run_sync(self._context.login_stamp)
         ready = fill_variables(self.config, self._context.values)
         self._context.protect(list(secret_values(self.config, ready, self._context.values)))
         process: ServerProcess | None = None
@@ -294,6 +298,12 @@ class ManagedServer:
                 else f"the server ended with exit code {code}"
             )
             raise EndedError(how)
+
+    async def has_new_login(self) -> bool:
+        """Return whether the server needs a login, and the user has logged in since then, here or elsewhere."""
+        if self.state != "login":
+            return False
+        return await anyio.to_thread.run_sync(self._context.login_stamp) != self._login_stamp
 
     def _how_to_log_in(self) -> str:
         return f"log in with `agent-ls mcp login {self.name}`"

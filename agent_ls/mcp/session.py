@@ -57,6 +57,8 @@ logging.getLogger("mcp").setLevel(logging.CRITICAL)
 
 T = TypeVar("T")
 
+_DIRECT: Mapping[str, None] = {f"all://{host}": None for host in ("localhost", "127.0.0.1", "[::1]")}
+"""A proxy cannot reach servers of this machine."""
 MAX_PAGES = 100
 MAX_ITEMS = 2_000
 MAX_INSTRUCTIONS = 2 * 1024
@@ -291,9 +293,15 @@ async def by_http(
     hooks: Any = HttpLimits(target.url, MAX_LINE_BYTES, judge).hooks()
     answers = HttpAnswers(auth if isinstance(auth, StoredLogin) else None)
     hooks["response"].append(answers.read)
-    async with httpx2.AsyncClient(
-        headers=dict(target.headers), timeout=timeout, auth=auth, event_hooks=hooks
-    ) as http:
+    try:
+        client = httpx2.AsyncClient(
+            headers=dict(target.headers), timeout=timeout, auth=auth, event_hooks=hooks, mounts=_DIRECT
+        )
+    except (ImportError, ValueError, httpx2.InvalidURL) as error:
+        raise McpServerError(
+            "the proxy settings in the environment cannot be used: check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY"
+        ) from error
+    async with client as http:
 
         def connected(version: str) -> AbstractAsyncContextManager[McpConnection]:
             transport = streamable_http_client(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +17,7 @@ from agent_ls.mcp.http_answers import HttpAnswers
 from agent_ls.mcp.process import EndedError
 
 CLOSED = "the server closed the connection"
+MAX_DATA = 2_000
 MAX_EXTENDED = 10
 """How often progress may begin the time limit of a request again."""
 
@@ -82,7 +84,7 @@ def problem_of(error: BaseException) -> str:
             case MCPError():
                 if leaf.error.code == types.CONNECTION_CLOSED:
                     return CLOSED
-                return leaf.error.message or f"error {leaf.error.code}"
+                return _with_data(leaf.error.message or f"error {leaf.error.code}", leaf.error.data)
             case httpx2.HTTPStatusError():
                 return f"the server answered with HTTP status {leaf.response.status_code}"
             case httpx2.HTTPError():
@@ -96,6 +98,12 @@ def problem_of(error: BaseException) -> str:
             case Exception() if type(leaf).__module__.startswith("mcp."):
                 return str(leaf)
     return ""
+
+
+def _with_data(message: str, data: Any) -> str:
+    """Return what a server says of a failure: many put the reason into `data` only."""
+    words = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False, default=str)
+    return f"{message}: {words[:MAX_DATA]}" if data and words not in message else message
 
 
 def _list_causes(error: BaseException) -> Iterator[BaseException]:

@@ -160,7 +160,12 @@ class SessionServers:
                 self._stop_server(digest)
         for digest, config in wanted.items():
             if digest in self._running:
-                self._running[digest].server.config = config
+                server = self._running[digest].server
+                server.config = config
+                if await server.has_new_login():
+                    self._failed.discard(digest)
+                    self._stop_server(digest)
+                    await self._start(config)
                 continue
             state = await self._state_of(config)
             if state == "starting":

@@ -17,6 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, unquote_plus, urlencode, urlsplit
 
+SESSION = "Mcp-Session-Id"
 PRM = "/.well-known/oauth-protected-resource"
 METADATA = "/.well-known/oauth-authorization-server"
 OPENID = "/.well-known/openid-configuration"
@@ -32,7 +33,8 @@ class LoginOddities:
     `metadata`, `registered`, `tokens` and `refreshed`: changed members of answers; None removes one. `registration`,
     `token` and `refresh`: a whole answer. `method`: how a client must prove itself, "" for any way. `scope_of_calls`:
     what a token needs for calls. `header`: one that each request needs. `redirects`: the redirect addresses of the
-    client `known`, whose secret is `secret`.
+    client `known`, whose secret is `secret`. `holds_stream`: GET gets a stream that never ends. `ends_session`: after a
+    renewal, the server does not know the session.
     """
 
     challenges: Sequence[str] = ('Bearer resource_metadata="{at}/.well-known/oauth-protected-resource/mcp"',)
@@ -57,6 +59,8 @@ class LoginOddities:
     redirects: Sequence[str] = ()
     secret: str = ""
     registers_with: int = 201
+    holds_stream: bool = False
+    ends_session: bool = False
 
 
 @dataclass(slots=True)
@@ -74,6 +78,9 @@ class Seen:
     calls: list[dict[str, Any]] = field(default_factory=list)
     authorizations: list[str] = field(default_factory=list)
     sessions: int = 0
+    session: str = ""
+    streams: int = 0
+    ended: threading.Event = field(default_factory=threading.Event)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -109,6 +116,13 @@ def login_server(odd: LoginOddities) -> Iterator[Seen]:
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
+            if self.path == "/mcp" and odd.holds_stream:
+                self.send_response(200)
+                self.send_header("content-type", "text/event-stream")
+                self.end_headers()
+                self.wfile.flush()
+                seen.streams += 1
+                seen.ended.wait()
             self.answer({})
 
         def do_DELETE(self) -> None:
@@ -229,6 +243,8 @@ def login_server(odd: LoginOddities) -> Iterator[Seen]:
             if "refresh_token" not in odd.refreshed:
                 seen.used.add(old)
                 del seen.refreshes[old]
+            if odd.ends_session:
+                seen.session = ""
             self.issue(scope, {**odd.tokens, **odd.refreshed})
 
         def issue(self, scope: str, changes: Mapping[str, Any]) -> None:
@@ -259,6 +275,8 @@ def login_server(odd: LoginOddities) -> Iterator[Seen]:
                     return self.refuse(401, [text(it) for it in odd.challenges])
                 if "id" not in message:
                     return self.reply(202, "text/plain", b"")
+                if odd.ends_session and self.headers.get(SESSION, seen.session) != seen.session:
+                    return self.json(404, {"error": "Session not found"})
                 if message["method"] == "tools/call" and odd.scope_of_calls not in seen.valid[token].split():
                     if odd.scope_of_calls:
                         words = f'Bearer error="insufficient_scope", scope="{odd.scope_of_calls}"'
@@ -269,6 +287,7 @@ def login_server(odd: LoginOddities) -> Iterator[Seen]:
             match message["method"]:
                 case "initialize":
                     seen.sessions += 1
+                    seen.session = f"s{seen.sessions}"
                     result: Any = {
                         "protocolVersion": "2025-06-18",
                         "capabilities": {"tools": {}},
@@ -301,6 +320,8 @@ def login_server(odd: LoginOddities) -> Iterator[Seen]:
             self.send_response(status)
             self.send_header("content-type", kind)
             self.send_header("content-length", str(len(body)))
+            if (odd.ends_session or odd.holds_stream) and seen.session:
+                self.send_header(SESSION, seen.session)
             self.end_headers()
             self.wfile.write(body)
 
@@ -314,6 +335,7 @@ def login_server(odd: LoginOddities) -> Iterator[Seen]:
     try:
         yield seen
     finally:
+        seen.ended.set()
         server.shutdown()
         server.server_close()
         thread.join()

@@ -179,6 +179,9 @@ def serve(message: dict[str, Any]) -> None:
     try:
         if PLAN.get("refuse") == message["method"]:
             raise LookupError(message["method"])
+        named = (message.get("params") or {}).get("name", "")
+        if error := plan().get("calls", {}).get(named, {}).get("error"):
+            return write({"id": message["id"], "error": error})
         write({"id": message["id"], "result": answer(message)})
     except LookupError as error:
         write({"id": message["id"], "error": {"code": -32601, "message": f"Method not found: {error}"}})

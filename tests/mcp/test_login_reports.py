@@ -307,6 +307,60 @@ async def test_a_login_that_is_revoked_in_a_session_is_told_to_the_model_and_sho
 
 
 @pytest.mark.report(
+    "anomalyco/opencode#21702",
+    "a session goes on with the old login after a new one in a terminal",
+    area="mcp",
+    before="failed",
+)
+@pytest.mark.report(
+    "openai/codex#14144",
+    "a new login helps only after the session is restarted",
+    area="mcp",
+    before="failed",
+)
+@pytest.mark.parametrize("has_login", [False, True])
+async def test_a_login_in_a_terminal_is_used_with_the_next_message(tmp_path: Path, has_login: bool) -> None:
+    with login_server(LoginOddities()) as seen:
+        if has_login:
+            await logged_in(tmp_path, entry_of(seen))
+            seen.refreshes.clear()
+            seen.expire()
+        user_file(tmp_path / "state", closed={"url": seen.url})
+        async with running(tmp_path, [text("hello"), CALL, text("done")]) as rig:
+            talk = await rig.talk("full")
+            await talk.say("hello")
+            await until_state(talk, "closed", "login")
+            await logged_in(tmp_path, entry_of(seen))
+            await talk.say("go")
+            assert rig.results()[0].content == "called 1"
+
+
+@pytest.mark.report(
+    "modelcontextprotocol/python-sdk#3209",
+    "an open stream of the server keeps the calls of a session with a login waiting",
+    area="mcp",
+    before="failed",
+)
+async def test_an_open_stream_does_not_keep_calls_waiting(tmp_path: Path) -> None:
+    with login_server(LoginOddities(holds_stream=True)) as seen:
+        await logged_in(tmp_path, entry_of(seen))
+        assert await results_of(tmp_path, seen, seen.expire) == ["called 1", "called 2"]
+        assert seen.streams
+
+
+@pytest.mark.report(
+    "liketrek/TREK#1475",
+    "a renewed token ends the session of the server, and each later call fails",
+    area="mcp",
+    before="failed",
+)
+async def test_a_session_that_a_renewal_has_ended_is_begun_again(tmp_path: Path) -> None:
+    with login_server(LoginOddities(ends_session=True)) as seen:
+        await logged_in(tmp_path, entry_of(seen))
+        assert await results_of(tmp_path, seen, seen.expire) == ["called 1", "called 2"]
+
+
+@pytest.mark.report(
     "anthropics/claude-code#44652",
     "a call needs another permission, and a new login does not ask for it",
     area="mcp",

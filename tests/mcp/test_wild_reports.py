@@ -335,3 +335,56 @@ async def test_progress_begins_the_time_limit_of_a_call_again_but_not_for_ever()
         assert limit.deadline == first + 990
         limit.extend(at=first + 1000 * MAX_EXTENDED)
         assert limit.deadline < first + 1000 * MAX_EXTENDED
+
+
+@pytest.mark.report(
+    "anthropics/claude-code#85833",
+    "the reason of a failure is in another member of the error, and is dropped",
+    area="mcp",
+    before="failed",
+)
+@pytest.mark.parametrize("data", ["User(#19704) expected", {"reason": "User(#19704) expected"}])
+async def test_the_reason_of_a_failure_reaches_the_model_wherever_it_is(tmp_path: Path, data: Any) -> None:
+    error = {"code": -32603, "message": "Internal error", "data": data}
+    plan = raw_server(tmp_path / "plans", "raw", calls={"echo": {"error": error}})
+    user_file(tmp_path / "state", raw=plan)
+    async with running(tmp_path, [tool_call("raw__echo"), text("done")]) as rig:
+        await (await rig.talk("full")).say("go")
+        assert "19704" in str(rig.results()[0].content)
+
+
+@pytest.mark.report(
+    "slopus/happy#1021",
+    "a server of this machine is asked through the proxy of the company, and fails",
+    area="mcp",
+    before="failed",
+)
+@pytest.mark.report(
+    "anthropics/claude-code#23344",
+    "a server of this machine is asked through the proxy, although NO_PROXY excludes it",
+    area="mcp",
+    before="passed",
+)
+@pytest.mark.parametrize("excluded", ["", "localhost,127.0.0.1"])
+async def test_a_server_of_this_machine_is_not_asked_through_a_proxy(
+    tmp_path: Path, excluded: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"):
+        value = excluded if name == "NO_PROXY" else "http://127.0.0.1:9"
+        monkeypatch.setenv(name, value)
+        monkeypatch.setenv(name.lower(), value)
+    with odd_server(Oddities()) as url:
+        user_file(tmp_path / "state", odd={"url": url})
+        async with running(tmp_path, [tool_call("odd__echo"), text("done")]) as rig:
+            await (await rig.talk("full")).say("go")
+            assert rig.results()[0].content == "called 1"
+
+
+async def test_a_proxy_that_cannot_be_used_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALL_PROXY", "nonsense://127.0.0.1:9")
+    user_file(tmp_path / "state", odd={"url": "https://mcp.example/mcp"})
+    async with running(tmp_path, [text("done")]) as rig:
+        talk = await rig.talk("full")
+        await talk.say("go")
+        server = servers_of(talk).server("odd")
+        assert server and "ALL_PROXY" in server.error

@@ -160,6 +160,7 @@ class ServersOfSession:
             authenticate=lambda config: authenticate(config, self.state, self.hide),
             judge=why_not_asked,
             code_of=self._code_of,
+            login_stamp=secrets.stamp,
         )
 
     async def _confine(
