@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qsl
 
+from agent_ls.mcp.visible import visible
+
 _PARAMETER = re.compile(r"""([\w-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|([^\s,;]*))""")
 _WORD = re.compile(r"[^\s,;]+")
 _LISTS = (
@@ -55,7 +57,7 @@ def refusal_in(found: Mapping[str, Any]) -> str:
     """Return the reason in an answer that is an error, "" for none."""
     words = (found.get("error"), found.get("error_description"))
     said = [" ".join(it.split()) for it in words if isinstance(it, str) and it]
-    return ": ".join(said)[:MAX_REASON]
+    return visible(": ".join(said)[:MAX_REASON])
 
 
 def tokens_in(found: Mapping[str, Any]) -> dict[str, Any]:

@@ -119,12 +119,14 @@ class LoginStore:
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
         """Keep other tasks and processes from changing logins until the end of the block. Gives up after LOCK_S."""
-        if self._lock is None:
+        descriptor = None
+        if self._lock is not None:
+            with suppress(OSError):  # a folder that cannot be written: nobody changes logins in it
+                self._lock.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                descriptor = os.open(self._lock, os.O_RDWR | os.O_CREAT, 0o600)
+        if descriptor is None:
             yield
             return
-        with suppress(OSError):
-            self._lock.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor = os.open(self._lock, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             with anyio.move_on_after(LOCK_S):
                 while not _is_ours(descriptor):  # noqa: ASYNC110  # no event tells that another process is done

@@ -314,8 +314,11 @@ class Login(httpx2.Auth):
             client_secret=(client.client_secret or "") if client else "",
             method=(client.token_endpoint_auth_method or "") if client else "",
         )
-        async with self._store.turn():
-            await self._store.keep(login)
+        try:
+            async with self._store.turn():
+                await self._store.keep(login)
+        except Exception as error:  # whatever the store of secrets raises
+            raise LoginRefusedError(f"the login cannot be stored: {error}") from error
 
 
 def _authorize(request: httpx2.Request, tokens: OAuthToken | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import logging
 import math
 import time
 from collections.abc import AsyncGenerator, Mapping
@@ -14,6 +15,9 @@ import httpx2
 from agent_ls.mcp.errors import LoginNeededError, RenewalError
 from agent_ls.mcp.login_answers import bearer_challenge, document_of, refusal_in, tokens_in
 from agent_ls.mcp.login_store import KeptLogin, LoginStore, union
+from agent_ls.mcp.visible import visible
+
+log = logging.getLogger(__name__)
 
 EARLY_S = 30
 _RENEWAL_S = 20
@@ -33,23 +37,24 @@ class StoredLogin(httpx2.Auth):
         self._headers = headers
         self.failure: LoginNeededError | RenewalError | None = None
         self._ended: KeptLogin | None = None
+        self._unstored: KeptLogin | None = None
 
     async def async_auth_flow(
         self, request: httpx2.Request
     ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        login = await self._store.read()
+        login = self._unstored or await self._store.read()
         self.failure = None
         if login is None or not login.is_due or login == self._ended:
             _authorize(request, login)
             response = yield request
             await self._note_scope(response)
-            if response.status_code != httpx2.codes.UNAUTHORIZED:
+            if not await _is_refused(response):
                 return
         if login is None or not login.can_renew or login == self._ended:
             self.failure = LoginNeededError()
             return
         async with self._store.turn():
-            newest = await self._store.read() or login
+            newest = self._unstored or await self._store.read() or login
             if newest.access == login.access:  # otherwise another process has renewed it
                 answer = yield self._renewal(newest)
                 try:
@@ -58,12 +63,20 @@ class StoredLogin(httpx2.Auth):
                     self.failure = error
                     self._ended = newest if isinstance(error, LoginNeededError) else None
                     return
-                await self._store.keep(newest)
+                await self._keep(newest)
         _authorize(request, newest)
         response = yield request
         await self._note_scope(response)
-        if response.status_code == httpx2.codes.UNAUTHORIZED:
+        if await _is_refused(response):
             self.failure = LoginNeededError()
+
+    async def _keep(self, login: KeptLogin) -> None:
+        """Store a renewed login. If that fails, this session goes on with it: the former one has ended."""
+        try:
+            await self._store.keep(login)
+        except Exception:  # whatever the store of secrets raises
+            log.warning("a renewed login cannot be stored", exc_info=True)
+            self._unstored = login
 
     async def _note_scope(self, response: httpx2.Response) -> None:
         if scope := missing_scope(response):
@@ -115,12 +128,21 @@ def due_at(tokens: Mapping[str, object]) -> float:
     return time.time() + seconds - min(EARLY_S, seconds / 2) if isinstance(seconds, int) else math.inf
 
 
+async def _is_refused(response: httpx2.Response) -> bool:
+    """Return whether a server refuses the token. Some say so with 400 or 403."""
+    if response.status_code not in (httpx2.codes.BAD_REQUEST, httpx2.codes.FORBIDDEN):
+        return response.status_code == httpx2.codes.UNAUTHORIZED
+    challenge = bearer_challenge(response.headers.get_list("www-authenticate"))
+    said = {challenge.get("error"), document_of(await response.aread()).get("error")}
+    return "invalid_token" in said
+
+
 def missing_scope(response: httpx2.Response) -> str:
     """Return the permissions that a server misses in a login, "" for none."""
     if response.status_code != httpx2.codes.FORBIDDEN:
         return ""
     challenge = bearer_challenge(response.headers.get_list("www-authenticate"))
-    return union(challenge.get("scope")) if challenge.get("error") == "insufficient_scope" else ""
+    return visible(union(challenge.get("scope"))) if challenge.get("error") == "insufficient_scope" else ""
 
 
 def prove(client_id: str, secret: str, method: str, data: dict[str, str], headers: dict[str, str]) -> None:

@@ -29,12 +29,12 @@ Answer = tuple[int, str, bytes]
 class LoginOddities:
     """The points in which a server differs from most. `{at}` in texts is the address of the server, without a slash.
 
-    `challenges`: the WWW-Authenticate headers. `resource_at`, `metadata_at`: where the two documents are. `resource`,
-    `metadata`, `registered`, `tokens` and `refreshed`: changed members of answers; None removes one. `registration`,
-    `token` and `refresh`: a whole answer. `method`: how a client must prove itself, "" for any way. `scope_of_calls`:
-    what a token needs for calls. `header`: one that each request needs. `redirects`: the redirect addresses of the
-    client `known`, whose secret is `secret`. `holds_stream`: GET gets a stream that never ends. `ends_session`: after a
-    renewal, the server does not know the session.
+    `challenges`: the WWW-Authenticate headers. `resource_at`, `metadata_at`: where the two documents are.
+    `resource`, `metadata`, `registered`, `tokens` and `refreshed`: changed members of answers; None removes one.
+    `registration`, `token`, `refresh` and `refusal` (of a token): a whole answer. `method`: how a client must prove
+    itself, "" for any way. `scope_of_calls`: what a token needs for calls. `header`: one that each request needs.
+    `redirects`: the redirect addresses of the client `known`, whose secret is `secret`. `holds_stream`: GET gets a
+    stream that never ends. `ends_session`: after a renewal, the server does not know the session.
     """
 
     challenges: Sequence[str] = ('Bearer resource_metadata="{at}/.well-known/oauth-protected-resource/mcp"',)
@@ -51,6 +51,7 @@ class LoginOddities:
     registration: Answer | None = None
     token: Answer | None = None
     refresh: Answer | None = None
+    refusal: Answer | None = None
     is_form: bool = False
     method: str = ""
     denied: str = ""
@@ -271,6 +272,8 @@ def login_server(odd: LoginOddities) -> Iterator[Seen]:
                 token = self.headers.get("authorization", "").removeprefix("Bearer ")
                 if odd.header and self.headers.get(odd.header[0]) != odd.header[1]:
                     return self.reply(403, "text/html", b"<!DOCTYPE html><p>Access denied")
+                if token not in seen.valid and odd.refusal and token:
+                    return self.reply(*odd.refusal)
                 if token not in seen.valid:
                     return self.refuse(401, [text(it) for it in odd.challenges])
                 if "id" not in message:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 from pathlib import Path
 
@@ -9,7 +10,10 @@ import anyio
 import httpx2
 import pytest
 
+from agent_ls.mcp.login_store import LoginStore
+from agent_ls.mcp.stored_login import StoredLogin
 from agent_ls.services.errors import AppError
+from tests.mcp.conformance_client import Kept
 from tests.mcp.logins import asked_for, browse, entry_of, logged_in, tried
 from tests.mcp.oauth_server import Answer, LoginOddities, Seen, login_server
 from tests.mcp.plans import user_file
@@ -71,6 +75,18 @@ async def why_not(tmp_path: Path, seen: Seen, show: object = browse, **more: obj
             "bad_verification_code",
             id="refused with 200",
         ),
+        pytest.param(
+            LoginOddities(resource={"resource": "https://other.example/mcp"}),
+            "https://other.example/mcp",
+            id="metadata of another server",
+            marks=pytest.mark.report(
+                "anthropics/claude-ai-mcp#560",
+                "the metadata is that of another server, and the error names the registration",
+                area="mcp",
+                before="failed",
+            ),
+        ),
+        pytest.param(LoginOddities(denied="\x1b[31mno\x1b[0m"), "no", id="control characters"),
         pytest.param(LoginOddities(token=(502, "text/html", PAGE)), "502", id="page"),
         pytest.param(LoginOddities(token=(200, "text/html", PAGE)), "no token", id="page with 200"),
         pytest.param(
@@ -85,9 +101,36 @@ async def test_a_login_that_fails_says_why_and_leaves_no_login(
 ) -> None:
     with login_server(odd) as seen:
         said = await why_not(tmp_path, seen)
-        assert words in said and "<" not in said
+        assert words in said and "DOCTYPE" not in said and said.isprintable()
         with pytest.raises(AppError):
             await tried(tmp_path, entry_of(seen))
+
+
+async def test_a_login_that_cannot_be_stored_says_so(tmp_path: Path) -> None:
+    (tmp_path / "state" / "mcp-keys.json").mkdir(parents=True)
+    with login_server(LoginOddities()) as seen:
+        assert "stored" in await why_not(tmp_path, seen)
+
+
+class Full(Kept):
+    """Secrets on a disk that is full."""
+
+    def put(self, name: str, secret: str) -> None:
+        raise OSError("no space left on device")
+
+
+async def test_a_renewed_login_that_cannot_be_stored_is_used_by_its_session(tmp_path: Path) -> None:
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    with login_server(LoginOddities()) as seen:
+        await logged_in(tmp_path, entry_of(seen))
+        secrets = Full()
+        stored = json.loads((tmp_path / "state" / "mcp-keys.json").read_text("utf-8"))
+        secrets.kept = stored["keys"]
+        auth = StoredLogin(seen.url, LoginStore(seen.url, secrets, lambda values: None), {})
+        async with httpx2.AsyncClient(auth=auth) as client:
+            for _ in range(3):
+                seen.expire()
+                assert (await client.post(seen.url, json=message)).status_code == 200
 
 
 @pytest.mark.report(

@@ -243,6 +243,16 @@ def registered(method: str, **members: Any) -> LoginOddities:
             ),
         ),
         pytest.param(
+            LoginOddities(refusal=(400, "application/json", b'{"error": "invalid_token"}')),
+            id="400",
+            marks=pytest.mark.report(
+                "2anki/2anki.net#4488",
+                "a token that has expired is refused with 400, and is never renewed",
+                area="mcp",
+                before="failed",
+            ),
+        ),
+        pytest.param(
             LoginOddities(registers_with=200),
             id="200",
             marks=pytest.mark.report(
