@@ -9,7 +9,7 @@ from datetime import date
 
 from agent_ls.yaml_depth import is_too_deep
 
-_BLOCK = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_BLOCK = re.compile(r"\A(?:[ \t]*\n)*---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _ROW = re.compile(r"^([A-Za-z][\w-]*):[ \t]*(.*(?:\n(?:[ \t]+.*|))*)", re.MULTILINE)
 _PROSE = ("name", "description", "argument-hint")
 _SWITCH = re.compile(r"([\w-]+):(true|false|allow|deny|ask)\b")

@@ -29,6 +29,11 @@ _GROUPS: Mapping[str, tuple[str, ...]] = {
     "web": ("web_fetch", "web_search"),
     "agent": ("spawn_agent", "send_input", "wait", "close_agent"),
     "todo": ("plan",),
+    # Names of VS Code, in files of before the groups above.
+    "codebase": ("grep", "glob", "list_dir"),
+    "editFiles": ("edit_file", "write_file", "apply_patch", "edit_notebook"),
+    "runCommands": ("shell", "processes"),
+    "fetch": ("web_fetch",),
     # Claude Code's names. An agent that may start commands or agents must also be able to follow them.
     "Bash": ("processes",),
     "Read": ("read_many_files",),

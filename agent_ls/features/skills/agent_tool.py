@@ -72,11 +72,11 @@ def _with_kind(tool: Tool[Any], load: LoadKinds, is_usable: Callable[[str], bool
 
     async def prepare(given: Arguments, context: ToolContext) -> Prepared:
         wanted = str(getattr(given, name)).strip()
-        kinds = (await load()).found
-        kind = kinds.get(wanted)
+        kinds = await load()
+        kind = kinds.find(wanted)
         # Some models always pass the default type from their own vendor's agent, which is not a kind of agent-ls.
         if kind is None and wanted and not (name == "subagent_type" and wanted == "general-purpose"):
-            known = ", ".join(kinds) or "none"
+            known = ", ".join(kinds.found) or "none"
             raise ToolError(f"There is no kind of agent named {wanted!r}. Kinds: {known}.", kind="validation")
         if kind is None:
             return await tool.prepare(given, context)

@@ -73,6 +73,18 @@ class AgentKinds:
     found: Mapping[str, AgentKind] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
 
+    def find(self, name: str) -> AgentKind | None:
+        """Return a kind by its name, or by the name of its file. Capitals and spaces make no difference."""
+        if found := self.found.get(name):
+            return found
+        wanted = _plain(name)
+        files = ((kind, os.path.basename(kind.path).partition(".")[0]) for kind in self.found.values())
+        return next((kind for kind, file in files if wanted in (_plain(kind.name), _plain(file))), None)
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\s_]+", "-", name.strip()).lower()
+
 
 def load_agent_kinds(
     settings: SkillSettings,
@@ -111,7 +123,7 @@ def _read(path: str, place: SkillFolder) -> tuple[AgentKind, list[str]]:
         UnreadableFileError, FrontMatterError
     """
     text, _ = place.files.read(path, place.folder)
-    page = parse_page(text)
+    page = _toml_page(text) if place.suffix == ".toml" else parse_page(text)
     if not page.text and page.string("prompt"):
         page = replace(page, text=str(page.rows["prompt"]).strip())
     name = (
@@ -149,6 +161,21 @@ def _read(path: str, place: SkillFolder) -> tuple[AgentKind, list[str]]:
         for row in unused
     ]
     return kind, warnings
+
+
+def _toml_page(text: str) -> MarkdownPage:
+    """Parse a kind of subagent in the form of Codex, with its instructions in `developer_instructions`.
+
+    Raises:
+        FrontMatterError
+    """
+    import tomllib  # imported here, because few users have such files
+
+    try:
+        rows = tomllib.loads(text.removeprefix("\ufeff").replace("\r\n", "\n"))
+    except tomllib.TOMLDecodeError as error:
+        raise FrontMatterError(f"it is not valid TOML: {error}") from error
+    return MarkdownPage(rows, str(rows.get("developer_instructions", "")).strip())
 
 
 def _tools(page: MarkdownPage, row: str) -> tuple[str, ...] | None:

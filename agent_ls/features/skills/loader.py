@@ -155,6 +155,7 @@ def _read(path: str, place: SkillFolder) -> tuple[UserCommand, tuple[str, ...]]:
         folder=place.files.real_folder(path),
         signature=signature,
         argument_hint=_CONTROL.sub(" ", page.hint("argument-hint"))[:MAX_DESCRIPTION],
+        argument_names=page.names("arguments"),
         for_model=place.kind == "skill" and not page.flag("disable-model-invocation", default=False),
         for_user=page.flag("user-invocable", default=True),
         tools=page.names("allowed-tools") or page.names("tools"),

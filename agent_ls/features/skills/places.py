@@ -36,6 +36,9 @@ _USER = (
     ("~/.copilot/skills", "skill", "SKILL.md", True),
     ("~/.codex/skills", "skill", "SKILL.md", True),
     ("~/.cursor/skills", "skill", "SKILL.md", True),
+    ("~/.qwen/skills", "skill", "SKILL.md", True),
+    ("~/.config/crush/skills", "skill", "SKILL.md", True),
+    ("~/.config/agents/skills", "skill", "SKILL.md", False),
     ("~/.agents/skills", "skill", "SKILL.md", False),
     ("~/.claude/skills", "skill", "SKILL.md", True),
     ("~/.config/opencode/command", "command", ".md", True),
@@ -44,14 +47,18 @@ _USER = (
     ("~/.cursor/commands", "command", ".md", True),
     ("~/.claude/commands", "command", ".md", True),
     ("~/.codex/prompts", "command", ".md", True),
+    ("~/.aws/amazonq/prompts", "command", ".md", True),
+    ("~/.continue/prompts", "command", ".md", True),
 )
 _STATE = (("skills", "skill", "SKILL.md", False), ("commands", "command", ".md", False))
 _SKILLS = (
+    ".continue/skills", ".crush/skills",
     ".opencode/skill", ".opencode/skills", ".cline/skills", ".kilocode/skills", ".roo/skills", ".windsurf/skills",
     ".kiro/skills", ".qwen/skills", ".factory/skills", ".gemini/skills", ".codex/skills", ".cursor/skills",
     ".claude/skills", ".github/skills",
 )  # fmt: skip
 _COMMANDS = (
+    (".amazonq/prompts", ".md"), (".continue/prompts", ".md"), (".codex/prompts", ".md"),
     (".gemini/commands", ".toml"), (".qwen/commands", ".toml"), (".qwen/commands", ".md"),
     (".github/prompts", ".prompt.md"), (".windsurf/workflows", ".md"), (".clinerules/workflows", ".md"),
     (".kilocode/workflows", ".md"), (".kilocode/commands", ".md"), (".roo/commands", ".md"),
@@ -69,6 +76,7 @@ _PROJECT = (
 
 
 _USER_AGENTS = (
+    ("~/.codex/agents", ".toml", True),
     ("~/.config/opencode/agent", ".md", True),
     ("~/.config/opencode/agents", ".md", True),
     ("~/.copilot/agents", ".agent.md", True),
@@ -78,6 +86,7 @@ _USER_AGENTS = (
     ("~/.claude/agents", ".md", True),
 )
 _PROJECT_AGENTS = (
+    (".codex/agents", ".toml", True),
     (".opencode/agent", ".md", True),
     (".opencode/agents", ".md", True),
     (".gemini/agents", ".md", True),

@@ -224,7 +224,7 @@ class SessionSkills(SessionFeature):
             return f"The instructions of {skill.name} are above, unchanged."
         if not words:
             self._in_context[skill.name] = signature
-        body = wrap_instructions(skill, insert_arguments(text, words.strip()))
+        body = wrap_instructions(skill, insert_arguments(text, words.strip(), skill.argument_names))
         if not self._is_at_place(skill):
             return f"{body}\n\n{NOT_THERE}"
         files = await anyio.to_thread.run_sync(

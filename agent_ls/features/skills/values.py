@@ -18,7 +18,8 @@ class UserCommand:
     `path` is the file, found below `base`; `folder` is the folder of the file with links resolved.
     `files` accesses the machine that has the file. `signature` changes with the file. `for_model`: the model
     may use the command, and its list of skills contains it. `for_user`: it appears in lists of slash commands.
-    `tools` are the tools that the file requests; they are displayed to the user and grant no permission.
+    `argument_names` are the names of the words after the command. `tools` are the tools that the file requests; they
+    are displayed to the user and grant no permission.
     """
 
     name: str
@@ -30,6 +31,7 @@ class UserCommand:
     folder: str
     signature: tuple[int, int, int]
     argument_hint: str = ""
+    argument_names: tuple[str, ...] = ()
     for_model: bool = False
     for_user: bool = True
     tools: tuple[str, ...] = ()

@@ -1,0 +1,217 @@
+"""Kinds of subagents in the files of more agents, in the forms that public reports show."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_ls.features.skills.agents import AgentKinds, load_agent_kinds
+from agent_ls.services.settings.model import SkillSettings
+from agent_ls.tools.foreign_names import names_of_tool
+from tests.features.skills.folders import command
+
+pytestmark = pytest.mark.req("T16")
+
+
+@pytest.fixture
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    folder = tmp_path / "someone"
+    folder.mkdir()
+    monkeypatch.setenv("HOME", str(folder))
+    return folder
+
+
+def placed(home: Path, name: str) -> Path:
+    """Return the path of a file in the home folder, or in a project if `name` has no tilde."""
+    project = home.parent / "p"
+    (project / ".git").mkdir(parents=True, exist_ok=True)
+    return home / name[2:] if name.startswith("~/") else project / name
+
+
+def kinds(home: Path, folder: str = ".") -> AgentKinds:
+    return load_agent_kinds(SkillSettings(), str(home / "state"), str(placed(home, folder)))
+
+
+AGENTS: list[Any] = [
+    pytest.param(
+        "~/.config/opencode/agent/tester.md",
+        "---\ndescription: Tests.\nmode: subagent\n---\n\nDo",
+        "tester",
+        marks=pytest.mark.report(
+            "anomalyco/opencode#8733",
+            "a subagent gets its description, and not the text of its file",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        ".agents/agents/child/agent.md",
+        "---\nname: child\ndescription: d\nmainAgent: false\n---\nDo",
+        "child",
+        marks=pytest.mark.report(
+            "google-antigravity/antigravity-cli#674",
+            "a subagent has a folder of its own",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        ".claude/agents/python-engineer.md",
+        "---\nmodel: sonnet\nname: Python Engineer\ndescription: d\n---\nDo",
+        "python-engineer",
+        marks=pytest.mark.report(
+            "anthropics/claude-code#44385",
+            "a subagent is started by the name of its file (here: only by the name in it)",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        "~/.claude/agents/fe.md",
+        "---\nname: fe\ndescription: For ALL - Svelte 5, ...\nmodel: opus\nskills:\n  - a:b\n  - c:d\n---\nDo",
+        "fe",
+        marks=pytest.mark.report(
+            "anthropics/claude-code#91890",
+            "the header names skills with colons",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        "~/.codex/agents/scout.toml",
+        'name = "scout"\ndescription = "d"\ndeveloper_instructions = "Do"\nmodel = "gpt-5"',
+        "scout",
+        marks=pytest.mark.report(
+            "openai/codex#15345",
+            "subagents in TOML files that are links are not found",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    (".github/agents/my.agent.md", "---\ndescription: d\n---\nDo", "MY"),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "wanted"), AGENTS)
+def test_a_subagent_is_found_by_its_name(home: Path, name: str, text: str, wanted: str) -> None:
+    real = command(home / "dotfiles/real", text)
+    path = placed(home, name)
+    path.parent.mkdir(parents=True)
+    if name.startswith("~/"):
+        os.symlink(real, path)
+    else:
+        path.write_text(text)
+    found = kinds(home).find(wanted)
+    assert found and found.instructions == "Do"
+
+
+def test_a_subagent_in_toml_that_cannot_be_read_is_told(home: Path) -> None:
+    command(home / ".codex/agents/a.toml", 'name = "a')
+    assert len(kinds(home).problems) == 1 and not kinds(home).found
+
+
+@pytest.mark.report(
+    "github/copilot-cli#1859",
+    "subagents of a subfolder are not offered when the session is in it",
+    area="rules",
+    before="passed",
+)
+def test_subagents_of_the_root_and_of_the_folder_are_found(home: Path) -> None:
+    for name in (".github/agents/one.agent.md", "src/team/.github/agents/two.agent.md"):
+        command(placed(home, name), "---\ndescription: d\n---\nDo")
+    assert [*kinds(home, "src/team").found] == ["one", "two"]
+
+
+TOOLS: list[Any] = [
+    pytest.param(
+        "Read, Grep, Glob",
+        ["read_file", "grep", "glob"],
+        ["shell", "edit_file"],
+        marks=pytest.mark.report(
+            "anthropics/claude-code#56398",
+            "a subagent has none of the tools that its file names",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        "['my-mcp/search_code']",
+        ["my-mcp__search_code"],
+        ["my-mcp__search_workitem", "read_file"],
+        marks=pytest.mark.report(
+            "github/copilot-cli#2638",
+            "a subagent may call tools that its file does not name",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        "['*']",
+        ["shell", "read_file", "x__y"],
+        [],
+        marks=pytest.mark.report(
+            "microsoft/vscode-copilot-release#14096",
+            "an asterisk for all tools",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        "[execute, read, edit, search, todo, context7/*, ado/wit_get]",
+        ["shell", "read_file", "edit_file", "grep", "plan", "context7__find", "ado__wit_get"],
+        ["ado__wit_list", "web_fetch"],
+        marks=pytest.mark.report(
+            "github/copilot-cli#3337",
+            "a list of groups and of tools of servers gives no tools",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        "['search', 'read', 'vscode/memory', 'execute/getTerminalOutput', 'agent']",
+        ["grep", "read_file", "spawn_agent"],
+        ["edit_file"],
+        marks=pytest.mark.report(
+            "microsoft/vscode#317044",
+            "names of an editor among the tools leave a subagent without tools",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        "['codebase', 'terminalLastCommand', 'editFiles', 'runCommands']",
+        ["grep", "edit_file", "shell"],
+        ["web_fetch"],
+        marks=pytest.mark.report(
+            "microsoft/vscode-copilot-release#9452",
+            "names of tools of an early version",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    ("mcp__lorekit__memory_list", ["lorekit__memory_list"], ["lorekit__memory_write"]),
+]
+
+
+@pytest.mark.parametrize(("written", "kept", "left"), TOOLS)
+def test_a_subagent_has_the_tools_that_its_file_names(
+    home: Path, written: str, kept: list[str], left: list[str]
+) -> None:
+    command(home / ".claude/agents/a.md", f"---\ndescription: d\ntools: {written}\n---\nDo")
+    kind = kinds(home).found["a"]
+    for names, expected in ((kept, True), (left, False)):
+        got = {name: kind.keeps(Named(name)) for name in names}
+        assert got == dict.fromkeys(names, expected)
+
+
+class Named:
+    """A tool of which only the name counts."""
+
+    category = "read"
+
+    def __init__(self, name: str) -> None:
+        self.kind = self.name = name
+        assert name in names_of_tool(name, name)

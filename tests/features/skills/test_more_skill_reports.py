@@ -1,0 +1,386 @@
+"""Skills and commands of more agents, in the places and spellings that public reports show."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_ls.features.skills.placeholders import expand_command, insert_arguments
+from tests.features.skills.folders import command, load
+
+pytestmark = pytest.mark.req("T12")
+
+
+@pytest.fixture
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    folder = tmp_path / "someone"
+    folder.mkdir()
+    monkeypatch.setenv("HOME", str(folder))
+    return folder
+
+
+def placed(home: Path, name: str) -> Path:
+    """Return the path of a file in the home folder, or in a project if `name` has no tilde."""
+    project = home.parent / "p"
+    (project / ".git").mkdir(parents=True, exist_ok=True)
+    return home / name[2:] if name.startswith("~/") else project / name
+
+
+SKILLS: list[Any] = [
+    pytest.param(
+        "description: Use with\n  Spring Data (SDN 7.x/8.x): repositories,\n  mapping. CLI: Cypher via Bolt",
+        "mapping. CLI: Cypher",
+        marks=pytest.mark.report(
+            "neo4j-contrib/neo4j-skills#44",
+            "colons in the second and third line of a description hide five skills",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        "description: Upgrades an app. For `workflow` / `@workflow/*`: v4 APIs — `runStep`, `work[...]",
+        "work[...]",
+        marks=pytest.mark.report(
+            "vercel/workflow#3776",
+            "backticks, a colon and an open bracket in a description",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        "allowed-tools: Read, Write\ndescription: |\n  前端研发技能。\n  进行功能开发",
+        "功能开发",
+        marks=pytest.mark.report(
+            "multica-ai/multica#3582",
+            "a description of several lines is read as the sign before it",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        "allowed-tools: [Read, Grep]\ndescription: Reads.",
+        "Reads.",
+        marks=pytest.mark.report(
+            "stacklok/toolhive#3646",
+            "tools as a list, and as one text",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    ("allowed-tools: Bash(git:*) Read\ndescription: Reads.", "Reads."),
+]
+
+
+@pytest.mark.parametrize(("rows", "part"), SKILLS)
+def test_the_description_of_a_skill_is_read(home: Path, rows: str, part: str) -> None:
+    command(home / ".agents/skills/s/SKILL.md", f"---\nname: s\n{rows}\n---\nA")
+    (found,) = load(home).found
+    assert found.name == "s" and part in found.description
+
+
+@pytest.mark.report(
+    "cline/cline#12151",
+    "a byte order mark makes a skill of the user disappear",
+    area="rules",
+    before="passed",
+)
+@pytest.mark.report(
+    "the-open-agent/openagent#2458",
+    "empty lines before the header hide a skill",
+    area="rules",
+    before="failed",
+)
+@pytest.mark.report(
+    "OpenHands/software-agent-sdk#1475",
+    "a skill without a name has the name of its folder",
+    area="rules",
+    before="passed",
+)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\ufeff---\nname: s\ndescription: d\n---\nA",
+        "\n  \n\n---\nname: s\ndescription: d\n---\nA",
+        "\ufeff\r\n---\r\nname: s\r\ndescription: d\r\n---\r\nA",
+        "---\ndescription: d\n---\nA",
+    ],
+)
+def test_the_header_of_a_skill_is_found(home: Path, text: str) -> None:
+    path = command(home / ".agents/skills/s/SKILL.md", "")
+    path.write_bytes(text.encode())
+    assert [it.name for it in load(home).found] == ["s"]
+
+
+@pytest.mark.report(
+    "softaworks/agent-toolkit#12",
+    "all skills of a collection have no header and are invisible",
+    area="rules",
+    before="passed",
+)
+@pytest.mark.report(
+    "nahisaho/MUSUBI#14", "a command in TOML has no prompt, only messages", area="rules", before="passed"
+)
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("~/.agents/skills/s/SKILL.md", "# Command Creator\n\nMakes commands."),
+        ("~/.gemini/commands/a.toml", 'name = "a"\n[[instructions]]\nrole = "system"\n'),
+        ("~/.gemini/commands/b.toml", '" vim: set ft=toml :\nprompt = "Do"\n'),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_told(home: Path, name: str, text: str) -> None:
+    command(placed(home, name), text)
+    got = load(home)
+    assert not got.found and len(got.problems) == 1
+
+
+PLACES: list[Any] = [
+    pytest.param(
+        "~/.claude/skills/all/skills/claude.ai/deploy/SKILL.md",
+        "deploy",
+        marks=pytest.mark.report(
+            "vercel-labs/agent-skills#122",
+            "a skill two folders deeper is not discovered",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        ".crush/skills/s/SKILL.md",
+        "s",
+        marks=pytest.mark.report(
+            "charmbracelet/crush#2421",
+            "skills in the folder of a project",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        "~/.config/agents/skills/s/SKILL.md",
+        "s",
+        marks=pytest.mark.report(
+            "charmbracelet/crush#1755",
+            "skills in a folder that several agents share",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        "~/.config/crush/skills/s/SKILL.md",
+        "s",
+        marks=pytest.mark.report(
+            "charmbracelet/crush#1690",
+            "skills of the user in the folder of one agent",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        ".agents/skills/orch 2/SKILL.md",
+        "orch-2",
+        marks=pytest.mark.report(
+            "lightspeedwp/.github#3467",
+            "a folder of a skill has a blank in its name",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        ".codex/prompts/discover.md",
+        "discover",
+        marks=pytest.mark.report(
+            "openai/codex#7365",
+            "prompts of a project are not found",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        "~/.codex/prompts/pickup.md",
+        "pickup",
+        marks=pytest.mark.report(
+            "openai/codex#14459",
+            "prompts of the user no longer appear",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        ".github/prompts/my.prompt.md",
+        "my",
+        marks=pytest.mark.report(
+            "github/copilot-cli#1004",
+            "prompt files of a project are no commands",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        "~/.config/opencode/commands/h.md",
+        "h",
+        marks=pytest.mark.report(
+            "HKUDS/CLI-Anything#35",
+            "the folder of commands has two spellings",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        ".amazonq/prompts/ask.md",
+        "ask",
+        marks=pytest.mark.report(
+            "aws/amazon-q-developer-cli#3064",
+            "prompts in files take no arguments (here: they were not found)",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        ".continue/prompts/x.md",
+        "x",
+        marks=pytest.mark.report(
+            "dyoshikawa/rulesync#3044",
+            "prompts and skills of Continue",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    ("~/.qwen/skills/s/SKILL.md", "s"),
+    ("~/.continue/prompts/x.md", "x"),
+    ("~/.aws/amazonq/prompts/ask.md", "ask"),
+    (".continue/skills/s/SKILL.md", "s"),
+]
+
+
+@pytest.mark.parametrize(("name", "found"), PLACES)
+def test_skills_and_commands_are_found_where_other_agents_have_them(
+    home: Path, name: str, found: str
+) -> None:
+    command(placed(home, name), "---\ndescription: d\n---\nDo it.")
+    assert [it.name for it in load(home, placed(home, ".")).found] == [found]
+
+
+ARGUMENTS: list[Any] = [
+    pytest.param(
+        "Sum !{awk '{print $1}' f.txt} for {{args}}",
+        "x",
+        "Sum (insert the output of the command `awk '{print $1}' f.txt` here: run it if you are allowed to) for x",
+        marks=pytest.mark.report(
+            "google-gemini/gemini-cli#5966",
+            "braces in a command end it too early",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        "Title: $TITLE\nDetail: $DETAIL",
+        'TITLE="a b" DETAIL=c',
+        "Title: a b\nDetail: c",
+        marks=pytest.mark.report(
+            "openai/codex#4474",
+            "arguments with names",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        "Name: ${input:class_name}.",
+        "class_name: MyTest",
+        "Name: MyTest.",
+        marks=pytest.mark.report(
+            "microsoft/vscode-docs#8436",
+            "nobody knows how to give the value of an input (here: its name was inserted too)",
+            area="rules",
+            before="flaw",
+        ),
+    ),
+    pytest.param(
+        "Read @{.gemini/context/BODY.txt} now",
+        "",
+        "Read (insert the content of the file `.gemini/context/BODY.txt` here: read it) now",
+        marks=pytest.mark.report(
+            "google-github-actions/run-gemini-cli#523",
+            "a file is named in place of a command that prints it",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        "Do it.",
+        "additional tips",
+        "Do it.\n\nadditional tips",
+        marks=pytest.mark.report(
+            "openai/codex#9239",
+            "words after a command without placeholders are dropped",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    ("${input:a} and ${input:b:hint}", "a: one two, b=three", "one two and three"),
+    ("${input:a}", "all these words", "all these words"),
+    ("Use $HOME and $PATH", "", "Use $HOME and $PATH"),
+    ("Use $HOME", "x=1", "Use $HOME\n\nx=1"),
+    ("@{src/{{args}}.py}", "a", "(insert the content of the file `src/a.py` here: read it)"),
+]
+
+
+@pytest.mark.parametrize(("written", "arguments", "read"), ARGUMENTS)
+def test_arguments_files_and_commands_in_a_text(written: str, arguments: str, read: str) -> None:
+    assert insert_arguments(written, arguments) == read
+
+
+IN_COMMANDS: list[Any] = [
+    pytest.param(
+        "echo $ARGUMENTS",
+        "don't try this",
+        ["echo", "don't", "try", "this"],
+        marks=pytest.mark.report(
+            "anthropics/claude-code#16163",
+            "an apostrophe in the arguments breaks a command, and other signs run commands",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        'git status --short | grep -E "^M|\\?\\?" | head -9',
+        "",
+        ["git", "status", "--short", "|", "grep", "-E", "^M|\\?\\?", "|", "head", "-9"],
+        marks=pytest.mark.report(
+            "anthropics/claude-code#4144",
+            "a command with pipes and wildcards is refused before it is read",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    ("git log $ARGUMENTS", "--oneline -5", ["git", "log", "--oneline", "-5"]),
+    ('git log --grep "$ARGUMENTS"', 'a "b" c', ["git", "log", "--grep", 'a "b" c']),
+    ("echo '$1'", "it\\'s", ["echo", "it's"]),
+    ("echo $1", "'a; rm -rf x'", ["echo", "a; rm -rf x"]),
+    ("echo {{args}}", "a  b", ["echo", "a  b"]),
+]
+
+
+@pytest.mark.parametrize(("written", "arguments", "words"), IN_COMMANDS)
+def test_arguments_stay_words_in_a_command(written: str, arguments: str, words: list[str]) -> None:
+    read = insert_arguments(f"!`{written}`", arguments)
+    assert shlex.split(read.partition("`")[2].rpartition("`")[0]) == words
+
+
+@pytest.mark.report(
+    "vinnie357/claude-skills#133",
+    "arguments have names in the header, and a block of commands a sign of its own",
+    area="rules",
+    before="failed",
+)
+def test_arguments_have_the_names_of_the_header(home: Path) -> None:
+    text = "---\ndescription: d\narguments: [issue, branch]\n---\nFix $issue on $branch, $ARGUMENTS[1]."
+    command(home / ".claude/commands/fix.md", text)
+    (found,) = load(home).found
+    assert expand_command(found, "Fix $issue on $branch, $ARGUMENTS[1].", "7 main").endswith(
+        "Fix 7 on main, main."
+    )
+    block = insert_arguments("Go\n```!\ngit diff $1\n```\nEnd", "a b")
+    assert "```!" not in block and "```\ngit diff a\n```\nEnd" in block
