@@ -100,6 +100,10 @@ class Tree(Protocol):
         """Return the text of an ignore file."""
         ...
 
+    def user_rules(self) -> str:
+        """Return the path of the user's ignore file for all repositories, "" if there is none."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
@@ -140,7 +144,8 @@ def walk(tree: Tree, top: str, root: str) -> Iterator[str]:
     """
     between = folders_between(root, top)
     clone = _rules_of_clone(tree, root) if between or top == root else None
-    outer = [clone, *(_rules(tree, folder, tree.entries(folder)) for folder in between)]
+    users = _rules_of_user(tree, root if is_below(top, root) else top)
+    outer = [users, clone, *(_rules(tree, folder, tree.entries(folder)) for folder in between)]
     known = [r for r in outer if r and (top == root or not r.verdict(top, True))]
     yield from _walk(tree, top, known)
 
@@ -173,6 +178,11 @@ def _rules_of_clone(tree: Tree, root: str) -> _Rules | None:
     folder, name = posixpath.split(posixpath.join(root, EXCLUDE_FILE))
     is_there = (NEVER_LISTED, True) in tree.entries(root) and (name, False) in tree.entries(folder)
     return _read_rules(tree, root, [EXCLUDE_FILE]) if is_there else None
+
+
+def _rules_of_user(tree: Tree, folder: str) -> _Rules | None:
+    lines = list(_lines_of(tree.text(path))) if (path := tree.user_rules()) else []
+    return _Rules(folder, _spec(lines)) if lines else None
 
 
 def _read_rules(tree: Tree, folder: str, names: Iterable[str]) -> _Rules | None:

@@ -46,6 +46,9 @@ class FileTree:
     def text(self, path: str) -> str:
         return self.files[path].decode("utf-8", "replace")
 
+    def user_rules(self) -> str:
+        return ""
+
 
 class TreeEnvironment(NoProcesses, ABC):
     """The reading half of an environment. `_root` is the absolute path of its only folder, with `/`."""

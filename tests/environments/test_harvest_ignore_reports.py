@@ -88,6 +88,76 @@ RULES: list[Any] = [
         marks=pytest.mark.report("cpburnz/python-pathspec#76"),
         id="blank at the end",
     ),
+    pytest.param(
+        {".gitignore": "*\n!/tools/\n!/tools/**\n"},
+        ["a.js", "tools/sub/helper.js", "x/tools/b"],
+        marks=pytest.mark.report(
+            "google-gemini/gemini-cli#5444",
+            "a list of what is allowed, behind a rule for everything, shows nothing",
+            area="git",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        {".gitignore": ".source/testfolder/*\n.source/testfolder*\n.source/testfolder\n!.source\n"},
+        [".source/shown.js", ".source/testfolder/hidden.js"],
+        marks=pytest.mark.report(
+            "Houseofmvps/codesight#42",
+            "a folder that is shown again shows what other rules hide in it",
+            area="git",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        {".gitignore": "bin/\n**/[Pp]ackages/*\n!**/[Pp]ackages/build/\n"},
+        ["bin/some.thing", "foo.txt", "x/Packages/a", "x/packages/build/b"],
+        marks=pytest.mark.report(
+            "npm/ignore-walk#17",
+            "an exception for one folder shows the others too",
+            area="git",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        {".gitignore": "node_modules/*\n!node_modules\n"},
+        ["node_modules/a.js", "b.js"],
+        marks=pytest.mark.report(
+            "kaelzhang/node-ignore#24",
+            "an exception for a folder shows the files in it",
+            area="git",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        {".gitignore": "*\n!assets/\n!assets/**\n!.git*\n"},
+        ["assets/foo/bar.html", "a.html"],
+        marks=pytest.mark.report(
+            "nathankleyn/gitignore.rs#12",
+            "a file in folders that are shown again stays hidden",
+            area="git",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        {".gitignore": "test.txt\nnode_modules\n", "Node_Modules/.gitignore": "!test.txt\n"},
+        ["test.txt", "Node_Modules/test.txt", "node_modules/a"],
+        marks=pytest.mark.report(
+            "microsoft/vscode#291157",
+            "an exception in a subfolder, whose name differs in its capitals, has no effect",
+            area="git",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        {".gitignore": "bin/*\n!bin/res/*\n!bin/www/*\n"},
+        ["bin/a", "bin/www/index.html", "b"],
+        marks=pytest.mark.report(
+            "google-gemini/gemini-cli#26773",
+            "exceptions for files in hidden folders, which git does not follow",
+            area="git",
+            before="passed",
+        ),
+    ),
     pytest.param({".gitignore": "foo\nlast   "}, ["foo", "last", "last   "], id="blanks at the end"),
     pytest.param(
         {".gitignore": ".stack-work/\n"},
@@ -174,22 +244,124 @@ async def test_list_dir_shows_a_tracked_file_that_a_rule_hides(tmp_path: Path, p
     await check_shown(folder, program, names, ["a.txt", "build/keep.txt", "kept.log"])
 
 
-async def test_rules_of_the_user_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only ripgrep reads the settings of git."""
+SETTINGS: list[Any] = [
+    pytest.param(
+        {".config/git/ignore": "*.mine\n"},
+        ["a.txt", "c.other"],
+        marks=pytest.mark.report(
+            "JetBrains/idea-gitignore#574",
+            "the default place of the user's rules is not known",
+            area="git",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        {".gitconfig": "[core]\n\texcludesfile = ~/rules\n", "rules": "*.other\r\n"},
+        ["a.txt", "b.mine"],
+        marks=pytest.mark.report(
+            "ggreer/the_silver_searcher#174",
+            "files that the user hides in all repositories are searched",
+            area="git",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        {
+            ".gitconfig": "[core]\n    excludesfile = ~/first\n    excludesfile = ~/rules\n",
+            "first": "*.mine\n",
+            "rules": "*.other\n",
+        },
+        ["a.txt", "b.mine"],
+        marks=pytest.mark.report(
+            "BurntSushi/ripgrep#191",
+            "of two files of rules in the settings, the first counts",
+            area="git",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        {
+            ".gitconfig": "[include]\n\tpath = more\n",
+            "more": '[core]\nexcludesFile = "~/my rules" ; mine\n',
+            "my rules": "*.mine\nx\n",
+        },
+        ["a.txt", "c.other"],
+        marks=pytest.mark.report(
+            "DeusData/codebase-memory-mcp#499",
+            "the rules of the user are not among those that are read",
+            area="git",
+            before="failed",
+        ),
+    ),
+    ({".config/git/config": "[core]\nexcludesfile=~/rules\n", "rules": "*.txt"}, ["b.mine", "c.other"]),
+    ({".gitconfig": "[core]\nexcludesfile = ~/gone\n"}, ["a.txt", "b.mine", "c.other"]),
+    (
+        {".gitconfig": "[core]\nexcludesfile =\n", ".config/git/ignore": "*.mine"},
+        ["a.txt", "b.mine", "c.other"],
+    ),
+    ({".gitconfig": "[broken\nexcludesfile = ~/rules\n", "rules": "*.mine"}, ["a.txt", "b.mine", "c.other"]),
+]
 
-    async def listed(folder: Path) -> list[str]:
-        return sorted(await LocalEnvironment(str(folder)).glob("*.*", "."))
 
+@pytest.mark.parametrize("program", [None, ""], ids=["ripgrep", "without"])
+@pytest.mark.parametrize(("settings", "expected"), SETTINGS)
+async def test_rules_of_the_user_count(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    settings: dict[str, str],
+    expected: list[str],
+    program: str | None,
+) -> None:
     folder, home = tmp_path / "project", tmp_path / "home"
-    (home / ".config" / "git").mkdir(parents=True)
     folder.mkdir()
     run_git(folder, "init", "-q")
     for name in ("a.txt", "b.mine", "c.other"):
         (folder / name).write_text("needle\n")
+    for name, content in settings.items():
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text(content, newline="")
     monkeypatch.setenv("HOME", str(home))
+    for variable in ("XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL"):
+        monkeypatch.delenv(variable, raising=False)
+    environment = LocalEnvironment(str(folder), ripgrep=program)
+    assert sorted(await environment.glob("*.*", ".")) == expected
+    found = await environment.grep("needle", ".", GrepOptions(max_results=9))
+    assert sorted(line.path for line in found.lines) == expected
+    assert sorted(it for it in await environment.list_files(9) if "/" not in it) == expected
+
+
+@pytest.mark.parametrize("program", [None, ""], ids=["ripgrep", "without"])
+async def test_rules_of_the_user_can_be_lifted_and_folders_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str | None
+) -> None:
+    (tmp_path / ".config/git").mkdir(parents=True)
+    (tmp_path / ".config/git/ignore").write_text("*.mine\nbuild\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    (home / ".config" / "git" / "ignore").write_text("*.mine\n")
-    assert await listed(folder) == ["a.txt", "c.other"]
-    (home / "rules").write_text("*.other\r\n")
-    (home / ".gitconfig").write_text("[core]\n\texcludesFile = ~/rules\n")
-    assert await listed(folder) == ["a.txt", "b.mine"]
+    monkeypatch.delenv("GIT_CONFIG_GLOBAL", raising=False)
+    folder = tmp_path / "project"
+    (folder / "build").mkdir(parents=True)
+    run_git(folder, "init", "-q")
+    (folder / ".gitignore").write_text("!keep.mine\n")
+    for name in ("keep.mine", "other.mine", "build/x.txt"):
+        (folder / name).write_text("needle\n")
+    environment = LocalEnvironment(str(folder), ripgrep=program)
+    for place, expected in ((".", ["keep.mine"]), ("build", ["build/x.txt"])):
+        found = await environment.grep("needle", place, GrepOptions(max_results=9))
+        assert [line.path for line in found.lines] == expected
+        assert list(await environment.glob("*.*", place)) == [*expected, *([".gitignore"] * (place == "."))]
+
+
+@pytest.mark.report(
+    "anthropics/claude-code#8600",
+    "a file with rules for the search program, with letters of other scripts",
+    area="search",
+    before="passed",
+)
+@pytest.mark.parametrize("program", [None, ""], ids=["ripgrep", "without"])
+async def test_rules_for_search_programs_count(tmp_path: Path, program: str | None) -> None:
+    names = ["файл.txt", "文件.log", "file@test.txt", "a.txt"]
+    for name in names:
+        (tmp_path / name).write_text("needle\n")
+    (tmp_path / ".rgignore").write_text("\n\nфайл.txt\n\n文件.log\nfile@test.txt\n")
+    await check_shown(tmp_path, program, names, ["a.txt"])

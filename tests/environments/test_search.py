@@ -128,6 +128,9 @@ class DictTree:
     def __init__(self, files: dict[str, str]) -> None:
         self.files = files
 
+    def user_rules(self) -> str:
+        return ""
+
     def entries(self, folder: str) -> Iterable[tuple[str, bool]]:
         below = {path.removeprefix(folder + "/") for path in self.files if path.startswith(folder + "/")}
         return {(path.split("/")[0], "/" in path) for path in below}

@@ -29,11 +29,12 @@ WALK_OPTIONS = (
     "--hidden",
     "--glob=!.git",
     "--no-require-git",
+    "--no-ignore-global",  # it reads the settings of git in its own way: user_rules.py does
     "--no-messages",
     "--path-separator=/",
 )
-NO_GIT_RULES = "--no-ignore-vcs"
-"""The option that leaves the rules of git aside, and keeps those for search programs."""
+NO_GIT_RULES = ("--no-ignore-vcs", "--no-ignore-files")
+"""The options that leave the rules of git aside, and keep those for search programs."""
 _VERSION = re.compile(r"ripgrep (\d+)\.(\d+)\.(\d+)")
 _VERSION_S = 10
 """Seconds after which a program that does not print its version counts as broken."""
@@ -115,6 +116,11 @@ def limit_computing(argv: Sequence[str], limit_s: int) -> Sequence[str]:
 def is_ended_at_limit(process: Process) -> bool:
     """Return whether a finished process of `limit_computing` has reached its limit."""
     return os.name == "posix" and process.returncode == -signal.SIGXCPU
+
+
+def rules_arguments(rules: str) -> tuple[str, ...]:
+    """Return the option for the user's ignore file `rules`, "" for none."""
+    return (f"--ignore-file={rules}",) if rules else ()
 
 
 def grep_arguments(pattern: str, path: str, options: GrepOptions) -> Iterator[str]:

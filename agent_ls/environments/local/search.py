@@ -24,6 +24,7 @@ from agent_ls.environments.local.git_index import tracked_files, tracked_paths
 from agent_ls.environments.local.processes.ending import run_process
 from agent_ls.environments.local.spelling import existing_spelling
 from agent_ls.environments.local.tracked import existing, tracked_besides
+from agent_ls.environments.local.user_rules import find_user_rules
 from agent_ls.paths import is_within
 
 T = TypeVar("T")
@@ -51,16 +52,17 @@ class LocalSearch:
         program = await self._ripgrep()
         if not program:
             regex = search.compile_pattern(pattern, options)
-            where = (self._root, path, options, self._limit_s)
+            where = (self._root, path, options, self._limit_s, await _in_thread(find_user_rules))
             return await timed_search.run_timed(
                 pattern, options, _grep_without, regex, *where, limit_s=self._limit_s
             )
         hidden = await self._list_hidden(program, path)
         is_hidden: Callable[[str], bool] | None = self._marked_rules(path, *hidden)
-        arguments = [program, *ripgrep.grep_arguments(pattern, path, options), *hidden]
+        rules = ripgrep.rules_arguments(await _in_thread(find_user_rules))
+        arguments = [program, *rules, *ripgrep.grep_arguments(pattern, path, options), *hidden]
         findings = await self._grep(arguments, pattern, path, options, is_hidden)
         if not findings.lines and await self._is_all_ignored(program, path):
-            arguments.insert(1, ripgrep.NO_GIT_RULES)
+            arguments[1:1] = ripgrep.NO_GIT_RULES
             is_hidden = None
             findings = await self._grep(arguments, pattern, path, options, is_hidden)
         if findings.is_full:
@@ -111,9 +113,10 @@ class LocalSearch:
         if program:
             files = await self._list(program, plan.folder, plan.name)
             if not files and await self._is_all_ignored(program, plan.folder):
-                files = await self._list(program, plan.folder, plan.name, ripgrep.NO_GIT_RULES)
+                files = await self._list(program, plan.folder, plan.name, *ripgrep.NO_GIT_RULES)
         else:
-            files = await _in_thread(_files_to_search, plan.folder, self._root)
+            rules = await _in_thread(find_user_rules)
+            files = await _in_thread(_files_to_search, plan.folder, self._root, rules)
         return await _in_thread(self._filter_matching, files, plan)
 
     async def _is_all_ignored(self, program: str, path: str) -> bool:
@@ -124,7 +127,8 @@ class LocalSearch:
         return is_inside and not await self._list(program, path)
 
     async def _list(self, program: str, folder: str, name: str = "", *more: str) -> set[str]:
-        arguments = [program, *more, *ripgrep.list_arguments(folder, name)]
+        rules = ripgrep.rules_arguments(await _in_thread(find_user_rules))
+        arguments = [program, *rules, *more, *ripgrep.list_arguments(folder, name)]
         async with run_process(arguments, self._root) as process:
             listing = await ripgrep.read_all(process.stdout)
         return await _in_thread(self._read_listing, listing)
@@ -163,7 +167,8 @@ class LocalSearch:
         return [file.removeprefix(above) for file in hidden]
 
     async def _first_listed(self, program: str, limit: int) -> Sequence[str]:
-        arguments = [program, *ripgrep.list_arguments(self._root, "")]
+        rules = ripgrep.rules_arguments(await _in_thread(find_user_rules))
+        arguments = [program, *rules, *ripgrep.list_arguments(self._root, "")]
         chunks: list[bytes] = []
         count = 0
         async with run_process(arguments, self._root) as process:
@@ -188,7 +193,7 @@ class LocalSearch:
     def _first_walked(self, limit: int) -> Sequence[str]:
         above = self._root.rstrip("/") + "/"
         names: list[str] = []
-        for file in islice(_files_below(self._root, self._root), limit):
+        for file in islice(_files_below(self._root, self._root, find_user_rules()), limit):
             from_thread.check_cancelled()
             names.append(file.removeprefix(above))
         return names
@@ -213,14 +218,14 @@ def _find_ripgrep() -> str:
 
 
 def _grep_without(
-    regex: re.Pattern[str], root: str, path: str, options: GrepOptions, limit_s: float
+    regex: re.Pattern[str], root: str, path: str, options: GrepOptions, limit_s: float, rules: str
 ) -> GrepResult:
-    """Search without ripgrep, in a thread or a separate process."""
+    """Search without ripgrep, in a thread or a separate process. `rules` is the user's ignore file."""
     end = time.thread_time() + limit_s
     findings = search.ResultLines(options)
     passes = globs.file_filter(options)
     disk = _DiskTree()
-    files = _files_to_search(path, root)
+    files = _files_to_search(path, root, rules)
     if _has_tracked_files(path):
         files |= {*tracked_besides(files, path, root, disk)}
     for file in sorted(files, key=search.path_order):
@@ -254,7 +259,12 @@ def _without_drive(pattern: str, folder: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _DiskTree:
-    """Implements Tree (environments/search.py) for the disk of this machine."""
+    """Implements Tree (environments/search.py) for the disk of this machine. `rules` is the user's ignore file."""
+
+    rules: str = ""
+
+    def user_rules(self) -> str:
+        return self.rules
 
     def entries(self, folder: str) -> list[tuple[str, bool]]:
         try:
@@ -279,8 +289,8 @@ class _DiskTree:
             return b""
 
 
-def _files_below(path: str, root: str) -> Iterable[str]:
-    return search.walk(_DiskTree(), path, root) if os.path.isdir(path) else [path]
+def _files_below(path: str, root: str, rules: str) -> Iterable[str]:
+    return search.walk(_DiskTree(rules), path, root) if os.path.isdir(path) else [path]
 
 
 class _TreeOfAll(_DiskTree):
@@ -290,9 +300,9 @@ class _TreeOfAll(_DiskTree):
         return "" if path.endswith("/.gitignore") else super().text(path)
 
 
-def _files_to_search(path: str, root: str) -> set[str]:
+def _files_to_search(path: str, root: str, rules: str) -> set[str]:
     """Return the files below `path` that are not ignored; all of them if `path` itself is a folder that is ignored."""
-    files = {*_files_below(path, root)}
+    files = {*_files_below(path, root, rules)}
     if files or path == root or not os.path.isdir(path):
         return files
     return {*search.walk(_TreeOfAll(), path, root)}

@@ -228,6 +228,9 @@ class _Wanted:
         if not self.globs or any(fnmatch("config", glob) for glob in self.globs):
             yield from sorted(self.settings)
 
+    def user_rules(self) -> str:
+        return ""  # what the user hides elsewhere counts as shown
+
     def entries(self, folder: str) -> Iterable[tuple[str, bool]]:
         found: list[tuple[str, bool]] = []
         try:
