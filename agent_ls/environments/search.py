@@ -144,7 +144,7 @@ def walk(tree: Tree, top: str, root: str) -> Iterator[str]:
     """
     between = folders_between(root, top)
     clone = _rules_of_clone(tree, root) if between or top == root else None
-    users = _rules_of_user(tree, root if is_below(top, root) else top)
+    users = _rules_of_user(tree, root if is_within(top, root) else top)
     outer = [users, clone, *(_rules(tree, folder, tree.entries(folder)) for folder in between)]
     known = [r for r in outer if r and (top == root or not r.verdict(top, True))]
     yield from _walk(tree, top, known)

@@ -96,7 +96,7 @@ async def documents_in(
             tasks.start_soon(_read_texts, environment, files[folder], missing, texts)
             tasks.start_soon(read_rules, folder)
     found: dict[str, ProjectDocument] = {}
-    walk = _Walk(environment, rules.sep, lookup, texts)
+    walk = _Walk(environment, root, rules.sep, lookup, texts)
     for folder in folders:
         async for path, text in walk.documents(folder, files[folder], scoped[folder]):
             # Projects often make one instruction file a link to another, so both have the same text.
@@ -139,6 +139,7 @@ class _Walk:
     """Puts the files of a folder in order, with what they import. `texts` has the texts of the files."""
 
     environment: ExecutionEnvironment
+    root: str
     separator: str
     lookup: Lookup
     texts: Mapping[str, str]
@@ -163,7 +164,8 @@ class _Walk:
         for rule in found:
             if rule.always:
                 yield self.separator.join((folder.rstrip(self.separator), *rule.path.split("/"))), rule.text
-        if text := list_for_tasks(found):
+        shown = folder[len(self.root) :].replace("\\", "/").strip("/")
+        if text := list_for_tasks(found, f"{shown}/" if shown else ""):
             yield folder.rstrip(self.separator) + self.separator + "other-rules", text
 
     def _link_as_text(self, path: str, text: str) -> str:

@@ -68,6 +68,12 @@ PLACES = (
     _RulePlace(".agents/rules", _MARKDOWN, without=False),
 )
 
+_SKILLS = tuple(
+    _RulePlace(name, ("SKILL.md",), without=False) for name in (".agents/skills", ".claude/skills")
+)
+WITH_SKILLS = (*PLACES, *_SKILLS)
+"""The places below the working folder: a skill there is named with its description, as a rule for some tasks."""
+
 _GLOBS = ("globs", "paths", "applyTo", "fileMatchPattern", "glob")
 _MODES = ("trigger", "inclusion", "type")
 _ALWAYS = ("always_on", "always", "always_apply")
@@ -94,11 +100,15 @@ class ScopedRule:
 
 def rule_folders(folder: str, separator: str) -> list[str]:
     """Return the folders below `folder` that may have rules."""
-    return [_base(folder, place, separator) for place in PLACES]
+    return [_base(folder, place, separator) for place in WITH_SKILLS]
 
 
 async def find_rules(
-    environment: ExecutionEnvironment, folder: str, separator: str, missing: frozenset[str] = frozenset()
+    environment: ExecutionEnvironment,
+    folder: str,
+    separator: str,
+    missing: frozenset[str] = frozenset(),
+    places: Sequence[_RulePlace] = PLACES,
 ) -> list[ScopedRule]:
     """Return the rules in `folder`, sorted by path. Files that cannot be read are left out.
 
@@ -114,11 +124,11 @@ async def find_rules(
     async with (
         anyio.create_task_group() as tasks
     ):  # together, because a remote machine answers each after a while
-        for place in PLACES:
+        for place in places:
             if (base := _base(folder, place, separator)) not in missing:
                 tasks.start_soon(look, place, base)
     rules: list[ScopedRule] = []
-    for place, name in ((it, name) for it in PLACES for name in found.get(it, ())):
+    for place, name in ((it, name) for it in places for name in found.get(it, ())):
         if len(rules) >= MAX_RULES:
             break
         path = _base(folder, place, separator) + separator + name.replace("/", separator)
@@ -146,6 +156,9 @@ def _parse(path: str, text: str, place: _RulePlace) -> ScopedRule:
     mode = next((mode for key in _MODES if (mode := page.string(key).lower())), "")
     description = page.string("description")[:MAX_DESCRIPTION]
     always = says == "true" or mode in _ALWAYS or "**" in globs or "**/*" in globs
+    if place in _SKILLS:
+        is_only_for_user = page.flag("disable-model-invocation", default=False) or not description
+        return ScopedRule(path, "" if is_only_for_user else page.text, description=description)
     if mode == "manual" or (given == [] and place.without and not always):
         return ScopedRule(path, "")  # the author has turned it off
     if not globs and not mode and place.without:
@@ -170,10 +183,10 @@ def _matches(glob: str, path: str) -> bool:
         return False
 
 
-def list_for_tasks(rules: Sequence[ScopedRule]) -> str:
-    """Return a text that names the rules that apply to some tasks, "" for none."""
+def list_for_tasks(rules: Sequence[ScopedRule], folder: str = "") -> str:
+    """Return a text that names the rules that apply to some tasks, "" for none. Their paths begin with `folder`."""
     lines = [
-        f"- {rule.path}: {rule.description or rule.path}"
+        f"- {folder}{rule.path}: {rule.description or rule.path}"
         for rule in rules
         if not rule.always and not rule.globs
     ]

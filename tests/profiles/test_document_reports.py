@@ -312,6 +312,35 @@ async def test_instructions_of_a_subfolder_come_with_its_first_file() -> None:
     )
 
 
+@pytest.mark.report(
+    "anthropics/claude-code#40640",
+    "skills of a subfolder are not discovered when a file of it is edited",
+    area="rules",
+    before="failed",
+)
+@pytest.mark.report(
+    "anthropics/claude-code#39787",
+    "of two subfolders with skills, only one is discovered",
+    area="rules",
+    before="failed",
+)
+@pytest.mark.parametrize("folder", [".claude/skills", ".agents/skills"])
+async def test_skills_of_a_subfolder_are_named_with_its_first_file(folder: str) -> None:
+    files: dict[str, str | bytes] = {
+        f"{part}/{folder}/{name}/SKILL.md": f"---\nname: {name}\ndescription: Makes {name}.\n{more}---\nSecret"
+        for part, name, more in (
+            ("web", "pages", ""),
+            ("web", "mine", "disable-model-invocation: true\n"),
+            ("db", "x", ""),
+        )
+    }
+    got = await with_file(files, "web/src/a.ts")
+    assert f"- web/{folder}/pages/SKILL.md: Makes pages." in got
+    assert not {"Secret", "mine", "Makes x"} & {word for word in ("Secret", "mine", "Makes x") if word in got}
+    assert "Makes x." in await with_file(files, "db/a.sql")
+    assert await at_start(files) == []
+
+
 LINKS: list[Any] = [
     pytest.param(
         {"AGENTS.md": "A"},

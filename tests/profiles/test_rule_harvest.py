@@ -11,7 +11,7 @@ import pytest
 from agent_ls.environments.instruction_names import is_looked_for
 from agent_ls.environments.local.environment import LocalEnvironment
 from agent_ls.profiles.project_docs import OF_ALL_MODELS, OF_OTHER_AGENTS, find_project_documents
-from agent_ls.profiles.rule_files import PLACES
+from agent_ls.profiles.rule_files import WITH_SKILLS
 from tests.profiles.test_rule_reports import FAMILY, at_start, with_file
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("O5")]
@@ -253,5 +253,5 @@ async def test_links_within_the_project_lead_to_rules(tmp_path: Path) -> None:
 
 
 def test_clients_and_recordings_know_all_names_that_are_looked_for() -> None:
-    names = [*OF_ALL_MODELS, *OF_OTHER_AGENTS, *(place.folder for place in PLACES)]
+    names = [*OF_ALL_MODELS, *OF_OTHER_AGENTS, *(place.folder for place in WITH_SKILLS)]
     assert [name for name in names if not is_looked_for(f"/repo/{name}")] == []

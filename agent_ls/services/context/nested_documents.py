@@ -20,7 +20,7 @@ from agent_ls.profiles.project_docs import (
     documents_in,
     folders_between,
 )
-from agent_ls.profiles.rule_files import ScopedRule, find_rules, rule_folders
+from agent_ls.profiles.rule_files import PLACES, WITH_SKILLS, ScopedRule, find_rules, rule_folders
 
 MAX_FOLDERS = 500
 """Maximum number of folders searched in a session, because each search tries several names."""
@@ -33,7 +33,8 @@ class SessionDocuments:
     returns an environment that reads no files outside of the project. `trusted` returns whether the workspace
     is trusted. `size` returns the bytes of instructions that the system prompt already contains. `known` are
     files that the main agent got in an earlier process. `keep` stores the names of all files that the main
-    agent got. `lookup` finds out which names do not exist.
+    agent got. `lookup` finds out which names do not exist. `skills`: skills in subfolders are named with their
+    descriptions.
     """
 
     def __init__(
@@ -45,12 +46,14 @@ class SessionDocuments:
         known: Iterable[str] = (),
         keep: Callable[[Sequence[str]], object] = lambda paths: None,
         lookup: Lookup = NO_LOOKUP,
+        skills: bool = True,
     ) -> None:
         self._project = project
         self._trusted = trusted
         self._size = size
         self._keep = keep
         self._lookup = lookup
+        self._places = WITH_SKILLS if skills else PLACES
         self._given: dict[str, set[str]] = {"": set(known)}
         self._looked: set[tuple[str, str]] = set()
         self._rules: dict[str, Sequence[ScopedRule]] = {}
@@ -131,7 +134,7 @@ class SessionDocuments:
                 return ()
             if missing is None:
                 missing = await self._lookup.missing(rule_folders(folder, separator))
-            self._rules[folder] = await find_rules(environment, folder, separator, missing)
+            self._rules[folder] = await find_rules(environment, folder, separator, missing, self._places)
         return self._rules[folder]
 
     def forget_compacted(self, kept: Sequence[str], agent_id: str = "") -> None:

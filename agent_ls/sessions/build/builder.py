@@ -222,6 +222,7 @@ def _nested_documents(draft: SessionDraft, prompts: SessionPrompts) -> SessionDo
         known=[it for it in known if isinstance(it, str)] if isinstance(known, list) else (),
         keep=lambda paths: draft.stored.remember({NESTED_DOCUMENTS: list(paths)}),
         lookup=prompts.lookup,
+        skills=draft.settings.skills.enabled and draft.settings.skills.foreign,
     )
 
 
