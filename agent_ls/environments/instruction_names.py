@@ -9,7 +9,7 @@ _LOOKED_FOR = re.compile(
     r"(agents|agent|agents\.override|agents\.local|claude|claude\.local|gemini|qwen|instructions|memory|copilot-instructions"
     r"|guidelines)\.md"
     r"|\.(cursor|cline|roo|windsurf)?rules|\.goosehints"
-    r"|\.(github/instructions|kiro/steering|roo/rules-code|(agents|claude)/skills"
+    r"|\.(github/instructions|kiro/steering|roo/rules-code|junie/guidelines|(agents|claude)/skills"
     r"|(agents|amazonq|augment|claude|continue|cursor|devin|kilocode|qwen|roo|trae|windsurf)/rules)"
     r")$",
     re.IGNORECASE,

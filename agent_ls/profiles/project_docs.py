@@ -24,7 +24,7 @@ OF_ALL_MODELS = (UNIVERSAL_DOCUMENT, "AGENTS.override.md", "AGENTS.local.md")
 
 OF_OTHER_AGENTS = (
     ".github/copilot-instructions.md", ".cursorrules", ".clinerules", ".roorules", ".windsurfrules", ".goosehints",
-    ".junie/guidelines.md", ".rules", "AGENT.md", "QWEN.md",
+    ".junie/AGENTS.md", ".junie/guidelines.md", ".rules", "AGENT.md", "QWEN.md",
 )  # fmt: skip
 """Instruction files that no model family owns."""
 

@@ -18,6 +18,7 @@ FOREIGN_NAMES: Mapping[str, tuple[str, ...]] = {
     "web_search": ("WebSearch", "google_web_search"),
     "plan": ("TodoWrite",),
     "spawn_agent": ("Task", "Agent"),
+    "use_skill": ("Skill",),
 }
 """Names of tools in other agents, by our name. The first name of each entry is Claude Code's usual name."""
 

@@ -189,6 +189,26 @@ STARTS: list[Any] = [
             before="passed",
         ),
     ),
+    pytest.param(
+        {".junie/AGENTS.md": "Mine."},
+        [".junie/AGENTS.md=Mine."],
+        marks=pytest.mark.report(
+            "Chemaclass/agnostic-ai#552",
+            "instructions of Junie are in a file of another name than before",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        {".junie/guidelines/a.md": "One.", ".junie/guidelines/b.md": "Two."},
+        [".junie/guidelines/a.md=One.", ".junie/guidelines/b.md=Two."],
+        marks=pytest.mark.report(
+            "dyoshikawa/rulesync#2211",
+            "guidelines of Junie are a folder of files",
+            area="rules",
+            before="failed",
+        ),
+    ),
     pytest.param({"claude.md": "@a.md\n", "a.md": "A"}, ["a.md=A", "claude.md=@a.md"], id="small letters"),
     pytest.param({"AGENTS.md": "See README.md"}, ["AGENTS.md=See README.md"], id="no link"),
     pytest.param({"AGENTS.md": "missing.md"}, ["AGENTS.md=missing.md"], id="no file behind it"),

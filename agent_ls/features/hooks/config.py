@@ -40,7 +40,8 @@ class Hook:
     """A command that runs at one event.
 
     `matcher` must match the whole name of a tool; None matches all tools. `folder` is the folder in which the command
-    runs. A hook runs only as long as `coverage` is the same as when it was confirmed.
+    runs. A hook runs only as long as `coverage` is the same as when it was confirmed. Nobody waits for the answer of a
+    hook that `is_async`.
     """
 
     event: str
@@ -51,6 +52,7 @@ class Hook:
     path: str
     folder: str
     coverage: Coverage
+    is_async: bool = False
 
     @property
     def is_of_project(self) -> bool:
@@ -120,7 +122,11 @@ def _files(settings: HookSettings, state: str, workspace: str | None) -> Iterato
         if settings.foreign:
             for name in (*_FOREIGN, *_OF_A_PROJECT):
                 yield os.path.join(workspace, *name.split("/")), "project"
-            for path in sorted(glob.glob(os.path.join(glob.escape(workspace), ".github", "hooks", "*.json"))):
+            for path in sorted(
+                glob.glob(
+                    os.path.join(glob.escape(workspace), ".github", "hooks", "**", "*.json"), recursive=True
+                )
+            ):
                 yield path, "project"
 
 
@@ -206,7 +212,10 @@ def _group(
             yield "a hook needs a string named `command`."
         else:
             covered = cover(command, folder, is_users=origin == "user")
-            yield Hook(event, compiled, command, _timeout_s(raw, event), origin, path, folder, covered)
+            is_async = raw.get("async") is True
+            yield Hook(
+                event, compiled, command, _timeout_s(raw, event), origin, path, folder, covered, is_async
+            )
 
 
 def _timeout_s(raw: Mapping[str, Any], event: str) -> int:

@@ -29,7 +29,8 @@ def payload(
 ) -> str:
     """Return the JSON of one event. `rows` are the fields of this event.
 
-    The fields that all events have are written twice: in snake_case and in camelCase.
+    Each field is written twice: in snake_case and in camelCase. Hooks of Copilot read the arguments as a text with
+    JSON.
     """
     common = {
         "session_id": session_id,
@@ -38,7 +39,9 @@ def payload(
         "permission_mode": _MODES.get(mode, mode),
         "hook_event_name": event,
     }
-    camel = {_camel(name): value for name, value in common.items()}
+    camel = {_camel(name): value for name, value in {**common, **rows}.items()}
+    if "tool_input" in rows:
+        camel["toolArgs"] = json.dumps(rows["tool_input"], ensure_ascii=False)
     return json.dumps({**camel, **common, **rows}, ensure_ascii=False)
 
 

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -237,7 +238,14 @@ class SessionHooks(SessionFeature):
         if self._hooks is None:
             await self._refresh()
         hooks = [hook for hook in self._hooks or () if hook.event == event]
-        return [await self._answer(hook, rows) for hook in hooks if not names or hook.matches(names, subject)]
+        hooks = [hook for hook in hooks if not names or hook.matches(names, subject)]
+        for hook in hooks:
+            if hook.is_async:
+                self._actions.start(partial(self._run_async, hook, rows))
+        return [await self._answer(hook, rows) for hook in hooks if not hook.is_async]
+
+    async def _run_async(self, hook: Hook, rows: Mapping[str, Any]) -> None:
+        await self._answer(hook, rows)
 
     async def _answer(self, hook: Hook, rows: Mapping[str, Any]) -> HookAnswer:
         text = payload(

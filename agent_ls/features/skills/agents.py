@@ -189,7 +189,14 @@ def _tools(page: MarkdownPage, row: str) -> tuple[str, ...] | None:
 def _switched_off(page: MarkdownPage) -> tuple[str, ...]:
     """Return the tools that a file of OpenCode takes away: `tools: {write: false}`, `permission: {edit: deny}`."""
     switches = (*page.switches("tools").items(), *page.switches("permission").items())
-    return tuple(_pattern(name) for name, value in switches if value in (False, "false", "deny"))
+    return tuple(_pattern(name) for name, value in switches if _is_off(value))
+
+
+def _is_off(value: object) -> bool:
+    """Return whether a tool is turned off: itself, or each pattern of its calls (`skill: {"*": deny}`)."""
+    if isinstance(value, dict):
+        return bool(value) and all(map(_is_off, value.values()))
+    return value in (False, "false", "deny")
 
 
 def _pattern(name: str) -> str:

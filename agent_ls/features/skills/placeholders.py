@@ -19,9 +19,11 @@ _FROM_ZERO = re.compile(r"(?<!\\)\$(?:0(?![\w.,])|\{0\})")
 _PRICE = re.compile(r"\$\d+(?:[.,]\d|[kKmMbB]\b)")
 _REQUEST = re.compile(
     r"^```![ \t]*\n(?P<lines>.*?)^```[ \t]*$|!`(?P<line>[^`\n]+)`|@\{(?P<file>(?:[^{}\n]|\{\{args\}\})+)\}"
+    r"|(?P<code>(?<![!`])(?:``(?!`)[^\n]+?``(?!`)|`[^`\n]+`))"
     r"|!\{(?P<braced>(?:[^{}\n]|\{(?:[^{}\n]|\{[^{}\n]*\})*\})+)\}",
     re.MULTILINE | re.DOTALL,
 )
+_FOLDER = re.compile(r"\$\{?CLAUDE_SKILL_(?:DIR|ROOT)\b\}?|\{baseDir\}")
 _PAIR = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _EDITOR = {
     "file": "the file that is open in the editor",
@@ -50,6 +52,8 @@ def insert_arguments(text: str, arguments: str, names: Sequence[str] = ()) -> st
 
 
 def _request(found: re.Match[str], filling: _Filling) -> str:
+    if code := found["code"]:
+        return filling.fill(code)  # a sign in it, as in `if !`, begins no command
     if file := found["file"]:
         return f"(insert the content of the file `{filling.fill(file).strip()}` here: read it)"
     if lines := found["lines"]:
@@ -146,8 +150,10 @@ def expand_command(command: UserCommand, text: str, arguments: str) -> str:
 def wrap_instructions(command: UserCommand, text: str) -> str:
     """Return the instructions of a skill inside a tag that names the skill and its folder.
 
-    Relative paths in the instructions are relative to this folder. The instructions of a command get no tag.
+    Relative paths in the instructions are relative to this folder, and the variables of other agents for it are
+    replaced. The instructions of a command get no tag.
     """
+    text = _FOLDER.sub(lambda found: command.folder, text)
     if command.kind == "command":
         return text
     return f'<skill name="{command.name}" folder="{command.folder}">\n{text}\n</skill>'

@@ -235,6 +235,15 @@ FOREIGN: list[Any] = [
             before="failed",
         ),
     ),
+    pytest.param(
+        ".github/hooks/team/a.json",
+        marks=pytest.mark.report(
+            "jayminwest/overstory#74",
+            "hooks of Copilot are in files of a subfolder",
+            area="rules",
+            before="failed",
+        ),
+    ),
     ".qwen/settings.json",
     ".claude/settings.json",
     ".cursor/hooks.json",

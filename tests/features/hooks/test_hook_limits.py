@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -164,3 +165,37 @@ async def test_a_guard_with_a_limit_stops_only_the_calls_in_it(tmp_path: Path) -
     model = FakeProvider([call("shell", command=it) for it in commands] + [[text("Done.")]])
     ends, _ = await played(tmp_path, model)
     assert [end.is_error for end in ends] == [False, True] and "not on main" in ends[1].output
+
+
+@pytest.mark.report(
+    "akasecurity/ai-tc#411",
+    "a guard of Copilot reads the name of the tool, and its arguments as text, in other fields",
+    area="rules",
+    before="failed",
+)
+async def test_a_guard_of_copilot_finds_the_tool_and_its_arguments(tmp_path: Path) -> None:
+    body = "given = json.loads(event['toolArgs'])\n"
+    body += "print(event['toolName'], given['command'], event['toolUseId'], file=sys.stderr)\nsys.exit(2)"
+    write_hooks(tmp_path / "state/hooks.json", preToolUse=script(tmp_path / "hooks", body))
+    model = FakeProvider([call("shell", command="touch made"), [text("Done.")]])
+    ends, _ = await played(tmp_path, model)
+    assert ends[0].is_error and "Bash touch made call_0" in ends[0].output
+
+
+@pytest.mark.report(
+    "diazoxide/charter#5",
+    "a hook that runs in the background holds up the session if the field is not known",
+    area="rules",
+    before="flaw",
+)
+async def test_nobody_waits_for_an_asynchronous_hook(tmp_path: Path) -> None:
+    """The hook ends only after the call that it would hold up has made a file."""
+    body = "import time\nwhile not os.path.exists('made'): time.sleep(0.05)\nopen('seen', 'w').close()\nsys.exit(2)"
+    command = script(tmp_path / "hooks", body)
+    hook = {"type": "command", "command": command, "async": True, "timeout": 60}
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state/hooks.json").write_text(json.dumps({"hooks": {"PreToolUse": [{"hooks": [hook]}]}}))
+    wait = "touch made; until [ -e seen ]; do sleep 0.1; done"
+    model = FakeProvider([call("shell", command=wait, timeout_ms=60_000), [text("Done.")]])
+    ends, _ = await played(tmp_path, model)
+    assert not ends[0].is_error and (tmp_path / "project/seen").exists()

@@ -143,6 +143,16 @@ def test_another_exit_code_is_a_problem() -> None:
 
 DECISIONS = [
     pytest.param(
+        '{"decision": "ask", "message": "uses sudo"}',
+        ("ask", "uses sudo"),
+        marks=pytest.mark.report(
+            "aws/amazon-q-developer-cli#3596",
+            "a hook cannot ask the user to confirm a command",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
         '{"permissionDecision": "deny", "permissionDecisionReason": "no"}',
         ("deny", "no"),
         marks=pytest.mark.report("anthropics/claude-code#4669"),
@@ -173,6 +183,30 @@ DECISIONS = [
 def test_a_decision_counts_in_the_form_of_any_agent(stdout: str, answer: tuple[str, str]) -> None:
     found = parse_answer(0, stdout, "", "PreToolUse")
     assert (found.decision, found.reason, found.problem) == (*answer, "")
+
+
+@pytest.mark.report(
+    "github/copilot-cli#2585",
+    "the context of a hook that denies a call does not reach the model",
+    area="rules",
+    before="passed",
+)
+def test_context_counts_beside_a_refusal() -> None:
+    said = '{"permissionDecision": "deny", "permissionDecisionReason": "no", "additionalContext": "why"}'
+    assert parse_answer(0, said, "", "PreToolUse") == HookAnswer("deny", reason="no", context="why")
+
+
+@pytest.mark.report(
+    "QwenLM/qwen-code#8752", "a hook is a prompt and not a command", area="rules", before="passed"
+)
+@pytest.mark.report("mcs-cli/mcs#227", "a hook is the address of a server", area="rules", before="passed")
+@pytest.mark.parametrize(
+    "hook", [{"type": "prompt", "prompt": "Review $ARGUMENTS"}, {"type": "http", "url": "http://localhost:1"}]
+)
+def test_a_hook_of_a_type_that_does_not_run_is_reported(tmp_path: Path, hook: dict[str, str]) -> None:
+    (tmp_path / "hooks.json").write_text(json.dumps({"hooks": {"PreToolUse": [{"hooks": [hook]}]}}))
+    found = load_hooks(HookSettings(), str(tmp_path), None)
+    assert not found.hooks and len(found.problems) == 1
 
 
 def test_an_unknown_decision_asks_the_user() -> None:

@@ -207,6 +207,19 @@ def test_a_subagent_has_the_tools_that_its_file_names(
         assert got == dict.fromkeys(names, expected)
 
 
+@pytest.mark.report(
+    "anomalyco/opencode#41712",
+    "permissions for skills in the file of a subagent are ignored",
+    area="rules",
+    before="failed",
+)
+def test_a_tool_whose_calls_are_all_denied_is_taken_away(home: Path) -> None:
+    rows = 'edit: deny\n  bash:\n    "*": deny\n    "git *": allow\n  skill:\n    "*": deny'
+    command(home / ".config/opencode/agents/a.md", f"---\ndescription: d\npermission:\n  {rows}\n---\nDo")
+    kind = kinds(home).found["a"]
+    assert [kind.keeps(Named(name)) for name in ("use_skill", "edit_file", "shell")] == [False, False, True]
+
+
 class Named:
     """A tool of which only the name counts."""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agent_ls.features.skills.placeholders import expand_command, insert_arguments
+from agent_ls.features.skills.placeholders import expand_command, insert_arguments, wrap_instructions
 from tests.features.skills.folders import command, load
 
 pytestmark = pytest.mark.req("T12")
@@ -319,6 +319,19 @@ ARGUMENTS: list[Any] = [
             before="passed",
         ),
     ),
+    pytest.param(
+        "breaking `if !` conditionals and `!=` comparisons, then !`date`",
+        "",
+        "breaking `if !` conditionals and `!=` comparisons, then "
+        "(insert the output of the command `date` here: run it if you are allowed to)",
+        marks=pytest.mark.report(
+            "anthropics/claude-code#37504",
+            "an exclamation mark at the end of code in a text begins a command",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    ("Use `$1` as in `` !`x` ``", "a", "Use `a` as in `` !`x` ``"),
     ("${input:a} and ${input:b:hint}", "a: one two, b=three", "one two and three"),
     ("${input:a}", "all these words", "all these words"),
     ("Use $HOME and $PATH", "", "Use $HOME and $PATH"),
@@ -384,3 +397,25 @@ def test_arguments_have_the_names_of_the_header(home: Path) -> None:
     )
     block = insert_arguments("Go\n```!\ngit diff $1\n```\nEnd", "a b")
     assert "```!" not in block and "```\ngit diff a\n```\nEnd" in block
+
+
+@pytest.mark.report(
+    "getsentry/sentry#111048",
+    "the variable for the folder of a skill stays in its text (there: under a wrong name)",
+    area="rules",
+    before="failed",
+)
+@pytest.mark.report(
+    "earendil-works/pi#1136",
+    "the model reads paths in a skill as paths of the project",
+    area="rules",
+    before="passed",
+)
+@pytest.mark.parametrize(
+    "variable", ["${CLAUDE_SKILL_DIR}", "$CLAUDE_SKILL_DIR", "${CLAUDE_SKILL_ROOT}", "{baseDir}"]
+)
+def test_the_folder_of_a_skill_is_named(home: Path, variable: str) -> None:
+    path = command(home / ".claude/skills/s/SKILL.md", "---\nname: s\ndescription: d\n---\nx")
+    (found,) = load(home).found
+    read = wrap_instructions(found, f"Run {variable}/scripts/a.py, see references/b.md")
+    assert f"Run {path.parent}/scripts/a.py" in read and f'folder="{path.parent}"' in read
