@@ -361,6 +361,20 @@ async def test_skills_of_a_subfolder_are_named_with_its_first_file(folder: str) 
     assert await at_start(files) == []
 
 
+@pytest.mark.report(
+    "anthropics/claude-code#44884",
+    "instructions of a submodule are not read from the repository around it",
+    area="rules",
+    before="passed",
+)
+async def test_instructions_of_a_submodule_come_with_its_first_file() -> None:
+    files: dict[str, str | bytes] = {
+        "part/.git": "gitdir: ../.git/modules/part",
+        "part/.claude/CLAUDE.md": "Part.",
+    }
+    assert "Part." in await with_file(files, "part/a.py")
+
+
 LINKS: list[Any] = [
     pytest.param(
         {"AGENTS.md": "A"},

@@ -29,6 +29,9 @@ _FOREIGN = (
 )  # fmt: skip
 """Files of other agents that may have hooks, relative to the user's home folder or to a project."""
 
+_SWITCHES = ("disabled", "enabled", "notifications")
+"""Keys of Gemini CLI among the events: names of hooks that do not run, and settings."""
+
 _OF_THE_USER = (".codeium/windsurf/hooks.json",)
 _OF_A_PROJECT = (".claude/settings.local.json",)
 
@@ -100,9 +103,18 @@ def load_hooks(settings: HookSettings, state: str, workspace: str | None, *, fol
                 problems.append(f"{path}: {found}")
             elif workspace or not found.is_of_project:
                 hooks.append(found)
+    hooks = _once(hooks)
     if len(hooks) > MAX_HOOKS:
         problems.append(f"There are {len(hooks)} hooks; only the first {MAX_HOOKS} run.")
     return FoundHooks(hooks[:MAX_HOOKS], problems)
+
+
+def _once(hooks: Sequence[Hook]) -> list[Hook]:
+    """Return the hooks without those that the user or the project has in several files."""
+    known: dict[tuple[str, str, str], Hook] = {}
+    for hook in hooks:
+        known.setdefault((hook.event, hook.matcher.pattern if hook.matcher else "", hook.command), hook)
+    return [*known.values()]
 
 
 def hook_files(settings: HookSettings, state: str, workspace: str | None) -> Iterator[str]:
@@ -159,6 +171,11 @@ def _read(path: str, origin: Origin, folder: str) -> Iterator[Hook | str]:
     if not isinstance(events, dict):
         yield "`hooks` must be an object whose keys are names of events."
         return
+    if read.get("disableAllHooks") is True:
+        return
+    left_out = events.get("disabled")
+    names_left_out = left_out if isinstance(left_out, list) else []
+    events = {name: it for name, it in events.items() if name not in _SWITCHES}
     for name, groups in events.items():
         event, tools = find_event(name)
         if isinstance(groups, str | Mapping):
@@ -171,8 +188,18 @@ def _read(path: str, origin: Origin, folder: str) -> Iterator[Hook | str]:
             yield f"the value of {event} must be a list."
         else:
             for number, group in enumerate(groups, 1):
-                for one in _group((event, name), group, tools, path, origin, folder):
+                for one in _group(
+                    (event, name), _without(group, names_left_out), tools, path, origin, folder
+                ):
                     yield f"{event}, entry {number}: {one}" if isinstance(one, str) else one
+
+
+def _without(group: Any, names: Sequence[Any]) -> Any:
+    """Return an entry of an event without the hooks of these names."""
+    if not names or not isinstance(group, Mapping) or not isinstance(group.get("hooks"), list):
+        return group
+    kept = [it for it in group["hooks"] if not isinstance(it, Mapping) or it.get("name") not in names]
+    return {**group, "hooks": kept}
 
 
 def _by_tool(groups: Mapping[str, Any]) -> list[Any]:

@@ -52,7 +52,7 @@ class HookedSession:
     """The session that the hooks belong to. `transcript` is the path of the session's log.
 
     `mode` returns the current approval mode. `is_trusted` returns whether the user trusts the
-    project's files; it blocks.
+    project's files; it blocks. `is_resumed`: the session was begun by an earlier process.
     """
 
     session_id: str
@@ -60,6 +60,7 @@ class HookedSession:
     transcript: str
     mode: Callable[[], str]
     is_trusted: Callable[[], bool]
+    is_resumed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +121,8 @@ class SessionHooks(SessionFeature):
         self._hooks: Sequence[Hook] | None = None
         """None until the hook files are first read."""
         self._has_begun = False
+        self._is_compacted = False
+        """Whether the model has lost what the hooks of the start had said."""
         self._reported: set[str] = set()
 
     def hooks(self, hooks: Hooks) -> Hooks:
@@ -139,14 +142,25 @@ class SessionHooks(SessionFeature):
         contexts: list[str] = []
         if not self._has_begun:
             self._has_begun = True
-            started = await self._answers("SessionStart", {"source": "startup"}, ("startup",))
-            contexts += [it.context for it in started]
+            contexts += await self._start("resume" if self._session.is_resumed else "startup")
+        contexts += await self._start_again()
         answers = await self._answers("UserPromptSubmit", {"prompt": text})
         stop = next((answer.reason for answer in answers if answer.blocks), "")
         contexts += [answer.context for answer in answers]
         return PromptVerdict(stop, "\n\n".join(filter(None, contexts)))
 
+    async def _start(self, source: str) -> list[str]:
+        """Run the hooks of a start, and return their texts for the model."""
+        return [it.context for it in await self._answers("SessionStart", {"source": source}, (source,))]
+
+    async def _start_again(self) -> list[str]:
+        """Run the hooks of a start once after a compaction."""
+        due, self._is_compacted = self._is_compacted, False
+        return await self._start("compact") if due else []
+
     async def before_call(self, call: HookedCall) -> CallVerdict:
+        for context in filter(None, await self._start_again()):
+            self._actions.notify(context)
         subject = subject_of(call.effect, self._session.folder)
         answers = await self._answers("PreToolUse", call_rows(call), tool_names(call), subject)
         for context in filter(None, (answer.context for answer in answers)):
@@ -194,6 +208,7 @@ class SessionHooks(SessionFeature):
             case "compaction":
                 event = "PreCompact" if data.get("status") == "started" else "PostCompact"
                 self._tell(event, {"trigger": "manual" if data.get("trigger") == "request" else "auto"})
+                self._is_compacted |= data.get("status") == "done"
             case _:
                 self._tell("SessionEnd", {"reason": data.get("reason", "")})
 

@@ -50,6 +50,7 @@ def hooks_of(draft: SessionDraft) -> SessionHooks:
             str(draft.stored.path),
             mode=lambda: approver.mode,
             is_trusted=permissions.gate.is_trusted,
+            is_resumed=draft.stored.opened.stored is not None,
         ),
         HookActions(run, deny, services.start, draft.link.emit, draft.notices.post, location.guard),
         state=services.state,

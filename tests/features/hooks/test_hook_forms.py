@@ -117,7 +117,7 @@ FORMS: list[Any] = [
     ),
     pytest.param(
         {"hooks": {"beforeSubmitPrompt": [HOOK], "userPromptSubmit": [HOOK], "afterFileEdit": [HOOK]}},
-        ["UserPromptSubmit", "UserPromptSubmit", "PostToolUse"],
+        ["UserPromptSubmit", "PostToolUse"],
         marks=pytest.mark.report(
             "OthmanAdi/planning-with-files#262",
             "names of events of an early version and of the documented one",
@@ -156,6 +156,43 @@ def test_a_file_in_the_form_of_any_agent_is_read(tmp_path: Path, value: object, 
     found = hooks_in(tmp_path, value)
     assert ([it.event for it in found.hooks], [*found.problems]) == (events, [])
     assert all(1 <= hook.timeout_s <= 60 for hook in found.hooks)
+
+
+@pytest.mark.report(
+    "google-gemini/gemini-cli#15063",
+    "a hook whose name is in a list of disabled ones runs",
+    area="rules",
+    before="failed",
+)
+@pytest.mark.report(
+    "shunkakinoki/dotfiles#2810",
+    "the switch for all hooks of a file",
+    area="rules",
+    before="failed",
+)
+def test_hooks_that_are_switched_off_do_not_run(tmp_path: Path) -> None:
+    group = {"matcher": "*", "hooks": [{"name": "all", **HOOK}, {"name": "lint", **HOOK, "command": "lint"}]}
+    events = {"disabled": ["all"], "enabled": True, "AfterTool": [group]}
+    found = hooks_in(tmp_path, {"hooks": events})
+    assert ([it.command for it in found.hooks], [*found.problems]) == (["lint"], [])
+    assert hooks_in(tmp_path, {"disableAllHooks": True, "hooks": events}) == FoundHooks([], [])
+    assert len(hooks_in(tmp_path, {"disableAllHooks": False, "hooks": events}).hooks) == 1
+
+
+@pytest.mark.report(
+    "anthropics/claude-code#76297",
+    "a hook that is in two files runs twice for each call",
+    area="rules",
+    before="failed",
+)
+def test_a_hook_in_several_files_runs_once(tmp_path: Path) -> None:
+    value = {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [HOOK, HOOK]}], "Stop": [HOOK]}}
+    path = tmp_path / "p/.claude/settings.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(value))
+    hooks_in(tmp_path / "state", value)
+    found = load_hooks(HookSettings(foreign=True), str(tmp_path / "state"), str(tmp_path / "p"))
+    assert [(it.event, it.origin) for it in found.hooks] == [("PreToolUse", "user"), ("Stop", "user")]
 
 
 def test_a_guard_of_commands_in_the_form_of_cursor_sees_commands_only(tmp_path: Path) -> None:

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+import agent_ls
 from agent_ls.features.hooks.conditions import Subject
 from tests.features.hooks.test_hook_forms import HOOK, hooks_in
 from tests.features.hooks.test_session import played, script, write_hooks
-from tests.library.sessions import call
+from tests.library.sessions import call, personal_options
 from tests.support.fake_provider import FakeProvider, text
 
 pytestmark = pytest.mark.req("T15")
@@ -199,3 +200,58 @@ async def test_nobody_waits_for_an_asynchronous_hook(tmp_path: Path) -> None:
     model = FakeProvider([call("shell", command=wait, timeout_ms=60_000), [text("Done.")]])
     ends, _ = await played(tmp_path, model)
     assert not ends[0].is_error and (tmp_path / "project/seen").exists()
+
+
+@pytest.mark.report(
+    "conceptadev/mix#813", "a hook of a start has the source in its matcher", area="rules", before="passed"
+)
+@pytest.mark.report(
+    "thedotmack/claude-mem#3969",
+    "a resumed session gets no context, because its start has another source",
+    area="rules",
+    before="failed",
+)
+@pytest.mark.report(
+    "anthropics/claude-plugins-official#1110",
+    "a hook for new sessions also runs when one is resumed",
+    area="rules",
+    before="failed",
+)
+@pytest.mark.report(
+    "zai-org/feedback#357",
+    "after a compaction no hook runs with the source compact",
+    area="rules",
+    before="failed",
+)
+@pytest.mark.report(
+    "anthropics/claude-code#28305",
+    "what a hook says after a compaction does not reach the model",
+    area="rules",
+    before="failed",
+)
+async def test_hooks_of_a_start_run_for_the_sources_that_they_name(tmp_path: Path) -> None:
+    groups = [
+        {"matcher": matcher, "hooks": [{"type": "command", "command": f"echo SAID-{name}"}]}
+        for name, matcher in (("NEW", "startup|clear"), ("RESUMED", "resume"), ("COMPACTED", "compact"))
+    ]
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state/hooks.json").write_text(json.dumps({"hooks": {"SessionStart": groups}}))
+    model = FakeProvider([[text(f"Answer {number}.")] for number in range(14)])
+    chosen = {"mode": "full", "approve": lambda request: False, "trusted": True}
+
+    def said(request: int) -> list[str]:
+        messages = str(model.requests[request].messages)
+        return [name for name in ("NEW", "RESUMED", "COMPACTED") if f"SAID-{name}" in messages]
+
+    async with agent_ls.open_session(**personal_options(tmp_path, model, **chosen)) as session:
+        for number in range(8):
+            await session.ask(f"Question {number}?")
+        assert said(7) == ["NEW"]
+        await session.compact()
+        await session.ask("Go on.")
+        assert said(-1) == ["COMPACTED"]
+    async with agent_ls.open_session(
+        **personal_options(tmp_path, model, **chosen), resume=session.id
+    ) as again:
+        await again.ask("And now?")
+    assert said(-1) == ["RESUMED", "COMPACTED"]
