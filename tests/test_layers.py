@@ -86,7 +86,7 @@ ALLOWED: dict[str, set[str]] = {
     | {"tools", "notebook", "patch", "text", "environments.globs", "environments.search", "environments.language_host"},
     "profiles": ENV_TYPES
     | LLM_TYPES
-    | {"environments.globs", "front_matter", "profiles", "tools", "text", "llm.catalog"},
+    | {"environments.globs", "front_matter", "jsonc", "profiles", "tools", "text", "llm.catalog"},
     "loop": ENV_TYPES
     | LLM_TYPES
     | {"loop", "profiles", "tools", "text", "llm.client", "llm.adapter", "llm.retry", "environments.sandbox",

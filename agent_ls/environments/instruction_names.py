@@ -8,9 +8,9 @@ _LOOKED_FOR = re.compile(
     r"(^|/)("
     r"(agents|agent|agents\.override|agents\.local|claude|claude\.local|gemini|qwen|instructions|memory|copilot-instructions"
     r"|guidelines)\.md"
-    r"|\.(cursor|cline|roo|windsurf)?rules|\.goosehints"
+    r"|\.(cursor|cline|roo|windsurf)?rules|\.goosehints|opencode\.jsonc?"
     r"|\.(github/instructions|kiro/steering|roo/rules-code|junie/guidelines|(agents|claude)/skills"
-    r"|(agents|amazonq|augment|claude|continue|cursor|devin|kilocode|qwen|roo|trae|windsurf)/rules)"
+    r"|(agents|amazonq|augment|claude|continue|cursor|devin|kilocode|opencode|qwen|roo|trae|windsurf)/rules)"
     r")$",
     re.IGNORECASE,
 )

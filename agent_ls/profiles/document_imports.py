@@ -28,7 +28,7 @@ _IMPORT = re.compile(
     re.MULTILINE,
 )
 _MISSING = "[This imported file does not exist.]"
-_OUTSIDE = "[This import is not read, because the file is outside of the project.]"
+OUTSIDE = "[This import is not read, because the file is outside of the project.]"
 _CERTAIN = ".md"
 """Names with this ending are imports also if there is no such file: nobody means a person or a package."""
 
@@ -79,19 +79,20 @@ async def _find_import(environment: ExecutionEnvironment, path: str, name: str) 
     rules = ntpath if environment.platform() == "windows" else posixpath
     target = rules.normpath(rules.join(rules.dirname(path), name))
     if name.startswith("~"):  # a project must not import the user's own files
-        return target, _OUTSIDE if name.endswith(_CERTAIN) else ""
-    found = await _read_import(environment, target)
+        return target, OUTSIDE if name.endswith(_CERTAIN) else ""
+    found = await read_import(environment, target)
     if "#" in name and (not found or found == _MISSING):  # a heading of the file: the whole file is read
         target = target.partition("#")[0]
-        found = await _read_import(environment, target)
+        found = await read_import(environment, target)
     return target, found
 
 
-async def _read_import(environment: ExecutionEnvironment, path: str) -> str:
+async def read_import(environment: ExecutionEnvironment, path: str) -> str:
+    """Return the text of a file, a note why it is not read, or "" if there is nothing to read."""
     try:
         data = await environment.read_bytes(path, MAX_BYTES)
     except OutsideBoundsError:
-        return _OUTSIDE
+        return OUTSIDE
     except PathNotFoundError:
         return _MISSING if path.endswith(_CERTAIN) else ""
     except EnvError:

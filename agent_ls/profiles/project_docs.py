@@ -16,6 +16,7 @@ from agent_ls.profiles.document_imports import IMPORTING, read_imports
 from agent_ls.profiles.document_lookup import NO_LOOKUP, Lookup
 from agent_ls.profiles.environment_block import escape_line
 from agent_ls.profiles.git_snapshot import find_git_root
+from agent_ls.profiles.listed_files import CONFIGS, read_listed
 from agent_ls.profiles.rule_files import ScopedRule, find_rules, list_for_tasks, rule_folders
 from agent_ls.text import decode
 
@@ -76,7 +77,7 @@ async def documents_in(
     agents in a folder, given the paths that do not exist.
     """
     rules = ntpath if environment.platform() == "windows" else posixpath
-    names = (*OF_ALL_MODELS, *family, *OF_OTHER_AGENTS)
+    names = (*OF_ALL_MODELS, *family, *OF_OTHER_AGENTS, *CONFIGS)
     files = {folder: [rules.join(folder, *name.split("/")) for name in names] for folder in folders}
     missing = await lookup.missing(
         [
@@ -151,6 +152,10 @@ class _Walk:
         for name in paths:
             path = name if name in self.texts else _small(name)
             text = self.texts.get(path, "")
+            if path.endswith(CONFIGS):
+                async for listed in read_listed(self.environment, folder, text):
+                    yield listed
+                continue
             if target := self._link_as_text(path, text):
                 behind = self.texts.get(target) or (await _document(self.environment, target)).strip()
                 if behind or text.rpartition("/")[2] in (UNIVERSAL_DOCUMENT, *OF_OTHER_AGENTS):

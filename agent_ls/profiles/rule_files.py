@@ -65,6 +65,7 @@ PLACES = (
     _RulePlace(".amazonq/rules", _MARKDOWN, without=True),
     _RulePlace(".trae/rules", _MARKDOWN, without=True),
     _RulePlace(".qwen/rules", _MARKDOWN, without=True),
+    _RulePlace(".opencode/rules", _MARKDOWN, without=True),
     _RulePlace(".junie/guidelines", _MARKDOWN, without=True),
     _RulePlace(".agents/rules", _MARKDOWN, without=False),
 )

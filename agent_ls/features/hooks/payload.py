@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agent_ls.environments.effects import CallEffect
+from agent_ls.features.hooks.conditions import subject_of
 from agent_ls.loop.calls.hooks import HookedCall
 from agent_ls.tools.foreign_names import FOREIGN_NAMES
 
@@ -45,20 +47,25 @@ def payload(
     return json.dumps({**camel, **common, **rows}, ensure_ascii=False)
 
 
-def call_rows(call: HookedCall) -> dict[str, Any]:
-    """Return the fields of an event about a tool call. A path is repeated as `file_path`, which most hooks read.
+def call_rows(call: HookedCall, folder: str) -> dict[str, Any]:
+    """Return the fields of an event about a tool call. A path is repeated as `file_path`, which most hooks read, and
+    compare as an absolute path: a path is relative to `folder`.
 
     Hooks of Cursor read the command and the path at the top of the object.
     """
     given = dict(call.arguments)
     path = given.get("file_path", given.get("path", given.get("absolute_path")))
-    more = {"file_path": path} if isinstance(path, str) else {}
+    more: dict[str, Any] = {}
+    if isinstance(path, str):
+        more = {"file_path": os.path.normpath(os.path.join(folder, os.path.expanduser(path)))}
+    elif paths := subject_of(call.effect, folder).paths:  # a patch names its files in its text
+        more = {"file_path": paths[0], "file_paths": list(paths)}
     name, *_ = (*FOREIGN_NAMES.get(call.kind, ()), call.name)
     agent = {"agent_id": call.agent_id} if call.agent_id else {}
     return {
         "tool_name": name,
         "tool": call.kind,
-        "tool_input": {**more, **given},
+        "tool_input": {**given, **more},
         "tool_use_id": call.call_id,
         **{key: given[key] for key in ("command",) if isinstance(given.get(key), str)},
         **more,

@@ -162,14 +162,19 @@ class SessionHooks(SessionFeature):
         for context in filter(None, await self._start_again()):
             self._actions.notify(context)
         subject = subject_of(call.effect, self._session.folder)
-        answers = await self._answers("PreToolUse", call_rows(call), tool_names(call), subject)
+        answers = await self._answers(
+            "PreToolUse", call_rows(call, self._session.folder), tool_names(call), subject
+        )
         for context in filter(None, (answer.context for answer in answers)):
             self._actions.notify(context)
         return call_verdict(answers)
 
     async def after_call(self, call: HookedCall, output: str, *, is_error: bool) -> str:
         event = "PostToolUseFailure" if is_error else "PostToolUse"
-        rows = {**call_rows(call), "tool_response": {"output": cut(output), "is_error": is_error}}
+        rows = {
+            **call_rows(call, self._session.folder),
+            "tool_response": {"output": cut(output), "is_error": is_error},
+        }
         subject = subject_of(call.effect, self._session.folder)
         answers = await self._answers(event, rows, tool_names(call), subject)
         told = [answer.reason for answer in answers if answer.blocks]

@@ -142,7 +142,7 @@ def _read(path: str, place: SkillFolder) -> tuple[AgentKind, list[str]]:
         origin=place.origin,
         path=path,
         instructions=page.text,
-        tools=_tools(page, "tools"),
+        tools=_tools(page, "tools" if "tools" in page.rows else "allowed-tools"),
         denied=(*(_tools(page, "disallowedTools") or ()), *_switched_off(page)),
         models=tuple(it for it in page.names("model") if it != "inherit"),
         only_reads=mode == "plan",

@@ -11,7 +11,7 @@ import pytest
 import agent_ls
 from agent_ls.features.hooks.conditions import Subject
 from tests.features.hooks.test_hook_forms import HOOK, hooks_in
-from tests.features.hooks.test_session import played, script, write_hooks
+from tests.features.hooks.test_session import confirm, played, script, write_hooks
 from tests.library.sessions import call, personal_options
 from tests.support.fake_provider import FakeProvider, text
 
@@ -255,3 +255,47 @@ async def test_hooks_of_a_start_run_for_the_sources_that_they_name(tmp_path: Pat
     ) as again:
         await again.ask("And now?")
     assert said(-1) == ["RESUMED", "COMPACTED"]
+
+
+@pytest.mark.report(
+    "anthropics/claude-code#83877",
+    "a guard compares a path with one of another form, so it lets every call pass",
+    area="rules",
+    before="failed",
+)
+@pytest.mark.report(
+    "google-antigravity/antigravity-cli#395",
+    "the input of a hook after an edit does not name the file",
+    area="rules",
+    before="passed",
+)
+@pytest.mark.parametrize("event", ["PreToolUse", "PostToolUse"])
+async def test_a_hook_gets_the_absolute_path_of_a_file(tmp_path: Path, event: str) -> None:
+    body = "print(event['tool_input']['file_path'], event['file_path'], file=sys.stderr)\nsys.exit(2)"
+    write_hooks(tmp_path / "state/hooks.json", **{event: ("Write|Edit", script(tmp_path / "hooks", body))})
+    path = str(tmp_path / "project/sub/a.txt")
+    patch = "*** Begin Patch\n*** Add File: sub/a.txt\n+x\n*** End Patch"
+    for provider, edit in (
+        ("anthropic", call("write_file", file_path="./sub/a.txt", content="x")),
+        ("openai", call("apply_patch", patch=patch)),
+    ):
+        model = FakeProvider([edit, [text("Done.")]])
+        ends, _ = await played(tmp_path, model, provider=provider, adapters={provider: model})
+        assert f"{path} {path}" in ends[0].output
+        (tmp_path / "project/sub/a.txt").unlink(missing_ok=True)
+
+
+@pytest.mark.report(
+    "anthropics/claude-code#91226",
+    "after a cd in a command, a hook with a relative path is no longer found",
+    area="rules",
+    before="passed",
+)
+async def test_a_hook_runs_in_the_folder_of_the_session_after_a_cd(tmp_path: Path) -> None:
+    (tmp_path / "project/sub").mkdir(parents=True)
+    (tmp_path / "project/gate.sh").write_text("echo seen >&2; exit 2\n")
+    write_hooks(tmp_path / "state/hooks.json", PostToolUse=("Bash", "sh gate.sh"))
+    confirm(tmp_path / "state", tmp_path / "project")
+    model = FakeProvider([call("shell", command="cd sub"), call("shell", command="pwd"), [text("Done.")]])
+    ends, _ = await played(tmp_path, model)
+    assert ["seen" in end.output for end in ends] == [True, True]

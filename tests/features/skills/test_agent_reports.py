@@ -220,6 +220,34 @@ def test_a_tool_whose_calls_are_all_denied_is_taken_away(home: Path) -> None:
     assert [kind.keeps(Named(name)) for name in ("use_skill", "edit_file", "shell")] == [False, False, True]
 
 
+@pytest.mark.report(
+    "anthropics/claude-code#27099",
+    "the field of a skill for tools in the file of a subagent is ignored, and it gets all tools",
+    area="rules",
+    before="failed",
+)
+@pytest.mark.report(
+    "anthropics/claude-code#52293",
+    "a subagent may start two others, each named in a field of its own",
+    area="rules",
+    before="passed",
+)
+@pytest.mark.parametrize(
+    ("rows", "kept"),
+    [
+        ("allowed-tools:\n  - Read\n  - Glob", ["read_file", "glob"]),
+        ("allowed-tools: Read, Bash(git *)", ["read_file", "shell"]),
+        ("tools: Read\nallowed-tools: Bash", ["read_file"]),
+        ("tools: Agent(a), Agent(b), Read", ["read_file", "spawn_agent"]),
+    ],
+)
+def test_tools_are_limited_in_the_field_of_a_skill_too(home: Path, rows: str, kept: list[str]) -> None:
+    command(home / ".claude/agents/a.md", f"---\ndescription: d\n{rows}\n---\nDo")
+    kind = kinds(home).found["a"]
+    names = ["read_file", "glob", "shell", "spawn_agent"]
+    assert [name for name in names if kind.keeps(Named(name))] == kept
+
+
 class Named:
     """A tool of which only the name counts."""
 
