@@ -10,9 +10,10 @@ import sys
 from collections.abc import Sequence
 from importlib import metadata, util
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlunsplit
 from urllib.request import url2pathname
 
+from agent_ls.addresses import split_address
 from agent_ls.program_lookup import find_on
 
 NAME = "agent-ls"
@@ -25,7 +26,7 @@ def install_source() -> str:
     """Return the path or URL from which agent-ls was installed; "" if that was a package index, or is unknown."""
     try:
         found = json.loads(metadata.distribution(NAME).read_text("direct_url.json") or "{}")
-        url = urlsplit(str(found.get("url", "")))
+        url = split_address(str(found.get("url", "")))
         if commit := found.get("vcs_info"):
             return f"{commit['vcs']}+{_without_login(url.geturl())}@{commit['commit_id']}"
     except (metadata.PackageNotFoundError, ValueError, LookupError, AttributeError):
@@ -34,7 +35,7 @@ def install_source() -> str:
 
 
 def _without_login(address: str) -> str:
-    parts = urlsplit(address)
+    parts = split_address(address)
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 

@@ -25,6 +25,7 @@ ENV_TYPES = {"argument_types", "paths", "environments.base", "environments.error
 ALLOWED: dict[str, set[str]] = {
     "_version": set(),
     "argument_types": {"text"},
+    "addresses": set(),
     "background": set(),
     "text": {"legacy_encodings", "memo"},
     "legacy_encodings": set(),
@@ -35,13 +36,13 @@ ALLOWED: dict[str, set[str]] = {
     "front_matter": {"yaml_depth"},
     "lean_imports": set(),
     "system": set(),
-    "installation": {"program_lookup"},
+    "installation": {"addresses", "program_lookup"},
     "program_lookup": {"paths"},
     "patch": {"patch", "memo", "text"},
     "notebook": {"notebook", "text"},
     "review": {"review", "patch", "memo", "text"},
-    "llm": {"argument_types", "llm", "text", "_version"},
-    "llm.providers": LLM_TYPES | {"llm.providers", "llm.sse", "memo", "text"},
+    "llm": {"addresses", "argument_types", "llm", "text", "_version"},
+    "llm.providers": LLM_TYPES | {"addresses", "llm.providers", "llm.sse", "memo", "text"},
     "environments": set(),
     "environments.base": {"confinement", "memo"},
     "environments.errors": {"text"},
@@ -83,7 +84,8 @@ ALLOWED: dict[str, set[str]] = {
        "text"},
     "tools": ENV_TYPES
     | LLM_TYPES
-    | {"tools", "notebook", "patch", "text", "environments.globs", "environments.search", "environments.language_host"},
+    | {"addresses", "tools", "notebook", "patch", "text", "environments.globs", "environments.search",
+       "environments.language_host"},
     "profiles": ENV_TYPES
     | LLM_TYPES
     | {"environments.globs", "front_matter", "jsonc", "profiles", "tools", "text", "llm.catalog"},
@@ -93,11 +95,11 @@ ALLOWED: dict[str, set[str]] = {
        "environments.wrappers.scoped"},
     # What a session shows, in words: below all front ends.
     "display": {"display", "loop", "text"},
-    "policy": ENV_TYPES | {"policy", "environments.globs", "environments.search"},
+    "policy": ENV_TYPES | {"addresses", "policy", "environments.globs", "environments.search"},
     "store": ENV_TYPES
     | LLM_TYPES
     | {"store", "environments.remote.place", "loop", "review", "policy", "system", "text"},
-    "mcp": {
+    "mcp": {"addresses",
         "_version", "background", "environments", "installation", "jsonc", "llm", "mcp", "store", "system", "text",
         "tools",
     },
@@ -178,7 +180,7 @@ ALLOWED: dict[str, set[str]] = {
         "environments", "features.git", "features.suggestions", "llm", "loop", "profiles", "services.errors",
         "services.models", "services.permissions", "services.settings", "system", "text",
     },
-    "features.web": {
+    "features.web": {"addresses",
         "_version", "environments", "features.web", "llm", "loop", "profiles", "services.settings", "tools",
     },
     "features.git": {"services.errors", "features.git", "environments", "profiles"},
@@ -216,10 +218,10 @@ ALLOWED: dict[str, set[str]] = {
     },
     "server": {"server"},
     "server.chat.chat_text": {"server.chat.chat_text", "environments", "text"},
-    "server.lsp": {"server.lsp", "_version", "environments", "text"},
+    "server.lsp": {"addresses", "server.lsp", "_version", "environments", "text"},
     "server.protocol": {"server.protocol"},
     "server.start_time": {"server.start_time"},
-    "server.transport": {"server.lsp", "server.transport", "environments", "system"},
+    "server.transport": {"addresses", "server.lsp", "server.transport", "environments", "system"},
     "server.editor": {
         "background", "environments", "loop", "notebook", "review", "server.chat.chat_text", "server.editor",
         "server.lsp", "server.protocol", "server.transport", "system", "text",
@@ -233,7 +235,7 @@ ALLOWED: dict[str, set[str]] = {
         "server.editor", "server.create_manager", "services.logs", "services.models", "services.settings",
         "sessions",
     },
-    "server.features": {
+    "server.features": {"addresses",
         "background", "environments", "features.mcp", "features.memory", "features.mentions",
         "features.skills", "features.slash_commands", "features.suggestions", "llm.messages", "loop",
         "notebook", "server.editor", "server.features", "server.lsp", "server.protocol", "server.rpc",
@@ -276,11 +278,11 @@ ALLOWED: dict[str, set[str]] = {
         "services.permissions", "services.settings", "sessions", "tools",
     },
     "acp": {
-        "_version", "acp", "display", "environments", "features", "lean_imports", "llm", "loop", "patch", "paths",
-        "policy", "review", "services", "sessions", "store", "system", "text", "tools.look",
+        "_version", "acp", "addresses", "display", "environments", "features", "lean_imports", "llm", "loop", "patch",
+        "paths", "policy", "review", "services", "sessions", "store", "system", "text", "tools.look",
     },
     "acp.start": {"acp", "_version", "services.models", "lean_imports", "llm.credentials", "system"},
-    "panel": {
+    "panel": {"addresses",
         "environments.local.processes.ending", "panel", "server.channel.paths", "server.transport",
         "services.settings", "store.layout", "store.locks",
     },
@@ -293,7 +295,7 @@ ALLOWED: dict[str, set[str]] = {
         "llm.stream", "policy.modes", "policy.situation", "services", "sessions", "store.locks", "system",
         "text",
     },
-    "cli": {
+    "cli": {"addresses",
         "text",
         "_version", "acp", "batch", "cli", "doctor", "environments.local.environ",
         "environments.local.ripgrep", "environments.remote.place", "features", "headless", "installation",

@@ -10,10 +10,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qs, unquote
 from urllib.request import url2pathname
 
 from agent_ls.acp.errors import invalid
+from agent_ls.addresses import split_address
 from agent_ls.llm.image_data import IMAGE_TYPES, image_type
 from agent_ls.llm.messages import ImagePart
 from agent_ls.policy.named_places import IGNORE_FILE
@@ -22,8 +23,8 @@ from agent_ls.text import format_code_block
 
 _COMMAND = re.compile(r"/([A-Za-z][\w.:-]*)(?:\s+(.*))?\Z", re.DOTALL)
 _ZED = "/agent/"
-_LINE_MARKS = re.compile(r"L?(\d+)(?:(?:-L?|:)(\d+))?\Z")
-_LINE_TAIL = re.compile(r"(?P<path>.+?):(?P<first>\d+)(?::(?P<last>\d+))?\Z")
+_LINE_MARKS = re.compile(r"L?(\d{1,9})(?:(?:-L?|:)(\d{1,9}))?\Z")
+_LINE_TAIL = re.compile(r"(?P<path>.+?):(?P<first>\d{1,9})(?::(?P<last>\d{1,9}))?\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +157,7 @@ def file_and_lines(uri: str) -> tuple[str, tuple[int, int] | None]:
 
     Zed's links to symbols and selections name the file in their query.
     """
-    parts = urlsplit(uri)
+    parts = split_address(uri)
     if _is_of_zed(parts):
         return next(iter(parse_qs(parts.query).get("path", ())), ""), _parse_line_fragment(parts.fragment)
     if parts.scheme.lower() != "file" or parts.netloc not in ("", "localhost"):
@@ -170,7 +171,7 @@ def file_and_lines(uri: str) -> tuple[str, tuple[int, int] | None]:
 
 def thing_in_editor(uri: str) -> str:
     """Return what a link of Zed names that is no file, for example "the terminal selection"; "" for other links."""
-    parts = urlsplit(uri)
+    parts = split_address(uri)
     if not _is_of_zed(parts) or file_and_lines(uri)[0]:
         return ""
     kind, _, rest = parts.path.removeprefix(_ZED).partition("/")

@@ -8,8 +8,8 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from urllib.parse import urlsplit
 
+from agent_ls.addresses import split_address
 from agent_ls.program_lookup import find_program, safe_path
 
 _OPENERS = (("xdg-open",), ("wslview",), ("gio", "open"), ("sensible-browser",))
@@ -21,7 +21,7 @@ def open_browser(address: str) -> bool:
 
     The standard module webbrowser is not used, because it starts the first browser on PATH, also one of the project.
     """
-    if urlsplit(address).scheme not in ("http", "https"):
+    if split_address(address).scheme not in ("http", "https"):
         return False  # a server may name any address
     if sys.platform == "win32":
         os.startfile(address)

@@ -7,10 +7,11 @@ from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TypeVar
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 import anyio.to_thread
 
+from agent_ls.addresses import split_address
 from agent_ls.llm.errors import ConfigurationError, typed
 from agent_ls.llm.messages import AudioPart, DocumentPart, ImagePart, Message, Role
 
@@ -80,7 +81,7 @@ def _local_file(part: object) -> Path | None:
     if not isinstance(part, ImagePart | DocumentPart | AudioPart) or part.data is not None:
         return None
     if part.url.startswith("file://"):
-        return Path(unquote(urlsplit(part.url).path))
+        return Path(unquote(split_address(part.url).path))
     return Path(part.url).expanduser() if part.url.startswith(("/", "./", "../", "~/")) else None
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
+from agent_ls.addresses import split_address
 from agent_ls.mcp.descriptions import Elicitation, ElicitationReply, FormField
 from agent_ls.mcp.elicitation import NO, SKIP, YES, asks_for_secret, value_of
 from agent_ls.mcp.visible import visible
@@ -31,7 +31,7 @@ async def ask_user(server: str, context: ToolContext, asked: Elicitation) -> Eli
 
 
 async def _by_address(server: str, context: ToolContext, asked: Elicitation) -> ElicitationReply:
-    host = urlsplit(asked.url).hostname or "an unknown host"
+    host = split_address(asked.url).hostname or "an unknown host"
     text = (
         f"The MCP server {server} asks you to open a page of {host}: {visible(asked.message)}\n"
         f"{visible(asked.url)}\nagent-ls does not open the page for you."

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any, Literal, TypeAlias
-from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
+from agent_ls.addresses import split_address
 from agent_ls.environments.local.environ import is_declared_secret, is_secret_name, secret_words
 from agent_ls.mcp.entry import ServerEntry
 from agent_ls.mcp.foreign_entry import our_entry, unknown_keys
@@ -177,7 +177,7 @@ def parse_server(name: str, raw: Any, source: Source, file: str = "") -> ServerC
         raise ConfigError("needs a url" if wants_http else "needs a command or a url")
     target: Target
     if entry.url:
-        if urlsplit(entry.url).scheme not in ("http", "https") and "${" not in entry.url:
+        if split_address(entry.url).scheme not in ("http", "https") and "${" not in entry.url:
             raise ConfigError("its url must begin with http:// or https://")
         target = HttpTarget(entry.url, tuple(entry.headers.items()))
     else:
@@ -210,11 +210,8 @@ def _oauth_client(entry: ServerEntry) -> OAuthClient:
 
 
 def _is_loopback(address: str) -> bool:
-    try:
-        found = urlsplit(address)
-        return found.scheme == "http" and found.hostname in _LOOPBACK and found.port != 0
-    except ValueError:  # the port is no number of a port
-        return False
+    found = split_address(address)
+    return found.scheme == "http" and found.hostname in _LOOPBACK and found.port != 0
 
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")

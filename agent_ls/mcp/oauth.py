@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
-from urllib.parse import parse_qs, parse_qsl, urlsplit
+from urllib.parse import parse_qs, parse_qsl
 
 import anyio
 import httpx2
@@ -18,6 +18,7 @@ from anyio.abc import ByteStream, SocketAttribute
 from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider
 from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
 
+from agent_ls.addresses import split_address
 from agent_ls.mcp import login_answers
 from agent_ls.mcp.config import OAuthClient
 from agent_ls.mcp.errors import LoginRefusedError
@@ -90,7 +91,7 @@ class Login(httpx2.Auth):
         self._answered = anyio.Event()
         self._answer: Mapping[str, str] = {}
         self._state = ""
-        self._path = urlsplit(configured.redirect).path or "/callback"
+        self._path = split_address(configured.redirect).path or "/callback"
         self._can_register = True
         self._turn = anyio.Lock()
         self._methods: list[str] = []
@@ -102,7 +103,7 @@ class Login(httpx2.Auth):
         Raises:
             LoginRefusedError: the port is in use.
         """
-        redirect = urlsplit(self._configured.redirect or "http://127.0.0.1:0")
+        redirect = split_address(self._configured.redirect or "http://127.0.0.1:0")
         host = redirect.hostname or "127.0.0.1"
         try:
             listener = await anyio.create_tcp_listener(local_host=host, local_port=redirect.port or 0)
@@ -154,7 +155,7 @@ class Login(httpx2.Auth):
     # --- the browser
 
     async def _open(self, address: str) -> None:
-        self._state = parse_qs(urlsplit(address).query).get("state", [""])[0]
+        self._state = parse_qs(split_address(address).query).get("state", [""])[0]
         await self._show(address)
 
     async def _wait(self) -> AuthorizationCodeResult:
@@ -178,7 +179,7 @@ class Login(httpx2.Auth):
         async with stream:
             with suppress(anyio.EndOfStream, anyio.BrokenResourceError):
                 head = (await stream.receive(16 * 1024)).split(b"\r\n", 1)[0].decode("latin-1").split(" ")
-                target = urlsplit(head[1] if len(head) > 1 else "")
+                target = split_address(head[1] if len(head) > 1 else "")
                 given = {name: values[0] for name, values in parse_qs(target.query).items()}
                 if target.path != self._path or not self._is_of_this_login(given):
                     await stream.send(_page("404 Not Found", FAILED))

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
 from pydantic import ConfigDict
 
+from agent_ls.addresses import split_address
 from agent_ls.environments.effects import CallEffect
 from agent_ls.llm.absent_arguments import without_absent
 from agent_ls.llm.argument_forms import in_wanted_form
@@ -215,10 +215,7 @@ def hosts_in(values: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _host_of(address: str) -> str:
-    try:
-        return (urlsplit(address).hostname or "").lower()
-    except ValueError:
-        return address.lower()
+    return (split_address(address).hostname or address).lower()
 
 
 def _redacted(value: Any, redact: Callable[[str], str]) -> Any:

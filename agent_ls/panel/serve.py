@@ -11,7 +11,7 @@ from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 import anyio
 from anyio.abc import SocketAttribute, SocketStream
@@ -20,6 +20,7 @@ from websockets.frames import CloseCode
 from websockets.http11 import Request, Response
 from websockets.server import ServerProtocol
 
+from agent_ls.addresses import split_address
 from agent_ls.panel.access import Access, is_loopback_host, is_own_origin
 from agent_ls.panel.home import HomeServer, start_home
 from agent_ls.panel.link import Message
@@ -50,7 +51,7 @@ class Panel:
 
     def respond(self, protocol: ServerProtocol, request: Request) -> Response:
         """Return the response to a request: the handshake for the page's WebSocket, a file, or an error."""
-        headers, url = request.headers, urlsplit(request.path)
+        headers, url = request.headers, split_address(request.path)
         hosts = headers.get_all("Host")
         if len(hosts) != 1 or not is_loopback_host(hosts[0]):
             return _response(

@@ -8,8 +8,7 @@ everything else                             ask, and offer rules for the host; f
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
+from agent_ls.addresses import split_address
 from agent_ls.environments.effects import FetchEffect
 from agent_ls.policy.rules import Rule
 from agent_ls.policy.situation import Allow, Ask, Judgement, Refuse, Situation
@@ -42,16 +41,13 @@ def judge_fetch(effect: FetchEffect, situation: Situation) -> Judgement:
 
 def id_of_site(url: str) -> str:
     """Return the id of the rule for public pages of a URL's host, "" if the URL has no host."""
-    try:
-        parts, site = urlsplit(url), _site(url)
-    except ValueError:
-        return ""
+    parts, site = split_address(url), _site(url)
     return FETCH + site if parts.scheme in ("http", "https") and parts.hostname else ""
 
 
 def _site(url: str) -> str:
     """Return the host, with the port if it is not the default."""
-    parts = urlsplit(url)
+    parts = split_address(url)
     host = (parts.hostname or "").rstrip(".")
     usual = {"http": 80, "https": 443}.get(parts.scheme)
     return host if parts.port in (None, usual) else f"{host}:{parts.port}"

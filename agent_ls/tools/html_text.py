@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from html.parser import HTMLParser
-from urllib.parse import urljoin
+
+from agent_ls.addresses import join_address
 
 _SILENT = frozenset(
     ("script", "style", "noscript", "template", "svg", "iframe", "object", "select", "nav", "footer")
@@ -103,10 +104,7 @@ class _Reader(HTMLParser):
 
     def _close_link(self, where: str, begin: int) -> None:
         self._link = None
-        try:
-            target = urljoin(self._address, where)
-        except ValueError:
-            return  # not a valid URL
+        target = join_address(self._address, where)
         words = "".join(self.out[begin:]).strip()
         if words and target.startswith(("http://", "https://")) and not where.startswith("#"):
             self.out.append(f" ({target})")

@@ -6,13 +6,13 @@ import re
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
-from urllib.parse import urlsplit
 
 import anyio
 import anyio.from_thread
 import anyio.to_thread
 from pydantic import Field, field_validator, model_validator
 
+from agent_ls.addresses import split_address
 from agent_ls.environments.effects import FetchEffect
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
 from agent_ls.tools.html_text import html_to_text
@@ -81,11 +81,8 @@ class WebFetchArguments(Arguments):
     @field_validator("url")
     @classmethod
     def _is_web_address(cls, url: str) -> str:
-        try:
-            parts = urlsplit(url)
-            named = bool(parts.hostname) and (parts.port is None or parts.port > 0)
-        except ValueError:
-            named, parts = False, urlsplit("")
+        parts = split_address(url)
+        named = bool(parts.hostname) and parts.port != 0
         if parts.scheme not in ("http", "https") or not named:
             raise ValueError("must be a full address that begins with https:// or http://")
         if parts.username is not None or parts.password is not None:

@@ -87,6 +87,8 @@ def test_servers_of_vs_code_are_read_with_comments_and_inputs(tmp_path: Path) ->
         ({"command": "a", "sandboxed": {}}, "sandboxed: is not known"),
         ({"command": "a", "args": 5}, "args"),
         ({"url": "file:///etc/passwd"}, "http"),
+        ({"url": "http://[x"}, "http"),
+        ({"url": "https://x:99999/"}, "http"),
         ("npx", "not an object"),
     ],
 )

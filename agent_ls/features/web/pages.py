@@ -8,13 +8,13 @@ import socket
 import zlib
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias
-from urllib.parse import urljoin, urlsplit
 
 import anyio
 import anyio.to_thread
 import httpx
 
 from agent_ls._version import __version__
+from agent_ls.addresses import join_address, split_address
 from agent_ls.environments.errors import PageError
 from agent_ls.features.web.addresses import is_public, literal_address
 from agent_ls.loop.calls.redaction import Known
@@ -54,7 +54,7 @@ class HttpPages:
         self._private: dict[str, str] = {}
 
     def private_address(self, url: str) -> str:
-        host = urlsplit(url).hostname or ""
+        host = split_address(url).hostname or ""
         address = literal_address(host)
         if address and not is_public(address):
             return address
@@ -77,24 +77,24 @@ class HttpPages:
         """Fetch a page. Fetch `url`; follow redirects within the same host and from http to https, and report
         other redirects in the result.
         """
-        first = urlsplit(url)
+        first = split_address(url)
         for _ in range(MAX_REDIRECTS + 1):
             page = await self._get(url, private_address)
             if not page.leads_to:
                 return page
-            target = urlsplit(page.leads_to)
+            target = split_address(page.leads_to)
             is_same = (
                 target.username is None
                 and target.hostname == first.hostname
                 and _port(page.leads_to) in (_port(url), 443)
             )
-            if not is_same or target.scheme not in ("https", urlsplit(url).scheme):
+            if not is_same or target.scheme not in ("https", split_address(url).scheme):
                 return page
             url = page.leads_to
         raise PageError(f"{url} redirects too often.")
 
     async def _get(self, url: str, private_address: str) -> WebPage:
-        host, port = urlsplit(url).hostname or "", _port(url)
+        host, port = split_address(url).hostname or "", _port(url)
         last: httpx.ConnectError | None = None
         for address in await self._resolve_allowed(host, port, private_address):
             # Connect to the address that the policy checked, because the name may resolve to another address now.
@@ -131,7 +131,7 @@ class HttpPages:
 
 async def _page(url: str, answer: httpx.Response) -> WebPage:
     if answer.is_redirect and (where := answer.headers.get("location")):
-        return WebPage(url, answer.status_code, leads_to=urljoin(url, where))
+        return WebPage(url, answer.status_code, leads_to=join_address(url, where))
     kind, _, parameters = answer.headers.get("content-type", "").partition(";")
     kind = kind.strip().lower()
     is_text = not kind or kind.startswith(_TEXTS) or kind.endswith(("+json", "+xml", "+yaml"))
@@ -215,5 +215,5 @@ def _decode(data: bytes, parameters: str) -> str:
 
 
 def _port(url: str) -> int:
-    parts = urlsplit(url)
+    parts = split_address(url)
     return parts.port or (443 if parts.scheme == "https" else 80)

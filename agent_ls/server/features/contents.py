@@ -9,8 +9,9 @@ shows two of these documents, or one of them and the file.
 
 from __future__ import annotations
 
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
+from agent_ls.addresses import split_address
 from agent_ls.server import protocol as wire
 from agent_ls.server.lsp.capabilities import SCHEME
 from agent_ls.server.lsp.from_lsp import maybe_path
@@ -43,10 +44,7 @@ def _parse_uri(uri: str, method: str) -> tuple[str, str]:
     Raises:
         InvalidParamsError: not a URI in one of these two forms.
     """
-    try:
-        parts = urlsplit(uri)
-    except ValueError:
-        raise InvalidParamsError(method, f"uri: {uri} is not a URI") from None
+    parts = split_address(uri)
     kind = parts.path.lstrip("/").split("/", 1)[0]
     path = maybe_path(unquote(parts.query))
     if parts.scheme != SCHEME or kind not in ("base", "proposed") or path is None:

@@ -12,8 +12,9 @@ import os.path
 import re
 from collections.abc import Collection, Sequence
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
+from agent_ls.addresses import split_address
 from agent_ls.server.lsp.capabilities import Encoding
 from agent_ls.text import split_lines, strip_ending
 
@@ -145,10 +146,7 @@ def _mend_range(where: Any) -> dict[str, dict[str, int]] | None:
 
 def maybe_path(uri: str) -> str | None:
     """Return the absolute path of a `file:` URI; None for other documents and for names that no file can have."""
-    try:
-        parts = urlsplit(uri)
-    except ValueError:
-        return None
+    parts = split_address(uri)
     if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
         return None
     path = unquote(parts.path, errors="surrogateescape")

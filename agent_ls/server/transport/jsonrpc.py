@@ -17,7 +17,7 @@ from functools import cache, partial
 from itertools import count
 from pathlib import PurePosixPath
 from typing import Any, Protocol, TypeAlias
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from cattrs import Converter
 from lsprotocol import types as lsp
@@ -32,6 +32,7 @@ from pygls.protocol import LanguageServerProtocol, default_converter
 from pygls.protocol.json_rpc import JsonRPCNotification, JsonRPCRequestMessage, JsonRPCResponseMessage
 from pygls.protocol.language_server import lsp_method
 
+from agent_ls.addresses import split_address
 from agent_ls.server.lsp.capabilities import COMMAND, ClientAbilities, client_abilities, initialize_result
 from agent_ls.server.lsp.documents import Documents
 from agent_ls.server.lsp.from_lsp import has_texts, mended_change
@@ -184,7 +185,7 @@ class AgentProtocol(LanguageServerProtocol):
             )
         elif told.uri and told.method in DOCUMENT_TEXTS:
             self.receivers.unread(told.method, told.uri, is_too_large=True)
-            name = PurePosixPath(unquote(urlsplit(told.uri).path)).name
+            name = PurePosixPath(unquote(split_address(told.uri).path)).name or "A document"
             words = f"{name} is too large for agent-ls ({size}). The agent cannot edit it while it is open."
             self.notify(
                 lsp.WINDOW_SHOW_MESSAGE, lsp.ShowMessageParams(type=lsp.MessageType.Warning, message=words)

@@ -112,15 +112,17 @@ async def test_a_redirect_to_the_same_host_is_followed_and_other_redirects_are_o
         "/port": to(f"http://{HERE}:1/"),
         "/named": to(f"http://me:secret@{HERE}:{server.port}/new"),
         "/round": to("/round"),
+        "/no": to("http://[x"),
+        "/large": to(f"http://{HERE}:99999/"),
     }
     assert (await pages().fetch(server.url("/old"), HERE)).url == server.url("/new")
-    for path in ("/away", "/port", "/named"):
+    for path in ("/away", "/port", "/named", "/no", "/large"):
         page = await pages().fetch(server.url(path), HERE)
         assert page.leads_to == server.pages[path].headers["location"] and page.text == ""
-    assert [path for path, _ in server.asked] == ["/old", "/new", "/away", "/port", "/named"]
+    assert [path for path, _ in server.asked] == ["/old", "/new", "/away", "/port", "/named", "/no", "/large"]
     with pytest.raises(PageError, match="redirects too often"):
         await pages().fetch(server.url("/round"), HERE)
-    assert len(server.asked) == 5 + MAX_REDIRECTS + 1
+    assert len(server.asked) == 7 + MAX_REDIRECTS + 1
 
 
 async def test_a_long_page_is_truncated_and_a_binary_page_refused(server: WebServer) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from urllib.parse import urlsplit
 
+from agent_ls.addresses import split_address
 from agent_ls.llm.messages import JsonObject, JsonValue
 from agent_ls.llm.providers.base import ListedModel, Probe
 from agent_ls.llm.providers.wire_json import int_at, object_at, objects_at, parse_object, text_at
@@ -30,7 +30,7 @@ def probes_of(provider: str, model: str, base_url: str) -> Sequence[Probe]:
             return (_LLAMA_CPP,)
         case "ollama":
             return (Probe("/api/show", {"model": model}),)
-        case "compatible" if urlsplit(base_url).hostname in _LOCAL_HOSTS:
+        case "compatible" if split_address(base_url).hostname in _LOCAL_HOSTS:
             return (_LLAMA_CPP, _SGLANG)
     return ()
 
