@@ -86,6 +86,18 @@ def _runs_only_ordinary_code(
     )
 
 
+def paths_in_code(found: CommandAnalysis, command: str, working_dir: str) -> list[str]:
+    """Return the paths that texts in the code of the line may name, relative to the working directory."""
+    if not any(_RUNS_CODE.fullmatch(why) or _RUNS_INPUT.fullmatch(why) for why in found.doubts):
+        return []
+    codes = [code for argv in found.commands if _is_interpreter(argv[0]) if (code := _code_of(argv))]
+    codes += [it["body"] for it in _DOCUMENT.finditer(command)]
+    names = [first or second for code in codes for first, second in _QUOTED.findall(code[:MAX_CODE_CHARS])]
+    return [
+        ospath.normpath(ospath.join(working_dir, name)) for name in dict.fromkeys(names) if "\0" not in name
+    ]
+
+
 def _code_of(argv: Sequence[str]) -> str | None:
     """Return the code in the words of an interpreter, "" if it runs a file; None for options that are not known."""
     rest = [word for word in argv[1:] if word not in _HARMLESS_OPTIONS]

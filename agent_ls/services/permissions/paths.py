@@ -407,6 +407,7 @@ def _read_facts_of(effect: CommandEffect, found: CommandAnalysis, places: Places
         return EffectFacts(resolved, doubt="the patterns of the command match too many files to check")
     # A pattern without matches is passed to the program unchanged, so its folder counts as well.
     leads += [os.path.realpath(place) for pattern in found.paths for place in (*_fixed_part(pattern),)]
+    leads += _linked_from_code(effect, found, places)
     linked = linked_credentials(places)
     try:
         leads += shown_secrets(found, effect.working_dir, places, linked)
@@ -442,6 +443,17 @@ def _read_facts_of(effect: CommandEffect, found: CommandAnalysis, places: Places
     )
     config = next(filter(None, (_deciding_file(*it, places) for it in found.configs)), "")
     return EffectFacts(resolved, tuple(dict.fromkeys(leads)), doubt, config)
+
+
+def _linked_from_code(effect: CommandEffect, found: CommandAnalysis, places: Places) -> list[str]:
+    """Return where links lead that code in the command names, if that is outside or a file with secrets."""
+    if not found.doubts:
+        return []
+    from agent_ls.policy.full import paths_in_code  # imported late, because few commands contain code
+
+    named = paths_in_code(found, effect.command, effect.working_dir)
+    reals = [real for path in named if (real := os.path.realpath(path)) != path and os.path.lexists(real)]
+    return [it for it in reals if not places.is_inside(it) or places.is_secret(it) or places.is_ignored(it)]
 
 
 def _may_be_named(path: str, places: Places) -> bool:

@@ -1,0 +1,58 @@
+"""Code in a command that names a link to a file outside, or to one with secrets, is asked about in mode full."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.policy.fuzz import SECRET, Scratch
+from tests.policy.test_moved_folders import is_silent_in
+
+pytestmark = pytest.mark.req("X6", "T10")
+
+LINES = (
+    "python3 -c \"print(open('link').read())\"",
+    "python3 -c \"print(open('out/secret.txt').read())\"",
+    "cd src && python3 -c \"print(open('l.py').read())\"",
+    "python3 - <<'EOF'\nprint(open('link').read())\nEOF",
+    "python3 -c \"print(open('key').read())\"",
+)
+OF_NODE = (
+    "node -p \"require('fs').readFileSync('link', 'utf8')\"",
+    "node -e \"console.log(require('fs').readFileSync('./out/secret.txt', 'utf8'))\"",
+)
+
+
+@pytest.fixture
+def scratch(tmp_path: Path) -> Scratch:
+    scratch = Scratch(tmp_path / "scratch")
+    scratch.build()
+    (scratch.work / "version").unlink()
+    (scratch.work / "key").symlink_to(".env")
+    (scratch.work / "l.py").symlink_to("../outside/secret.txt")
+    return scratch
+
+
+@pytest.mark.parametrize("line", [*LINES, *OF_NODE])
+def test_code_that_names_a_link_which_leads_away_is_asked_about(line: str, scratch: Scratch) -> None:
+    assert not is_silent_in(scratch, line)
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_such_code_shows_the_secret_if_it_runs(line: str, scratch: Scratch) -> None:
+    assert SECRET.encode() in scratch.run(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "python3 -c \"print(open('a.txt').read())\"",
+        "python3 -c \"print(open('src/x.py').read(), 'utf8')\"",
+        "python3 - <<'EOF'\nprint(open('a.txt').read())\nEOF",
+    ],
+)
+def test_code_that_names_files_of_the_workspace_runs_unasked(line: str, scratch: Scratch) -> None:
+    (scratch.work / "inner").symlink_to("a.txt")
+    assert is_silent_in(scratch, line)
+    assert is_silent_in(scratch, line.replace("a.txt", "inner"))
