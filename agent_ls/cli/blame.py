@@ -60,7 +60,7 @@ def _write_note(commit: str) -> int:
 
 
 def _blame(options: argparse.Namespace) -> int:
-    from agent_ls.sessions.stored.provenance import blame
+    from agent_ls.sessions.stored.provenance import UnblamableError, blame
     from agent_ls.sessions.stored.queries import state_layout
 
     try:
@@ -68,8 +68,8 @@ def _blame(options: argparse.Namespace) -> int:
     except OSError as error:
         print(f"agent-ls blame: {options.file}: {error.strerror or error}", file=sys.stderr)
         return 2
-    except ValueError:
-        print(f"agent-ls blame: {options.file} is not a text file", file=sys.stderr)
+    except UnblamableError as error:
+        print(f"agent-ls blame: {options.file} {error}", file=sys.stderr)
         return 2
     if options.line is not None and not 1 <= options.line <= len(lines):
         print(f"agent-ls blame: {options.file} has {len(lines)} lines", file=sys.stderr)

@@ -13,9 +13,10 @@ import anyio.to_thread
 
 from agent_ls.environments.base import Attribution, FileState, FileWrite, sha256
 from agent_ls.llm.messages import JsonValue
+from agent_ls.store.elsewhere import WritesElsewhere
 from agent_ls.store.errors import OwnershipLostError
 from agent_ls.store.journal import Intent, ProposalRecord, ProposedFile, RecordedWrite, fingerprint
-from agent_ls.store.layout import log_path
+from agent_ls.store.layout import Layout, log_path, root_of
 from agent_ls.store.log import Header
 from agent_ls.store.sessions import OpenSession
 from agent_ls.text import looks_binary
@@ -57,6 +58,8 @@ class SessionFiles:
         self.opened = opened
         self.header = header
         self.path: Path = log_path(opened.folder)
+        layout = Layout(root_of(opened.folder))
+        self._elsewhere = WritesElsewhere(layout, header.session_id, header.workspace_folder)
         self._announced: dict[str, list[tuple[FileState, RecordedWrite]]] = {}
 
     @property
@@ -136,6 +139,7 @@ class SessionFiles:
         A roll back needs the new content only to merge.
         """
         for state in states:
+            self._elsewhere.note(state.path)
             self._keep(state.before, KEPT_MAX_BYTES)
             self._keep(state.after, PREIMAGE_MAX_BYTES)
 
@@ -151,6 +155,7 @@ class SessionFiles:
 
     def _intent(self, change: FileState, attribution: Attribution) -> Intent:
         """Return the record that announces a change, and store the contents before and after it. Blocks."""
+        self._elsewhere.note(change.path)
         is_kept = self._keep(change.before, KEPT_MAX_BYTES)
         self._keep(change.after, PREIMAGE_MAX_BYTES)
         written = _make_written(change, attribution)

@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from agent_ls.store import locks
+from agent_ls.store.elsewhere import forget_elsewhere
 from agent_ls.store.errors import SessionLockedError, StoreError
 from agent_ls.store.forgotten import forget_all, remember_lines
 from agent_ls.store.layout import Layout, ListedSession, canonical, is_session_id, lock_path, log_path
@@ -78,6 +79,7 @@ def delete_all(layout: Layout) -> DeletedSessions:
     for folder in layout.root.glob("workspaces/*/sessions/*"):
         with suppress(SessionLockedError, OSError):
             _remove_rest(folder)
+    forget_elsewhere(layout)
     for folder in layout.root.glob("workspaces/*"):
         _forget_empty(folder)
     for path in layout.lost_recordings():

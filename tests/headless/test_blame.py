@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -166,10 +167,18 @@ def test_lines_of_a_deleted_session_are_unknown(project: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [("missing.py",), (".",), ("binary",), ("a.py", "--line", "9"), ("a.py", "--line", "0")]
-)
+    "options",
+    [
+        ("missing.py",), (".",), ("binary",), ("pipe",), ("large",), ("loop",), ("/dev/zero",),
+        ("a.py", "--line", "9"), ("a.py", "--line", "0"),
+    ],
+)  # fmt: skip
 def test_what_cannot_be_blamed_is_a_wrong_use(options: Sequence[str], project: Project) -> None:
     (project.folder / "binary").write_bytes(b"\0\1\2")
+    os.mkfifo(project.folder / "pipe")
+    (project.folder / "loop").symlink_to("loop")
+    with (project.folder / "large").open("wb") as file:
+        file.truncate(65 * 1024 * 1024)
     done = run("blame", *options, cwd=project.folder, environ=environment(project.home))
     assert done.code == 2 and done.err.startswith("agent-ls blame: ") and done.out == ""
 
@@ -177,3 +186,44 @@ def test_what_cannot_be_blamed_is_a_wrong_use(options: Sequence[str], project: P
 def test_an_empty_file_has_no_lines(project: Project) -> None:
     project.file.write_text("")
     assert project.blame().out == "" and project.blame("--summary").out == ""
+
+
+def test_files_elsewhere_links_and_lines_of_two_sessions(project: Project, tmp_path: Path) -> None:
+    """A line that two sessions changed is of the later one. A link has the lines of its file."""
+    project.ask("add one", edit("first\n", "first\none\n"))
+    project.ask("change it", edit("one", "one and two"))
+    (project.folder / "link.py").symlink_to("a.py")
+    environ = environment(project.home)
+    expected = [("first", "user"), ("one and two", "change it"), ("last", "user")]
+    assert project.authors() == expected
+    for folder, name in (
+        (project.folder, "link.py"),
+        (tmp_path, "project/a.py"),
+        (tmp_path, str(project.file)),
+    ):
+        shown = run("blame", name, "--json", cwd=folder, environ=environ).out.splitlines()
+        assert [(it["text"], it.get("message", it["author"])) for it in map(json.loads, shown)] == expected
+
+
+def test_a_file_outside_of_the_folder_has_authors_too(project: Project, tmp_path: Path) -> None:
+    outside = tmp_path / "beside" / "b.py"
+    outside.parent.mkdir()
+    outside.write_text("x\n")
+    calls = [
+        ToolCall("read_file", {"file_path": str(outside)}),
+        ToolCall("edit_file", {"file_path": str(outside), "old_string": "x", "new_string": "x\ny"}),
+    ]
+    with ChatServer([*([call] for call in calls), "Done."]) as server:
+        environ = environment(project.home, **provider_variables(server))
+        more = ("--mode", "edits", "--add-dir", str(outside.parent))
+        done = run("exec", "--trust", *more, "add y", cwd=project.folder, environ=environ)
+    assert done.code == 0, done
+    shown = run("blame", str(outside), "--json", cwd=tmp_path, environ=environ).out.splitlines()
+    assert [json.loads(line).get("message") for line in shown] == [None, "add y"]
+
+    session_id = json.loads(shown[1])["sessionId"]
+    assert run("sessions", "delete", "--force", session_id, cwd=project.folder, environ=environ).code == 0
+    outside.write_text("x\nyet another\n")
+    shown = run("blame", str(outside), "--json", cwd=tmp_path, environ=environ).out.splitlines()
+    assert [json.loads(line)["author"] for line in shown] == ["user", "user"]
+    assert not list((project.home / "state" / "elsewhere").rglob("s-*"))

@@ -124,7 +124,8 @@ class Archive:
         Raises:
             BadChoiceError: the file cannot be read, or is not text.
         """
-        from agent_ls.sessions.stored.provenance import Blamer  # imported only when it is asked for
+        # imported only when it is asked for
+        from agent_ls.sessions.stored.provenance import Blamer, UnblamableError
 
         if self._blamer is None:
             self._blamer = Blamer(self._store.layout)
@@ -134,8 +135,8 @@ class Archive:
             raise BadChoiceError(
                 f"{path} cannot be read: {error.strerror or error}", "save the file first"
             ) from None
-        except ValueError:
-            raise BadChoiceError(f"{path} is not a text file", "choose a text file") from None
+        except UnblamableError as error:
+            raise BadChoiceError(f"{path} {error}", "choose a text file") from None
 
     async def _folder(self, session_id: str) -> Path:
         if live := self._live(session_id):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,6 +25,14 @@ MOST_CANDIDATES = 50
 KEPT_RESULTS = 4
 
 
+LARGEST_FILE = 64 * 1024 * 1024
+"""Larger contents are not stored with a session, so nothing is known of their lines."""
+
+
+class UnblamableError(ValueError):
+    """The file has no lines that can be told apart. The message continues "FILE …"."""
+
+
 class BlamedLine(NamedTuple):
     """One line of a file. `author` agent: `origin` says which call wrote it. unknown: contents are not recorded.
 
@@ -41,7 +50,7 @@ def blame(path: Path, layout: Layout | None = None) -> list[BlamedLine]:
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: the file is not text.
+        UnblamableError: the file is not text, or too large.
     """
     return Blamer(layout or Layout()).blame(path)
 
@@ -59,7 +68,7 @@ class Blamer:
 
         Raises:
             OSError: the file cannot be read.
-            ValueError: the file is not text.
+            UnblamableError: the file is not text, or too large.
         """
         text = _read_text(path) if text is None else text
         real = Path(os.path.realpath(path))
@@ -84,9 +93,16 @@ class Blamer:
 
 
 def _read_text(path: Path) -> str:
-    data = path.read_bytes()
+    # Opened without waiting, because a pipe would wait for its writer.
+    with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
+        facts = os.fstat(file.fileno())
+        if not stat.S_ISREG(facts.st_mode):
+            raise UnblamableError("is not a file with text")
+        if facts.st_size > LARGEST_FILE:
+            raise UnblamableError(f"is larger than {LARGEST_FILE >> 20} MiB")
+        data = file.read(LARGEST_FILE)
     if looks_binary(data):
-        raise ValueError("not text")
+        raise UnblamableError("is not a text file")
     return decode(data).text
 
 

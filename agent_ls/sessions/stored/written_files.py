@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias
 
 from agent_ls.loop.events.types import Envelope, FileChange, HunkStateChanged, SessionStart, UserInput
 from agent_ls.store import pages
+from agent_ls.store.elsewhere import sessions_elsewhere
 from agent_ls.store.journal import RecordedWrite, find_write
 from agent_ls.store.layout import Layout, log_path
 
@@ -126,22 +127,32 @@ class WrittenFiles:
     _reading: Lock = field(default_factory=Lock)
 
     def in_folders(self, folders: Sequence[str]) -> list[OriginalWrite]:
-        """Return the writes of the sessions of these folders, oldest first."""
+        """Return the writes of the sessions of these folders, and of those that wrote files in them, oldest first."""
         with self._reading:
             found: list[tuple[str, OriginalWrite]] = []
-            for folder in folders:
-                for listed in self.layout.list_sessions(folder):
-                    log = self._logs.setdefault(listed.folder, LogWrites(listed.folder, listed.session_id))
-                    try:
-                        log.read()
-                    except OSError:  # the session is deleted in this moment
-                        self._logs.pop(listed.folder, None)
-                        continue
-                    newest = ""
-                    for write, origin in log.writes:
-                        newest = max(newest, origin.time)  # a clock may go back, the order of a log does not
-                        found.append((newest, log.original(write, origin)))
+            for place, session_id in self._sessions(folders).items():
+                log = self._logs.setdefault(place, LogWrites(place, session_id))
+                try:
+                    log.read()
+                except OSError:  # the session is deleted in this moment
+                    self._logs.pop(place, None)
+                    continue
+                newest = ""
+                for write, origin in log.writes:
+                    newest = max(newest, origin.time)  # a clock may go back, the order of a log does not
+                    found.append((newest, log.original(write, origin)))
             return [each for _, each in sorted(found, key=lambda timed: timed[0])]
+
+    def _sessions(self, folders: Sequence[str]) -> dict[Path, str]:
+        """Return folder and id of each session of these folders, and of those that wrote files in them."""
+        found = {
+            listed.folder: listed.session_id
+            for folder in folders
+            for listed in self.layout.list_sessions(folder)
+        }
+        for folder in folders:
+            found |= {place: session_id for session_id, place in sessions_elsewhere(self.layout, folder)}
+        return found
 
 
 def _model_of(line: bytes) -> str:
