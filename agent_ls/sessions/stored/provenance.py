@@ -15,7 +15,7 @@ from agent_ls.sessions.stored.written_files import LineOrigin, OriginalWrite, Wr
 from agent_ls.store import blobs
 from agent_ls.store.forgotten import forgotten_lines
 from agent_ls.store.layout import Layout, blobs_path
-from agent_ls.text import decode, looks_binary
+from agent_ls.text import decode, looks_binary, split_lines, strip_endings
 
 _UNDO = "r-"  # the ids of roll backs begin with it
 ALIKE = 0.5
@@ -30,7 +30,7 @@ LARGEST_FILE = 64 * 1024 * 1024
 
 
 class UnblamableError(ValueError):
-    """The file has no lines that can be told apart. The message continues "FILE …"."""
+    """The file has no lines that can have authors. The message continues "FILE …"."""
 
 
 class BlamedLine(NamedTuple):
@@ -112,11 +112,12 @@ def blame_text(real: Path, text: str, writes: Sequence[OriginalWrite]) -> list[B
     current = history.lines.split(text)
     found = history.of(str(real), current)
     numbers = authors([written for written, _ in found], current)
+    shown = strip_endings(split_lines(text))
     whose: dict[int, tuple[Literal["user", "agent", "unknown"], LineOrigin | None]] = {
         number: ("agent", origin) for number, (_, origin) in enumerate(found)
     }
     whose |= {USER: ("user", None), UNKNOWN: ("unknown", None)}
-    return [BlamedLine(line, *whose[number]) for line, number in zip(current, numbers, strict=True)]
+    return [BlamedLine(line, *whose[number]) for line, number in zip(shown, numbers, strict=True)]
 
 
 class _FileHistory:

@@ -8,7 +8,8 @@ _CHUNK = 1 << 16
 
 
 class SimilarTexts:
-    """Splits texts into lines without their endings, which editors and git convert.
+    """Splits texts into lines without the white space that editors, formatters and git convert: line endings,
+    indentation, and the width of the gaps between words.
 
     Most texts differ in a few lines from the one before. The equal lines at both ends are the same objects as there, so
     splitting and comparing them costs little.
@@ -19,14 +20,14 @@ class SimilarTexts:
         self._lines: list[str] = []
 
     def split(self, text: str) -> list[str]:
-        """Return the lines of a text."""
+        """Return the words of each line, with one blank between them."""
         head = _whole_lines(text, 0, _common_start(self._text, text))
         most = min(len(self._text), len(text)) - head
         tail = _common_end(self._text, text, most)
         # An equal end begins with a whole line only behind a line end that is part of it.
         first_end = text.find("\n", len(text) - tail) if tail else -1
         tail = len(text) - first_end - 1 if first_end >= 0 else 0
-        middle = [line.rstrip("\r\n") for line in split_lines(text[head : len(text) - tail])]
+        middle = [" ".join(line.split()) for line in split_lines(text[head : len(text) - tail])]
         before = _count_lines(self._text, 0, head)
         until = before + _count_lines(self._text, head, len(self._text) - tail)
         lines = [*self._lines[:before], *middle, *self._lines[until:]]

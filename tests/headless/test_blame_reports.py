@@ -1,0 +1,201 @@
+"""Authors of lines in stories that users of other programs reported."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+import pytest
+
+from tests.headless.test_blame import Project, edit, project
+from tests.headless.test_blame_notes import git
+from tests.support.commands import environment, run
+from tests.support.loopback import ToolCall
+
+__all__ = ["project"]
+
+LIST = "".join(f"- item {number}\n" for number in range(50))
+
+
+def write(content: str) -> ToolCall:
+    return ToolCall("write_file", {"file_path": "a.py", "content": content})
+
+
+def sides(project: Project) -> str:
+    """Return the author of each line: u or a."""
+    return "".join(line["author"][0] for line in project.lines())
+
+
+def begin(project: Project, *settings: str) -> None:
+    git(project, "init", "-q")
+    for setting in ("user.name=a", "user.email=a@b", *settings):
+        git(project, "config", *setting.split("="))
+    git(project, "add", ".")
+    git(project, "commit", "-qm", "first")
+
+
+@pytest.mark.report(
+    "git-ai-project/git-ai#950",
+    "after a squash, lines of the first of two interleaved sessions count as written by hand",
+    area="git",
+    before="passed",
+)
+def test_lines_of_two_sessions_survive_a_squash(project: Project) -> None:
+    begin(project)
+    project.ask("base", edit("first\n", "first\nopen\nuse\nclose\n"))
+    git(project, "commit", "-qam", "base")
+    project.ask("more", edit("use\n", "check\nuse\nlog\n"), edit("close\n", "flush\nclose\n"))
+    git(project, "commit", "-qam", "more")
+    git(
+        project,
+        "-c",
+        "sequence.editor=sed -i 2s/^pick/squash/",
+        "-c",
+        "core.editor=true",
+        "rebase",
+        "-qi",
+        "HEAD~2",
+    )
+
+    assert git(project, "rev-list", "--count", "HEAD").strip() == "2"
+    assert sides(project) == "uaaaaaau"
+    assert {said for _, said in project.authors()} == {"user", "base", "more"}
+
+
+@pytest.mark.parametrize(
+    ("written", "now"),
+    [
+        ("def f():\n    return    1\n", "def f():\n    return 1\n"),
+        ("def f():\n    return 1\n", "if x:\n    def f():\n        return 1\n"),
+        ("def f( a ):\n\treturn 1\n", "def f( a ):\n    return 1   \n"),
+    ],
+)
+@pytest.mark.report(
+    "git-ai-project/git-ai#494",
+    "who changes only white space becomes the author of the line, in both directions",
+    area="git",
+    before="failed",
+)
+def test_white_space_changes_no_author(project: Project, written: str, now: str) -> None:
+    project.ask("write it", write(written))
+    project.file.write_text(now)
+    added = "u" * (now.count("\n") - written.count("\n"))
+    assert sides(project) == added + "aa"
+
+    project.file.write_text("mine = [ 1,2 ]\nits = 0\n")
+    project.ask("format it", edit("mine = [ 1,2 ]\n", "    mine  =  [ 1,2 ]\n"))
+    assert sides(project) == "uu"
+
+
+@pytest.mark.report(
+    "git-ai-project/git-ai#355",
+    "lines that an agent only reviewed, or wrote again as they were, change their author",
+    area="git",
+    before="passed",
+)
+def test_text_that_is_written_again_as_it_was_keeps_its_author(project: Project) -> None:
+    project.ask("review it", write("first\nlast\n"))
+    project.ask("once more", write("first\nnew\nlast\n"))
+
+    assert sides(project) == "uau"
+
+
+@pytest.mark.report(
+    "git-ai-project/git-ai#589",
+    "an edit of two lines by hand makes ten lines of an agent's list count as written by hand",
+    area="git",
+    before="passed",
+)
+def test_a_small_edit_in_a_list_of_the_agent_changes_only_its_lines(project: Project) -> None:
+    begin(project)
+    project.ask("list them", write(LIST))
+    git(project, "commit", "-qam", "list")
+    project.file.write_text(
+        LIST.replace("- item 7\n", "- item seven\n").replace("- item 31\n", "- item 31.\n")
+    )
+
+    assert sides(project).count("u") == 2 and sides(project)[7] == sides(project)[31] == "u"
+
+
+@pytest.mark.report(
+    "git-ai-project/git-ai#1904",
+    "edits by hand in a new file of an agent count as the agent's after the commit",
+    area="git",
+    before="passed",
+)
+def test_edits_in_a_new_file_of_the_agent_are_the_users(project: Project) -> None:
+    begin(project)
+    new = ToolCall("write_file", {"file_path": "new.py", "content": LIST})
+    project.ask("make it", new)
+    project.file = project.folder / "new.py"
+    project.file.write_text(LIST.replace("- item 3\n", "- mine\n") + "mine too\n")
+    git(project, "add", ".")
+    git(project, "commit", "-qm", "new")
+
+    found = subprocess.run(
+        ["git", "show", "HEAD:new.py"], cwd=project.folder, capture_output=True, check=True
+    )
+    assert found.stdout == project.file.read_bytes()
+    shown = blame_of(project, "new.py")
+    assert shown == "aaau" + "a" * 46 + "u"
+
+
+def blame_of(project: Project, name: str) -> str:
+    done = run("blame", name, "--json", cwd=project.folder, environ=environment(project.home))
+    return "".join(json.loads(line)["author"][0] for line in done.out.splitlines())
+
+
+@pytest.mark.report(
+    "git-ai-project/git-ai#168",
+    "empty lines in an agent's code count as written by hand",
+    area="git",
+    before="passed",
+)
+def test_empty_lines_of_the_agent_are_the_agents(project: Project) -> None:
+    begin(project)
+    project.ask("setup", edit("first\n", "first\n\nimport os\n\n\ndef setup():\n    pass\n\n\n"))
+    git(project, "commit", "-qam", "setup")
+
+    assert sides(project) == "uaaaaaaaau"
+
+
+@pytest.mark.report(
+    "git-ai-project/git-ai#727",
+    "a file that was emptied and written by hand still counts as the agent's",
+    area="git",
+    before="passed",
+)
+@pytest.mark.parametrize("between", ["", None])
+def test_a_file_written_anew_by_hand_is_the_users(project: Project, between: str | None) -> None:
+    project.ask("write it", write("def f():\n    return 1\n"))
+    if between is not None:
+        project.file.write_text(between)
+        assert sides(project) == ""
+    project.file.write_text("def g():\n    return 2\n")
+
+    assert sides(project) == "uu"
+
+
+@pytest.mark.report(
+    "git-ai-project/git-ai#1920",
+    "with core.autocrlf the agent's lines lose their author in the commit",
+    area="git",
+    before="passed",
+)
+@pytest.mark.report(
+    "git-ai-project/git-ai#1368",
+    "a file that changes its line endings with one real edit counts as rewritten",
+    area="git",
+    before="passed",
+)
+def test_converted_line_endings_change_no_author(project: Project) -> None:
+    project.file.write_bytes(b"first\r\nlast\r\n")
+    begin(project, "core.autocrlf=true")
+    project.ask("add two", edit("first\n", "first\none\ntwo\n"))
+    git(project, "commit", "-qam", "two")
+    project.file.unlink()
+    git(project, "checkout", "-q", "--", "a.py")
+    assert b"\r\n" in project.file.read_bytes() and sides(project) == "uaau"
+
+    project.file.write_bytes(project.file.read_bytes().replace(b"\r\n", b"\n").replace(b"two", b"three"))
+    assert sides(project) == "uauu"
