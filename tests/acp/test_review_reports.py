@@ -1,4 +1,4 @@
-"""What a user sees of changes and commands before and after deciding, in stories that users of ACP reported."""
+"""Changes and commands as a client displays them before and after a decision, in stories that users reported."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ def diffs(entries: list[Message]) -> list[tuple[str, str | None, str]]:
 
 def status_of(client: AcpClient, call_id: str) -> str:
     """Return the status of a call as the client displays it now."""
-    return [it["status"] for it in client.updates if it.get("toolCallId") == call_id and "status" in it][-1]
+    found: list[str] = [
+        it["status"] for it in client.updates if it.get("toolCallId") == call_id and "status" in it
+    ]
+    return found[-1]
 
 
 @pytest.mark.report(
@@ -63,8 +66,9 @@ async def test_after_a_rejected_diff_the_model_goes_on(project: Path, name: str)
 @pytest.mark.parametrize("path", ["a.py", "./a.py", "sub/../a.py"])
 async def test_a_permission_shows_the_diff_with_an_absolute_path(project: Path, path: str) -> None:
     (project / "sub").mkdir()
-    calls = [ToolCall(it.name, {**it.arguments, "file_path": path}) for it in (READ, EDIT)]
-    with AnthropicServer([[calls[0]], [calls[1]], "Done."]) as server:
+    look = ToolCall("read_file", {"file_path": path})
+    edit = ToolCall("edit_file", {"file_path": path, "old_string": "x = 1", "new_string": "x = 2"})
+    with AnthropicServer([[look], [edit], "Done."]) as server:
         async with acp_client(project, server) as client:
             await client.initialize()
             await client.prompt(await client.new_session())

@@ -37,6 +37,8 @@ def play(folder: Path, answers: Sequence[Answer], *options: str) -> Finished:
         ([[READ], [EDIT], [command("python3 -m compileall -q a.py || true")]], 1, "unclear"),
         ([[READ], [command("python3 -m compileall -q a.py")], [EDIT]], 1, None),
         ([[READ], [EDIT], [command("test -s a.py")]], 1, None),
+        ([[READ], [EDIT], [command("python3 -m compileall -h")]], 1, None),
+        ([[READ], [EDIT], [command("bash -c 'python3 -m compileall -q a.py'")]], 0, "passed"),
         ([[READ]], 0, None),
     ],
 )

@@ -45,6 +45,16 @@ source .venv/bin/activate && pytest
 pre-commit run --all-files
 python manage.py test shop
 bundle exec rspec
+bash -c "pytest -q"
+timeout 60 bash -lc 'cd sub && npm test'
+bash -euo pipefail -c 'make check | tee log'
+cargo fmt --all -- --check
+ruff format --check .
+clang-format --dry-run --Werror a.c
+ctest -V
+mvn -V test
+npx prettier --list-different .
+make -C sub -s -k check
 """.strip().splitlines()
 
 UNCLEAR = """
@@ -57,6 +67,14 @@ ruff check .; pytest
 if pytest; then echo fine; fi
 pytest &
 for f in a b; do pytest $f; done
+bash -c "pytest; echo done"
+bash -c "pytest | tail"
+ruff check . --exit-zero
+npm run test --if-present
+jest --passWithNoTests
+make -i check
+mvn test -Dmaven.test.failure.ignore=true
+golangci-lint run --issues-exit-code=0
 """.strip().splitlines()
 
 NONE = """
@@ -76,6 +94,28 @@ black .
 prettier --write .
 cd test
 touch pytest
+pytest --version
+pytest -h
+python -m pytest --collect-only -q
+uv run pytest --co
+mypy --version && echo fine
+npx tsc --version
+npm test -- --help
+cargo test -- --list
+make -n check
+make --dry-run check
+gradle test --dry-run
+ctest -N
+jest --listTests
+tox -l
+go test -list . ./...
+eslint --print-config a.js
+ruff format .
+cargo fmt
+gofmt -l .
+bash -c "pytest --version"
+bash check.sh
+bash -c
 """.strip().splitlines()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -22,6 +22,8 @@ _BEFORE = frozenset("cd pushd popd export source . set mkdir true : echo printf 
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
 _PYTHON = re.compile(r"python[\d.]*|py|pypy[\d.]*")
 _LONG_OPTIONS = re.compile(r"-\w*e\w*|errexit")
+_SCRIPT_OPTION = re.compile(r"-[a-z]*c")
+_SHELLS = frozenset("sh bash zsh dash ksh".split())
 _WRAPPERS = frozenset("time env nice nohup timeout command exec xvfb-run stdbuf".split())
 
 
@@ -40,17 +42,19 @@ def judge_check(command: str, more: Sequence[str] = ()) -> Literal["", "unclear"
     `more` are the user's checks: beginnings of commands, such as `./check.sh` or `make verify`.
     """
     root, problem = parse(command)
-    part = _Reader(more).part(root) if root else _Part()
+    part = _Reader([words for text in more if (words := text.split())]).part(root) if root else _Part()
     if not part.checks:
         return ""
     return "decisive" if part.is_decisive and not problem else "unclear"
 
 
 class _Reader:
-    def __init__(self, more: Sequence[str]) -> None:
-        self._more = [words for text in more if (words := text.split())]
-        self._ends_at_error = False  # after `set -e`
-        self._has_pipefail = False
+    def __init__(
+        self, more: Sequence[Sequence[str]], *, ends_at_error: bool = False, has_pipefail: bool = False
+    ) -> None:
+        self._more = more
+        self._ends_at_error = ends_at_error  # after `set -e`
+        self._has_pipefail = has_pipefail
 
     def part(self, node: Node) -> _Part:
         children = [child for child in node.named_children if child.type != "comment"]
@@ -70,7 +74,7 @@ class _Reader:
             case "redirected_statement":
                 return self.part(children[0]) if children else _Part()
             case "command":
-                return _Part(int(self._is_check(self._words(node))))
+                return self._command(self._words(node))
             case "variable_assignment" | "declaration_command":
                 return _Part()
             case _:  # `||`, `!`, conditions, loops: the exit code may be another one
@@ -91,18 +95,32 @@ class _Reader:
             self._has_pipefail |= "pipefail" in words[1:]
         return words
 
-    def _is_check(self, words: Sequence[str]) -> bool:
-        return any(self._matches(argv) for argv in _commands(list(words), depth=3))
+    def _command(self, words: Sequence[str]) -> _Part:
+        commands = list(_commands(list(words), depth=3))
+        for argv in commands:
+            if ospath.basename(argv[0]) in _SHELLS and (script := self._script(argv)).checks:
+                return script
+        found = [argv for argv in commands if self._matches(argv)]
+        return _Part(int(bool(found)), not any(_has_option("passing", argv) for argv in found))
+
+    def _script(self, argv: Sequence[str]) -> _Part:
+        """Return what the script of `bash -c SCRIPT` is."""
+        flag = next((at for at, word in enumerate(argv) if _SCRIPT_OPTION.fullmatch(word)), None)
+        root = parse(argv[flag + 1])[0] if flag and flag + 1 < len(argv) else None
+        if flag is None or root is None:
+            return _Part()
+        ends_at_error = any(_LONG_OPTIONS.fullmatch(word) for word in argv[1 : flag + 1])
+        inner = _Reader(self._more, ends_at_error=ends_at_error, has_pipefail="pipefail" in argv[1:flag])
+        return inner.part(root)
 
     def _matches(self, argv: Sequence[str]) -> bool:
         named = [ospath.basename(argv[0]), *argv[1:]]
-        if named[0] in _BEFORE:
+        if named[0] in _BEFORE or _has_option("shown", named):
             return False
-        mine = any(list(argv[: len(own)]) == own or named[: len(own)] == own for own in self._more)
-        rows = _rows()
-        return (
-            mine or any(_follows(row, named) for row in rows[0]) or any(_names(row, named) for row in rows[1])
-        )
+        if any(list(own) in (list(argv[: len(own)]), named[: len(own)]) for own in self._more):
+            return True
+        rows = _rows("commands"), _rows("targets")
+        return any(_follows(row, named) for row in rows[0]) or any(_names(row, named) for row in rows[1])
 
 
 def _commands(words: list[str], depth: int) -> Iterator[Sequence[str]]:
@@ -126,13 +144,21 @@ def _commands(words: list[str], depth: int) -> Iterator[Sequence[str]]:
 
 
 @cache
-def _rows() -> tuple[list[list[re.Pattern[str]]], list[list[re.Pattern[str]]]]:
-    table = tomllib.loads(files(__package__).joinpath("checks.toml").read_text("utf-8"))
-    commands, targets = (
-        [[re.compile(word) for word in row.split()] for row in table[name].split("\n") if row]
-        for name in ("commands", "targets")
-    )
-    return commands, targets
+def _table() -> Mapping[str, str]:
+    table: dict[str, str] = tomllib.loads(files(__package__).joinpath("checks.toml").read_text("utf-8"))
+    return table
+
+
+@cache
+def _rows(name: str) -> list[list[re.Pattern[str]]]:
+    return [[re.compile(word) for word in row.split()] for row in _table()[name].split("\n") if row]
+
+
+def _has_option(table: Literal["shown", "passing"], argv: Sequence[str]) -> bool:
+    """Return whether the program has an option of this table, with or without a value behind `=`."""
+    name = ospath.basename(argv[0])
+    options = [option for program, option in _rows(table) if program.fullmatch(name)]
+    return any(option.fullmatch(word.partition("=")[0]) for option in options for word in argv[1:])
 
 
 def _follows(row: Sequence[re.Pattern[str]], argv: Sequence[str]) -> bool:
