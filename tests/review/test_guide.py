@@ -189,6 +189,21 @@ def test_the_state_of_a_row_is_what_is_left_to_do(states: Sequence[str], state: 
         ("A.java", "public int f(int a) {\n", "public int f(long a) {\n", True),
         ("A.java", "private int f(int a) {\n", "private int f(long a) {\n", False),
         ("tests/test_a.py", "def test_f(a):\n", "def test_f():\n", False),
+        # a function in a function is nobody's to call, a method is
+        ("a.py", "def f():\n    def g():\n        pass\n", "def f():\n    def g(a):\n        pass\n", False),
+        (
+            "a.py",
+            "class A:\n    def g(self):\n        pass\n",
+            "class A:\n    def g(self, a):\n        pass\n",
+            True,
+        ),
+        (
+            "a.py",
+            "def f():\n    pass\nif x:\n    def g():\n",
+            "def f():\n    pass\nif x:\n    def g(a):\n",
+            True,
+        ),
+        ("a.py", "def f(\n    a,\n):\n    def g():\n", "def f(\n    a,\n):\n    def g(b):\n", False),
     ],
 )
 def test_a_changed_public_signature_is_marked(path: str, old: str, new: str, is_marked: bool) -> None:
@@ -221,6 +236,12 @@ def test_code_that_no_test_names_is_marked(facts: ProjectFacts, marked: bool, un
     found = marks_of(hunk("a.py", "", "def total():\n"), facts)
 
     assert ("untested" in {it.kind for it in found.found}, "untested" in found.unknown) == (marked, unknown)
+
+
+def test_what_was_removed_needs_no_test() -> None:
+    facts = ProjectFacts({"a.py": FileFacts(lines=("x = 1\n",))}, frozenset({"other"}))
+
+    assert "untested" not in kinds(hunk("a.py", "def total():\n    pass\n", ""), facts)
 
 
 def test_a_changed_line_counts_as_tested_by_the_definition_around_it() -> None:

@@ -37,6 +37,9 @@ def _language(head: str, public: str | None) -> _Language:
     return _Language(re.compile(rf"^(?P<indent>[ \t]*){head}"), re.compile(public) if public else None)
 
 
+_CONTAINER = re.compile(r"\b(?:class|interface|enum|struct|trait|impl|mod|module|object|namespace|type)\b")
+"""The head of a definition whose members other files can use, unlike what is defined in a function."""
+
 _NAME = r"(?P<name>[^\W\d]\w*)"
 _PYTHON = _language(rf"(?:async\s+)?(?:def|class)\s+{_NAME}", r"(?:def|class)\s+(?:[^\W_]|__\w+__)")
 _SCRIPT = _language(
@@ -113,13 +116,22 @@ def definitions(path: str, lines: Sequence[str]) -> list[Definition]:
 
 
 def _definitions(language: _Language, lines: Sequence[str]) -> Iterator[Definition]:
+    around: list[
+        tuple[int, bool]
+    ] = []  # indent of each definition around the line, and whether it is a function
     for at, line in enumerate(lines):
         line = line[:_LINE_CHARS]
+        if not line.strip():
+            continue
+        indent = _indent(line)
+        while around and around[-1][0] >= indent and line.lstrip()[0] not in ")]}":
+            around.pop()
         if found := language.head.match(line):
             signature = _signature(lines, at)
-            is_public = language.public is not None and bool(language.public.search(line))
-            indent = len(found["indent"].expandtabs(4))
+            is_local = any(is_function for _, is_function in around)
+            is_public = language.public is not None and bool(language.public.search(line)) and not is_local
             yield Definition(found["name"], signature, is_public, at, indent)
+            around.append((indent, not _CONTAINER.search(line)))
 
 
 def can_tell_public(path: str) -> bool:

@@ -101,6 +101,8 @@ def _untested(hunk: GuidedHunk, file: FileFacts, facts: ProjectFacts) -> str | N
         return ""
     if facts.test_words is None or not is_code(hunk.path):
         return None
+    if not hunk.new and definitions(hunk.path, hunk.old):
+        return ""  # what was removed needs no test
     names = _names(hunk, file)
     if not names:
         return None
