@@ -47,7 +47,11 @@ class Steering(ExtensionParams):
 
 
 class AcpHunk(AcpStruct):
-    """A hunk that the user has neither kept nor undone yet. Line numbers count from 0, `end` is exclusive."""
+    """A hunk that the user has neither kept nor undone yet. Line numbers count from 0, `end` is exclusive.
+
+    `reason` says why the agent made it, in one line: the model's words at the call, else the user's message and the
+    step. "" if not known, and in the result of a review. `looked`: the user has looked at exactly this text.
+    """
 
     id: str
     path: str
@@ -58,6 +62,8 @@ class AcpHunk(AcpStruct):
     lines: tuple[str, ...]
     turn_id: str
     call_id: str
+    reason: str = ""
+    looked: bool = False
 
 
 class AcpHunksResult(AcpStruct):

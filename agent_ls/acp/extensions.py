@@ -7,7 +7,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
+from weakref import WeakKeyDictionary
 
+import anyio.to_thread
 from pydantic import ValidationError
 
 from agent_ls.acp.errors import RpcError, invalid
@@ -36,6 +38,10 @@ from agent_ls.acp.sessions import OpenSessions, Params as RawParams
 from agent_ls.loop.events.types import Hunk
 from agent_ls.loop.inbox import QueueChange, QueueRemoval, StartNow
 from agent_ls.services.review.decision_request import Selection
+from agent_ls.services.store_errors import store_errors
+from agent_ls.sessions.guide.log import GuideLog
+from agent_ls.sessions.guide.session_guide import open_log
+from agent_ls.sessions.live import LiveSession
 
 P = TypeVar("P", bound=ExtensionParams)
 Handler: TypeAlias = Callable[[Any], Awaitable[AcpStruct]]
@@ -44,6 +50,7 @@ Handler: TypeAlias = Callable[[Any], Awaitable[AcpStruct]]
 class Extensions:
     def __init__(self, sessions: OpenSessions) -> None:
         self._sessions = sessions
+        self._logs: WeakKeyDictionary[LiveSession, GuideLog] = WeakKeyDictionary()
         self._handlers: dict[type[ExtensionParams], Handler] = {
             Steering: self._steer,
             AcpHunks: self._hunks,
@@ -69,11 +76,15 @@ class Extensions:
         return SteeringResult(outcome=outcome)
 
     async def _hunks(self, params: AcpHunks) -> AcpHunksResult:
-        await self._sessions.conversation(params.session_id)
+        live = (await self._sessions.conversation(params.session_id)).live
         found = self._sessions.manager.review.open_hunks(
             session_id=params.session_id, path=params.path, turn_id=params.turn_id
         )
-        return AcpHunksResult(hunks=tuple(_hunk(it) for hunks in found.values() for it in hunks))
+        hunks = [it for hunks in found.values() for it in hunks]
+        log = self._logs.setdefault(live, open_log(live.folder))
+        with store_errors(params.session_id):
+            await anyio.to_thread.run_sync(log.read)
+        return AcpHunksResult(hunks=tuple(_hunk(it, log.reason(it)) for it in hunks))
 
     async def _review(self, params: AcpReview) -> AcpReviewResult:
         """Keep or undo hunks of the named session. Ids that are not its undecided hunks are reported in
@@ -159,7 +170,7 @@ async def _called(params: type[P], handler: Callable[[P], Awaitable[AcpStruct]],
     return (await handler(read)).model_dump(mode="json", by_alias=True)
 
 
-def _hunk(hunk: Hunk) -> AcpHunk:
+def _hunk(hunk: Hunk, reason: str = "") -> AcpHunk:
     return AcpHunk(
         id=hunk.id,
         path=hunk.path,
@@ -170,4 +181,6 @@ def _hunk(hunk: Hunk) -> AcpHunk:
         lines=hunk.lines,
         turn_id=hunk.turn_id,
         call_id=hunk.call_id,
+        reason=reason,
+        looked=hunk.looked,
     )

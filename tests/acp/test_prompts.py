@@ -240,6 +240,7 @@ async def test_extension_methods_list_and_undo_hunks_and_list_and_remove_rules(p
             await client.prompt(session_id)
             found = (await client.request("_agent-ls/hunks", sessionId=session_id))["hunks"]
             assert [it["lines"] for it in found] == [["x = 2\n"]]
+            assert found[0]["reason"] == "for “go”, step 2" and not found[0]["looked"]
             ids = [found[0]["id"], "no such hunk"]
             told = await client.request("_agent-ls/review", sessionId=session_id, verdict="undo", hunkIds=ids)
             assert [it["state"] for it in told["changed"]] == ["undone"]
