@@ -97,9 +97,18 @@ class TurnEvidence:
             self._others += 1
             return
         self._was_checked = True
+        self._forget_earlier(command)
         self._checks[call_id] = CheckRun(call_id, command, "running")
         if judgement == "decisive":
             self._decisive.add(call_id)
+
+    def _forget_earlier(self, command: str) -> None:
+        """Forget the ended runs of the same command: nothing changed since, so its newest run says more."""
+        words = command.split()
+        for each in list(self._checks.values()):
+            if each.result != "running" and each.command.split() == words:
+                del self._checks[each.call_id]
+                self._decisive.discard(each.call_id)
 
     def _end(self, call_id: str, code: int | None) -> None:
         known = self._checks[call_id]

@@ -199,3 +199,103 @@ def test_converted_line_endings_change_no_author(project: Project) -> None:
 
     project.file.write_bytes(project.file.read_bytes().replace(b"\r\n", b"\n").replace(b"two", b"three"))
     assert sides(project) == "uauu"
+
+
+@pytest.mark.report(
+    "git-ai-project/git-ai#2067",
+    "a line typed right below one of the agent, in the same commit, counts as the agent's",
+    area="git",
+    before="passed",
+)
+@pytest.mark.report(
+    "git-ai-project/git-ai#2344",
+    "a line of the agent that was written anew by hand stays the agent's",
+    area="git",
+    before="passed",
+)
+def test_lines_typed_below_or_instead_of_the_agents_are_the_users(project: Project) -> None:
+    begin(project)
+    project.ask("say hello", edit("first\n", "first\n<h1>Hello AI4</h1>\n<h1>Hello AI5</h1>\n"))
+    project.file.write_text("first\n<h1>Hello AI4</h1>\n<h1>Hello Human5</h1>\n<h1>Hello Human6</h1>\nlast\n")
+    git(project, "commit", "-qam", "hello")
+
+    assert sides(project) == "uauuu"
+
+
+@pytest.mark.report(
+    "git-ai-project/git-ai#1114",
+    "stash and apply make all lines of the agent count as written by hand",
+    area="git",
+    before="passed",
+)
+@pytest.mark.report(
+    "git-ai-project/git-ai#1660",
+    "lines typed where stashed lines of the agent were count as the agent's",
+    area="git",
+    before="passed",
+)
+def test_a_stash_keeps_the_authors_on_both_sides(project: Project) -> None:
+    begin(project)
+    project.ask("add one", edit("first\n", "first\none\ntwo\n"))
+    git(project, "stash", "-q")
+    project.file.write_text("first\nmine\nlast\n")
+    git(project, "commit", "-qam", "mine")
+    assert sides(project) == "uuu"
+    subprocess.run(["git", "stash", "pop", "-q"], cwd=project.folder, capture_output=True, check=False)
+    assert "<<<<<<<" in project.file.read_text()
+    project.file.write_text("first\nmine\none\ntwo\nlast\n")
+
+    assert sides(project) == "uuaau"
+
+
+@pytest.mark.report(
+    "git-ai-project/git-ai#173",
+    "after a conflict of a rebase, lines by hand count as the agent's",
+    area="git",
+    before="passed",
+)
+def test_a_resolved_conflict_has_the_authors_of_both_sides(project: Project) -> None:
+    begin(project)
+    git(project, "checkout", "-qb", "feature")
+    project.ask("a function", edit("last\n", "def by_agent():\n    return 1\n\n\nlast\n"))
+    git(project, "commit", "-qam", "feature")
+    git(project, "checkout", "-q", "-")
+    project.file.write_text("first\ndef by_hand():\n    return 2\n\n\nlast\n")
+    git(project, "commit", "-qam", "by hand")
+    git(project, "checkout", "-q", "feature")
+    rebase = subprocess.run(
+        ["git", "-c", "core.editor=true", "rebase", "-q", "-"],
+        cwd=project.folder,
+        capture_output=True,
+        check=False,
+    )
+    assert rebase.returncode and "<<<<<<<" in project.file.read_text()
+    both = "first\ndef by_hand():\n    return 2\n\n\ndef by_agent():\n    return 1\n\n\nlast\n"
+    project.file.write_text(both)
+    git(project, "add", ".")
+    git(project, "-c", "core.editor=true", "rebase", "--continue")
+
+    code = {line["text"]: line["author"] for line in project.lines() if line["text"]}
+    assert [text for text, author in code.items() if author == "agent"] == ["def by_agent():", "    return 1"]
+
+
+@pytest.mark.report(
+    "git-ai-project/git-ai#193",
+    "when the agent deletes a line of its own, all lines typed before count as the agent's",
+    area="git",
+    before="passed",
+)
+def test_lines_typed_between_two_edits_of_the_agent_stay_the_users(project: Project) -> None:
+    begin(project)
+    project.ask("three", edit("first\n", "first\nAI 1\nAI 2\nAI 3\n"))
+    git(project, "commit", "-qam", "three")
+    project.file.write_text(project.file.read_text().replace("AI 3\n", "AI 3\nmine 1\nmine 2\n"))
+    project.ask("fewer", edit("AI 2\n", ""), edit("mine 2\n", "mine 2\nAI 4\nAI 5\n"))
+
+    assert [line["text"] for line in project.lines() if line["author"] == "user"] == [
+        "first",
+        "mine 1",
+        "mine 2",
+        "last",
+    ]
+    assert sides(project) == "uaauuaau"

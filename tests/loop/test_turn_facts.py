@@ -69,6 +69,37 @@ def test_a_turn_without_changes_has_no_facts() -> None:
         ([*ran("c1", "pytest"), change()], []),
         ([change(), *ran("c1", "pytest"), change("/b.py", "e2")], []),
         ([change(), *ran("c1", "mypy"), *ran("c2", "pytest", 1)], [("mypy", "passed"), ("pytest", "failed")]),
+        # the same check once more: its newest run counts
+        pytest.param(
+            [change(), *ran("c1", "pytest", 1), *ran("c2", "pytest")],
+            [("pytest", "passed")],
+            marks=pytest.mark.report(
+                "amd/gaia#3989",
+                "a check that failed and then passed reads like one that passed and then failed",
+                area="shell",
+                before="failed",
+            ),
+        ),
+        ([change(), *ran("c1", "pytest"), *ran("c2", "pytest  ", 1)], [("pytest  ", "failed")]),
+        ([change(), *ran("c1", "pytest", None), *ran("c2", "pytest")], [("pytest", "passed")]),
+        (
+            [change(), *ran("c1", "pytest", 1), *ran("c2", "pytest tests/a.py")],
+            [("pytest", "failed"), ("pytest tests/a.py", "passed")],
+        ),
+        (
+            [change(), TerminalOpen("c1", "c1", "pytest", background=True), *ran("c2", "pytest")],
+            [("pytest", "running"), ("pytest", "passed")],
+        ),
+        pytest.param(
+            [change(), *ran("c1", "pytest"), change()],
+            [],
+            marks=pytest.mark.report(
+                "DevMortimer/pi-warden#1",
+                "a check that passed before the last change counts as one of the end",
+                area="shell",
+                before="passed",
+            ),
+        ),
         # a later turn checks what this turn changed
         ([change(), END, *ran("c1", "pytest")], [("pytest", "passed")]),
         (
