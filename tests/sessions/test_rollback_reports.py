@@ -420,3 +420,24 @@ async def test_a_new_file_in_which_the_user_deletes_lines_stays(tmp_path: Path, 
         await rig.manager.review.review("keep", Selection(hunk_ids=await hunks_of(rig, talk)))
 
         assert (rig.folder / "new.txt").read_text() == now
+
+
+@pytest.mark.report(
+    "arthurzengg/opencui#486",
+    "undoing a deletion brings the file back without its last newline",
+    area="edits",
+    before="passed",
+)
+@pytest.mark.parametrize(
+    "content", [b"one\ntwo\n", b"one\ntwo", b"one\r\ntwo\r\n", b"\n", b"\xef\xbb\xbfone\n", b""]
+)
+async def test_an_undone_deletion_brings_back_each_byte(tmp_path: Path, content: bytes) -> None:
+    script: Script = [read("c1"), shell("c2", "rm -f a.txt"), text("Done.")]
+    async with running(tmp_path, script) as rig:
+        file = rig.folder / "a.txt"
+        file.write_bytes(content)
+        talk, _ = await played(rig, "delete it")
+        assert not file.exists()
+        _, refused = await rig.manager.review.review("undo", Selection(hunk_ids=await hunks_of(rig, talk)))
+
+        assert not refused and file.read_bytes() == content
