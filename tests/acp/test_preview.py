@@ -196,6 +196,10 @@ async def test_options_are_set_by_their_new_names(project: Path) -> None:
         ("session/resume", {}, -32602),
         ("authenticate", {"methodId": "keys"}, -32601),
         ("session/new", [], -32602),
+        ("terminal/cancel", {}, -32602),
+        ("terminal/cancel", [], -32602),
+        ("terminal/cancel", {"sessionId": "s-unknown", "terminalId": "t"}, -32002),
+        ("tool_call/cancel", {"sessionId": None, "toolCallId": {}}, -32602),
     ],
 )
 async def test_what_the_preview_does_not_know_is_refused(
