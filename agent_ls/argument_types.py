@@ -86,7 +86,7 @@ typed = checked(_type_error)
 
 
 @cache
-def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
     """Return the annotations of a function, or of the fields of a class. Names inside of aliases stay names."""
     owners = reversed(function.__mro__) if isinstance(function, type) else (function,)
     return {
@@ -98,7 +98,7 @@ def _find_in_call(
     function: Callable[..., Any], signature: inspect.Signature, args: Any, kwargs: Any
 ) -> Misuse | None:
     """Names that the function does not have are left to Python, whose TypeError names them."""
-    hints = _hints(function)
+    hints = hints_of(function)
     try:
         given = signature.bind(*args, **kwargs).arguments
     except TypeError:
@@ -191,7 +191,7 @@ def _find_in_fields(name: str, value: Any, hint: Any) -> Misuse | None:
     """The values of a program are frozen dataclasses, whose constructors check nothing."""
     if not dataclasses.is_dataclass(value) or isinstance(value, type):
         return None
-    hints = _hints(type(value))
+    hints = hints_of(type(value))
     for field in (it.name for it in dataclasses.fields(value) if it.init):
         if misuse := find_misuse(f"{name}.{field}", getattr(value, field), hints[field]):
             return misuse

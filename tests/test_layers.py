@@ -27,6 +27,7 @@ ALLOWED: dict[str, set[str]] = {
     "argument_types": {"text"},
     "addresses": set(),
     "background": set(),
+    "own_code": {"text"},
     "text": {"legacy_encodings", "memo"},
     "legacy_encodings": set(),
     "memo": set(),
@@ -74,7 +75,7 @@ ALLOWED: dict[str, set[str]] = {
     "environments.basic": ENV_TYPES | {"environments.search", "environments.tree"},
     "environments.memory": ENV_TYPES | {"environments.tree"},
     "environments.wrappers": ENV_TYPES
-    | {"environments.opened", "environments.sandbox", "environments.wrappers", "text"},
+    | {"environments.opened", "environments.sandbox", "environments.wrappers", "own_code", "text"},
     "environments.notebooks": ENV_TYPES | {"environments.opened"}
     | {"environments.editor_host", "environments.wrappers", "notebook", "text"},
     "environments.editor_host": ENV_TYPES | {"notebook", "text"},
@@ -91,8 +92,8 @@ ALLOWED: dict[str, set[str]] = {
     | {"environments.globs", "front_matter", "jsonc", "profiles", "tools", "text", "llm.catalog"},
     "loop": ENV_TYPES
     | LLM_TYPES
-    | {"loop", "profiles", "tools", "text", "llm.client", "llm.adapter", "llm.retry", "environments.sandbox",
-       "environments.wrappers.scoped"},
+    | {"loop", "own_code", "profiles", "tools", "text", "llm.client", "llm.adapter", "llm.retry",
+       "environments.sandbox", "environments.wrappers.scoped"},
     # What a session shows, in words: below all front ends.
     "display": {"display", "loop", "text"},
     "policy": ENV_TYPES | {"addresses", "policy", "environments.globs", "environments.search"},
@@ -304,7 +305,7 @@ ALLOWED: dict[str, set[str]] = {
         "replay", "server", "services", "sessions", "store", "system",
     },
     "library": {
-        "argument_types", "text",
+        "argument_types", "own_code", "text",
         "_version", "environments", "features", "library", "llm", "loop", "policy", "profiles", "services",
         "sessions", "store.worktrees", "tools",
     },
@@ -344,6 +345,7 @@ ONLY_IN = {
         "llm.http",
         "library.owner",
         "library.program_calls",
+        "own_code",
     ),
     "mcp": ("mcp",),
     "mcp_types": ("mcp",),

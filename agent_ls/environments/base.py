@@ -263,7 +263,9 @@ class CommandOptions:
 
 
 class ExecutionEnvironment(Protocol):
-    async def initialize(self) -> None: ...
+    async def initialize(self) -> None:
+        """Start the environment. A session calls it first, before any other method."""
+        ...
 
     async def cleanup(self) -> None:
         """End all processes that this environment started, including processes that commands left running.

@@ -10,7 +10,7 @@ from typing import Any, Literal, ParamSpec, Self, TypeVar
 
 from agent_ls.library.blocking import iterate_sync, run_sync
 from agent_ls.library.opening import SessionOpening, open_session
-from agent_ls.library.owner import FORKED
+from agent_ls.library.owner import FORKED, cleanup_after
 from agent_ls.library.session import AgentSession
 from agent_ls.llm.messages import ImagePart
 from agent_ls.llm.requests import Usage
@@ -57,7 +57,8 @@ class BlockingSession:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self.close()
+        with cleanup_after(error):
+            self.close()
 
     def _wait(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
         if self._process != os.getpid():

@@ -1,10 +1,17 @@
-"""The error of a turn that a program waits for."""
+"""The errors of a turn that a program waits for, and of the end of a session."""
 
 from __future__ import annotations
 
 from typing import Literal
 
+from agent_ls.services.errors import AppError
 from agent_ls.text import join_sentences
+
+
+class CleanupError(AppError):
+    """The session has ended, but the `cleanup` of the program's environment failed."""
+
+    kind = "cleanup"
 
 
 class TurnFailedError(RuntimeError):

@@ -8,6 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -16,14 +17,18 @@ from typing import Any, Literal
 import anyio
 
 from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.environments.errors import EnvError
+from agent_ls.environments.wrappers.own import OwnEnvironment
 from agent_ls.library.checks import rename_settings, typed
-from agent_ls.library.owner import SessionOwner
+from agent_ls.library.own_models import OwnAdapter, guarded_profile
+from agent_ls.library.owner import SessionOwner, cleanup_after
 from agent_ls.library.replies import Answerer, Approver, ChangeReviewer, LimitExtender, ProgramCallbacks
 from agent_ls.library.session import AgentSession
 from agent_ls.llm.adapter import ProviderAdapter
+from agent_ls.llm.http_adapter import HttpAdapter
 from agent_ls.policy.situation import Mode, ReviewSetting
 from agent_ls.profiles.options import ProfileOptions
-from agent_ls.services.errors import UnknownSessionError
+from agent_ls.services.errors import AppError, UnknownSessionError
 from agent_ls.services.models.key_store import load_credentials
 from agent_ls.services.models.service import OwnProfile
 from agent_ls.services.permissions.trust import Trusting
@@ -72,7 +77,7 @@ class SessionOpening(AbstractAsyncContextManager[AgentSession, None]):
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if self._session:
-            with anyio.CancelScope(shield=True):  # takes a few seconds at most
+            with anyio.CancelScope(shield=True), cleanup_after(error):  # takes a few seconds at most
                 await self._session.close()
 
 
@@ -139,19 +144,20 @@ def open_session(
             says what to do.
     """
     callbacks = ProgramCallbacks(approve, answer, extend_limit, review_changes, answers_later)
+    own = OwnEnvironment(environment) if environment else None
     parts = ProgramParts(
-        adapters=adapters or {},
-        profiles=profiles or {},
+        adapters={name: _guarded(name, it) for name, it in (adapters or {}).items()},
+        profiles={name: guarded_profile(name, it) for name, it in (profiles or {}).items()},
         tools=tools,
         profile_options=ProfileOptions(base_prompt=base_prompt, without=tuple(without_tools)),
-        environment=environment,
+        environment=own,
         personal=personal,
     )
 
     def start() -> SessionOwner:
         given = parse_settings(rename_settings(settings or {}))[0]
         new = SessionSpec(
-            workspace_folder=environment.working_directory() if environment else os.path.expanduser(folder),
+            workspace_folder=os.path.expanduser(folder),
             provider=provider or None,
             model=model or None,
             effort=effort,
@@ -162,10 +168,16 @@ def open_session(
         store, clean_up = _choose_store(state_dir, stored, personal)
         trusting: Trusting = "trusted" if trusted else "asked" if approve or answers_later else "kept"
         manager = _create_manager(given, store, parts, trusting, beside)
-        open_live = partial(_open_live, manager, resume, new)
-        return SessionOwner(manager, open_live, callbacks, clean_up, is_stored=stored)
+        open_live = (
+            partial(_open_in, own, manager, resume, new) if own else partial(_open_live, manager, resume, new)
+        )
+        return SessionOwner(manager, open_live, callbacks, clean_up, environment=own, is_stored=stored)
 
     return SessionOpening(start)
+
+
+def _guarded(name: str, adapter: ProviderAdapter) -> ProviderAdapter:
+    return adapter if isinstance(adapter, HttpAdapter) else OwnAdapter(name, adapter)
 
 
 def _create_manager(
@@ -209,6 +221,23 @@ def _remove(store: Path) -> None:
 
 def _nothing() -> None:
     return None
+
+
+async def _open_in(
+    environment: OwnEnvironment, manager: SessionManager, resume: str, new: SessionSpec
+) -> LiveSession:
+    """Start the program's environment, then open a session in its folder."""
+    try:
+        await environment.initialize()
+        return await _open_live(
+            manager, resume, replace(new, workspace_folder=environment.working_directory())
+        )
+    except BaseException as error:
+        with anyio.CancelScope(shield=True):
+            await environment.cleanup()
+        if isinstance(error, EnvError):
+            raise AppError(f"the environment cannot be used: {error}") from error
+        raise
 
 
 async def _open_live(manager: SessionManager, resume: str, new: SessionSpec) -> LiveSession:

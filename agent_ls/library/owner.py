@@ -9,12 +9,15 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import anyio
 import anyio.to_thread
 
+from agent_ls.environments.wrappers.own import OwnEnvironment
+from agent_ls.library.errors import CleanupError
 from agent_ls.library.replies import ProgramCallbacks, Replies
 from agent_ls.loop.errors import SessionClosedError
 from agent_ls.loop.events import codec as event_codec
@@ -42,7 +45,10 @@ class OpenedSession:
 
 
 class SessionOwner:
-    """Owns the task of one session. `clean_up` runs after the session has ended."""
+    """Owns the task of one session. `clean_up` runs after the session has ended.
+
+    `environment` is the program's own environment, if there is one.
+    """
 
     def __init__(
         self,
@@ -51,9 +57,11 @@ class SessionOwner:
         callbacks: ProgramCallbacks,
         clean_up: Callable[[], None],
         *,
+        environment: OwnEnvironment | None = None,
         is_stored: bool = True,
     ) -> None:
         self.manager = manager
+        self._environment = environment
         self.is_stored = is_stored
         self._open_live = open_live
         self._callbacks = callbacks
@@ -63,6 +71,7 @@ class SessionOwner:
         self._process = os.getpid()
         self._opened: asyncio.Future[OpenedSession] = self._loop.create_future()
         self._is_closing = asyncio.Event()
+        self._opening = anyio.CancelScope()
         self._task = self._loop.create_task(self._run(), name="agent-ls session")
         _running.add(self._task)
         self._task.add_done_callback(_running.discard)
@@ -77,15 +86,27 @@ class SessionOwner:
             return await asyncio.shield(self._opened)
         except BaseException:
             with anyio.CancelScope(shield=True):
-                await self.close()
+                await self._end()
             raise
 
     async def close(self) -> None:
-        """End the session, and wait until its processes have ended. May be called repeatedly, from any task."""
+        """End the session, and wait until its processes have ended. May be called repeatedly, from any task.
+
+        Raises:
+            CleanupError: the session has ended, but the `cleanup` of the program's environment failed.
+        """
+        await self._end()
+        if self._environment and (error := self._environment.cleanup_error):
+            raise CleanupError(
+                f"the session has ended, but its environment was not cleaned up: {error}"
+            ) from error
+
+    async def _end(self) -> None:
         if self._process != os.getpid():
             return  # the session goes on in the process that opened it
         self.check_place()
         self._is_closing.set()
+        self._opening.cancel()  # does nothing to an open session
         await asyncio.wait((self._task,))
         if not self._task.cancelled() and (failure := self._task.exception()):
             raise failure
@@ -123,11 +144,13 @@ class SessionOwner:
         try:
             async with anyio.create_task_group() as tasks:
                 await tasks.start(self.manager.run)
+                live: LiveSession | None = None
                 try:
-                    live = await self._open_live()
+                    with self._opening:
+                        live = await self._open_live()
                 except Exception as error:  # raised where the program waits, without the group around it
                     refused = error
-                else:
+                if live:
                     tasks.start_soon(Replies(live, self.manager.review, self._callbacks, tasks).run)
                     opened = await _with_events(live)
                     if not self._opened.done():
@@ -142,6 +165,16 @@ class SessionOwner:
                     self._opened.set_exception(refused)
                 else:
                     self._opened.cancel()
+
+
+@contextmanager
+def cleanup_after(error: BaseException | None) -> Iterator[None]:
+    """Let `error`, which left the block of a session, pass before an error of the cleanup, which is in the log."""
+    try:
+        yield
+    except CleanupError:
+        if error is None:
+            raise
 
 
 async def _with_events(live: LiveSession) -> OpenedSession:

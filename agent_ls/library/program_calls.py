@@ -11,6 +11,8 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
+from agent_ls.own_code import is_cancelled
+
 
 async def call_program(function: Callable[..., Any], *args: object) -> Any:
     """Call a function of the program and return its result.
@@ -30,8 +32,7 @@ async def call_program(function: Callable[..., Any], *args: object) -> Any:
     try:
         return await result
     except asyncio.CancelledError as error:
-        task = asyncio.current_task()
-        if task is None or task.cancelling():  # this call itself was cancelled
+        if is_cancelled():  # this call itself
             raise
         raise _wrap(error) from error
 

@@ -137,22 +137,27 @@ async def test_a_program_that_is_cancelled_while_opening_leaves_no_session(tmp_p
     assert asyncio.all_tasks() - before <= {task}
 
 
-async def test_a_session_closed_while_its_environment_starts_ends_with_session_end(tmp_path: Path) -> None:
+async def test_a_program_cancelled_while_its_environment_starts_leaves_nothing_started(
+    tmp_path: Path,
+) -> None:
     class Slow(agent_ls.MemoryEnvironment):
-        begun = anyio.Event()
+        begun, ended = anyio.Event(), anyio.Event()
 
         async def initialize(self) -> None:
             self.begun.set()
             await anyio.sleep_forever()
 
-    place = Slow()
-    session = await opened(tmp_path, FakeProvider(), environment=place)
-    events = session.events()
+        async def cleanup(self) -> None:
+            self.ended.set()
+
+    place, before = Slow(), asyncio.all_tasks()
+    task = asyncio.create_task(opened(tmp_path, FakeProvider(), environment=place))
     await place.begun.wait()
-    await session.close()
-    seen = [event async for event in events]
-    assert session.state == "CLOSED"
-    assert isinstance(seen[0], agent_ls.SessionStart) and isinstance(seen[-1], agent_ls.SessionEnd)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert place.ended.is_set() and asyncio.all_tasks() - before <= {task}
+    assert not list((tmp_path / "state").rglob("log.jsonl"))
 
 
 async def test_a_tool_may_close_its_own_session(tmp_path: Path) -> None:

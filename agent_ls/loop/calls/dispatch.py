@@ -56,6 +56,7 @@ from agent_ls.loop.events.types import (
 from agent_ls.loop.ids import ToolCallId
 from agent_ls.loop.ports import Ports, Shared
 from agent_ls.loop.restored import EndedCall, SuspendedCall
+from agent_ls.own_code import error_words, is_cancelled
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.text import leave_alternate_screen
 from agent_ls.tools.base import (
@@ -201,8 +202,10 @@ class Dispatcher:
         context = self._context(call, profile, config, tap)
         try:
             prepared = await parsed.tool.prepare(parsed.arguments, context)
-        except Exception:  # `dispatch` prepares the call again and reports the error
-            return False
+        except (Exception, get_cancelled_exc_class()) as error:
+            if not isinstance(error, Exception) and is_cancelled():
+                raise
+            return False  # `dispatch` prepares the call again and reports the error
         summary = _summary(call.part, parsed.tool, parsed.arguments)
         effect = prepared.effect
         category = parsed.tool.category
@@ -297,10 +300,12 @@ class Dispatcher:
             return error_output(f"{error.output}\n\n{words}" if error.output else words, error.kind)
         except EnvError as error:
             return error_output(f"Tool error ({name}): {error}", error.kind)
-        except Exception as error:
+        except (Exception, get_cancelled_exc_class()) as error:
+            if not isinstance(error, Exception) and is_cancelled():
+                raise
             # Last resort at the boundary between tools and loop: any exception becomes a result.
             logger.exception("tool %s failed", name)
-            return error_output(f"Tool error ({name}): {type(error).__name__}: {error}", "internal")
+            return error_output(f"Tool error ({name}): {error_words(error)}", "internal")
 
     async def _approved(
         self,

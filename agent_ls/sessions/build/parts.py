@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agent_ls.environments.local import LocalEnvironment
+from agent_ls.environments.wrappers.own import OwnEnvironment
 from agent_ls.loop.seams import NoEditorContext
 from agent_ls.policy.places import fold_path
 from agent_ls.services.context.editor import SessionEditorContext
@@ -69,7 +70,8 @@ class SessionLocation:
 
         Only these files can be searched for changes.
         """
-        return self.local if isinstance(self.local, LocalEnvironment) else None
+        local = self.local.inner if isinstance(self.local, OwnEnvironment) else self.local
+        return local if isinstance(local, LocalEnvironment) else None
 
 
 @dataclass(frozen=True, slots=True)

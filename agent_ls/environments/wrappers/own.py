@@ -1,0 +1,111 @@
+"""The environment of a program: what its methods raise, or wrongly return, becomes an error of environments.
+
+Without this wrapper, an `OSError` of the program would end the turn, and a `CancelledError` of another task would end
+the session.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from anyio import get_cancelled_exc_class
+
+from agent_ls.argument_types import find_misuse, hints_of
+from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.environments.errors import EnvError
+from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
+from agent_ls.own_code import FailureLog, WrongValueError, describe_failure, is_cancelled
+
+
+class OwnEnvironmentError(EnvError):
+    """A method of the program's environment raised an error that is no EnvError, or returned a wrong value."""
+
+    kind = "internal"
+
+
+class OwnEnvironment(ForwardingEnvironment):
+    """Forwards all operations. The methods without `async` are called once, by `initialize`."""
+
+    def __init__(self, inner: ExecutionEnvironment) -> None:
+        super().__init__(inner)
+        self._has_begun = False
+        self._facts: dict[str, str] = {}
+        self._failures = FailureLog()
+        self.cleanup_error: EnvError | None = None
+
+    async def initialize(self) -> None:
+        """Start the environment, unless it was started before.
+
+        Raises:
+            EnvError: the program's code failed.
+        """
+        if self._has_begun:
+            return
+        self._has_begun = True
+        await self._call("initialize")
+        for name in ("working_directory", "platform", "os_version"):
+            self._facts[name] = await self._call(name)
+
+    async def cleanup(self) -> None:
+        """Never raises: an error is kept in `cleanup_error`. The caller has shielded the call from cancellation."""
+        try:
+            await self._call("cleanup")
+        except EnvError as error:
+            self.cleanup_error = error
+        except get_cancelled_exc_class() as error:
+            self.cleanup_error = self._failed("cleanup", error)
+
+    def working_directory(self) -> str:
+        return self._facts["working_directory"]
+
+    def platform(self) -> str:
+        return self._facts["platform"]
+
+    def os_version(self) -> str:
+        return self._facts["os_version"]
+
+    async def file_exists(self, path: str) -> bool:
+        try:
+            return bool(await self._call("file_exists", path))
+        except EnvError:
+            return False
+
+    async def _call(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        try:
+            result = getattr(self.inner, name)(*args, **kwargs)
+            if inspect.iscoroutine(result):
+                result = await result
+        except EnvError:
+            raise
+        except get_cancelled_exc_class() as error:
+            if is_cancelled():
+                raise
+            raise self._failed(name, error) from error
+        except Exception as error:
+            raise self._failed(name, error) from error
+        wanted = hints_of(getattr(ExecutionEnvironment, name))["return"]
+        sample = result[:1] if isinstance(result, list) else result  # the first item has what all have
+        if wanted and (misuse := find_misuse("the result", sample, wanted)):
+            raise self._failed(name, WrongValueError(misuse[0]))
+        return result
+
+    def _failed(self, name: str, error: BaseException) -> OwnEnvironmentError:
+        message = describe_failure(self.inner, name, error)
+        self._failures.write(name, message, error)
+        return OwnEnvironmentError(message)
+
+
+def _guarded(name: str) -> Callable[..., Any]:
+    @wraps(getattr(ForwardingEnvironment, name))
+    async def call(self: OwnEnvironment, *args: Any, **kwargs: Any) -> Any:
+        return await self._call(name, *args, **kwargs)
+
+    return call
+
+
+for _name in vars(ForwardingEnvironment):
+    if not _name.startswith("_") and _name not in vars(OwnEnvironment):
+        setattr(OwnEnvironment, _name, _guarded(_name))

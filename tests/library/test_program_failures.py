@@ -1,0 +1,324 @@
+"""The code of a program may raise anything, wherever a session calls it: the session names it, and goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable, Iterable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import anyio
+import pytest
+
+import agent_ls
+from agent_ls.environments.effects import CallEffect
+from agent_ls.tools.base import Arguments, Prepared, ToolContext, ToolOutput
+from tests.library.sessions import call, options
+from tests.support.fake_provider import FakeProvider, Gate, text
+
+pytestmark = pytest.mark.req("H13", "R5", "X1")
+
+DEADLINE_S = 120
+Make: TypeAlias = Callable[[], BaseException]
+ERRORS: dict[str, Make] = {
+    "OSError": lambda: OSError(5, "disk on fire"),
+    "KeyError": lambda: KeyError("row 7"),
+    "TimeoutError": TimeoutError,
+    "ValueError": lambda: ExceptionGroup("many", [ValueError("inside")]),
+    "CancelledError": asyncio.CancelledError,
+    "StopIteration": StopIteration,
+}
+
+
+def each(name: str, places: Iterable[str]) -> pytest.MarkDecorator:
+    """The first of the places with each error, the others with one."""
+    first, *others = places
+    cases = [(first, error) for error in ERRORS] + [(place, "OSError") for place in others]
+    return pytest.mark.parametrize((name, "error"), cases)
+
+
+def place_with(**methods: Callable[..., Any]) -> agent_ls.MemoryEnvironment:
+    """Return an environment of a program with these methods of its own."""
+    made: agent_ls.MemoryEnvironment = type("Place", (agent_ls.MemoryEnvironment,), methods)(
+        {"a.txt": "hello\n"}
+    )
+    return made
+
+
+def raising(method: str, make: Make) -> Callable[..., Any]:
+    def plain(self: object, *args: object, **kwargs: object) -> Any:
+        raise make()
+
+    async def coroutine(self: object, *args: object, **kwargs: object) -> Any:
+        raise make()
+
+    is_async = asyncio.iscoroutinefunction(getattr(agent_ls.MemoryEnvironment, method))
+    made = coroutine if is_async else plain
+    made.__name__ = method
+    return made
+
+
+class Numbers(Arguments):
+    x: int = 0
+
+
+def tool_with(make: Make, step: str) -> agent_ls.Tool[Any]:
+    async def prepare(arguments: Numbers, context: ToolContext) -> Prepared:
+        async def run() -> ToolOutput:
+            raise make()
+
+        if step == "prepare":
+            raise make()
+        return Prepared(CallEffect("count", "{}", "write"), run)
+
+    return agent_ls.Tool(
+        name="count",
+        description="Counts.",
+        category="write",
+        arguments=Numbers,
+        prepare=prepare,
+        summarize=lambda arguments: "",
+    )
+
+
+class Broken(FakeProvider):
+    """A provider of a program that fails in one place, at its first request."""
+
+    def __init__(self, make: Make, place: str) -> None:
+        super().__init__([text("One."), text("Two.")])
+        self.make, self.place = make, place
+
+    async def stream(self, request: Any) -> AsyncGenerator[Any]:
+        is_first = not self.requests
+        async for event in super().stream(request):
+            if is_first and self.place == "start":
+                raise self.make()
+            yield event
+            if is_first and self.place == "middle" and type(event).__name__ == "TextDelta":
+                raise self.make()
+
+    async def close(self) -> None:
+        if self.place == "close":
+            raise self.make()
+
+
+async def two_turns(given: dict[str, Any]) -> tuple[list[Any], str]:
+    """Return the events of a first turn, and the answer of a second."""
+    with anyio.fail_after(DEADLINE_S):
+        async with agent_ls.open_session(**given) as session:
+            events: list[Any] = [event async for event in session.run("go")]
+            return events, await session.ask("again")
+
+
+METHODS: dict[str, Any] = {
+    "read_bytes": call("read_file", file_path="a.txt"),
+    "commit": call("write_file", file_path="new.txt", content="x"),
+    "exec_command": call("shell", command="ls"),
+    "start_process": call("shell", command="ls", run_in_background=True),
+    "list_processes": call("processes", action="list"),
+    "grep": call("grep", pattern="a"),
+    "glob": call("glob", pattern="*"),
+}
+
+
+@each("method", METHODS)
+async def test_an_error_of_an_own_environment_is_a_tool_error_that_names_it(
+    tmp_path: Path, method: str, error: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    place = place_with(**{method: raising(method, ERRORS[error])})
+    model = FakeProvider([METHODS[method], text("One."), text("Two.")])
+    with caplog.at_level(logging.ERROR, "agent_ls"):
+        events, said = await two_turns(options(tmp_path, model, environment=place, mode="full", trusted=True))
+    (end,) = (event for event in events if event.kind == "tool_call_end")
+    assert end.is_error and end.error_kind == "internal"
+    assert f"{method} raised" in end.output
+    assert ("RuntimeError" if error == "StopIteration" else error) in end.output  # by Python, in a coroutine
+    assert said == "Two."
+    assert len([record for record in caplog.records if record.exc_info]) == 1
+
+
+@each("method", ["list_directory", "file_exists"])
+async def test_an_own_environment_whose_lists_fail_still_has_a_session(
+    tmp_path: Path, method: str, error: str
+) -> None:
+    place = place_with(**{method: raising(method, ERRORS[error])})
+    model = FakeProvider([call("write_file", file_path="new.txt", content="x"), text("One."), text("Two.")])
+    events, said = await two_turns(options(tmp_path, model, environment=place, mode="full", trusted=True))
+    assert said == "Two." and not [event for event in events if event.kind == "error"]
+
+
+@each("method", ["initialize", "working_directory", "platform", "os_version"])
+async def test_an_environment_that_cannot_be_started_opens_no_session(
+    tmp_path: Path, method: str, error: str
+) -> None:
+    cleaned: list[bool] = []
+
+    async def cleanup(self: object) -> None:
+        cleaned.append(True)
+
+    place = place_with(**{method: raising(method, ERRORS[error])}, cleanup=cleanup)
+    with pytest.raises(agent_ls.AppError, match=f"{method} raised"):
+        await agent_ls.open_session(**options(tmp_path, FakeProvider(), environment=place))
+    assert cleaned and not list((tmp_path / "state").rglob("log.jsonl"))
+
+
+async def test_an_environment_is_started_before_anything_else_of_it_is_used(tmp_path: Path) -> None:
+    class Connected(agent_ls.BasicEnvironment):
+        stored: dict[str, bytes]
+
+        async def initialize(self) -> None:
+            self.stored = {"a.ipynb": b"{}"}  # such as a connection that has now been made
+
+        async def files(self) -> dict[str, bytes]:
+            return self.stored
+
+    model = FakeProvider([text("One."), text("Two.")])
+    await two_turns(options(tmp_path, model, environment=Connected()))
+
+
+@each("case", ["async", "async failed", "blocking", "blocking failed"])
+async def test_a_failed_cleanup_is_one_error_that_hides_no_other(
+    tmp_path: Path, case: str, error: str
+) -> None:
+    place = place_with(cleanup=raising("cleanup", ERRORS[error]))
+    given = options(tmp_path, FakeProvider([text("One.")]), environment=place)
+    has_failed = "failed" in case
+
+    def body() -> None:
+        with agent_ls.open_session_sync(**given) as session:
+            session.ask("go")
+            if has_failed:
+                raise LookupError("of the body")
+
+    with pytest.raises(LookupError if has_failed else agent_ls.AppError) as caught:
+        if "blocking" in case:
+            await anyio.to_thread.run_sync(body)
+        else:
+            async with agent_ls.open_session(**given) as session:
+                await session.ask("go")
+                if has_failed:
+                    raise LookupError("of the body")
+    assert has_failed or "cleanup raised" in str(caught.value)
+
+
+WRONG = {
+    "read_bytes": "text",
+    "commit": None,
+    "exec_command": (0, "out"),
+    "grep": [],
+    "glob": ["a.txt", 7][1:],
+    "list_processes": None,
+}
+
+
+@pytest.mark.parametrize("method", WRONG)
+async def test_a_wrong_result_of_an_own_environment_is_a_tool_error_that_names_it(
+    tmp_path: Path, method: str
+) -> None:
+    async def wrong(self: object, *args: object, **kwargs: object) -> Any:
+        return WRONG[method]
+
+    model = FakeProvider([METHODS[method], text("One."), text("Two.")])
+    place = place_with(**{method: wrong})
+    events, said = await two_turns(options(tmp_path, model, environment=place, mode="full", trusted=True))
+    (end,) = (event for event in events if event.kind == "tool_call_end")
+    assert end.is_error and f"Place.{method}: the result" in end.output
+    assert said == "Two."
+
+
+@each("step", ["run", "prepare"])
+async def test_an_error_of_an_own_tool_is_a_tool_error(tmp_path: Path, step: str, error: str) -> None:
+    model = FakeProvider([call("count"), text("One."), text("Two.")])
+    given = options(tmp_path, model, tools=[tool_with(ERRORS[error], step)], mode="full", trusted=True)
+    events, said = await two_turns(given)
+    (end,) = (event for event in events if event.kind == "tool_call_end")
+    assert (end.is_error, end.error_kind, said) == (True, "internal", "Two.")
+
+
+@each("place", ["middle", "start", "close"])
+async def test_an_error_of_an_own_provider_ends_the_turn_and_names_it(
+    tmp_path: Path, place: str, error: str
+) -> None:
+    events, said = await two_turns(options(tmp_path, Broken(ERRORS[error], place)))
+    failures = [event.message for event in events if event.kind == "error"]
+    assert [message.startswith("Broken.stream raised") for message in failures] == [True] * (place != "close")
+    assert said == ("One." if place == "start" else "Two.")
+
+
+async def test_an_interrupt_stays_an_interrupt_when_the_provider_fails_at_it(tmp_path: Path) -> None:
+    class Disconnecting(FakeProvider):
+        async def stream(self, request: Any) -> AsyncGenerator[Any]:
+            try:
+                async for event in super().stream(request):
+                    yield event
+            finally:
+                raise ConnectionError("already gone")
+
+    gate = Gate()
+    async with agent_ls.open_session(**options(tmp_path, Disconnecting([text("Half", gate)]))) as session:
+        with anyio.fail_after(DEADLINE_S):
+            events = session.run("go")
+            await gate.reached.wait()
+            session.interrupt()
+            seen: list[Any] = [event async for event in events]
+    assert seen[-1].reason == "interrupted" and not [event for event in seen if event.kind == "error"]
+
+
+def no_generator(self: object, request: object) -> Any:
+    return ["a list"]
+
+
+async def coroutine(self: object, request: object) -> Any:
+    return "a coroutine that was never awaited"
+
+
+async def no_events(self: object, request: object) -> AsyncGenerator[Any]:
+    yield "a text"
+
+
+@pytest.mark.parametrize("stream", [no_generator, coroutine, no_events])
+async def test_a_stream_of_an_own_provider_that_is_none_is_one_error(tmp_path: Path, stream: Any) -> None:
+    model = type("Odd", (FakeProvider,), {"stream": stream})()
+    async with agent_ls.open_session(**options(tmp_path, model)) as session:
+        with pytest.raises(agent_ls.TurnFailedError, match=r"Odd\.stream"):
+            await session.ask("go")
+
+
+def fail(*args: object, **kwargs: object) -> Any:
+    raise OSError(5, "disk on fire")
+
+
+def profile(**more: Any) -> agent_ls.ProviderProfile:
+    made: dict[str, Any] = {
+        "id": "mine",
+        "model": "m",
+        "base_prompt": "You help.",
+        "registry": agent_ls.ToolRegistry(),
+        "context_window_tokens": 8_000,
+    }
+    return agent_ls.ProviderProfile(**made | more)
+
+
+@pytest.mark.parametrize("made", [fail, lambda model: 7], ids=["raises", "wrong"])
+async def test_a_function_that_makes_no_profile_opens_no_session(tmp_path: Path, made: Any) -> None:
+    given = options(tmp_path, FakeProvider(), profiles={"anthropic": made})
+    with pytest.raises(agent_ls.AppError, match=r"profiles\['anthropic'\]"):
+        await agent_ls.open_session(**given)
+
+
+async def test_a_price_that_cannot_be_computed_is_unknown(tmp_path: Path) -> None:
+    given = options(tmp_path, FakeProvider([text("One.")]), profiles={"anthropic": profile(cost_usd=fail)})
+    async with agent_ls.open_session(**given) as session:
+        assert await session.ask("go") == "One."
+        assert session.cost_usd is None
+
+
+async def test_a_prompt_that_cannot_be_built_is_an_error_that_names_it(tmp_path: Path) -> None:
+    given = options(
+        tmp_path, FakeProvider(), profiles={"anthropic": lambda model: profile(prompt_builder=fail)}
+    )
+    async with agent_ls.open_session(**given) as session:
+        with pytest.raises(agent_ls.TurnFailedError, match="prompt_builder raised"):
+            await session.ask("go")
+        assert session.state == "IDLE"
