@@ -36,7 +36,9 @@ if TYPE_CHECKING:
         ChangeReviewer as ChangeReviewer,
         LimitExtender as LimitExtender,
     )
+    from agent_ls.library.scripted_model import ScriptedModel as ScriptedModel
     from agent_ls.library.session import AgentSession as AgentSession
+    from agent_ls.library.stored import SessionEntry as SessionEntry, list_sessions as list_sessions
     from agent_ls.library.streams import EventStream as EventStream
     from agent_ls.library.tools import tool as tool
     from agent_ls.llm.adapter import ProviderAdapter as ProviderAdapter
@@ -202,6 +204,9 @@ _PLACES = {
     "RuleRemoved": "loop.events.types",
     "run_sync": "library.blocking",
     "SaveRequested": "loop.events.types",
+    "ScriptedModel": "library.scripted_model",
+    "SessionEntry": "library.stored",
+    "list_sessions": "library.stored",
     "SessionBusyError": "loop.errors",
     "SessionClosedError": "loop.errors",
     "SessionEnd": "loop.events.types",

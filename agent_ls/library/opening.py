@@ -24,6 +24,7 @@ from agent_ls.library.own_models import OwnAdapter, guarded_profile
 from agent_ls.library.owner import SessionOwner, cleanup_after
 from agent_ls.library.replies import Answerer, Approver, ChangeReviewer, LimitExtender, ProgramCallbacks
 from agent_ls.library.session import AgentSession
+from agent_ls.library.stored import store_root
 from agent_ls.llm.adapter import ProviderAdapter
 from agent_ls.llm.http_adapter import HttpAdapter
 from agent_ls.policy.situation import Mode, ReviewSetting
@@ -33,7 +34,6 @@ from agent_ls.services.models.key_store import load_credentials
 from agent_ls.services.models.service import OwnProfile
 from agent_ls.services.permissions.trust import Trusting
 from agent_ls.services.settings.model import Settings, parse_settings
-from agent_ls.services.settings.state_folder import state_folder
 from agent_ls.sessions.build.tool_limits import check_limits
 from agent_ls.sessions.host import ClientState, ProgramParts
 from agent_ls.sessions.live import LiveSession
@@ -44,9 +44,6 @@ from agent_ls.tools.base import Tool
 
 # Otherwise Python prints the warnings of agent-ls on standard error of a program that does not set up logging.
 logging.getLogger("agent_ls").addHandler(logging.NullHandler())
-
-PROGRAMS = "programs"
-"""The folder of the user's state folder with the sessions of programs."""
 
 MEMORY = Path("/dev/shm")
 """A folder in memory that Linux has."""
@@ -207,9 +204,7 @@ def _choose_store(
         place = MEMORY if os.access(MEMORY, os.W_OK) else None
         made = Path(tempfile.mkdtemp(prefix=f"agent-ls-{os.getpid()}-", dir=place))
         return made, partial(_remove, made)
-    if state_dir is not None:
-        return Path(state_dir).expanduser().absolute(), _nothing
-    return None if personal else state_folder() / PROGRAMS, _nothing
+    return store_root(state_dir, personal), _nothing
 
 
 def _remove(store: Path) -> None:
