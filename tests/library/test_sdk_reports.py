@@ -1,0 +1,232 @@
+"""Reports of users of other agent libraries, with inputs for this one."""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pydantic
+import pytest
+
+import agent_ls
+from agent_ls.environments.effects import NoEffect
+from agent_ls.tools.base import Arguments, Prepared, ToolContext, ToolError, ToolOutput
+from tests.library.sessions import call, options
+from tests.support.agents import Cast, spawn, wait_for
+from tests.support.fake_provider import FakeProvider, Gate, end, error, text
+
+pytestmark = pytest.mark.req("H13")
+
+DEADLINE_S = 120
+
+
+@pytest.mark.report(
+    "langchain-ai/langgraph#5682",
+    "an inner agent goes on calling its model after the request that started the outer one was cancelled",
+    area="library",
+    before="passed",
+)
+async def test_cancelling_the_caller_stops_a_session_inside_of_a_tool(tmp_path: Path) -> None:
+    gate = Gate()
+    inner = FakeProvider([text("Half ", gate, "done."), text("unused")])
+    closed = asyncio.Event()
+
+    @agent_ls.tool
+    async def delegate(task: str) -> str:
+        """Gives a task to another agent."""
+        try:
+            async with agent_ls.open_session(**options(tmp_path, inner)) as other:
+                return await other.ask(task)
+        finally:
+            closed.set()
+
+    model = FakeProvider([call("delegate", task="think"), text("Next.")])
+    async with agent_ls.open_session(**options(tmp_path, model, tools=[delegate])) as session:
+        with anyio.fail_after(DEADLINE_S):
+            task = asyncio.create_task(session.ask("go"))
+            await gate.reached.wait()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            await closed.wait()
+            assert inner.open_streams == 0 and len(inner.requests) == 1
+            assert await session.ask("next") == "Next."
+
+
+class Point(pydantic.BaseModel):
+    x: int
+    y: int = 5
+
+
+@dataclass
+class Line:
+    points: list[Point]
+    name: str = "line"
+
+
+class Rank(enum.IntEnum):
+    LOW = 1
+    HIGH = 2
+
+
+class Colour(enum.StrEnum):
+    GINGER = "ginger"
+    BLACK = "black"
+
+
+got: list[Any] = []
+
+
+@agent_ls.tool
+def draw(lines: dict[str, Line], rank: Rank | None = None, colour: Colour = Colour.BLACK) -> str:
+    """Draws lines."""
+    got.append((lines, rank, colour))
+    return "drawn"
+
+
+@pytest.mark.report(
+    "microsoft/autogen#5736",
+    "a tool with a model or a dataclass as parameter gets a plain dict",
+    area="library",
+    before="passed",
+)
+@pytest.mark.report(
+    "google/adk-python#2733",
+    "a tool with an enum as parameter is refused, or gets a plain string",
+    area="library",
+    before="passed",
+)
+async def test_arguments_inside_of_containers_arrive_as_the_types_of_the_function(tmp_path: Path) -> None:
+    lines = {"a": {"points": [{"x": 1}, {"x": 2, "y": 3}]}}
+    model = FakeProvider(
+        [call("draw", lines=lines, rank=2, colour="ginger"), call("draw", lines={}), text("Done.")]
+    )
+    got.clear()
+    async with agent_ls.open_session(**options(tmp_path, model, tools=[draw])) as session:
+        assert await session.ask("go") == "Done."
+    assert got == [
+        ({"a": Line([Point(x=1), Point(x=2, y=3)])}, Rank.HIGH, Colour.GINGER),
+        ({}, None, Colour.BLACK),
+    ]
+    assert isinstance(got[0][2], Colour) and isinstance(got[0][1], Rank)
+
+
+@pytest.mark.report(
+    "googleapis/python-genai#2782",
+    "fields with defaults of a nested model are required in the schema of a tool",
+    area="library",
+    before="passed",
+)
+@pytest.mark.report(
+    "MervinPraison/PraisonAI#1907",
+    "an enum of numbers is of the type string in the schema of a tool",
+    area="library",
+    before="passed",
+)
+async def test_the_schema_has_nested_defaults_and_the_types_of_enums(tmp_path: Path) -> None:
+    model = FakeProvider([text("Done.")])
+    async with agent_ls.open_session(**options(tmp_path, model, tools=[draw])) as session:
+        await session.ask("go")
+    (tool,) = (tool for tool in model.requests[0].tools if tool.name == "draw")
+    schema = json.loads(json.dumps(tool.parameters))
+    line = schema["properties"]["lines"]["additionalProperties"]
+    point, rank = line["properties"]["points"]["items"], schema["properties"]["rank"]
+    assert schema["required"] == ["lines"] and line["required"] == ["points"] and point["required"] == ["x"]
+    assert '"type": "integer"' in json.dumps(rank) and "string" not in json.dumps(rank), rank
+
+
+@pytest.mark.report(
+    "huggingface/smolagents#2167",
+    "the failure of a subagent's model crashes the agent that started it",
+    area="library",
+    before="passed",
+)
+async def test_the_failure_of_a_subagent_is_a_result_for_the_agent_that_started_it(tmp_path: Path) -> None:
+    broken: Any = ZeroDivisionError("in the adapter")
+    model: Any = Cast([spawn("count"), wait_for("agent_1"), text("It failed.")], {"count": [error(broken)]})
+    async with agent_ls.open_session(**options(tmp_path, model, mode="full")) as session:
+        assert await session.ask("go") == "It failed."
+        _, waited = await session.calls()
+    assert "ZeroDivisionError" in waited.output
+
+
+@pytest.mark.report(
+    "anthropics/claude-code#76204",
+    "after a subagent has run, the permission callback is never called again",
+    area="library",
+    before="passed",
+)
+async def test_approve_is_called_after_a_subagent_has_ended(tmp_path: Path) -> None:
+    asked: list[tuple[str, str]] = []
+
+    def approve(request: agent_ls.ApprovalRequested) -> bool:
+        asked.append((request.agent_id, request.tool))
+        return True
+
+    touch = [call("shell", command=f"touch {name}") for name in ("one", "two", "three")]
+    model: Any = Cast(
+        [touch[0], spawn("count"), wait_for("agent_1"), touch[1], text("Done.")],
+        {"count": [touch[2], text("1")]},
+    )
+    given = options(tmp_path, model, approve=approve, trusted=True)
+    async with agent_ls.open_session(**given) as session:
+        with anyio.fail_after(DEADLINE_S):
+            assert await session.ask("go") == "Done."
+    assert asked == [("", "shell"), ("agent_1", "shell"), ("", "shell")]
+    assert {path.name for path in (tmp_path / "project").iterdir()} >= {"one", "two", "three"}
+
+
+@pytest.mark.report(
+    "crewAIInc/crewAI#5156",
+    "the error of a tool whose result is the final answer becomes the final answer",
+    area="library",
+    before="passed",
+)
+async def test_a_failed_terminal_tool_does_not_end_the_turn(tmp_path: Path) -> None:
+    tries: list[int] = []
+
+    class Nothing(Arguments):
+        pass
+
+    async def prepare(arguments: Nothing, context: ToolContext) -> Prepared:
+        async def run() -> ToolOutput:
+            tries.append(1)
+            if len(tries) == 1:
+                raise ToolError("the service is down")
+            return ToolOutput("submitted")
+
+        return Prepared(NoEffect(), run)
+
+    hand_in = agent_ls.Tool(
+        name="hand_in",
+        description="Hands in.",
+        category="read",
+        arguments=Nothing,
+        prepare=prepare,
+        terminal=True,
+        summarize=lambda arguments: "",
+    )
+    model = FakeProvider([call("hand_in"), [text("Again."), call("hand_in")], text("unused")])
+    async with agent_ls.open_session(**options(tmp_path, model, tools=[hand_in])) as session:
+        await session.ask("go")
+        records = await session.calls()
+    assert [record.success for record in records] == [False, True] and len(model.requests) == 2
+
+
+@pytest.mark.report(
+    "earendil-works/pi#2119",
+    "an answer that ends for tool calls but has none leaves the agent idle without a word",
+    area="library",
+    before="passed",
+)
+async def test_an_answer_that_announces_calls_but_has_none_says_so(tmp_path: Path) -> None:
+    model = FakeProvider([[end("tool_calls")], text("Next.")])
+    async with agent_ls.open_session(**options(tmp_path, model)) as session:
+        events: list[Any] = [event async for event in session.run("go")]
+        assert await session.ask("next") == "Next."
+    assert [event.message for event in events if event.kind == "warning"] != []
