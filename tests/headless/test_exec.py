@@ -38,14 +38,6 @@ SERVERS = [
 AT_ONCE = {"retry-after": "0"}
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    (folder / "a.py").write_text("x = 1\n")
-    return folder
-
-
 def play(
     server_type: type[LoopbackProvider],
     script: Script,

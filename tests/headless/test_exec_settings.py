@@ -24,14 +24,6 @@ from tests.support.loopback import (
 pytestmark = pytest.mark.req("H13")
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    (folder / "a.py").write_text("x = 1\n")
-    return folder
-
-
 def tools_of(body: object) -> set[str]:
     assert isinstance(body, dict)
     return {tool["name"] for tool in body["tools"]}

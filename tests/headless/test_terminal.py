@@ -19,14 +19,6 @@ AGAIN = [ToolCall("edit_file", {"file_path": "a.py", "old_string": "x = 2", "new
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    (folder / "a.py").write_text("x = 1\n")
-    return folder
-
-
-@pytest.fixture
 def server(request: pytest.FixtureRequest) -> Iterator[AnthropicServer]:
     with AnthropicServer(request.param) as made:
         yield made

@@ -12,7 +12,7 @@ import pytest
 from agent_ls.llm.errors import InvalidRequestError, ProviderError, RequestTooLargeError
 from agent_ls.llm.messages import ImagePart
 from agent_ls.loop.events.types import Warning
-from tests.headless.test_exec import SERVERS, play, project
+from tests.headless.test_exec import SERVERS, play
 from tests.support.commands import environment, provider_variables, run
 from tests.support.fake_provider import FakeProvider, error, text
 from tests.support.loopback import (
@@ -29,8 +29,6 @@ from tests.support.loopback import (
     ToolCall,
 )
 from tests.support.sessions import running_session
-
-__all__ = ["project"]
 
 LOOK = [Reasoning("Think."), ToolCall("read_file", {"file_path": "a.py"})]
 REFUSALS: list[Any] = [

@@ -27,14 +27,6 @@ Look for mistakes. Name the line of each.
 """
 
 
-@pytest.fixture
-def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    folder = tmp_path / "someone"
-    folder.mkdir()
-    monkeypatch.setenv("HOME", str(folder))
-    return folder
-
-
 def kind(path: Path, content: str = REVIEWER) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(content, "utf-8")

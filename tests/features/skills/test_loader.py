@@ -12,14 +12,6 @@ from agent_ls.features.skills.loader import _read_again
 from tests.features.skills.folders import command, load, skill
 
 
-@pytest.fixture
-def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    folder = tmp_path / "someone"
-    folder.mkdir()
-    monkeypatch.setenv("HOME", str(folder))
-    return folder
-
-
 @pytest.mark.req("T12")
 def test_skills_of_the_user_and_of_a_trusted_project_are_found(home: Path, tmp_path: Path) -> None:
     project = tmp_path / "project"

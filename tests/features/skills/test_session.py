@@ -19,14 +19,6 @@ def use(name: str) -> Piece:
     return tool_call("use_skill", json.dumps({"name": name}))
 
 
-@pytest.fixture
-def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    folder = tmp_path / "someone"
-    folder.mkdir()
-    monkeypatch.setenv("HOME", str(folder))
-    return folder
-
-
 def system(model: FakeProvider, number: int = -1) -> str:
     return str(model.requests[number].messages[0])
 

@@ -15,14 +15,6 @@ from tests.features.skills.folders import command, load
 pytestmark = pytest.mark.req("T12")
 
 
-@pytest.fixture
-def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    folder = tmp_path / "someone"
-    folder.mkdir()
-    monkeypatch.setenv("HOME", str(folder))
-    return folder
-
-
 TEXT = "---\nname: s\ndescription: d\n---\nA"
 SKILLS: list[Any] = [
     pytest.param(

@@ -16,14 +16,6 @@ from tests.features.skills.folders import command, load, skill
 pytestmark = pytest.mark.req("T12")
 
 
-@pytest.fixture
-def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    folder = tmp_path / "someone"
-    folder.mkdir()
-    monkeypatch.setenv("HOME", str(folder))
-    return folder
-
-
 DESCRIPTIONS = [
     pytest.param(
         "Configure the harness: Hooks, MCP Servers, Skills",
