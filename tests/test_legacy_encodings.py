@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from agent_ls.text import NotEncodableError, decode, encode_changed
+from tests.support.reports import reported
 
 JAPANESE = "// 日本語のコメントです。設定ファイルを読み込む\r\nint main() { return 0; }\r\n"
 CHINESE = "// 中文注释：读取配置文件并返回结果\nint main() { return 0; }\n"
@@ -16,14 +17,12 @@ RUSSIAN = "// Русский комментарий: читать файл на�
 PORTUGUESE = "// configuração não é possível\nint main() { return 0; }\n"
 
 FILES: list[Any] = [
-    pytest.param(
-        "shift_jis", JAPANESE, "追加した行", marks=pytest.mark.report("anthropics/claude-code#62723")
-    ),
-    pytest.param("gbk", CHINESE, "新增的行", marks=pytest.mark.report("Kilo-Org/kilocode#1439")),
-    pytest.param("gb2312", CHINESE, "x", marks=pytest.mark.report("anthropics/claude-code#56946")),
-    pytest.param("big5", TRADITIONAL, "新增", marks=pytest.mark.report("anomalyco/opencode#49881")),
-    pytest.param("cp1252", PORTUGUESE, "ação", marks=pytest.mark.report("anomalyco/opencode#28521")),
-    pytest.param("latin-1", PORTUGUESE, "x", marks=pytest.mark.report("anthropics/claude-code#85842")),
+    reported("anthropics/claude-code#62723", "shift_jis", JAPANESE, "追加した行"),
+    reported("Kilo-Org/kilocode#1439", "gbk", CHINESE, "新增的行"),
+    reported("anthropics/claude-code#56946", "gb2312", CHINESE, "x"),
+    reported("anomalyco/opencode#49881", "big5", TRADITIONAL, "新增"),
+    reported("anomalyco/opencode#28521", "cp1252", PORTUGUESE, "ação"),
+    reported("anthropics/claude-code#85842", "latin-1", PORTUGUESE, "x"),
     ("euc_jp", JAPANESE, "追加"),
     ("euc_kr", KOREAN, "추가"),
     ("cp1251", RUSSIAN, "новая"),

@@ -21,6 +21,7 @@ from agent_ls.text import (
     reveal_controls,
     split_lines,
 )
+from tests.support.reports import reported
 
 TEXTS = st.text(st.sampled_from("ab\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\u2028\u2029\U0001f600"), max_size=20)
 LF_TEXTS = st.text(st.sampled_from("ab\n\n\x0c\u2028"), max_size=20)
@@ -91,11 +92,11 @@ def test_bytes_that_are_not_valid_text_are_detected_and_preserved(data: bytes, i
         ("of windows\r\nas it is\r\n", "of windows\r\nas it is\r\n"),
         ("old\rnew\r\n", "new\r\n"),
         ("before\x1b[?1049hfull\nscreen\x1b[?1049lafter\n", "beforeafter\n"),
-        pytest.param(
+        reported(
+            "daintreehq/daintree#1108",
             "before\n\x1b[?1049hTraceback: no config file\n",
             "before\nTraceback: no config file",
             id="died-on-the-other-screen",
-            marks=pytest.mark.report("daintreehq/daintree#1108"),
         ),
         ("\x1b[?47h\x1b[2J\x1b[1;1Hfirst\x1b[5;3Hfatal: not a terminal", "first\nfatal: not a terminal"),
         ("a\x1b[?1049hdropped\x1b[?1049lb\n\x1b[?1049h~\r\n~\r\nkept", "ab\nkept"),

@@ -11,6 +11,7 @@ import pytest
 
 from tests.acp.client import NO_ANSWER, AcpClient, Refusal, acp_client, acp_session, write_to_disk
 from tests.support.loopback import AnthropicServer, Reasoning, Text, ToolCall
+from tests.support.reports import reported
 
 pytestmark = pytest.mark.req("H13")
 
@@ -33,21 +34,21 @@ async def answered(client: AcpClient, line: str) -> dict[str, Any]:
 
 
 INITIALIZE = [
-    pytest.param(
+    reported(
+        "google-gemini/gemini-cli#22647",
         '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":{},'
         '"clientInfo":{"name":"test","version":"1.0"},"protocolVersion":"2024-11-05"}}',
         1,
-        marks=pytest.mark.report("google-gemini/gemini-cli#22647"),
     ),
-    pytest.param(
+    reported(
+        "Hmbown/Codewhale#1696",
         '{"jsonrpc":"2.0","id":"0","method":"initialize","params":{"protocolVersion":1}}',
         "0",
-        marks=pytest.mark.report("Hmbown/Codewhale#1696"),
     ),
-    pytest.param(
+    reported(
+        "zed-industries/zed#37128",
         '{"id":0,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":true}}}}',
         0,
-        marks=pytest.mark.report("zed-industries/zed#37128"),
     ),
 ]
 
@@ -116,8 +117,8 @@ async def test_the_whole_conversation_is_sent_before_the_answer_to_load(project:
 
 
 CANCELS = [
-    pytest.param(True, marks=pytest.mark.report("ThinkInAIXYZ/deepchat#1881")),
-    pytest.param(False, marks=pytest.mark.report("QwenLM/qwen-code#7295")),
+    reported("ThinkInAIXYZ/deepchat#1881", True),
+    reported("QwenLM/qwen-code#7295", False),
 ]
 
 
@@ -157,23 +158,17 @@ async def test_each_call_ends_with_a_status_and_a_refused_one_ends_no_prompt(pro
 
 
 REFUSED_SETTINGS = [
-    pytest.param(
-        "session/set_mode",
-        {"modeId": "does-not-exist"},
-        marks=pytest.mark.report("langchain-ai/deepagents#6138"),
-    ),
-    pytest.param(
+    reported("langchain-ai/deepagents#6138", "session/set_mode", {"modeId": "does-not-exist"}),
+    reported(
+        "NousResearch/hermes-agent#72439",
         "session/set_config_option",
         {"configId": "model", "value": "totally-not-a-real-model-xyz"},
-        marks=pytest.mark.report("NousResearch/hermes-agent#72439"),
     ),
-    pytest.param(
-        "session/set_mode", {"modeId": "unsupported"}, marks=pytest.mark.report("MoonshotAI/kimi-cli#1689")
-    ),
-    pytest.param(
+    reported("MoonshotAI/kimi-cli#1689", "session/set_mode", {"modeId": "unsupported"}),
+    reported(
+        "agentclientprotocol/claude-agent-acp#507",
         "session/set_config_option",
         {"configId": "mode", "value": "auto"},
-        marks=pytest.mark.report("agentclientprotocol/claude-agent-acp#507"),
     ),
 ]
 
@@ -205,9 +200,9 @@ def window_only_with_a_line(params: dict[str, Any]) -> str:
 
 
 CLIENT_READS = [
-    pytest.param(whole_file, marks=pytest.mark.report("agentrq/acp-gateway#62")),
-    pytest.param(window_only_with_a_line, marks=pytest.mark.report("NousResearch/hermes-agent#19967")),
-    pytest.param(None, marks=pytest.mark.report("raphaeltm/simple-agent-manager#68")),
+    reported("agentrq/acp-gateway#62", whole_file),
+    reported("NousResearch/hermes-agent#19967", window_only_with_a_line),
+    reported("raphaeltm/simple-agent-manager#68", None),
 ]
 
 

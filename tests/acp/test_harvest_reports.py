@@ -10,6 +10,7 @@ import pytest
 
 from tests.acp.client import NO_ANSWER, AcpError, acp_client, acp_session
 from tests.support.loopback import AnthropicServer, ToolCall
+from tests.support.reports import reported
 
 pytestmark = pytest.mark.req("H13")
 
@@ -19,7 +20,7 @@ TOUCH = ToolCall("shell", {"command": "touch made"})
 SLEEP = ToolCall("shell", {"command": "sleep 600"})
 
 SERVERS = [
-    pytest.param({}, marks=pytest.mark.report("olimorris/codecompanion.nvim#2860"), id="missing"),
+    reported("olimorris/codecompanion.nvim#2860", {}, id="missing"),
     pytest.param({"mcpServers": None}, id="null"),
     pytest.param({"mcpServers": {}}, id="object of Lua"),
     pytest.param({"mcpServers": []}, id="empty"),
@@ -66,10 +67,8 @@ async def test_two_sessions_requested_at_once_are_two_and_both_answer(project: P
 
 
 UNKNOWN = [
-    pytest.param("session/load", {"mcpServers": []}, marks=pytest.mark.report("openclaw/acpx#152")),
-    pytest.param(
-        "session/resume", {"mcpServers": []}, marks=pytest.mark.report("NousResearch/hermes-agent#74678")
-    ),
+    reported("openclaw/acpx#152", "session/load", {"mcpServers": []}),
+    reported("NousResearch/hermes-agent#74678", "session/resume", {"mcpServers": []}),
     pytest.param("session/prompt", {"prompt": [{"type": "text", "text": "go"}]}),
 ]
 
@@ -253,8 +252,8 @@ async def test_what_is_announced_exists(project: Path) -> None:
 
 
 FORMS = [
-    pytest.param(str, marks=pytest.mark.report("modelcontextprotocol/python-sdk#1720"), id="text"),
-    pytest.param(float, marks=pytest.mark.report("kubestellar/console#6622"), id="float"),
+    reported("modelcontextprotocol/python-sdk#1720", str, id="text"),
+    reported("kubestellar/console#6622", float, id="float"),
     pytest.param(lambda number: f" {number} ", id="blanks"),
 ]
 

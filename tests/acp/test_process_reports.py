@@ -12,6 +12,7 @@ from tests.acp.client import NO_ANSWER, acp_client
 from tests.mcp.plans import raw_server, sent
 from tests.support.loopback import AnthropicServer, ErrorReply, ToolCall
 from tests.support.processes import new_token, processes_with
+from tests.support.reports import reported
 
 pytestmark = pytest.mark.req("H13")
 
@@ -19,14 +20,9 @@ READ = ToolCall("read_file", {"file_path": "a.py"})
 TOUCH = ToolCall("shell", {"command": "touch made"})
 
 FAILURES = [
-    pytest.param(ErrorReply(401, "invalid x-api-key"), marks=pytest.mark.report("svkozak/pi-acp#135")),
-    pytest.param(
-        ErrorReply(400, "model: no such model"), marks=pytest.mark.report("anomalyco/opencode#24494")
-    ),
-    pytest.param(
-        ErrorReply(403, "not allowed for this account"),
-        marks=pytest.mark.report("agent-of-empires/agent-of-empires#2426"),
-    ),
+    reported("svkozak/pi-acp#135", ErrorReply(401, "invalid x-api-key")),
+    reported("anomalyco/opencode#24494", ErrorReply(400, "model: no such model")),
+    reported("agent-of-empires/agent-of-empires#2426", ErrorReply(403, "not allowed for this account")),
 ]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from agent_ls.acp.prompts import file_and_lines, read_prompt
+from tests.support.reports import reported
 
 pytestmark = pytest.mark.req("H13")
 
@@ -14,38 +15,38 @@ IMAGE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYPhfDwAChwG
 TEXT = "dGhlIGNvbnRlbnQ="
 
 CONTENT = [
-    pytest.param(
+    reported(
+        "esengine/DeepSeek-Reasonix#8271",
         {
             "type": "resource",
             "resource": {"uri": "file:///p/image.png", "mimeType": "image/png", "blob": IMAGE},
         },
         "image/png",
-        marks=pytest.mark.report("esengine/DeepSeek-Reasonix#8271"),
     ),
-    pytest.param(
+    reported(
+        "PrimeIntellect-ai/prime-agent#613",
         {"type": "image", "mimeType": "image/png", "data": IMAGE, "uri": None, "annotations": None},
         "image/png",
-        marks=pytest.mark.report("PrimeIntellect-ai/prime-agent#613"),
     ),
-    pytest.param(
+    reported(
+        "agentscope-ai/QwenPaw#3313",
         {"type": "image", "mimeType": "image/jpg", "data": "/9j/4AAQSkZJRg=="},
         "image/jpeg",
-        marks=pytest.mark.report("agentscope-ai/QwenPaw#3313"),
     ),
-    pytest.param(
+    reported(
+        "evalstate/fast-agent#470",
         {"type": "resource", "resource": {"uri": "file:///p/a.txt", "mimeType": "text/plain", "blob": TEXT}},
         "the content",
-        marks=pytest.mark.report("evalstate/fast-agent#470"),
     ),
-    pytest.param(
+    reported(
+        "NousResearch/hermes-agent#26607",
         {"type": "resource", "resource": {"uri": "file:///p/a.txt", "text": "the\r\ncontent"}},
         "the",
-        marks=pytest.mark.report("NousResearch/hermes-agent#26607"),
     ),
-    pytest.param(
+    reported(
+        "OpenHands/software-agent-sdk#2982",
         {"type": "audio", "mimeType": "audio/wav", "data": "UklGRg=="},
         "left out",
-        marks=pytest.mark.report("OpenHands/software-agent-sdk#2982"),
     ),
 ]
 
@@ -59,10 +60,8 @@ def test_content_of_a_prompt_reaches_the_model_or_is_named_as_left_out(
 
 
 URIS = [
-    pytest.param(
-        "file:///p/my%20notes/a%23b.md", "/p/my notes/a#b.md", marks=pytest.mark.report("pacifio/atlas#162")
-    ),
-    pytest.param("file:///p/a.txt?x=1", "/p/a.txt", marks=pytest.mark.report("anomalyco/opencode#33534")),
+    reported("pacifio/atlas#162", "file:///p/my%20notes/a%23b.md", "/p/my notes/a#b.md"),
+    reported("anomalyco/opencode#33534", "file:///p/a.txt?x=1", "/p/a.txt"),
 ]
 
 

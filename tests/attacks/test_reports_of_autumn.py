@@ -14,6 +14,7 @@ from agent_ls.policy.decide import judge
 from agent_ls.policy.places import Places
 from agent_ls.policy.situation import Allow, Ask, Situation
 from tests.support.fake_provider import tool_call
+from tests.support.reports import reported
 from tests.support.session_rig import deny, running
 
 PLACES = Places(("/w",), "/home/ada")
@@ -82,18 +83,10 @@ def test_an_answer_to_a_line_of_two_commands_allows_neither_with_other_words(lin
 
 
 WRITES = [
-    pytest.param(
-        "link/newdir/file.txt",
-        marks=pytest.mark.report("librefang/librefang#6299"), id="missing folder"),
-    pytest.param(
-        "notes.txt",
-        marks=pytest.mark.report("agentic-os-org/ANOLISA#2298"), id="link to a file"),
-    pytest.param(
-        "none.txt",
-        marks=pytest.mark.report("hyperlocalise/hyperlocalise#2073"), id="link to nothing"),
-    pytest.param(
-        "link/new.txt",
-        marks=pytest.mark.report("anthony-chaudhary/fak#11693"), id="link to a folder"),
+    reported("librefang/librefang#6299", "link/newdir/file.txt", id="missing folder"),
+    reported("agentic-os-org/ANOLISA#2298", "notes.txt", id="link to a file"),
+    reported("hyperlocalise/hyperlocalise#2073", "none.txt", id="link to nothing"),
+    reported("anthony-chaudhary/fak#11693", "link/new.txt", id="link to a folder"),
 ]  # fmt: skip
 
 

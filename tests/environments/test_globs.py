@@ -14,6 +14,7 @@ from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.tools.glob import GLOB
 from agent_ls.tools.grep import GREP
 from agent_ls.tools.read_many_files import READ_MANY_FILES
+from tests.support.reports import reported
 from tests.support.tool_calls import ToolCalls
 
 pytestmark = pytest.mark.req("T6")
@@ -49,12 +50,12 @@ CASES = [
     pytest.param("src/[id]/*", NEXT, ["src/[id]/page.tsx"], id="files-below"),
     pytest.param("**/[id]/*.tsx", NEXT, ["src/[id]/page.tsx"], id="any-depth"),
     pytest.param("src/[...slug]/page.tsx", NEXT, ["src/[...slug]/page.tsx"], id="dots"),
-    pytest.param(
+    reported(
+        "PostHog/posthog-js#2737",
         "**/[[...all]]/page.tsx",
         NEXT,
         ["src/[[...all]]/page.tsx"],
         id="optional-catch-all",
-        marks=pytest.mark.report("PostHog/posthog-js#2737"),
     ),
     pytest.param("a/[ab].c", ["a/a.c", "a/b.c"], ["a/a.c", "a/b.c"], id="class-where-no-name-exists"),
     pytest.param("[a]/[xy].c", ["[a]/x.c", "a/y.c"], ["[a]/x.c"], id="name-then-class"),

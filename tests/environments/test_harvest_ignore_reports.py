@@ -12,6 +12,7 @@ import pytest
 from agent_ls.environments.base import GrepOptions
 from agent_ls.environments.local import LocalEnvironment
 from agent_ls.tools.list_dir import LIST_DIR
+from tests.support.reports import reported
 from tests.support.tool_calls import ToolCalls
 
 BOM = "\ufeff"
@@ -28,64 +29,53 @@ def run_git(folder: Path, *words: str) -> str:
 
 
 RULES: list[Any] = [
-    pytest.param(
+    reported(
+        "kaelzhang/node-ignore#166",
         {".gitignore": f"{BOM}node_modules/\r\ndist/\r\n*.log\r\n"},
         ["node_modules/a.js", "tests/example/file.http", "a.log", "dist/b"],
-        marks=pytest.mark.report("kaelzhang/node-ignore#166"),
         id="mark and crlf",
     ),
-    pytest.param(
+    reported(
+        "libgit2/libgit2sharp#1793",
         {".gitignore": f"{BOM}[Bb]in/\n"},
         ["TestFolder/bin/test", "Bin/a", "bin2/b"],
-        marks=pytest.mark.report("libgit2/libgit2sharp#1793"),
         id="class",
     ),
-    pytest.param(
+    reported(
+        "BurntSushi/ripgrep#2177",
         {".gitignore": f"{BOM}ignoreme\n", "sub/.gitignore": f"{BOM}x.txt\n"},
         ["ignoreme", "sub/x.txt", "x.txt"],
-        marks=pytest.mark.report("BurntSushi/ripgrep#2177"),
         id="mark",
     ),
-    pytest.param(
+    reported(
+        "libgit2/libgit2#5071",
         {".git/info/exclude": f"{BOM}x.txt\n"},
         ["x.txt", "y.txt"],
-        marks=pytest.mark.report("libgit2/libgit2#5071"),
         id="mark in exclude",
     ),
-    pytest.param(
+    reported(
+        "google-gemini/gemini-cli#29290",
         {"pkg/.gitignore": "build/\n"},
         ["pkg/build/out.js", "pkg/tools/build/out.js", "build/out.js"],
-        marks=pytest.mark.report("google-gemini/gemini-cli#29290"),
         id="slash at the end",
     ),
-    pytest.param(
+    reported(
+        "libgit2/libgit2#2423",
         {".gitignore": "parent/*\n!parent/child1\n!parent/child2/\n"},
         ["parent/a", "parent/child1/a", "parent/child2/b"],
-        marks=pytest.mark.report("libgit2/libgit2#2423"),
         id="shown again",
     ),
-    pytest.param(
-        {".gitignore": "bar\n"},
-        ["foo/bar/x", "bar2/x", "z/bar"],
-        marks=pytest.mark.report("jelmer/dulwich#530"),
-        id="folder or file",
+    reported(
+        "jelmer/dulwich#530", {".gitignore": "bar\n"}, ["foo/bar/x", "bar2/x", "z/bar"], id="folder or file"
     ),
-    pytest.param(
-        {".gitignore": "foo/\n"},
-        ["test/foo/x", "foo", "a/foo"],
-        marks=pytest.mark.report("jelmer/dulwich#529"),
-        id="folders only",
+    reported(
+        "jelmer/dulwich#529", {".gitignore": "foo/\n"}, ["test/foo/x", "foo", "a/foo"], id="folders only"
     ),
-    pytest.param(
-        {".gitignore": "a?b\n"},
-        ["axb", "a/b"],
-        marks=pytest.mark.report("jelmer/dulwich#700"),
-        id="question mark",
-    ),
-    pytest.param(
+    reported("jelmer/dulwich#700", {".gitignore": "a?b\n"}, ["axb", "a/b"], id="question mark"),
+    reported(
+        "cpburnz/python-pathspec#76",
         {".gitignore": "foo\\ \nbar \n"},
         ["foo ", "foo", "bar ", "bar"],
-        marks=pytest.mark.report("cpburnz/python-pathspec#76"),
         id="blank at the end",
     ),
     pytest.param(
@@ -159,10 +149,10 @@ RULES: list[Any] = [
         ),
     ),
     pytest.param({".gitignore": "foo\nlast   "}, ["foo", "last", "last   "], id="blanks at the end"),
-    pytest.param(
+    reported(
+        "siers/nix-gitignore#2",
         {".gitignore": ".stack-work/\n"},
         [".stack-work/a", "x/.stack-work/b", "y"],
-        marks=pytest.mark.report("siers/nix-gitignore#2"),
         id="dot folder",
     ),
     pytest.param({".gitignore": "\\#a\n\\!b\n# c\n"}, ["#a", "!b", "# c", "c"], id="escaped first"),

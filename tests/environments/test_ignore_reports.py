@@ -11,55 +11,45 @@ import pytest
 from agent_ls.environments.base import GrepOptions
 from agent_ls.environments.local import LocalEnvironment
 from agent_ls.environments.local.search import LocalSearch
+from tests.support.reports import reported
 
 RULES: list[Any] = [
-    pytest.param(
-        {".gitignore": "*.txt\n!shown.txt\n"},
-        ["shown.txt"],
-        ["hidden.txt"],
-        marks=pytest.mark.report("ggreer/the_silver_searcher#288"),
+    reported(
+        "ggreer/the_silver_searcher#288", {".gitignore": "*.txt\n!shown.txt\n"}, ["shown.txt"], ["hidden.txt"]
     ),
-    pytest.param(
-        {".gitignore": "*\n!*.txt\n"},
-        ["shown.txt"],
-        ["hidden.md"],
-        marks=pytest.mark.report("ggreer/the_silver_searcher#521"),
-    ),
-    pytest.param(
+    reported("ggreer/the_silver_searcher#521", {".gitignore": "*\n!*.txt\n"}, ["shown.txt"], ["hidden.md"]),
+    reported(
+        "ggreer/the_silver_searcher#1563",
         {".gitignore": "*\n!*.*\n!*/\n"},
         ["shown.txt", "src/shown.c"],
         ["binary"],
-        marks=pytest.mark.report("ggreer/the_silver_searcher#1563"),
     ),
-    pytest.param(
-        {".gitignore": "/sdk/\n"},
-        ["b/sdk/shown.js"],
-        ["sdk/hidden.js"],
-        marks=pytest.mark.report("ggreer/the_silver_searcher#194"),
+    reported(
+        "ggreer/the_silver_searcher#194", {".gitignore": "/sdk/\n"}, ["b/sdk/shown.js"], ["sdk/hidden.js"]
     ),
-    pytest.param(
+    reported(
+        "DeusData/codebase-memory-mcp#178",
         {".gitignore": "dist/\n", "app/.gitignore": ".output\n"},
         ["app/shown.js"],
         ["app/.output/hidden.js"],
-        marks=pytest.mark.report("DeusData/codebase-memory-mcp#178"),
     ),
-    pytest.param(
+    reported(
+        "libgit2/libgit2#7284",
         {".gitignore": "**/vendor/\n", "a/.gitignore": "!vendor\n"},
         ["a/vendor/shown.txt"],
         ["b/vendor/hidden.txt"],
-        marks=pytest.mark.report("libgit2/libgit2#7284"),
     ),
-    pytest.param(
+    reported(
+        "libgit2/libgit2#2579",
         {".gitignore": "foo\n!foo/bar\n"},
         ["shown.txt"],
         ["foo/bar/hidden.txt", "foo/hidden.txt"],
-        marks=pytest.mark.report("libgit2/libgit2#2579"),
     ),
-    pytest.param(
+    reported(
+        "BurntSushi/ripgrep#2731",
         {".gitignore": "build/\n!/some/build/\n"},
         ["some/build/shown.txt"],
         ["build/hidden.txt"],
-        marks=pytest.mark.report("BurntSushi/ripgrep#2731"),
     ),
 ]
 
@@ -138,10 +128,10 @@ async def test_a_folder_that_is_ignored_is_searched_if_it_is_named(
 
 
 DASHES = [
-    pytest.param("-e", marks=pytest.mark.report("anomalyco/opencode#3524")),
-    pytest.param("-77", marks=pytest.mark.report("NousResearch/hermes-agent#93750")),
-    pytest.param("--help", marks=pytest.mark.report("i-am-bee/beeai-framework#1660")),
-    pytest.param("--ctx-size|--n-predict", marks=pytest.mark.report("paperclipai/paperclip#10336")),
+    reported("anomalyco/opencode#3524", "-e"),
+    reported("NousResearch/hermes-agent#93750", "-77"),
+    reported("i-am-bee/beeai-framework#1660", "--help"),
+    reported("paperclipai/paperclip#10336", "--ctx-size|--n-predict"),
 ]
 
 

@@ -8,14 +8,15 @@ from typing import Any
 import pytest
 
 from tests.support.commands import environment, run, start
+from tests.support.reports import reported
 
 pytestmark = pytest.mark.req("H13")
 
 CLOSED: list[Any] = [
-    pytest.param(("--help",), marks=pytest.mark.report("agents-squads/squads-cli#138")),
-    pytest.param(("exec", "--help"), marks=pytest.mark.report("datakurre/graph-agent#41")),
-    pytest.param(("doctor",), marks=pytest.mark.report("golgor/cloud-sql-tracker#97")),
-    pytest.param(("exec", "--json", "hi"), marks=pytest.mark.report("heygen-com/hyperframes#1184")),
+    reported("agents-squads/squads-cli#138", ("--help",)),
+    reported("datakurre/graph-agent#41", ("exec", "--help")),
+    reported("golgor/cloud-sql-tracker#97", ("doctor",)),
+    reported("heygen-com/hyperframes#1184", ("exec", "--json", "hi")),
 ]
 
 
@@ -46,14 +47,8 @@ def test_a_failed_run_is_shown_by_its_json_and_its_exit_code(tmp_path: Path) -> 
 
 
 PROMPTS: list[Any] = [
-    pytest.param(
-        ("exec", ""), "the prompt is empty", marks=pytest.mark.report("agentic-os-org/ANOLISA#1610")
-    ),
-    pytest.param(
-        ("exec",),
-        "the following arguments are required: prompt",
-        marks=pytest.mark.report("OpenRouterLabs/spawn#2892"),
-    ),
+    reported("agentic-os-org/ANOLISA#1610", ("exec", ""), "the prompt is empty"),
+    reported("OpenRouterLabs/spawn#2892", ("exec",), "the following arguments are required: prompt"),
     (("exec", "-"), "the prompt is empty"),
 ]
 

@@ -11,37 +11,33 @@ from agent_ls.llm.argument_forms import in_wanted_form
 from tests.mcp.plans import raw_server, tool, user_file
 from tests.mcp.rig import running
 from tests.support.fake_provider import Piece, text, tool_call
+from tests.support.reports import reported
 
 pytestmark = pytest.mark.req("T11")
 
 TEXTS = {"type": "array", "items": {"type": "string"}}
 CASES: list[Any] = [
-    pytest.param(TEXTS, '["Purpose"]', ["Purpose"], marks=pytest.mark.report("punkpeye/mcp-remote#319")),
-    pytest.param(
+    reported("punkpeye/mcp-remote#319", TEXTS, '["Purpose"]', ["Purpose"]),
+    reported(
+        "anthropics/claude-code#73137",
         {"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "null"}]},
         "[1271, 2106]",
         [1271, 2106],
-        marks=pytest.mark.report("anthropics/claude-code#73137"),
     ),
-    pytest.param(
+    reported(
+        "github/copilot-cli#4301",
         {"anyOf": [TEXTS, {"type": "string"}, {"type": "null"}]},
         ["Top", "Child"],
         ["Top", "Child"],
-        marks=pytest.mark.report("github/copilot-cli#4301"),
     ),
-    pytest.param(
+    reported(
+        "anomalyco/opencode#32812",
         {"type": "object", "properties": {"a": {"type": "integer"}}},
         '{"a": "1"}',
         {"a": 1},
-        marks=pytest.mark.report("anomalyco/opencode#32812"),
     ),
-    pytest.param({}, '["u1"]', '["u1"]', marks=pytest.mark.report("anthropics/claude-code#86459")),
-    pytest.param(
-        {"type": "array"},
-        "[1, 2, 3]",
-        [1, 2, 3],
-        marks=pytest.mark.report("lmstudio-ai/lmstudio-bug-tracker#1644"),
-    ),
+    reported("anthropics/claude-code#86459", {}, '["u1"]', '["u1"]'),
+    reported("lmstudio-ai/lmstudio-bug-tracker#1644", {"type": "array"}, "[1, 2, 3]", [1, 2, 3]),
     pytest.param({"type": "object"}, "", {}, id="empty object"),
     pytest.param(TEXTS, " ", [], id="empty list"),
     pytest.param({"anyOf": [TEXTS, {"type": "string"}]}, '["Top"]', '["Top"]', id="a text is allowed"),

@@ -22,6 +22,7 @@ from agent_ls.mcp.config import (
 )
 from agent_ls.mcp.sources import FoundServers, find_servers
 from tests.mcp.plans import user_file
+from tests.support.reports import reported
 
 pytestmark = pytest.mark.req("T11")
 
@@ -30,20 +31,20 @@ VALUES = VariableValues({"TOKEN": "t-123456789", "EMPTY": ""}.get, lambda server
 
 URL = "https://a.example/mcp"
 ENTRIES: list[Any] = [
-    pytest.param(
+    reported(
+        "zed-industries/zed#33539",
         {"source": "custom", "command": {"path": "npx", "args": ["-y", "x"], "env": {"T": "v"}}},
         StdioTarget("npx", ("-y", "x"), (("T", "v"),)),
-        marks=pytest.mark.report("zed-industries/zed#33539"),
     ),
-    pytest.param(
+    reported(
+        "vanillagreencom/kendex#2184",
         {"command": "x", "env": {"T": "${env:TOKEN}"}, "args": None, "cwd": None, "tools": None},
         StdioTarget("x", (), (("T", "t-123456789"),)),
-        marks=pytest.mark.report("vanillagreencom/kendex#2184"),
     ),
-    pytest.param(
+    reported(
+        "pantheon-org/tekhne#226",
         {"transport": "stdio", "command": "x", "environment": {"N": 5}},
         StdioTarget("x", (), (("N", "5"),)),
-        marks=pytest.mark.report("pantheon-org/tekhne#226"),
     ),
     pytest.param(
         {"command": "x", "env": ["A=b=c", {"name": "D", "value": "e"}]},
@@ -53,55 +54,43 @@ ENTRIES: list[Any] = [
         {"type": "HTTP", "url": f" {URL} ", "headers": [{"name": "A", "value": "b"}]},
         HttpTarget(URL, (("A", "b"),)),
     ),
-    pytest.param(
-        {"transport": "streamable-http", "url": URL},
-        HttpTarget(URL),
-        marks=pytest.mark.report("getnao/nao#389"),
-    ),
-    pytest.param(
-        {"transportType": "streamable-http", "url": URL},
-        HttpTarget(URL),
-        marks=pytest.mark.report("tbxark/mcp-proxy#6"),
-    ),
-    pytest.param(
-        {"type": "streamable-http", "url": URL},
-        HttpTarget(URL),
-        marks=pytest.mark.report("stbenjam/skillsaw#304"),
-    ),
-    pytest.param(
+    reported("getnao/nao#389", {"transport": "streamable-http", "url": URL}, HttpTarget(URL)),
+    reported("tbxark/mcp-proxy#6", {"transportType": "streamable-http", "url": URL}, HttpTarget(URL)),
+    reported("stbenjam/skillsaw#304", {"type": "streamable-http", "url": URL}, HttpTarget(URL)),
+    reported(
+        "esengine/DeepSeek-Reasonix#2233",
         {"url": URL, "headers": {"X": "Bearer ${TOKEN}", "Y": "${env:TOKEN}"}},
         HttpTarget(URL, (("X", "Bearer t-123456789"), ("Y", "t-123456789"))),
-        marks=pytest.mark.report("esengine/DeepSeek-Reasonix#2233"),
     ),
-    pytest.param(
+    reported(
+        "netease-lcap/wave-agent#940",
         {"url": "${MISSING:-https://a.example}/mcp", "headers": {"X": "${MISSING:-fallback}"}},
         HttpTarget(URL, (("X", "fallback"),)),
-        marks=pytest.mark.report("netease-lcap/wave-agent#940"),
     ),
-    pytest.param(
+    reported(
+        "langchain-ai/deepagents#4681",
         {"command": "${MISSING:-db}", "args": ["--token=${TOKEN}"], "env": {"A": "${TOKEN}"}},
         StdioTarget("db", ("--token=t-123456789",), (("A", "t-123456789"),)),
-        marks=pytest.mark.report("langchain-ai/deepagents#4681"),
     ),
-    pytest.param(
+    reported(
+        "anomalyco/opencode#18058",
         {"command": "a", "_onyx_scanner_original": {"command": "b"}},
         StdioTarget("a"),
-        marks=pytest.mark.report("anomalyco/opencode#18058"),
     ),
-    pytest.param(
+    reported(
+        "DeusData/codebase-memory-mcp#1640",
         {"type": "local", "command": ["npx", "-y", "x"], "environment": {"A": "1"}, "enabled": True},
         StdioTarget("npx", ("-y", "x"), (("A", "1"),)),
-        marks=pytest.mark.report("DeusData/codebase-memory-mcp#1640"),
     ),
-    pytest.param(
+    reported(
+        "intellectronica/ruler#520",
         {"url": URL, "oauth": {"clientId": "id", "callbackPort": 3118}},
         HttpTarget(URL),
-        marks=pytest.mark.report("intellectronica/ruler#520"),
     ),
-    pytest.param(
+    reported(
+        "toolsdk-ai/toolsdk-mcp-registry#113",
         {"type": "stdio", "command": "a", "args": ["-p", 8080], "env": {"DEBUG": True, "PORT": 8080}},
         StdioTarget("a", ("-p", "8080"), (("DEBUG", "true"), ("PORT", "8080"))),
-        marks=pytest.mark.report("toolsdk-ai/toolsdk-mcp-registry#113"),
     ),
 ]
 
@@ -215,10 +204,7 @@ def test_a_server_that_is_switched_off_stays_off_however_it_is_written(entry: di
 
 
 TABLES: list[Any] = [
-    pytest.param(
-        '{"mcpServers": {"a": {"url": "https://mcp.example/mcp",}}}',
-        marks=pytest.mark.report("upstash/context7#563"),
-    ),
+    reported("upstash/context7#563", '{"mcpServers": {"a": {"url": "https://mcp.example/mcp",}}}'),
     '{"mcpServers": [{"name": "a", "command": "x"}]}',
     '{"context_servers": {"a": {"command": "x"}}}',
     '{"mcp": {"servers": {"a": {"command": "x"}}}}',

@@ -8,22 +8,15 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from agent_ls.mcp.schemas import KEYWORDS, provider_schema
+from tests.support.reports import reported
 
 pytestmark = pytest.mark.req("T11")
 
 VALUES: list[Any] = [
-    pytest.param(
-        {"type": "string", "required": False},
-        {"type": "string"},
-        marks=pytest.mark.report("MarkusPfundstein/mcp-gsuite#60"),
-    ),
-    pytest.param({"type": "int"}, {"type": "integer"}, marks=pytest.mark.report("zanetworker/mcp-docling#5")),
-    pytest.param({"type": "any"}, {}, marks=pytest.mark.report("blurrah/mcp-graphql#14")),
-    pytest.param(
-        {"description": None, "schema": {"type": "boolean"}},
-        {},
-        marks=pytest.mark.report("crowecawcaw/click-mcp#20"),
-    ),
+    reported("MarkusPfundstein/mcp-gsuite#60", {"type": "string", "required": False}, {"type": "string"}),
+    reported("zanetworker/mcp-docling#5", {"type": "int"}, {"type": "integer"}),
+    reported("blurrah/mcp-graphql#14", {"type": "any"}, {}),
+    reported("crowecawcaw/click-mcp#20", {"description": None, "schema": {"type": "boolean"}}, {}),
     ({"type": "String"}, {"type": "string"}),
     ({"type": "float", "minimum": "0", "maximum": "1.5"}, {"type": "number", "minimum": 0, "maximum": 1.5}),
     ({"type": ["str", None]}, {"type": ["string", "null"]}),

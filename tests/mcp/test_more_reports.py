@@ -14,6 +14,7 @@ from tests.mcp.odd_http_server import Oddities, odd_server
 from tests.mcp.plans import raw_server, tool, user_file
 from tests.mcp.rig import running
 from tests.support.fake_provider import Piece, text, tool_call
+from tests.support.reports import reported
 
 pytestmark = pytest.mark.req("T11")
 
@@ -54,22 +55,15 @@ async def test_servers_by_http_are_understood_whatever_they_say_of_type_and_vers
 
 NOTICE = '{"jsonrpc":"2.0","method":"%s","params":%s}'
 LINES: list[Any] = [
-    pytest.param(
-        NOTICE % ("window/logMessage", '{"type":3,"message":"x"}'),
-        marks=pytest.mark.report("mcp-use/mcp-use#114"),
+    reported("mcp-use/mcp-use#114", NOTICE % ("window/logMessage", '{"type":3,"message":"x"}')),
+    reported(
+        "HatriGt/hana-mcp-server#22", '{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"}}'
     ),
-    pytest.param(
-        '{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"}}',
-        marks=pytest.mark.report("HatriGt/hana-mcp-server#22"),
-    ),
-    pytest.param(
+    reported(
+        "anthropics/claude-code#67482",
         NOTICE % ("notifications/claude/channel", '{"content":"hi","meta":{"x":false}}'),
-        marks=pytest.mark.report("anthropics/claude-code#67482"),
     ),
-    pytest.param(
-        NOTICE % ("notifications/message", '{"level":"loud","data":1}'),
-        marks=pytest.mark.report("vercel/ai#16353"),
-    ),
+    reported("vercel/ai#16353", NOTICE % ("notifications/message", '{"level":"loud","data":1}')),
     NOTICE % ("notifications/progress", '{"progressToken":{},"progress":"x"}'),
     '{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"x"}}',
     '[{"jsonrpc":"2.0","method":"notifications/x"}]',
@@ -88,25 +82,19 @@ async def test_a_line_that_is_no_message_for_us_ends_nothing(tmp_path: Path, lin
 
 AUDIO = {"type": "audio", "data": "AAAA", "mimeType": "audio/wav"}
 CONTENT: list[Any] = [
-    pytest.param(
-        [{"type": "json", "json": {"doi": "10.1"}}],
-        "10.1",
-        marks=pytest.mark.report("ElliotPadfield/unpaywall-mcp#4"),
+    reported("ElliotPadfield/unpaywall-mcp#4", [{"type": "json", "json": {"doi": "10.1"}}], "10.1"),
+    reported(
+        "QuantGeekDev/mcp-framework#130", [{"type": "error", "text": "Invalid number"}], "Invalid number"
     ),
-    pytest.param(
-        [{"type": "error", "text": "Invalid number"}],
-        "Invalid number",
-        marks=pytest.mark.report("QuantGeekDev/mcp-framework#130"),
-    ),
-    pytest.param([AUDIO], "audio/wav", marks=pytest.mark.report("agno-agi/agno#10033")),
-    pytest.param(
+    reported("agno-agi/agno#10033", [AUDIO], "audio/wav"),
+    reported(
+        "frontman-ai/frontman#1545",
         [
             AUDIO,
             {"type": "resource_link", "uri": "a:b", "name": "n"},
             {"type": "resource", "resource": {"uri": "c:d", "text": "in"}},
         ],
         "c:d",
-        marks=pytest.mark.report("frontman-ai/frontman#1545"),
     ),
     ([None, "just text", {"text": "untyped"}, {"type": "text", "text": 42}], "untyped"),
     ([{"type": "markdown", "content": "# Hi"}], "# Hi"),
@@ -126,15 +114,16 @@ async def test_content_of_any_form_reaches_the_model(tmp_path: Path) -> None:
 
 STRING: dict[str, Any] = {"type": "string"}
 ROOTS: list[Any] = [
-    pytest.param(
+    reported(
+        "opentokenz/mcpx#28",
         {
             "type": "object",
             "oneOf": [{"properties": {"a": STRING}, "required": ["a"]}, {"properties": {"b": STRING}}],
         },
         (["a", "b"], []),
-        marks=pytest.mark.report("opentokenz/mcpx#28"),
     ),
-    pytest.param(
+    reported(
+        "anthropics/claude-code#95504",
         {
             "type": "object",
             "properties": {"m": STRING},
@@ -146,9 +135,9 @@ ROOTS: list[Any] = [
             ],
         },
         (["m", "size"], []),
-        marks=pytest.mark.report("anthropics/claude-code#95504"),
     ),
-    pytest.param(
+    reported(
+        "dearlordylord/huly-mcp#66",
         {
             "type": "object",
             "required": ["p"],
@@ -156,9 +145,9 @@ ROOTS: list[Any] = [
             "anyOf": [{"required": ["t"]}, {"required": ["p"]}],
         },
         (["p", "t"], ["p"]),
-        marks=pytest.mark.report("dearlordylord/huly-mcp#66"),
     ),
-    pytest.param(
+    reported(
+        "vercel/eve#520",
         {
             "anyOf": [
                 {"type": "object", "properties": {"a": STRING, "k": {"const": 1}}, "required": ["k"]},
@@ -166,7 +155,6 @@ ROOTS: list[Any] = [
             ]
         },
         (["a", "b", "k"], ["k"]),
-        marks=pytest.mark.report("vercel/eve#520"),
     ),
     ({"type": "object", "properties": {"a": STRING}, "not": {"required": ["a"]}}, (["a"], [])),
     (
@@ -196,25 +184,25 @@ VALUES = VariableValues(
     {"TOKEN": "t-123456789", "PATH": "/bin", "HOME": "/home/u"}.get, lambda server, name: None, "/w/proj"
 )
 ENTRIES: list[Any] = [
-    pytest.param(
+    reported(
+        "RooCodeInc/Roo-Code#4017",
         {"command": "x", "args": ["--id", "${workspaceFolder}"]},
         StdioTarget("x", ("--id", "/w/proj")),
-        marks=pytest.mark.report("RooCodeInc/Roo-Code#4017"),
     ),
-    pytest.param(
+    reported(
+        "zai-org/feedback#24",
         {"command": "x", "env": {"WORKSPACE_ROOT": "${workspaceFolder}"}},
         StdioTarget("x", (), (("WORKSPACE_ROOT", "/w/proj"),)),
-        marks=pytest.mark.report("zai-org/feedback#24"),
     ),
-    pytest.param(
+    reported(
+        "microsoft/vscode#245905",
         {"type": "http", "url": "https://a.example/${workspaceFolderBasename}"},
         HttpTarget("https://a.example/proj"),
-        marks=pytest.mark.report("microsoft/vscode#245905"),
     ),
-    pytest.param(
+    reported(
+        "langchain-ai/langchainjs-mcp-adapters#42",
         {"command": "/n/bin/npx", "env": {"PATH": "${PATH}"}},
         StdioTarget("/n/bin/npx", (), (("PATH", "/bin"),)),
-        marks=pytest.mark.report("langchain-ai/langchainjs-mcp-adapters#42"),
     ),
     ({"command": "~/bin/x", "cwd": "~/y"}, StdioTarget("/home/u/bin/x", (), (), "/home/u/y")),
     ({"command": "npx -y 'a b'"}, StdioTarget("npx", ("-y", "a b"))),
@@ -231,12 +219,7 @@ def test_variables_of_editors_and_whole_command_lines_are_filled_in(raw: Any, ta
 
 
 NAMES: list[Any] = [
-    pytest.param(
-        "raw",
-        {"prompts": [], "refuse": "prompts/list"},
-        "raw__echo",
-        marks=pytest.mark.report("anomalyco/opencode#20174"),
-    ),
+    reported("anomalyco/opencode#20174", "raw", {"prompts": [], "refuse": "prompts/list"}, "raw__echo"),
     pytest.param(
         "raw",
         {"resources": [], "refuse": "resources/list"},
@@ -246,15 +229,13 @@ NAMES: list[Any] = [
             pytest.mark.report("QwenLM/qwen-code#12496"),
         ],
     ),
-    pytest.param("My server", {}, "My_server__echo", marks=pytest.mark.report("eclipse-theia/theia#18027")),
-    pytest.param(
-        "my__server", {}, "my__server__echo", marks=pytest.mark.report("Zoo-Code-Org/Zoo-Code#1731")
-    ),
-    pytest.param(
+    reported("eclipse-theia/theia#18027", "My server", {}, "My_server__echo"),
+    reported("Zoo-Code-Org/Zoo-Code#1731", "my__server", {}, "my__server__echo"),
+    reported(
+        "dcloudio/uni-app-x-ai-rules#4",
         "raw",
         {"tools": [tool("echo"), tool("Query all components")]},
         "raw__Query_all_components",
-        marks=pytest.mark.report("dcloudio/uni-app-x-ai-rules#4"),
     ),
     ("io.github/x y", {}, "io_github_x_y__echo"),
 ]

@@ -14,6 +14,7 @@ from agent_ls.mcp.results import output_of
 from tests.mcp.plans import raw_server, tool, user_file
 from tests.mcp.rig import running, servers_of
 from tests.support.fake_provider import text, tool_call
+from tests.support.reports import reported
 
 pytestmark = pytest.mark.req("T11")
 
@@ -25,29 +26,29 @@ def said(text: str, **more: Any) -> dict[str, Any]:
 DATA = {"chunks": [{"id": 7, "text": "the evidence"}]}
 SHOWN = ["the evidence"]
 RESULTS = [
-    pytest.param(
+    reported(
+        "usememos/memos#6226",
         said("1 useful. Evidence is in structured content.", structuredContent=DATA),
         ["1 useful", *SHOWN],
         id="summary-and-data",
-        marks=pytest.mark.report("usememos/memos#6226"),
     ),
-    pytest.param(
+    reported(
+        "anomalyco/opencode#38923",
         said("4 items", structuredContent={"items": [{"id": "a1", "title": "Fix login"}]}),
         ["4 items", "Fix login"],
         id="count-and-items",
-        marks=pytest.mark.report("anomalyco/opencode#38923"),
     ),
-    pytest.param(
+    reported(
+        "NousResearch/hermes-agent#7118",
         said("file text", structuredContent={"fileName": "a.txt"}),
         ["file text", "a.txt"],
         id="text-and-facts",
-        marks=pytest.mark.report("NousResearch/hermes-agent#7118"),
     ),
-    pytest.param(
+    reported(
+        "seuros/action_mcp#181",
         {"content": [], "structuredContent": {"greeting": "Hello, World!"}},
         ["Hello, World!"],
         id="data-alone",
-        marks=pytest.mark.report("seuros/action_mcp#181"),
     ),
     pytest.param({"structuredContent": {"a": "no content member"}}, ["no content member"], id="no-content"),
     pytest.param(said("fine", isError=None), ["fine"], id="is-error-null"),

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from agent_ls.mcp.schemas import KEYWORDS, MAX_NODES, is_object_schema, provider_schema
+from tests.support.reports import reported
 
 pytestmark = pytest.mark.req("T11")
 
@@ -25,21 +26,13 @@ def made(reference: str, **root: Any) -> Any:
 @pytest.mark.parametrize(
     ("reference", "root", "expected"),
     [
-        pytest.param(
-            "#/$defs/Unit",
-            {"$defs": {"Unit": UNIT}},
-            UNIT,
-            id="definition",
-            marks=pytest.mark.report("github/copilot-cli#1876")
-        ),
+        reported("github/copilot-cli#1876", "#/$defs/Unit", {"$defs": {"Unit": UNIT}}, UNIT, id="definition"),
         pytest.param("#/definitions/Unit", {"definitions": {"Unit": UNIT}}, UNIT, id="old-definition"),
-        pytest.param(
-            "#/properties/c/anyOf/1/properties/to/items",
+        reported(
+            "Softeria/ms-365-mcp-server#576", "#/properties/c/anyOf/1/properties/to/items",
             {"properties": {"a": {"$ref": "#/properties/c/anyOf/1/properties/to/items"}, "c": {
                 "anyOf": [{"type": "null"}, {"properties": {"to": {"type": "array", "items": UNIT}}}]}}},
-            UNIT,
-            id="list-steps",
-            marks=pytest.mark.report("Softeria/ms-365-mcp-server#576")
+            UNIT, id="list-steps",
         ),
         pytest.param("#/$defs/Page%3CItem%3E", {"$defs": {"Page<Item>": PAGE}}, PAGE, id="percent-escape"),
         pytest.param("#/$defs/a~1b~0c", {"$defs": {"a/b~c": PAGE}}, PAGE, id="pointer-escape"),

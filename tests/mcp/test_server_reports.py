@@ -11,22 +11,20 @@ from agent_ls.loop.events.types import Warning
 from tests.mcp.plans import raw_server, sent, tool, user_file
 from tests.mcp.rig import running, servers_of
 from tests.support.fake_provider import text, tool_call
+from tests.support.reports import reported
 
 pytestmark = pytest.mark.req("T11")
 
 
 NOISE = [
-    pytest.param(
-        {"noise": ["Azure DevOps MCP Server version : 1.0"]},
-        marks=pytest.mark.report("microsoft/azure-devops-mcp#147"),
-    ),
-    pytest.param(
+    reported("microsoft/azure-devops-mcp#147", {"noise": ["Azure DevOps MCP Server version : 1.0"]}),
+    reported(
+        "hurttlocker/o8#1541",
         {"noise": ["[db] Connected to /var/db", "", "{'a': 1}", "\x1b[32mready\x1b[0m"]},
-        marks=pytest.mark.report("hurttlocker/o8#1541"),
     ),
-    pytest.param({"noise": ["-----", "Starting MCP server"]}, marks=pytest.mark.report("php-mcp/laravel#33")),
-    pytest.param({"line_end": "\r\n"}, marks=pytest.mark.report("bunkerlab-net/mempalace#19")),
-    pytest.param({"noise": ["\ufeff"]}, marks=pytest.mark.report("kagan-sh/kagan-legacy#148")),
+    reported("php-mcp/laravel#33", {"noise": ["-----", "Starting MCP server"]}),
+    reported("bunkerlab-net/mempalace#19", {"line_end": "\r\n"}),
+    reported("kagan-sh/kagan-legacy#148", {"noise": ["\ufeff"]}),
 ]
 
 
@@ -39,18 +37,10 @@ async def test_a_server_that_prints_other_lines_works(tmp_path: Path, plan: dict
 
 
 SCHEMAS = [
-    pytest.param({"type": "object"}, marks=pytest.mark.report("xpzouying/xiaohongshu-mcp#677")),
-    pytest.param(
-        {"type": "object", "properties": None}, marks=pytest.mark.report("MrNeRF/LichtFeld-Studio#1430")
-    ),
-    pytest.param(
-        {"type": "object", "properties": {}, "required": None},
-        marks=pytest.mark.report("anthropics/claude-code#44364"),
-    ),
-    pytest.param(
-        {"$schema": "http://json-schema.org/draft-07/schema#"},
-        marks=pytest.mark.report("kerlenton/mcpsnoop#199"),
-    ),
+    reported("xpzouying/xiaohongshu-mcp#677", {"type": "object"}),
+    reported("MrNeRF/LichtFeld-Studio#1430", {"type": "object", "properties": None}),
+    reported("anthropics/claude-code#44364", {"type": "object", "properties": {}, "required": None}),
+    reported("kerlenton/mcpsnoop#199", {"$schema": "http://json-schema.org/draft-07/schema#"}),
 ]
 
 
@@ -74,11 +64,8 @@ async def test_a_tool_with_an_odd_schema_for_no_parameters_can_be_called(tmp_pat
 
 
 ODD = [
-    pytest.param({"anyOf": [{"type": "string"}]}, marks=pytest.mark.report("anthropics/claude-code#88049")),
-    pytest.param(
-        {"type": "string", "description": "the document title"},
-        marks=pytest.mark.report("sandialabs/atlas-ui-3#727"),
-    ),
+    reported("anthropics/claude-code#88049", {"anyOf": [{"type": "string"}]}),
+    reported("sandialabs/atlas-ui-3#727", {"type": "string", "description": "the document title"}),
 ]
 
 
@@ -95,8 +82,8 @@ async def test_a_schema_of_another_type_loses_its_own_tool_only_and_is_told(
 
 
 CURSORS = [
-    pytest.param("", marks=pytest.mark.report("modelcontextprotocol/java-sdk#628")),
-    pytest.param("same", marks=pytest.mark.report("DeusData/codebase-memory-mcp#1247")),
+    reported("modelcontextprotocol/java-sdk#628", ""),
+    reported("DeusData/codebase-memory-mcp#1247", "same"),
 ]
 
 
@@ -111,22 +98,14 @@ async def test_a_list_that_never_ends_is_read_once(tmp_path: Path, cursor: str) 
 
 
 NAMES = [
-    pytest.param(
+    reported(
+        "hanlulong/stata-mcp#48",
         "raw",
         "run_selection_stream_endpoint_run_selection_stream_get_with_a_very_long_name",
-        marks=pytest.mark.report("hanlulong/stata-mcp#48"),
     ),
-    pytest.param("raw", "admin.tools/list", marks=pytest.mark.report("github/copilot-cli#1879")),
-    pytest.param(
-        "AzureMCP-AllTools",
-        "azmcp_managedlustre_filesystem_subnetsize_validate",
-        marks=pytest.mark.report("microsoft/mcp#842"),
-    ),
-    pytest.param(
-        "plugin.cloudflare/workers observability",
-        "query_worker_observability",
-        marks=pytest.mark.report("cloudflare/skills#11"),
-    ),
+    reported("github/copilot-cli#1879", "raw", "admin.tools/list"),
+    reported("microsoft/mcp#842", "AzureMCP-AllTools", "azmcp_managedlustre_filesystem_subnetsize_validate"),
+    reported("cloudflare/skills#11", "plugin.cloudflare/workers observability", "query_worker_observability"),
 ]
 
 
@@ -142,28 +121,26 @@ async def test_any_name_becomes_one_that_providers_accept_and_calls_the_right_to
 
 
 RESULTS = [
-    pytest.param(
+    reported(
+        "kirodotdev/Kiro#8960",
         {"content": [{"type": "resource_link", "uri": "https://x.example/a.png", "name": "a"}]},
         "https://x.example/a.png",
-        marks=pytest.mark.report("kirodotdev/Kiro#8960"),
     ),
-    pytest.param(
-        {"content": [], "isError": True}, "(no output)", marks=pytest.mark.report("dapr/dapr-agents#83")
-    ),
-    pytest.param(
+    reported("dapr/dapr-agents#83", {"content": [], "isError": True}, "(no output)"),
+    reported(
+        "cloudflare/mcp-server-cloudflare#12",
         {"toolResult": {"content": [{"type": "text", "text": "of the old form"}]}},
         "of the old form",
-        marks=pytest.mark.report("cloudflare/mcp-server-cloudflare#12"),
     ),
-    pytest.param(
+    reported(
+        "praxis-proxy/ai#807",
         {"content": [{"type": "audio", "data": "UklGRg==", "mimeType": "audio/wav"}]},
         "audio/wav",
-        marks=pytest.mark.report("praxis-proxy/ai#807"),
     ),
-    pytest.param(
+    reported(
+        "Gitlawb/zero#823",
         {"content": [{"type": "resource", "resource": {"uri": "file:///a", "text": "inside"}}]},
         "inside",
-        marks=pytest.mark.report("Gitlawb/zero#823"),
     ),
 ]
 
@@ -194,12 +171,10 @@ async def test_an_image_in_a_result_reaches_the_model(tmp_path: Path, media_type
 
 
 ASKED = [
-    pytest.param("ping", '"result": {}', marks=pytest.mark.report("vercel/ai#15701")),
-    pytest.param("ping", '"id": "asked"', marks=pytest.mark.report("modelcontextprotocol/csharp-sdk#1390")),
-    pytest.param("roots/list", "file://", marks=pytest.mark.report("KlaatAI/klaatcode#59")),
-    pytest.param(
-        "sampling/createMessage", '"error"', marks=pytest.mark.report("modelcontextprotocol/python-sdk#1097")
-    ),
+    reported("vercel/ai#15701", "ping", '"result": {}'),
+    reported("modelcontextprotocol/csharp-sdk#1390", "ping", '"id": "asked"'),
+    reported("KlaatAI/klaatcode#59", "roots/list", "file://"),
+    reported("modelcontextprotocol/python-sdk#1097", "sampling/createMessage", '"error"'),
 ]
 
 

@@ -12,6 +12,7 @@ from agent_ls.notebook.cells import NotebookError, parse_notebook
 from agent_ls.notebook.notebook_text import TargetCell, build_notebook_text, target_cells
 from agent_ls.notebook.render import render_notebook
 from tests.notebook.test_notebook_reports import added, cell, notebook, replaced
+from tests.support.reports import reported
 
 pytestmark = pytest.mark.req("H15")
 
@@ -25,12 +26,8 @@ def stream(text: object, name: str = "stdout") -> dict[str, Any]:
 
 
 OUTPUTS = [
-    pytest.param(
-        stream(["epoch 1\n", "loss 0.25\n"]),
-        "loss 0.25",
-        "",
-        marks=pytest.mark.report("NousResearch/hermes-agent#80907"),
-        id="log",
+    reported(
+        "NousResearch/hermes-agent#80907", stream(["epoch 1\n", "loss 0.25\n"]), "loss 0.25", "", id="log"
     ),
     pytest.param(
         stream("".join(f"\r{n}%|###" for n in range(100)) + "\rdone 100%\n"),
@@ -44,11 +41,11 @@ OUTPUTS = [
         "\x1b",
         id="colours",
     ),
-    pytest.param(
+    reported(
+        "microsoft/vscode#280499",
         {"output_type": "display_data", "metadata": {}, "data": {"image/png": "iVBORw0KGgo" * 90_000}},
         "image/png",
         "iVBORw0KGgo",
-        marks=pytest.mark.report("microsoft/vscode#280499"),
         id="picture",
     ),
     pytest.param(
@@ -94,7 +91,8 @@ def test_outputs_are_shown_short_and_as_text(output: dict[str, Any], has: str, l
 
 
 UNUSUAL = [
-    pytest.param(
+    reported(
+        "jupytext/jupytext#792",
         {
             "cells": [cell("a=5"), cell([]), cell([])],
             "metadata": {
@@ -104,10 +102,10 @@ UNUSUAL = [
             "nbformat": 4,
             "nbformat_minor": 2,
         },
-        marks=pytest.mark.report("jupytext/jupytext#792"),
         id="null in metadata",
     ),
-    pytest.param(
+    reported(
+        "VRSEN/agency-swarm#41",
         {
             "cells": [
                 {
@@ -122,33 +120,32 @@ UNUSUAL = [
             "nbformat": 4,
             "nbformat_minor": 5,
         },
-        marks=pytest.mark.report("VRSEN/agency-swarm#41"),
         id="no count",
     ),
-    pytest.param(
+    reported(
+        "googlecolab/colabtools#581",
         {
             "cells": [cell("x", metadata={"id": "same"}), cell("y", metadata={"id": "same"})],
             "metadata": {},
             "nbformat": 4,
             "nbformat_minor": 0,
         },
-        marks=pytest.mark.report("googlecolab/colabtools#581"),
         id="same ids",
     ),
     pytest.param(notebook(cell("x", id="same"), cell("y", id="same")), id="same real ids"),
-    pytest.param(
+    reported(
+        "AnswerDotAI/exhash#45",
         notebook(cell("# h", cell_type="markdown"), cell("", id="e")),
-        marks=pytest.mark.report("AnswerDotAI/exhash#45"),
         id="empty last",
     ),
-    pytest.param(
+    reported(
+        "rossant/ipymd#80",
         {
             "nbformat": 4,
             "nbformat_minor": 5,
             "metadata": {},
             "cells": [cell("x", metadata={"deletable": True, "editable": True})],
         },
-        marks=pytest.mark.report("rossant/ipymd#80"),
         id="other order",
     ),
     pytest.param(
@@ -197,20 +194,15 @@ def test_an_unusual_notebook_is_shown_and_a_change_keeps_the_rest(
 
 
 REFUSED = [
-    pytest.param(
+    reported(
+        "microsoft/vscode-python#7731",
         {"nbformat": 3, "nbformat_minor": 0, "metadata": {"name": ""}, "worksheets": [{"cells": []}]},
         "nbformat 3",
-        marks=pytest.mark.report("microsoft/vscode-python#7731"),
         id="version 3",
     ),
-    pytest.param({}, "", marks=pytest.mark.report("ivanlen/pipreqsnb#21"), id="no cells"),
-    pytest.param({"cells": []}, "nbformat", marks=pytest.mark.report("luk400/vim-jukit#94"), id="no version"),
-    pytest.param(
-        {"nbformat": 4, "metadata": {}},
-        "cells",
-        marks=pytest.mark.report("Nikoleta-v3/blackbook#23"),
-        id="only version",
-    ),
+    reported("ivanlen/pipreqsnb#21", {}, "", id="no cells"),
+    reported("luk400/vim-jukit#94", {"cells": []}, "nbformat", id="no version"),
+    reported("Nikoleta-v3/blackbook#23", {"nbformat": 4, "metadata": {}}, "cells", id="only version"),
     pytest.param({"nbformat": 4, "cells": {}}, "cells", id="cells as object"),
     pytest.param({"nbformat": "4", "cells": []}, "nbformat", id="version as text"),
     pytest.param({"nbformat": 5, "cells": []}, "nbformat 5", id="newer"),

@@ -12,6 +12,7 @@ import pytest
 from agent_ls.notebook.cells import NotebookError, parse_notebook
 from agent_ls.notebook.notebook_text import TargetCell, build_notebook_text, target_cells
 from agent_ls.notebook.render import render_notebook
+from tests.support.reports import reported
 
 pytestmark = pytest.mark.req("H15")
 
@@ -52,30 +53,14 @@ def added(text: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "layout",
     [
-        pytest.param(
-            lambda it: json.dumps(it, indent=4) + "\n",
-            marks=pytest.mark.report("jupyter/nbformat#228"),
-            id="four",
+        reported("jupyter/nbformat#228", lambda it: json.dumps(it, indent=4) + "\n", id="four"),
+        reported("nteract/archived-desktop-app#4273", lambda it: json.dumps(it, indent=1) + "\n", id="one"),
+        reported(
+            "microsoft/vscode-python#7887", lambda it: json.dumps(it, separators=(",", ":")), id="one line"
         ),
-        pytest.param(
-            lambda it: json.dumps(it, indent=1) + "\n",
-            marks=pytest.mark.report("nteract/archived-desktop-app#4273"),
-            id="one",
-        ),
-        pytest.param(
-            lambda it: json.dumps(it, separators=(",", ":")),
-            marks=pytest.mark.report("microsoft/vscode-python#7887"),
-            id="one line",
-        ),
-        pytest.param(
-            lambda it: json.dumps(it, indent=1),
-            marks=pytest.mark.report("jupyter/nbconvert#236"),
-            id="no final newline",
-        ),
-        pytest.param(
-            lambda it: json.dumps(it, indent=1).replace("\n", "\r\n"),
-            marks=pytest.mark.report("jsboige/CoursIA#13589"),
-            id="crlf",
+        reported("jupyter/nbconvert#236", lambda it: json.dumps(it, indent=1), id="no final newline"),
+        reported(
+            "jsboige/CoursIA#13589", lambda it: json.dumps(it, indent=1).replace("\n", "\r\n"), id="crlf"
         ),
     ],
 )
@@ -93,23 +78,10 @@ def test_ids_of_cells_are_kept() -> None:
 @pytest.mark.parametrize(
     ("before", "has_id"),
     [
-        pytest.param(
-            notebook(cell("a"), minor=4),
-            False,
-            marks=pytest.mark.report("AnswerDotAI/nbdev#1553"),
-            id="minor 4",
-        ),
-        pytest.param(
-            notebook(cell("a"), minor=2),
-            False,
-            marks=pytest.mark.report("holoviz-dev/nbsmoke#63"),
-            id="minor 2",
-        ),
-        pytest.param(
-            notebook(cell("a"), cell("b", id="b"), minor=5),
-            True,
-            marks=pytest.mark.report("jsboige/CoursIA#6285"),
-            id="missing ids",
+        reported("AnswerDotAI/nbdev#1553", notebook(cell("a"), minor=4), False, id="minor 4"),
+        reported("holoviz-dev/nbsmoke#63", notebook(cell("a"), minor=2), False, id="minor 2"),
+        reported(
+            "jsboige/CoursIA#6285", notebook(cell("a"), cell("b", id="b"), minor=5), True, id="missing ids"
         ),
     ],
 )
@@ -122,15 +94,9 @@ def test_a_new_cell_has_an_id_only_where_the_format_has_ids(before: dict[str, An
 @pytest.mark.parametrize(
     "text",
     [
-        pytest.param("", marks=pytest.mark.report("vivek3141/dl-visualization#2"), id="empty"),
-        pytest.param(
-            json.dumps(notebook())[:-1] + ",}", marks=pytest.mark.report("interpretml/DiCE#425"), id="comma"
-        ),
-        pytest.param(
-            json.dumps(notebook(cell("'alice'"))).replace("'", '"'),
-            marks=pytest.mark.report("scipp/scipp#149"),
-            id="quote",
-        ),
+        reported("vivek3141/dl-visualization#2", "", id="empty"),
+        reported("interpretml/DiCE#425", json.dumps(notebook())[:-1] + ",}", id="comma"),
+        reported("scipp/scipp#149", json.dumps(notebook(cell("'alice'"))).replace("'", '"'), id="quote"),
     ],
 )
 def test_a_damaged_notebook_is_refused_with_a_reason(text: str) -> None:
@@ -141,14 +107,14 @@ def test_a_damaged_notebook_is_refused_with_a_reason(text: str) -> None:
 @pytest.mark.parametrize(
     "one",
     [
-        pytest.param(
+        reported(
+            "Bycelium/PyFlow#158",
             {"cell_type": "markdown", "id": "m", "metadata": {}, "source": []},
-            marks=pytest.mark.report("Bycelium/PyFlow#158"),
             id="empty markdown",
         ),
-        pytest.param(
+        reported(
+            "interpretml/interpret-community#52",
             cell("x", id="l", outputs=[{"output_type": "stream", "name": "stdout", "text": "l" * 2_000_000}]),
-            marks=pytest.mark.report("interpretml/interpret-community#52"),
             id="long line",
         ),
     ],

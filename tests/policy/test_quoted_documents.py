@@ -9,6 +9,7 @@ from agent_ls.policy.decide import judge
 from agent_ls.policy.shell.heredocs import without_documents
 from agent_ls.policy.situation import Ask, Situation
 from tests.policy.test_by_passes import PLACES
+from tests.support.reports import reported
 
 pytestmark = pytest.mark.req("X7", "T10")
 
@@ -18,7 +19,7 @@ def written(body: str, opening: str = "<<'EOF'", before: str = "git commit -m ",
 
 
 TEXTS = [
-    pytest.param(written("it's (fine"), marks=pytest.mark.report("MoonshotAI/kimi-code#3503")),
+    reported("MoonshotAI/kimi-code#3503", written("it's (fine")),
     written("Fix the bug (#12)\n\n- don't use `a`\n\nCo-Authored-By: X <a@b.c>"),
     written("balanced `code`", before="git add -A && git commit -m ", after=" && git log -1 'HEAD'"),
     written("plain", "<<EOF"),

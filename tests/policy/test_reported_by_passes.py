@@ -8,6 +8,7 @@ from agent_ls.environments.effects import CommandEffect
 from agent_ls.policy.decide import judge
 from agent_ls.policy.situation import Ask, Situation
 from tests.policy.test_by_passes import PLACES
+from tests.support.reports import reported
 
 pytestmark = pytest.mark.req("X7", "T10")
 
@@ -17,34 +18,25 @@ RULES = frozenset(("words:git add", "words:git status", "words:ls", "words:touch
 @pytest.mark.parametrize(
     "line",
     [
-        pytest.param("cd sub && python3 script.py", marks=pytest.mark.report("anthropics/claude-code#28784")),
-        pytest.param("cd sub && git push", marks=pytest.mark.report("anthropics/claude-code#59498")),
-        pytest.param("cd .. && ls", marks=pytest.mark.report("anthropics/claude-code#37621")),
-        pytest.param("rm -r a && ls -la", marks=pytest.mark.report("anthropics/claude-code#15763")),
-        pytest.param("unlisted-wrapper git add -A", marks=pytest.mark.report("anthropics/claude-code#92542")),
-        pytest.param("true && rm important.txt", marks=pytest.mark.report("google-gemini/gemini-cli#11766")),
-        pytest.param("cat a.txt | tee b.txt", marks=pytest.mark.report("google-gemini/gemini-cli#11510")),
-        pytest.param(
-            'x=$(echo dG91Y2ggYQ== | base64 -d); eval "$x"', marks=pytest.mark.report("cline/cline#4084")
-        ),
-        pytest.param("find . -type f -fprintf out %p", marks=pytest.mark.report("openai/codex#482")),
-        pytest.param("git --exec-path=. status", marks=pytest.mark.report("openai/codex#15796")),
-        pytest.param("git --paginate show HEAD", marks=pytest.mark.report("openai/codex#18694")),
-        pytest.param("git log --output=made", marks=pytest.mark.report("openai/codex#10258")),
-        pytest.param("echo key >> ../authorized", marks=pytest.mark.report("anomalyco/opencode#32628")),
-        pytest.param("git diff --no-index -- ../a b", marks=pytest.mark.report("anomalyco/opencode#39931")),
-        pytest.param("git show > ../my_key", marks=pytest.mark.report("RooCodeInc/Roo-Code#11095")),
-        pytest.param(
-            "cat <<'EOF' | some-script\nx\nEOF", marks=pytest.mark.report("anthropics/claude-code#48518")
-        ),
-        pytest.param(
-            "cat <<EOF\n`rm -r a`\nEOF",
-            marks=pytest.mark.report("Dicklesworthstone/destructive_command_guard#377"),
-        ),
-        pytest.param("echo hi > $(rm x)", marks=pytest.mark.report("gotgenes/pi-packages#741")),
-        pytest.param(
-            "cat <<'A' <<B\nx\nA\n$(rm a)\nB", marks=pytest.mark.report("vybestack/llxprt-code#2922")
-        ),
+        reported("anthropics/claude-code#28784", "cd sub && python3 script.py"),
+        reported("anthropics/claude-code#59498", "cd sub && git push"),
+        reported("anthropics/claude-code#37621", "cd .. && ls"),
+        reported("anthropics/claude-code#15763", "rm -r a && ls -la"),
+        reported("anthropics/claude-code#92542", "unlisted-wrapper git add -A"),
+        reported("google-gemini/gemini-cli#11766", "true && rm important.txt"),
+        reported("google-gemini/gemini-cli#11510", "cat a.txt | tee b.txt"),
+        reported("cline/cline#4084", 'x=$(echo dG91Y2ggYQ== | base64 -d); eval "$x"'),
+        reported("openai/codex#482", "find . -type f -fprintf out %p"),
+        reported("openai/codex#15796", "git --exec-path=. status"),
+        reported("openai/codex#18694", "git --paginate show HEAD"),
+        reported("openai/codex#10258", "git log --output=made"),
+        reported("anomalyco/opencode#32628", "echo key >> ../authorized"),
+        reported("anomalyco/opencode#39931", "git diff --no-index -- ../a b"),
+        reported("RooCodeInc/Roo-Code#11095", "git show > ../my_key"),
+        reported("anthropics/claude-code#48518", "cat <<'EOF' | some-script\nx\nEOF"),
+        reported("Dicklesworthstone/destructive_command_guard#377", "cat <<EOF\n`rm -r a`\nEOF"),
+        reported("gotgenes/pi-packages#741", "echo hi > $(rm x)"),
+        reported("vybestack/llxprt-code#2922", "cat <<'A' <<B\nx\nA\n$(rm a)\nB"),
     ],
 )
 def test_a_reported_by_pass_needs_approval_also_with_rules(line: str) -> None:

@@ -13,6 +13,7 @@ from agent_ls.environments.local.environment import LocalEnvironment
 from agent_ls.profiles.project_docs import OF_ALL_MODELS, OF_OTHER_AGENTS, find_project_documents
 from agent_ls.profiles.rule_files import WITH_SKILLS
 from tests.profiles.test_rule_reports import FAMILY, at_start, with_file
+from tests.support.reports import reported
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("O5")]
 
@@ -22,110 +23,110 @@ def rule(header: str, text: str = "Mind it.") -> str:
 
 
 COVERED: list[Any] = [
-    pytest.param(
+    reported(
+        "anthropics/claude-code#45587",
         ".claude/rules/test.md",
         'paths:\n  - "**/*.ts"\n  - "**/*.js"',
         "src/a.js",
         "src/a.py",
-        marks=pytest.mark.report("anthropics/claude-code#45587"),
     ),
-    pytest.param(
+    reported(
+        "anthropics/claude-code#17204",
         ".claude/rules/g.md",
         "globs: **/*.cs, **/Controllers/**",
         "a/b.cs",
         "a/b.ts",
-        marks=pytest.mark.report("anthropics/claude-code#17204"),
     ),
-    pytest.param(
+    reported(
+        "anthropics/claude-code#93435",
         ".claude/rules/house/github.md",
         "paths:\n  - .github/**\n  - .githooks/**\n  - .env.example",
         ".env.example",
         "env.example",
-        marks=pytest.mark.report("anthropics/claude-code#93435"),
     ),
-    pytest.param(
+    reported(
+        "anthropics/claude-code#24692",
         ".claude/rules/some.md",
         'paths: ["no/such/**", "src/**"]',
         "src/a.py",
         "lib/a.py",
-        marks=pytest.mark.report("anthropics/claude-code#24692"),
     ),
-    pytest.param(
+    reported(
+        "anthropics/claude-code#16853",
         ".claude/rules/api/rules.md",
         "paths: src/api/**, lib/api/**",
         "lib/api/x.ts",
         "lib/x.ts",
-        marks=pytest.mark.report("anthropics/claude-code#16853"),
     ),
-    pytest.param(
+    reported(
+        "rjmurillo/ai-agents#2513",
         ".claude/rules/a.md",
         'applyTo: "**/*.py"\nalwaysApply: false',
         "a.py",
         "a.rb",
-        marks=pytest.mark.report("rjmurillo/ai-agents#2513"),
     ),
-    pytest.param(
+    reported(
+        "dyoshikawa/rulesync#1988",
         ".clinerules/react.md",
         "paths:\n  - 'src/components/**'",
         "src/components/a.tsx",
         "src/a.ts",
-        marks=pytest.mark.report("dyoshikawa/rulesync#1988"),
     ),
-    pytest.param(
+    reported(
+        "PIsberg/vibetags#683",
         ".windsurf/rules/t.md",
         "trigger: glob\nglobs: **/*.test.ts",
         "x/a.test.ts",
         "x/a.ts",
-        marks=pytest.mark.report("PIsberg/vibetags#683"),
     ),
-    pytest.param(
+    reported(
+        "kirodotdev/Kiro#1643",
         ".kiro/steering/python.md",
         "inclusion: fileMatch\nfileMatchPattern: '*.py'",
         "deep/a.py",
         "a.js",
-        marks=pytest.mark.report("kirodotdev/Kiro#1643"),
     ),
-    pytest.param(
+    reported(
+        "kirodotdev/Kiro#11095",
         ".kiro/steering/x.md",
         'inclusion: fileMatch\nfileMatchPattern: "src/**/*.ts,tests/**/*.ts"',
         "tests/a/b.ts",
         "b.ts",
-        marks=pytest.mark.report("kirodotdev/Kiro#11095"),
     ),
-    pytest.param(
+    reported(
+        "kirodotdev/Kiro#10448",
         ".kiro/steering/more/y.md",
         'inclusion: fileMatch\nfileMatchPattern: ["**/*.ts", "**/*.tsx"]',
         "a.tsx",
         "a.py",
-        marks=pytest.mark.report("kirodotdev/Kiro#10448"),
     ),
-    pytest.param(
+    reported(
+        "PIsberg/vibetags#696",
         ".github/instructions/a.instructions.md",
         'applyTo: "**/*.{java,kt}, src/{a,b}/*.md"',
         "x/A.kt",
         "x/A.py",
-        marks=pytest.mark.report("PIsberg/vibetags#696"),
     ),
-    pytest.param(
+    reported(
+        "github/awesome-copilot#162",
         ".github/instructions/b.instructions.md",
         "description: 'd'\napplyTo: '**/*.csproj', '**/*.cs'",
         "x/a.cs",
         "a.fs",
-        marks=pytest.mark.report("github/awesome-copilot#162"),
     ),
-    pytest.param(
+    reported(
+        "project-codeguard/rules#49",
         ".github/instructions/c.instructions.md",
         "applyTo: **/*.c,**/*.h",
         "a/b.h",
         "a.py",
-        marks=pytest.mark.report("project-codeguard/rules#49"),
     ),
-    pytest.param(
+    reported(
+        "microsoft/vscode#249256",
         ".github/instructions/d.instructions.md",
         "applyTo: 'Application/**/*.cs,Domain/**/*.cs'",
         "Domain/x/a.cs",
         "Web/a.cs",
-        marks=pytest.mark.report("microsoft/vscode#249256"),
     ),
     pytest.param(
         ".cursor/rules/spaced.mdc",
@@ -167,46 +168,25 @@ async def test_a_rule_for_some_files_counts_in_the_fields_of_any_agent(
 
 
 STARTS: list[Any] = [
-    pytest.param(
+    reported("Chemaclass/agnostic-ai#639",
         {".clinerules/off.md": rule("paths: []"), ".clinerules/on.md": "Always.", ".clinerules/hooks/x.md": "no"},
-        [".clinerules/on.md=Always."],
-        marks=pytest.mark.report("Chemaclass/agnostic-ai#639"),
-    ),
-    pytest.param(
-        {".windsurf/rules/a.md": rule("trigger: always_on")},
-        [".windsurf/rules/a.md=Mind it."],
-        marks=pytest.mark.report("intellectronica/ruler#178"),
-    ),
-    pytest.param(
-        {".roo/rules/1.md": "One.", ".roo/rules/2.txt": "Two."},
-        [".roo/rules/1.md=One.", ".roo/rules/2.txt=Two."],
-        marks=pytest.mark.report("RooCodeInc/Roo-Code#2354"),
-    ),
-    pytest.param(
-        {".windsurfrules": "W.", ".clinerules/a.md": "C."},
-        [".windsurfrules=W.", ".clinerules/a.md=C."],
-        marks=pytest.mark.report("RooCodeInc/Roo-Code#304"),
-    ),
-    pytest.param(
+        [".clinerules/on.md=Always."]),
+    reported("intellectronica/ruler#178", {".windsurf/rules/a.md": rule("trigger: always_on")},
+        [".windsurf/rules/a.md=Mind it."]),
+    reported("RooCodeInc/Roo-Code#2354", {".roo/rules/1.md": "One.", ".roo/rules/2.txt": "Two."},
+        [".roo/rules/1.md=One.", ".roo/rules/2.txt=Two."]),
+    reported("RooCodeInc/Roo-Code#304", {".windsurfrules": "W.", ".clinerules/a.md": "C."},
+        [".windsurfrules=W.", ".clinerules/a.md=C."]),
+    reported("anthropics/claude-code#20934",
         {"CLAUDE.md": "# example\n@test.md#rule", "test.md": "## rule\nAnswer."},
-        ["test.md=## rule\nAnswer.", "CLAUDE.md=# example\n@test.md#rule"],
-        marks=pytest.mark.report("anthropics/claude-code#20934"),
-    ),
-    pytest.param(
+        ["test.md=## rule\nAnswer.", "CLAUDE.md=# example\n@test.md#rule"]),
+    reported("anthropics/claude-code#86060",
         {"CLAUDE.md": "In @flow.md: when, and @b.md, too", "flow.md": "F", "b.md": "B"},
-        ["flow.md=F", "b.md=B", "CLAUDE.md=In @flow.md: when, and @b.md, too"],
-        marks=pytest.mark.report("anthropics/claude-code#86060"),
-    ),
-    pytest.param(
-        {"CLAUDE.md": "tags @param, @returns; npx @zilliz/core"},
-        ["CLAUDE.md=tags @param, @returns; npx @zilliz/core"],
-        marks=pytest.mark.report("google-gemini/gemini-cli#11161"),
-    ),
-    pytest.param(
-        {"CLAUDE.md": "## T\n@./r.md\n", "r.md": "R"},
-        ["r.md=R", "CLAUDE.md=## T\n@./r.md"],
-        marks=pytest.mark.report("anthropics/claude-code#79046"),
-    ),
+        ["flow.md=F", "b.md=B", "CLAUDE.md=In @flow.md: when, and @b.md, too"]),
+    reported("google-gemini/gemini-cli#11161", {"CLAUDE.md": "tags @param, @returns; npx @zilliz/core"},
+        ["CLAUDE.md=tags @param, @returns; npx @zilliz/core"]),
+    reported("anthropics/claude-code#79046", {"CLAUDE.md": "## T\n@./r.md\n", "r.md": "R"},
+        ["r.md=R", "CLAUDE.md=## T\n@./r.md"]),
     pytest.param({".windsurf/rules/a.md": rule("trigger: manual")}, [], id="only by mention"),
     pytest.param({".kiro/steering/a.md": rule("inclusion: manual")}, [], id="only by name"),
     pytest.param({".goosehints": "G", "QWEN.md": "Q"}, [".goosehints=G", "QWEN.md=Q"], id="hints"),
@@ -225,10 +205,8 @@ async def test_rules_without_patterns_are_read_where_their_agent_reads_them(
 
 
 TASKS: list[Any] = [
-    pytest.param(
-        ".windsurf/rules/a.md",
-        "trigger: model_decision\ndescription: For SQL",
-        marks=pytest.mark.report("Goldziher/ai-rulez#70"),
+    reported(
+        "Goldziher/ai-rulez#70", ".windsurf/rules/a.md", "trigger: model_decision\ndescription: For SQL"
     ),
     (".kiro/steering/a.md", "inclusion: auto\ndescription: For SQL"),
     (".continue/rules/a.md", "alwaysApply: false\ndescription: For SQL"),

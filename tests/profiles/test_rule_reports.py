@@ -9,6 +9,7 @@ import pytest
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.profiles.project_docs import find_project_documents
 from agent_ls.services.context.nested_documents import SessionDocuments
+from tests.support.reports import reported
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("O5")]
 
@@ -43,16 +44,11 @@ async def with_file(files: dict[str, str | bytes], path: str) -> str:
 
 
 ALWAYS: list[Any] = [
-    pytest.param(
+    reported("cursor/cursor#3253",
         {".cursor/rules/a.mdc": '---\ndescription: "An advisor"\nalwaysApply: true\n---\nBe brief.\n'},
-        [".cursor/rules/a.mdc=Be brief."],
-        marks=pytest.mark.report("cursor/cursor#3253"),
-    ),
-    pytest.param(
-        {".cursor/rules/a.mdc": '---\nalwaysApply: "true"\nglobs:\n---\nBe brief.'},
-        [".cursor/rules/a.mdc=Be brief."],
-        marks=pytest.mark.report("agent-sh/agnix#296"),
-    ),
+        [".cursor/rules/a.mdc=Be brief."]),
+    reported("agent-sh/agnix#296", {".cursor/rules/a.mdc": '---\nalwaysApply: "true"\nglobs:\n---\nBe brief.'},
+        [".cursor/rules/a.mdc=Be brief."]),
     pytest.param(
         {
             ".cursor/rules/00-context.mdc": '---\nalwaysApply: true\nglobs: ["**/*"]\n---\nRead AGENTS.md.',
@@ -69,31 +65,16 @@ ALWAYS: list[Any] = [
         [".github/copilot-instructions.md=One.", ".github/instructions/x.instructions.md=Two."],
         marks=pytest.mark.report("microsoft/copilot-intellij-feedback#1624"),
     ),
-    pytest.param(
+    reported("anthropics/claude-code#51305",
         {".claude/CLAUDE.md": "See @insights/foo.md", ".claude/insights/foo.md": "Foo."},
-        [".claude/insights/foo.md=Foo.", ".claude/CLAUDE.md=See @insights/foo.md"],
-        marks=pytest.mark.report("anthropics/claude-code#51305"),
-    ),
-    pytest.param(
-        {"agents.md": "# Keep me"},
-        ["agents.md=# Keep me"],
-        marks=pytest.mark.report("kunchenguid/firstmate#389"),
-    ),
-    pytest.param(
-        {"CLAUDE.md": "See [AGENTS.md](AGENTS.md).", "AGENTS.md": "Use tabs."},
-        ["AGENTS.md=Use tabs.", "CLAUDE.md=See [AGENTS.md](AGENTS.md)."],
-        marks=pytest.mark.report("langchain-ai/openwiki#776"),
-    ),
-    pytest.param(
-        {"CLAUDE.md": "- @docs/my rules.md\n", "docs/my rules.md": "Mine."},
-        ["docs/my rules.md=Mine.", "CLAUDE.md=- @docs/my rules.md"],
-        marks=pytest.mark.report("anthropics/claude-code#56927"),
-    ),
-    pytest.param(
-        {"CLAUDE.md": "@leaf.md", "memory/leaf.md": "x"},
-        ["leaf.md=[This imported file does not exist.]", "CLAUDE.md=@leaf.md"],
-        marks=pytest.mark.report("anthropics/claude-code#88813"),
-    ),
+        [".claude/insights/foo.md=Foo.", ".claude/CLAUDE.md=See @insights/foo.md"]),
+    reported("kunchenguid/firstmate#389", {"agents.md": "# Keep me"}, ["agents.md=# Keep me"]),
+    reported("langchain-ai/openwiki#776", {"CLAUDE.md": "See [AGENTS.md](AGENTS.md).", "AGENTS.md": "Use tabs."},
+        ["AGENTS.md=Use tabs.", "CLAUDE.md=See [AGENTS.md](AGENTS.md)."]),
+    reported("anthropics/claude-code#56927", {"CLAUDE.md": "- @docs/my rules.md\n", "docs/my rules.md": "Mine."},
+        ["docs/my rules.md=Mine.", "CLAUDE.md=- @docs/my rules.md"]),
+    reported("anthropics/claude-code#88813", {"CLAUDE.md": "@leaf.md", "memory/leaf.md": "x"},
+        ["leaf.md=[This imported file does not exist.]", "CLAUDE.md=@leaf.md"]),
     pytest.param(
         {"CLAUDE.md": "ask @ada, install @scope/pkg and read @a.md", "a.md": "A"},
         ["a.md=A", "CLAUDE.md=ask @ada, install @scope/pkg and read @a.md"],
@@ -122,29 +103,16 @@ async def test_a_rule_for_some_tasks_is_named_with_its_description() -> None:
 
 
 GLOBS: list[Any] = [
-    pytest.param(
-        'applyTo: "**/*.ts,**/*.tsx"',
-        "app/a.tsx",
-        "a.py",
-        marks=pytest.mark.report("microsoft/vscode-copilot-release#9476"),
+    reported("microsoft/vscode-copilot-release#9476", 'applyTo: "**/*.ts,**/*.tsx"', "app/a.tsx", "a.py"),
+    reported(
+        "microsoft/vscode#258378", "applyTo: app/models/**/*.rb, db/**/*.rb", "db/seeds/a.rb", "lib/a.rb"
     ),
-    pytest.param(
-        "applyTo: app/models/**/*.rb, db/**/*.rb",
-        "db/seeds/a.rb",
-        "lib/a.rb",
-        marks=pytest.mark.report("microsoft/vscode#258378"),
-    ),
-    pytest.param(
-        'applyTo:\n  - "**/*.m"\n  - "**/*.mlx"',
-        "src/x.mlx",
-        "src/x.py",
-        marks=pytest.mark.report("matlab/rules#5"),
-    ),
-    pytest.param(
+    reported("matlab/rules#5", 'applyTo:\n  - "**/*.m"\n  - "**/*.mlx"', "src/x.mlx", "src/x.py"),
+    reported(
+        "microsoft/vscode#270160",
         'applyTo: "src/**/*.ts"',
         "src/testA.component.ts",
         "app/src/testB.component.ts",
-        marks=pytest.mark.report("microsoft/vscode#270160"),
     ),
     ("applyTo: *.py", "deep/a.py", "a.ts"),
     ("applyTo: ./src/", "src/a.py", "lib/a.py"),

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.framed_client import ResponseError, ServerProcess, server_process
+from tests.support.reports import reported
 
 pytestmark = pytest.mark.req("H8", "R5")
 
@@ -36,23 +37,24 @@ async def lives(server: ServerProcess) -> None:
 
 
 INITIALIZE = [
-    pytest.param(
+    reported(
+        "REditorSupport/languageserver#219",
         {"rootPath": None, "rootUri": None, "workspaceFolders": None},
-        marks=pytest.mark.report("REditorSupport/languageserver#219"),
         id="no folder",
     ),
-    pytest.param(
+    reported(
+        "fwcd/kotlin-language-server#277",
         {"workspaceFolders": None, "rootUri": "file:///nowhere/at/all"},
-        marks=pytest.mark.report("fwcd/kotlin-language-server#277"),
         id="null folders",
     ),
-    pytest.param(
+    reported(
+        "microsoft/language-server-protocol#2154",
         {"workspaceFolders": [], "rootUri": None},
-        marks=pytest.mark.report("microsoft/language-server-protocol#2154"),
         id="empty folders",
     ),
-    pytest.param({"rootUri": ""}, marks=pytest.mark.report("nim-lang/langserver#35"), id="empty root"),
-    pytest.param(
+    reported("nim-lang/langserver#35", {"rootUri": ""}, id="empty root"),
+    reported(
+        "AdaCore/ada_language_server#804",
         {
             "capabilities": {
                 "textDocument": {"moniker": None, "synchronization": None},
@@ -60,19 +62,14 @@ INITIALIZE = [
                 "general": None,
             }
         },
-        marks=pytest.mark.report("AdaCore/ada_language_server#804"),
         id="null capabilities",
     ),
-    pytest.param(
+    reported(
+        "OmniSharp/csharp-language-server-protocol#141",
         {"capabilities": {}, "initializationOptions": None, "trace": "off", "processId": None},
-        marks=pytest.mark.report("OmniSharp/csharp-language-server-protocol#141"),
         id="empty capabilities",
     ),
-    pytest.param(
-        {"rootPath": "/nowhere", "rootUri": None},
-        marks=pytest.mark.report("eclipse-xtext/xtext#3391"),
-        id="root path",
-    ),
+    reported("eclipse-xtext/xtext#3391", {"rootPath": "/nowhere", "rootUri": None}, id="root path"),
 ]
 
 
@@ -102,8 +99,8 @@ async def test_answers_have_the_ids_of_their_requests_also_if_they_are_texts(tmp
 
 
 REFUSALS = [
-    pytest.param("vscode", marks=pytest.mark.report("MathWorks/MATLAB-language-server#72")),
-    pytest.param("neovim", marks=pytest.mark.report("julia-vscode/LanguageServer.jl#616")),
+    reported("MathWorks/MATLAB-language-server#72", "vscode"),
+    reported("julia-vscode/LanguageServer.jl#616", "neovim"),
 ]
 
 
@@ -135,43 +132,44 @@ async def test_a_client_without_capabilities_is_asked_for_nothing(tmp_path: Path
 
 URI = "file:///nowhere/a.py"
 ODD_NOTICES = [
-    pytest.param(
+    reported(
+        "hudson-trading/slang-server#237",
         "textDocument/didSave",
         {"textDocument": {"uri": URI}},
-        marks=pytest.mark.report("hudson-trading/slang-server#237"),
         id="save without open",
     ),
-    pytest.param(
+    reported(
+        "microsoft/language-server-protocol#1220",
         "textDocument/didChange",
         {"textDocument": {"uri": URI, "version": 2}, "contentChanges": [{"text": "x"}]},
-        marks=pytest.mark.report("microsoft/language-server-protocol#1220"),
         id="change without open",
     ),
-    pytest.param(
+    reported(
+        "tintoy/msbuild-project-tools-vscode#12",
         "textDocument/didClose",
         {"textDocument": {"uri": URI}},
-        marks=pytest.mark.report("tintoy/msbuild-project-tools-vscode#12"),
         id="close without open",
     ),
-    pytest.param(
+    reported(
+        "astral-sh/ruff#15392",
         "workspace/didChangeWorkspaceFolders",
         {"event": {"added": [{"uri": "untitled:x", "name": "x"}], "removed": []}},
-        marks=pytest.mark.report("astral-sh/ruff#15392"),
         id="folder that is no file",
     ),
-    pytest.param(
+    reported(
+        "Myriad-Dreamin/tinymist#2167",
         "textDocument/didOpen",
         {"textDocument": {"uri": "buffer:115", "languageId": "typst", "version": 0, "text": "x"}},
-        marks=pytest.mark.report("Myriad-Dreamin/tinymist#2167"),
         id="buffer",
     ),
-    pytest.param(
+    reported(
+        "elixir-lsp/elixir-ls#734",
         "textDocument/didOpen",
         {"textDocument": {"uri": "untitled:Untitled-1", "languageId": "", "version": 1, "text": "x"}},
-        marks=pytest.mark.report("elixir-lsp/elixir-ls#734"),
         id="untitled",
     ),
-    pytest.param(
+    reported(
+        "neovim/neovim#16523",
         "textDocument/didOpen",
         {
             "textDocument": {
@@ -181,10 +179,10 @@ ODD_NOTICES = [
                 "text": "x",
             }
         },
-        marks=pytest.mark.report("neovim/neovim#16523"),
         id="fugitive",
     ),
-    pytest.param(
+    reported(
+        "microsoft/vscode-eslint#1560",
         "textDocument/didOpen",
         {
             "textDocument": {
@@ -194,7 +192,6 @@ ODD_NOTICES = [
                 "text": "x",
             }
         },
-        marks=pytest.mark.report("microsoft/vscode-eslint#1560"),
         id="unwritten",
     ),
 ]
@@ -217,30 +214,30 @@ RANGE = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0
 NO_PLACE = {"start": {"line": None, "character": None}, "end": {"line": None, "character": None}}
 NONE: dict[str, Any] = {"diagnostics": []}
 ACTIONS = [
-    pytest.param(
+    reported(
+        "microsoft/vscode-eslint#987",
         {"range": RANGE, "context": {"diagnostics": [{"range": NO_PLACE, "message": "Parsing error"}]}},
-        marks=pytest.mark.report("microsoft/vscode-eslint#987"),
         id="null lines",
     ),
-    pytest.param(
+    reported(
+        "ionide/FsAutoComplete#1186",
         {"range": RANGE, "context": {"diagnostics": [{"message": "no range"}]}},
-        marks=pytest.mark.report("ionide/FsAutoComplete#1186"),
         id="no range",
     ),
-    pytest.param(
+    reported(
+        "typescript-language-server/typescript-language-server#844",
         {
             "range": {"start": {"line": 0, "character": 3}, "end": {"line": 0, "character": 1}},
             "context": {"diagnostics": []},
         },
-        marks=pytest.mark.report("typescript-language-server/typescript-language-server#844"),
         id="reversed",
     ),
-    pytest.param(
+    reported(
+        "sublimelsp/LSP#969",
         {
             "range": {"start": {"line": 0, "character": 0}, "end": {"line": 60, "character": None}},
             "context": {"diagnostics": []},
         },
-        marks=pytest.mark.report("sublimelsp/LSP#969"),
         id="null end",
     ),
 ]

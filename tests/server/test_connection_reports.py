@@ -11,6 +11,7 @@ import pytest
 from agent_ls.server.transport.framing import frame
 from tests.server.test_client_reports import hello, lives, serving
 from tests.support.framed_client import ResponseError
+from tests.support.reports import reported
 
 pytestmark = pytest.mark.req("H8", "R5")
 
@@ -18,20 +19,12 @@ pytestmark = pytest.mark.req("H8", "R5")
 URI = "file:///nowhere/a.py"
 
 COMMANDS = [
-    pytest.param(
-        {"command": "agentLs.noSuchCommand"},
-        marks=pytest.mark.report("rubocop/rubocop#15569"),
-        id="no arguments",
+    reported("rubocop/rubocop#15569", {"command": "agentLs.noSuchCommand"}, id="no arguments"),
+    reported(
+        "EffortlessMetrics/perl-lsp#9855", {"command": "agentLs.ask", "arguments": None}, id="null arguments"
     ),
-    pytest.param(
-        {"command": "agentLs.ask", "arguments": None},
-        marks=pytest.mark.report("EffortlessMetrics/perl-lsp#9855"),
-        id="null arguments",
-    ),
-    pytest.param(
-        {"command": "agentLs.ask", "arguments": {"file:///a": ["b"]}},
-        marks=pytest.mark.report("emacs-lsp/lsp-mode#395"),
-        id="object",
+    reported(
+        "emacs-lsp/lsp-mode#395", {"command": "agentLs.ask", "arguments": {"file:///a": ["b"]}}, id="object"
     ),
 ]
 

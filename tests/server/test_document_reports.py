@@ -9,28 +9,19 @@ from lsprotocol import types as lsp
 
 from agent_ls.server.lsp.capabilities import ClientAbilities
 from agent_ls.server.lsp.documents import Documents
+from tests.support.reports import reported
 
 pytestmark = pytest.mark.req("H4", "H8")
 
 URIS = [
-    pytest.param(
+    reported(
+        "microsoft/vscode-languageserver-node#1280",
         "file:///c%3A/Dev/Test%20Projects/a.py",
         "file:///c:/Dev/Test%20Projects/a.py",
-        marks=pytest.mark.report("microsoft/vscode-languageserver-node#1280"),
         id="encoded colon",
     ),
-    pytest.param(
-        "file:///c%3A/p/a.ipynb",
-        "file:///c:/p/a.ipynb",
-        marks=pytest.mark.report("marimo-team/marimo-lsp#441"),
-        id="notebook",
-    ),
-    pytest.param(
-        "file:///p/%C3%A9.py",
-        "file:///p/é.py",
-        marks=pytest.mark.report("mattn/efm-langserver#312"),
-        id="other encoding",
-    ),
+    reported("marimo-team/marimo-lsp#441", "file:///c%3A/p/a.ipynb", "file:///c:/p/a.ipynb", id="notebook"),
+    reported("mattn/efm-langserver#312", "file:///p/%C3%A9.py", "file:///p/é.py", id="other encoding"),
 ]
 
 
@@ -43,53 +34,43 @@ def test_forms_of_one_uri_name_one_document(one: str, other: str) -> None:
 
 
 SYNCS = [
-    pytest.param(
+    reported(
+        "NousResearch/hermes-agent#116094",
         'const face = "😀";',
         [((0, 0), (0, 18), 'const next = "🚀";')],
         'const next = "🚀";',
-        marks=pytest.mark.report("NousResearch/hermes-agent#116094"),
         id="surrogates",
     ),
-    pytest.param(
+    reported(
+        "rust-lang/rust-analyzer#4153",
         "",
         [((0, 0), (0, 0), "\n\n\n"), ((3, 0), (3, 0), "hello")],
         "\n\n\nhello",
-        marks=pytest.mark.report("rust-lang/rust-analyzer#4153"),
         id="two changes",
     ),
-    pytest.param(
+    reported(
+        "sublimelsp/LSP#932",
         "a",
         [((0, 1), (0, 1), "B"), ((0, 2), (0, 2), "\n"), ((1, 0), (1, 0), "🙂"), ((1, 2), (1, 2), "D")],
         "aB\n🙂D",
-        marks=pytest.mark.report("sublimelsp/LSP#932"),
         id="sublime",
     ),
-    pytest.param(
+    reported(
+        "Leathong/openscad-LSP#11",
         "x\n",
         [(None, None, "\nfunction bar(x) = x * x;\n")],
         "\nfunction bar(x) = x * x;\n",
-        marks=pytest.mark.report("Leathong/openscad-LSP#11"),
         id="whole text",
     ),
-    pytest.param(
-        "one\ntwo",
-        [((103, 0), (103, 0), "  ")],
-        "one\ntwo  ",
-        marks=pytest.mark.report("dart-lang/sdk#37011"),
-        id="behind the end",
+    reported(
+        "dart-lang/sdk#37011", "one\ntwo", [((103, 0), (103, 0), "  ")], "one\ntwo  ", id="behind the end"
     ),
-    pytest.param(
-        "one\nlast\n",
-        [((1, 0), (2, 0), "new")],
-        "one\nnew",
-        marks=pytest.mark.report("neovim/neovim#36653"),
-        id="last line",
-    ),
-    pytest.param(
+    reported("neovim/neovim#36653", "one\nlast\n", [((1, 0), (2, 0), "new")], "one\nnew", id="last line"),
+    reported(
+        "hudson-trading/slang-server#511",
         "const a = 'é日本';\n",
         [((0, 14), (0, 14), "!")],
         "const a = 'é日本!';\n",
-        marks=pytest.mark.report("hudson-trading/slang-server#511"),
         id="units",
     ),
 ]
@@ -116,10 +97,10 @@ def test_changes_of_other_editors_give_their_text(
 @pytest.mark.parametrize(
     ("encoding", "character"),
     [
-        pytest.param("utf-8", 10, marks=pytest.mark.report("helix-editor/helix#6921")),
-        pytest.param("utf-8", 10, marks=pytest.mark.report("aviatesk/JETLS.jl#306"), id="bytes"),
-        pytest.param("utf-32", 6, marks=pytest.mark.report("helix-editor/helix#5711")),
-        pytest.param("utf-16", 7, marks=pytest.mark.report("almide/almide#927")),
+        reported("helix-editor/helix#6921", "utf-8", 10),
+        reported("aviatesk/JETLS.jl#306", "utf-8", 10, id="bytes"),
+        reported("helix-editor/helix#5711", "utf-32", 6),
+        reported("almide/almide#927", "utf-16", 7),
     ],
 )
 def test_positions_are_counted_in_the_agreed_encoding(encoding: Any, character: int) -> None:

@@ -16,6 +16,7 @@ from agent_ls.server.lsp.capabilities import ClientAbilities
 from agent_ls.server.lsp.documents import Documents
 from agent_ls.server.transport.framing import FrameParser
 from tests.server.test_client_reports import hello, lives, serving
+from tests.support.reports import reported
 
 pytestmark = pytest.mark.req("H8", "R5")
 
@@ -36,60 +37,61 @@ def is_answer(number: int, message: dict[str, Any]) -> bool:
 
 OPENED = ("textDocument/didOpen", item())
 NOTICES = [
-    pytest.param(
+    reported(
+        "julia-vscode/LanguageServer.jl#340",
         [OPENED, ("textDocument/willSave", {"reason": 1, "textDocument": {"uri": URI}})],
-        marks=pytest.mark.report("julia-vscode/LanguageServer.jl#340"),
         id="willSave",
     ),
-    pytest.param(
+    reported(
+        "julia-vscode/LanguageServer.jl#389",
         [OPENED, ("textDocument/didSave", {"textDocument": {"uri": URI}, "text": "y\n"})],
-        marks=pytest.mark.report("julia-vscode/LanguageServer.jl#389"),
         id="save with text",
     ),
-    pytest.param(
+    reported(
+        "nim-lang/langserver#24",
         [
             ("workspace/didChangeConfiguration", {"settings": None}),
             ("workspace/didChangeConfiguration", {}),
             ("workspace/didChangeConfiguration", None),
             ("workspace/didChangeConfiguration", {"settings": []}),
         ],
-        marks=pytest.mark.report("nim-lang/langserver#24"),
         id="settings",
     ),
-    pytest.param(
+    reported(
+        "redhat-developer/lsp4ij#771",
         [("textDocument/didOpen", item("jar:file:///m/core-16.71.0.jar!/common_core/schema.cljc"))],
-        marks=pytest.mark.report("redhat-developer/lsp4ij#771"),
         id="archive",
     ),
-    pytest.param(
+    reported(
+        "apache/netbeans#6378",
         [
             (
                 "textDocument/didOpen",
                 item("nbjrt:file%3A/space/java/17/%21/modules/java.base/?CLASS#java.util.Collections"),
             )
         ],
-        marks=pytest.mark.report("apache/netbeans#6378"),
         id="nested",
     ),
-    pytest.param(
+    reported(
+        "PowerShell/PowerShellEditorServices#312",
         [("textDocument/didOpen", {"uri": "private:/c%3A/x.ps1#preview", "text": "x"})],
-        marks=pytest.mark.report("PowerShell/PowerShellEditorServices#312"),
         id="old form",
     ),
-    pytest.param(
+    reported(
+        "Sarrus1/sourcepawn-lsp#21",
         [
             ("textDocument/didOpen", item("untitled:Untitled-1")),
             ("textDocument/didClose", {"textDocument": {"uri": "untitled:Untitled-1"}}),
         ],
-        marks=pytest.mark.report("Sarrus1/sourcepawn-lsp#21"),
         id="untitled",
     ),
-    pytest.param(
+    reported(
+        "ballerina-platform/lsp4intellij#332",
         [("textDocument/didOpen", item("jrt:///java.base/java/lang/Object.class"))],
-        marks=pytest.mark.report("ballerina-platform/lsp4intellij#332"),
         id="class",
     ),
-    pytest.param(
+    reported(
+        "zigtools/zls#1460",
         [
             OPENED,
             ("textDocument/didChange", {"textDocument": {"uri": URI}, "contentChanges": [{"text": "z\n"}]}),
@@ -97,10 +99,10 @@ NOTICES = [
             ("textDocument/didChange", {"textDocument": {"uri": URI, "version": 3}, "contentChanges": None}),
             ("textDocument/didChange", {}),
         ],
-        marks=pytest.mark.report("zigtools/zls#1460"),
         id="malformed change",
     ),
-    pytest.param(
+    reported(
+        "palantir/python-language-server#720",
         [
             ("workspace/didChangeWorkspaceFolders", {"event": {"removed": [], "added": []}}),
             ("workspace/didChangeWorkspaceFolders", {"event": {"removed": None, "added": None}}),
@@ -110,17 +112,16 @@ NOTICES = [
                 {"event": {"removed": [{"uri": "file:///never/there", "name": "x"}], "added": []}},
             ),
         ],
-        marks=pytest.mark.report("palantir/python-language-server#720"),
         id="folders",
     ),
-    pytest.param(
+    reported(
+        "microsoft/language-server-protocol#285",
         [
             OPENED,
             OPENED,
             ("textDocument/didClose", {"textDocument": {"uri": URI}}),
             ("textDocument/didClose", {"textDocument": {"uri": URI}}),
         ],
-        marks=pytest.mark.report("microsoft/language-server-protocol#285"),
         id="twice",
     ),
     pytest.param(
@@ -215,10 +216,8 @@ async def test_only_what_the_client_has_announced_is_asked_of_it(tmp_path: Path)
 
 
 SETTINGS = [
-    pytest.param(
-        lambda items: [{}] * len(items), marks=pytest.mark.report("can1357/oh-my-pi#5745"), id="objects"
-    ),
-    pytest.param(lambda items: {}, marks=pytest.mark.report("yegappan/lsp#425"), id="object"),
+    reported("can1357/oh-my-pi#5745", lambda items: [{}] * len(items), id="objects"),
+    reported("yegappan/lsp#425", lambda items: {}, id="object"),
     pytest.param(lambda items: [], id="nothing"),
     pytest.param(lambda items: None, id="null"),
     pytest.param(lambda items: ["x"] * 9, id="too many"),
@@ -257,22 +256,16 @@ async def test_a_single_file_without_a_folder_is_served(tmp_path: Path) -> None:
 
 BODY = b'{"a":1}'
 HEADERS = [
-    pytest.param(
-        b"content-length: 7\r\n\r\n", marks=pytest.mark.report("rust-lang/rust-analyzer#15257"), id="small"
-    ),
-    pytest.param(
-        b"Content-Length:    7\r\n\r\n",
-        marks=pytest.mark.report("rust-lang/rust-analyzer#15197"),
-        id="blanks",
-    ),
-    pytest.param(b"Content-length:7\r\n\r\n", marks=pytest.mark.report("rust-lang/rls#233"), id="none"),
+    reported("rust-lang/rust-analyzer#15257", b"content-length: 7\r\n\r\n", id="small"),
+    reported("rust-lang/rust-analyzer#15197", b"Content-Length:    7\r\n\r\n", id="blanks"),
+    reported("rust-lang/rls#233", b"Content-length:7\r\n\r\n", id="none"),
     pytest.param(
         b"Content-Type: application/vscode-jsonrpc; charset=utf-8\r\nContent-Length: 7\r\n\r\n",
         id="type first",
     ),
-    pytest.param(
+    reported(
+        "mtsmfm/language_server-protocol-ruby#148",
         b"X-Content-Length: 3\r\nContent-Length: 7\r\n\r\n",
-        marks=pytest.mark.report("mtsmfm/language_server-protocol-ruby#148"),
         id="other header",
     ),
     pytest.param(b"Content-Length: 7 \r\n\r\n", id="blank behind"),
@@ -292,39 +285,23 @@ def test_a_header_is_read_in_each_form_of_http(header: bytes) -> None:
 
 
 ENDINGS = [
-    pytest.param(
-        "a\r\nb\r\nc",
-        [((1, 0), (1, 1), "B")],
-        "a\r\nB\r\nc",
-        marks=pytest.mark.report("jeapostrophe/racket-langserver#32"),
-        id="crlf",
+    reported(
+        "jeapostrophe/racket-langserver#32", "a\r\nb\r\nc", [((1, 0), (1, 1), "B")], "a\r\nB\r\nc", id="crlf"
     ),
-    pytest.param(
+    reported(
+        "MaskRay/ccls#292",
         "a\rb\nc\r\nd",
         [((1, 0), (1, 1), "B"), ((3, 0), (3, 1), "D")],
         "a\rB\nc\r\nD",
-        marks=pytest.mark.report("MaskRay/ccls#292"),
         id="mixed",
     ),
-    pytest.param(
-        "hello\rworld",
-        [((0, 5), (0, 999), "!")],
-        "hello!\rworld",
-        marks=pytest.mark.report("atusy/kakehashi#710"),
-        id="behind",
-    ),
-    pytest.param(
-        "x\ry\rz\r",
-        [((1, 0), (1, 1), "Y")],
-        "x\rY\rz\r",
-        marks=pytest.mark.report("tsz-org/tsz#3933"),
-        id="cr",
-    ),
-    pytest.param(
+    reported("atusy/kakehashi#710", "hello\rworld", [((0, 5), (0, 999), "!")], "hello!\rworld", id="behind"),
+    reported("tsz-org/tsz#3933", "x\ry\rz\r", [((1, 0), (1, 1), "Y")], "x\rY\rz\r", id="cr"),
+    reported(
+        "arduino/arduino-language-server#85",
         "a\n",
         [((1, 0), (1, 0), "\r\n"), ((2, 0), (2, 0), "\r\n")],
         "a\n\r\n\r\n",
-        marks=pytest.mark.report("arduino/arduino-language-server#85"),
         id="new lines",
     ),
     pytest.param("a\r\nb", [((0, 1), (1, 0), "")], "ab", id="joined"),
@@ -348,26 +325,14 @@ def test_changes_count_each_kind_of_line_end(text: str, changes: list[Any], expe
 
 
 REOPENED = [
-    pytest.param(
-        [("open", 7, "old\n"), ("open", 0, "new\n")],
-        marks=pytest.mark.report("fox0430/moe#2997"),
-        id="opened again",
-    ),
-    pytest.param(
+    reported("fox0430/moe#2997", [("open", 7, "old\n"), ("open", 0, "new\n")], id="opened again"),
+    reported(
+        "julia-vscode/LanguageServer.jl#480",
         [("open", 7, "old\n"), ("change", 3, "new\n")],
-        marks=pytest.mark.report("julia-vscode/LanguageServer.jl#480"),
         id="smaller version",
     ),
-    pytest.param(
-        [("open", 1, "new\n"), ("change", 2, "new\n")],
-        marks=pytest.mark.report("microsoft/vscode#79252"),
-        id="same text",
-    ),
-    pytest.param(
-        [("open", 1, "old\n"), ("change", 1, "new\n")],
-        marks=pytest.mark.report("oraios/serena#2009"),
-        id="same version",
-    ),
+    reported("microsoft/vscode#79252", [("open", 1, "new\n"), ("change", 2, "new\n")], id="same text"),
+    reported("oraios/serena#2009", [("open", 1, "old\n"), ("change", 1, "new\n")], id="same version"),
     pytest.param([("open", None, "new\n")], id="no version"),
     pytest.param([("open", 1, "old\n"), ("change", None, "new\n")], id="change without version"),
 ]

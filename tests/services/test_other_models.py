@@ -36,6 +36,7 @@ from agent_ls.services.settings.untrusted import restrict_settings
 from tests.support.agents import Cast, spawn, wait_for
 from tests.support.fake_provider import FakeProvider, Gate, Piece, end, error, text, tool_call
 from tests.support.processes import eventually
+from tests.support.reports import reported
 from tests.support.session_rig import Talk, running
 
 pytestmark = pytest.mark.req("H25", "U8")
@@ -90,11 +91,11 @@ async def test_a_fallback_continues_the_turn_with_its_own_tools_and_price(tmp_pa
         QuotaExceededError("No credit is left.", provider="anthropic"),
         NotFoundError("There is no such model.", provider="anthropic"),
         NetworkError("The address cannot be reached.", provider="anthropic"),
-        pytest.param(
+        reported(
+            "openclaw/openclaw#147644",
             ContextLengthError(
                 "The request has more tokens than a minute allows.", provider="anthropic", status=429
             ),
-            marks=pytest.mark.report("openclaw/openclaw#147644"),
             id="tokens per minute",
         ),
         RequestTooLargeError("The request is too large.", provider="anthropic", status=413),

@@ -8,26 +8,17 @@ from typing import Any
 import pytest
 
 from tests.sessions.test_shell_reports import read_by_model, shell
+from tests.support.reports import reported
 
 pytestmark = pytest.mark.req("T5", "H5")
 
 COMMANDS: list[Any] = [
-    pytest.param(
-        "printf 'a\\0b\\n'", "a", 0, marks=pytest.mark.report("anthropics/claude-code#94055"), id="nul"
+    reported("anthropics/claude-code#94055", "printf 'a\\0b\\n'", "a", 0, id="nul"),
+    reported(
+        "PrimeIntellect-ai/nano-rlm#156", "head -c 3000 /dev/urandom; echo; echo end", "end", 0, id="binary"
     ),
-    pytest.param(
-        "head -c 3000 /dev/urandom; echo; echo end",
-        "end",
-        0,
-        marks=pytest.mark.report("PrimeIntellect-ai/nano-rlm#156"),
-        id="binary",
-    ),
-    pytest.param(
-        "echo to-error 1>&2; echo both 2>&1",
-        "to-error",
-        0,
-        marks=pytest.mark.report("anthropics/claude-code#42324"),
-        id="redirection",
+    reported(
+        "anthropics/claude-code#42324", "echo to-error 1>&2; echo both 2>&1", "to-error", 0, id="redirection"
     ),
     pytest.param("exec 1>log; echo hidden; echo shown 1>&2", "shown", 0, id="exec"),
     pytest.param("exec true; echo never", "no output", 0, id="exec program"),
@@ -35,13 +26,7 @@ COMMANDS: list[Any] = [
     pytest.param("kill -TERM $$; sleep 5", "", None, id="kills itself"),
     pytest.param("kill 0; sleep 5", "", None, id="kills its group"),
     pytest.param("set -euo pipefail; false | true; echo never", "", 1, id="pipefail"),
-    pytest.param(
-        "(read -r x </dev/tty) 2>&1; echo after",
-        "after",
-        0,
-        marks=pytest.mark.report("rabchev/web-terminal#1"),
-        id="tty",
-    ),
+    reported("rabchev/web-terminal#1", "(read -r x </dev/tty) 2>&1; echo after", "after", 0, id="tty"),
     pytest.param("cd /nowhere-at-all; echo still", "still", 0, id="cd fails"),
     pytest.param("mkdir x && cd x && rmdir ../x && pwd; echo after", "after", 0, id="folder vanishes"),
     pytest.param("printf '%s' \"no newline\"", "no newline", 0, id="no newline"),
@@ -52,39 +37,33 @@ COMMANDS: list[Any] = [
     ),
     pytest.param("echo $TERM $PAGER $GIT_PAGER; git --no-pager --version", "git version", 0, id="pager"),
     pytest.param("python3 -c 'input()'; echo after", "after", 0, id="input"),
-    pytest.param(
-        "BIN='echo one'; $BIN two",
-        "one two",
-        0,
-        marks=pytest.mark.report("deftai/directive#2568"),
-        id="split",
-    ),
-    pytest.param(
+    reported("deftai/directive#2568", "BIN='echo one'; $BIN two", "one two", 0, id="split"),
+    reported(
+        "zed-industries/zed#58600",
         'f() { local x=1; echo "$x"; }; f; declare -A m=([k]=v); echo ${m[k]}',
         "v",
         0,
-        marks=pytest.mark.report("zed-industries/zed#58600"),
         id="bash",
     ),
-    pytest.param(
+    reported(
+        "zed-industries/zed#57631",
         "[[ abc == a* ]] && echo match {1..3}",
         "match 1 2 3",
         0,
-        marks=pytest.mark.report("zed-industries/zed#57631"),
         id="tests of bash",
     ),
-    pytest.param(
+    reported(
+        "superset-sh/superset#6060",
         "cat <<'D'\nit's \"q\" \\\\d+ $(x)\nD",
         'it\'s "q" \\\\d+ $(x)',
         0,
-        marks=pytest.mark.report("superset-sh/superset#6060"),
         id="heredoc",
     ),
-    pytest.param(
+    reported(
+        "arcboxlabs/linkcode#486",
         "if command -v sh >/dev/null 2>&1; then echo yes; else echo no; fi",
         "yes",
         0,
-        marks=pytest.mark.report("arcboxlabs/linkcode#486"),
         id="if",
     ),
 ]

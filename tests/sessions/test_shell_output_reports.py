@@ -9,11 +9,13 @@ import pytest
 
 from tests.sessions.test_shell_reports import Run, read_by_model, shell
 from tests.support.processes import eventually, is_running
+from tests.support.reports import reported
 
 pytestmark = pytest.mark.req("T5", "H5")
 
 RUNS: list[Any] = [
-    pytest.param(
+    reported(
+        "cloudflare/sandbox-sdk#602",
         Run(
             "cat > m.txt <<'EOF2'\nline one\nline two\nEOF2\nls m.txt; cat m.txt",
             (
@@ -22,20 +24,12 @@ RUNS: list[Any] = [
                 "line two",
             ),
         ),
-        marks=pytest.mark.report("cloudflare/sandbox-sdk#602"),
     ),
-    pytest.param(
-        Run("cat << 'EOF'\nhello\nEOF", ("hello",)), marks=pytest.mark.report("cloudflare/sandbox-sdk#446")
-    ),
-    pytest.param(
-        Run("cat << 'EOF' | tr a-z A-Z\nhello\nEOF", ("HELLO",)),
-        marks=pytest.mark.report("cloudflare/sandbox-sdk#139"),
-    ),
-    pytest.param(
-        Run("cat << 'EOF' > t.txt\nhello\nEOF\ncat t.txt", ("hello",)),
-        marks=pytest.mark.report("daytonaio/daytona#4230"),
-    ),
-    pytest.param(
+    reported("cloudflare/sandbox-sdk#446", Run("cat << 'EOF'\nhello\nEOF", ("hello",))),
+    reported("cloudflare/sandbox-sdk#139", Run("cat << 'EOF' | tr a-z A-Z\nhello\nEOF", ("HELLO",))),
+    reported("daytonaio/daytona#4230", Run("cat << 'EOF' > t.txt\nhello\nEOF\ncat t.txt", ("hello",))),
+    reported(
+        "xuzhougeng/wispterm#615",
         Run(
             "bash -c $'cat <<EOF\nhello\n  EOF' 2>/dev/null",
             (
@@ -43,17 +37,11 @@ RUNS: list[Any] = [
                 "  EOF",
             ),
         ),
-        marks=pytest.mark.report("xuzhougeng/wispterm#615"),
     ),
-    pytest.param(
-        Run("cat << EOF | wc -c\n$(printf '%0600d' 0)\nEOF", ("601",)),
-        marks=pytest.mark.report("holzschu/a-shell#920"),
-    ),
-    pytest.param(
-        Run("x=$(python3 - <<'PY'\nprint(1)\nPY\n); echo $x", ("1",)),
-        marks=pytest.mark.report("mvanhorn/last30days-skill#809"),
-    ),
-    pytest.param(
+    reported("holzschu/a-shell#920", Run("cat << EOF | wc -c\n$(printf '%0600d' 0)\nEOF", ("601",))),
+    reported("mvanhorn/last30days-skill#809", Run("x=$(python3 - <<'PY'\nprint(1)\nPY\n); echo $x", ("1",))),
+    reported(
+        "elizaOS/eliza#22493",
         Run(
             "python3 -c \"print('你' * 50000)\" | python3 -c \"print(input().count('你'))\"; echo 你你你",
             (
@@ -61,17 +49,17 @@ RUNS: list[Any] = [
                 "你你你",
             ),
         ),
-        marks=pytest.mark.report("elizaOS/eliza#22493"),
     ),
-    pytest.param(
+    reported(
+        "poe-platform/poe-code#369",
         Run(
             'python3 -c \'import os, time; os.write(1, b"\\xf0"); time.sleep(0.1); os.write(1, b"\\x9f\\x99\\x82")\'',
             ("🙂",),
         ),
-        marks=pytest.mark.report("poe-platform/poe-code#369"),
     ),
-    pytest.param(Run("exit 42 || true", ("(no output)",), 42), marks=pytest.mark.report("voidfreud/ita#17")),
-    pytest.param(
+    reported("voidfreud/ita#17", Run("exit 42 || true", ("(no output)",), 42)),
+    reported(
+        "Gitlawb/openclaude#1249",
         Run(
             "f() { echo out; echo err >&2; return 1; }; f",
             (
@@ -80,9 +68,9 @@ RUNS: list[Any] = [
             ),
             1,
         ),
-        marks=pytest.mark.report("Gitlawb/openclaude#1249"),
     ),
-    pytest.param(
+    reported(
+        "anthropics/claude-code#2734",
         Run(
             "for i in 1 2; do echo out $i; echo err $i >&2; done",
             (
@@ -92,12 +80,9 @@ RUNS: list[Any] = [
                 "err 2",
             ),
         ),
-        marks=pytest.mark.report("anthropics/claude-code#2734"),
     ),
-    pytest.param(Run("echo only >&2", ("only",)), marks=pytest.mark.report("anomalyco/opencode#300")),
-    pytest.param(
-        Run("echo \"assert! x\" 'a!b'", ("assert! x a!b",)), marks=pytest.mark.report("max-sixty/tend#427")
-    ),
+    reported("anomalyco/opencode#300", Run("echo only >&2", ("only",))),
+    reported("max-sixty/tend#427", Run("echo \"assert! x\" 'a!b'", ("assert! x a!b",))),
     Run("git init -q; cat .git/config | grep -c bare", ("1",)),
     Run("printf 'a\\0b\\n'", ("a\0b",)),
 ]
@@ -130,17 +115,12 @@ async def test_a_command_with_a_nul_is_refused_and_the_next_one_runs(tmp_path: P
 
 
 LEFT = [
-    pytest.param(
+    reported(
+        "SWE-agent/mini-swe-agent#826",
         'python3 -c \'import time; open("pid", "w").write(str(__import__("os").getpid())); time.sleep(600)\'',
-        marks=pytest.mark.report("SWE-agent/mini-swe-agent#826"),
     ),
-    pytest.param(
-        "(trap '' TERM; exec sleep 600) & echo $! > pid; sleep 600",
-        marks=pytest.mark.report("anthropics/claude-code#82433"),
-    ),
-    pytest.param(
-        "sh -c 'echo $$ > pid; sleep 600 | cat'", marks=pytest.mark.report("Marker-Inc-Korea/AutoRAG#1500")
-    ),
+    reported("anthropics/claude-code#82433", "(trap '' TERM; exec sleep 600) & echo $! > pid; sleep 600"),
+    reported("Marker-Inc-Korea/AutoRAG#1500", "sh -c 'echo $$ > pid; sleep 600 | cat'"),
 ]
 
 

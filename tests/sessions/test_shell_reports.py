@@ -16,6 +16,7 @@ from agent_ls.environments.local import LocalEnvironment
 from agent_ls.llm.messages import ToolResultPart
 from tests.support.fake_provider import FakeProvider, text, tool_call
 from tests.support.processes import LIMIT_SECONDS
+from tests.support.reports import reported
 
 pytestmark = pytest.mark.req("T5", "H5")
 
@@ -53,109 +54,77 @@ class Run:
 
 
 RUNS = [
-    pytest.param(Run("sleep 600 & echo done", ("done",)), marks=pytest.mark.report("coder/xum#41")),
-    pytest.param(
-        Run("setsid sleep 600 & echo spawned", ("spawned",)),
-        marks=pytest.mark.report("Kuberwastaken/claurst#189"),
-    ),
-    pytest.param(
+    reported("coder/xum#41", Run("sleep 600 & echo done", ("done",))),
+    reported("Kuberwastaken/claurst#189", Run("setsid sleep 600 & echo spawned", ("spawned",))),
+    reported(
+        "anomalyco/opencode#22012",
         Run(
             "nohup sh -c 'while :; do echo x; sleep 1; done' > log 2>&1 & sleep 0.1; echo fg done",
             ("fg done",),
         ),
-        marks=pytest.mark.report("anomalyco/opencode#22012"),
     ),
-    pytest.param(Run("cat", ("(no output)",)), marks=pytest.mark.report("neuml/txtai#1209")),
-    pytest.param(
-        Run("grep -c none /dev/null", ("0",), 1),
-        marks=pytest.mark.report("anthropics/claude-agent-sdk-typescript#64"),
-    ),
-    pytest.param(
-        Run("python3 << 'EOF'\nprint(\"hello\")\nEOF", ("hello",)),
-        marks=pytest.mark.report("agentscope-ai/QwenPaw#7046"),
-    ),
-    pytest.param(
+    reported("neuml/txtai#1209", Run("cat", ("(no output)",))),
+    reported("anthropics/claude-agent-sdk-typescript#64", Run("grep -c none /dev/null", ("0",), 1)),
+    reported("agentscope-ai/QwenPaw#7046", Run("python3 << 'EOF'\nprint(\"hello\")\nEOF", ("hello",))),
+    reported(
+        "warpdotdev/warp#14324",
         Run("python3 - <<'PY'\nfrom pathlib import Path\nprint(Path('/').name == '')\nPY", ("True",)),
-        marks=pytest.mark.report("warpdotdev/warp#14324"),
     ),
-    pytest.param(
-        Run("cat <<EOF\nhello\nEOF", ("hello",)), marks=pytest.mark.report("zed-industries/zed#49106")
-    ),
-    pytest.param(
+    reported("zed-industries/zed#49106", Run("cat <<EOF\nhello\nEOF", ("hello",))),
+    reported(
+        "gptme/gptme#108",
         Run(
             "cat <<EOF | tee a.hook\n[Trigger]\nExec = sh -c 'cp a b && cp c d'\nEOF",
             ("[Trigger]", "Exec = sh -c 'cp a b && cp c d'"),
         ),
-        marks=pytest.mark.report("gptme/gptme#108"),
     ),
-    pytest.param(
-        Run("echo one # the rest is a comment", ("one",)), marks=pytest.mark.report("zerx-lab/zap#326")
-    ),
-    pytest.param(
+    reported("zerx-lab/zap#326", Run("echo one # the rest is a comment", ("one",))),
+    reported(
+        "cline/cline#13346",
         Run("printf '\\033[1m\\033[46m RUN \\033[49m\\033[22m \\033[36mv4\\033[39m\\n'", (" RUN  v4",)),
-        marks=pytest.mark.report("cline/cline#13346"),
     ),
-    pytest.param(
-        Run("printf '21\\r\\n\\033[?2004h\\033]0;root@box: /\\007$ '", ("21", "$ ")),
-        marks=pytest.mark.report("THUDM/AgentBench#54"),
+    reported(
+        "THUDM/AgentBench#54", Run("printf '21\\r\\n\\033[?2004h\\033]0;root@box: /\\007$ '", ("21", "$ "))
     ),
-    pytest.param(
-        Run("printf '\\033]0;a: ready\\007build (primary)\\n'", ("build (primary)",)),
-        marks=pytest.mark.report("pingdotgg/t3code#7755"),
+    reported(
+        "pingdotgg/t3code#7755", Run("printf '\\033]0;a: ready\\007build (primary)\\n'", ("build (primary)",))
     ),
-    pytest.param(
+    reported(
+        "indexable-inc/index#1348",
         Run(
             "printf 'Counting: 1%%\\rCounting: 50%%\\rCounting: 100%%, done.\\n'", ("Counting: 100%, done.",)
         ),
-        marks=pytest.mark.report("indexable-inc/index#1348"),
     ),
-    pytest.param(
-        Run("printf 'first\\rsecond\\nthird\\n'", ("second", "third")),
-        marks=pytest.mark.report("yvgude/lean-ctx#1140"),
-    ),
-    pytest.param(
-        Run("printf '\\360'", ("\ufffd",)), marks=pytest.mark.report("PrimeIntellect-ai/nano-rlm#61")
-    ),
-    pytest.param(
+    reported("yvgude/lean-ctx#1140", Run("printf 'first\\rsecond\\nthird\\n'", ("second", "third"))),
+    reported("PrimeIntellect-ai/nano-rlm#61", Run("printf '\\360'", ("\ufffd",))),
+    reported(
+        "NorthlandPositronics/Cogtrix#2298",
         Run("printf 'before\\344after\\n'; echo more", ("before\ufffdafter", "more")),
-        marks=pytest.mark.report("NorthlandPositronics/Cogtrix#2298"),
     ),
-    pytest.param(
+    reported(
+        "grebmann1/workbench#55",
         Run(
             "printf '\\360\\237'; sleep 0.1; printf '\\224\\215 \\342\\200\\224 caf\\303\\251\\n'",
             ("🔍 — café",),
         ),
-        marks=pytest.mark.report("grebmann1/workbench#55"),
     ),
-    pytest.param(
+    reported(
+        "can1357/oh-my-pi#2701",
         Run("env -u LANG -u LC_ALL -u PYTHONUTF8 python3 -c 'print(\"✓ Привет\")'", ("✓ Привет",)),
-        marks=pytest.mark.report("can1357/oh-my-pi#2701"),
     ),
-    pytest.param(
-        Run("python3 -c \"print('Hello!')\"", ("Hello!",)),
-        marks=pytest.mark.report("microsoft/vscode#270810"),
+    reported("microsoft/vscode#270810", Run("python3 -c \"print('Hello!')\"", ("Hello!",))),
+    reported("open-mcp-ai/termcp#28", Run("echo 'j%Th1s!@1978'", ("j%Th1s!@1978",))),
+    reported(
+        "openinterpreter/openinterpreter#1729", Run("read -r word </dev/tty || echo refused", ("refused",))
     ),
-    pytest.param(
-        Run("echo 'j%Th1s!@1978'", ("j%Th1s!@1978",)), marks=pytest.mark.report("open-mcp-ai/termcp#28")
-    ),
-    pytest.param(
-        Run("read -r word </dev/tty || echo refused", ("refused",)),
-        marks=pytest.mark.report("openinterpreter/openinterpreter#1729"),
-    ),
-    pytest.param(
-        Run("set -e; false; echo not reached", ("(no output)",), 1),
-        marks=pytest.mark.report("binaricat/Netcatty#1882"),
-    ),
-    pytest.param(
-        Run("trap 'echo bye' EXIT; exit 4", ("bye",), 4), marks=pytest.mark.report("binaricat/Netcatty#1945")
-    ),
-    pytest.param(
+    reported("binaricat/Netcatty#1882", Run("set -e; false; echo not reached", ("(no output)",), 1)),
+    reported("binaricat/Netcatty#1945", Run("trap 'echo bye' EXIT; exit 4", ("bye",), 4)),
+    reported(
+        "google-gemini/gemini-cli#13590",
         Run("git init -q .; git -c core.pager=less --paginate status -s", ("(no output)",)),
-        marks=pytest.mark.report("google-gemini/gemini-cli#13590"),
     ),
-    pytest.param(
-        Run("f() { local n=1; echo $n; }; alias ll='ls -l'; f", ("1",)),
-        marks=pytest.mark.report("NousResearch/hermes-agent#36703"),
+    reported(
+        "NousResearch/hermes-agent#36703", Run("f() { local n=1; echo $n; }; alias ll='ls -l'; f", ("1",))
     ),
 ]
 
@@ -180,8 +149,8 @@ async def test_options_of_one_command_do_not_reach_the_next(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     "folder",
     [
-        pytest.param("gone", marks=pytest.mark.report("get-bb/bb#1529")),
-        pytest.param("wt", marks=pytest.mark.report("gastownhall/gastown#1062")),
+        reported("get-bb/bb#1529", "gone"),
+        reported("gastownhall/gastown#1062", "wt"),
     ],
 )
 async def test_a_deleted_folder_fails_its_own_command_and_no_other(tmp_path: Path, folder: str) -> None:

@@ -1,9 +1,10 @@
 """Check and write docs/field-reports.md: `python -m tests.tools.field_reports`.
 
-A test built from a public report of another project names it: `@pytest.mark.report("owner/repository#12")`, on the
-function or in `marks=` of a `pytest.param`. The page says what happens there, and what the test showed when it was
-first run on agent-ls. For a new report, give the marker these too, `report("owner/repository#12", "what happens there,
-in our words", area="chat-servers", before="failed")`, or write the row into the page.
+A test built from a public report of another project names it: `@pytest.mark.report("owner/repository#12")` on the
+function, or `reported("owner/repository#12", ...)` for a row of a table. The page says what happens there, and what the
+test showed when it was first run on agent-ls. For a new report, give the marker these too,
+`report("owner/repository#12", "what happens there, in our words", area="chat-servers", before="failed")`, or write the
+row into the page.
 """
 
 from __future__ import annotations
@@ -80,18 +81,18 @@ def _read_page() -> Iterator[Report]:
 
 def _marks(path: Path) -> Iterator[ast.Call]:
     text = path.read_text(encoding="utf-8")
-    if "mark.report(" not in text or path == Path(__file__):
+    if "report" not in text or path in (Path(__file__), ROOT / "tests/support/reports.py"):
         return
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "report":
-            if isinstance(node.func.value, ast.Attribute) and node.func.value.attr == "mark":
-                yield node
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("pytest.mark.report", "reported"):
+            yield node
 
 
 def _read_mark(node: ast.Call, file: str, rows: list[Report]) -> Iterator[Report]:
     """Yield the reports of a marker. Each row of the page serves one: that of the same file, if there is one."""
-    words = [ast.literal_eval(arg) for arg in node.args]
-    named = {word.arg: ast.literal_eval(word.value) for word in node.keywords}
+    sources = node.args if isinstance(node.func, ast.Attribute) else node.args[:1]
+    words = [ast.literal_eval(arg) for arg in sources]
+    named = {word.arg: ast.literal_eval(word.value) for word in node.keywords if word.arg != "id"}
     if named:
         reports = [Report(words[0], words[1], named["area"], named["before"], file)]
     else:

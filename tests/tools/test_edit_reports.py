@@ -16,205 +16,186 @@ from agent_ls.tools.base import ToolError
 from agent_ls.tools.edit_file import EDIT_FILE
 from agent_ls.tools.read_file import READ_FILE
 from tests.patch.applying import applied, patch, update
+from tests.support.reports import reported
 from tests.support.tool_calls import ToolCalls
 
 EDITS: list[Any] = [
-    pytest.param(
+    reported(
+        "anomalyco/opencode#45892",
         b'log("done");\n',
         'log("done");',
         'log("$& ok");',
         b'log("$& ok");\n',
-        marks=pytest.mark.report("anomalyco/opencode#45892"),
         id="dollar and ampersand",
     ),
-    pytest.param(
+    reported(
+        "modelcontextprotocol/servers#4157",
         b"price: PLACEHOLDER\n",
         "PLACEHOLDER",
         "$$100 USD",
         b"price: $$100 USD\n",
-        marks=pytest.mark.report("modelcontextprotocol/servers#4157"),
         id="two dollars",
     ),
-    pytest.param(
+    reported(
+        "withastro/flue#506",
         b"A\nB\ntarget\nC\n",
         "target",
         "x `$` y $` z",
         b"A\nB\nx `$` y $` z\nC\n",
-        marks=pytest.mark.report("withastro/flue#506"),
         id="dollar and backtick",
     ),
-    pytest.param(
+    reported(
+        "netease-lcap/wave-agent#1752",
         b"line one\r\nline two\r\nline three\r\n",
         "line two",
         "A$&B A$$B",
         b"line one\r\nA$&B A$$B\r\nline three\r\n",
-        marks=pytest.mark.report("netease-lcap/wave-agent#1752"),
         id="dollars and CRLF",
     ),
-    pytest.param(
+    reported(
+        "MoonshotAI/kimi-code#3825",
         "\ufeffhello\n中文\n".encode(),
         "hello",
         "hello2",
         "\ufeffhello2\n中文\n".encode(),
-        marks=pytest.mark.report("MoonshotAI/kimi-code#3825"),
         id="byte order mark at the edited line",
     ),
-    pytest.param(
+    reported(
+        "anthropics/claude-code#60174",
         "\ufeffDim é, ő, ű\r\nx = 1\r\n".encode(),
         "x = 1",
         "x = 2",
         "\ufeffDim é, ő, ű\r\nx = 2\r\n".encode(),
-        marks=pytest.mark.report("anthropics/claude-code#60174"),
         id="byte order mark and accents",
     ),
-    pytest.param(
+    reported(
+        "github/copilot-cli#3389",
         b"line one\r\ntwo\r\nthree\r\n",
         "two\nthree",
         "2\n3",
         b"line one\r\n2\r\n3\r\n",
-        marks=pytest.mark.report("github/copilot-cli#3389"),
         id="no byte order mark is added",
     ),
-    pytest.param(
-        b"alpha\nbeta\r\ngamma\n",
-        "alpha\nbeta\ngamma",
-        "a\nb\nc",
-        b"a\nb\nc\n",
-        marks=pytest.mark.report("anomalyco/opencode#45880"),
+    reported(
+        "anomalyco/opencode#45880", b"alpha\nbeta\r\ngamma\n", "alpha\nbeta\ngamma", "a\nb\nc", b"a\nb\nc\n"
     ),
-    pytest.param(
+    reported(
+        "dimitar-grigorov/mcp-file-tools#24",
         b"alpha\nbeta\r\ngamma\r\n",
         "alpha",
         "ALPHA",
         b"ALPHA\nbeta\r\ngamma\r\n",
-        marks=pytest.mark.report("dimitar-grigorov/mcp-file-tools#24"),
     ),
-    pytest.param(
+    reported(
+        "openclaw/openclaw#116011",
         b"start\n10%\r50%\r100%\ndone\n",
         "done",
         "finished",
         b"start\n10%\r50%\r100%\nfinished\n",
-        marks=pytest.mark.report("openclaw/openclaw#116011"),
     ),
-    pytest.param(
+    reported(
+        "anomalyco/opencode#31786",
         "cafe\u0301 = 1\n".encode(),
         "caf\u00e9 = 1",
         "caf\u00e9 = 2",
         "caf\u00e9 = 2\n".encode(),
-        marks=pytest.mark.report("anomalyco/opencode#31786"),
     ),
-    pytest.param(
+    reported(
+        "ProfSynapse/nexus#186",
         "art. 2º\u00a0x\n".encode(),
         "art. 2º x",
         "art. 3º x",
         "art. 3º\u00a0x\n".encode(),
-        marks=pytest.mark.report("ProfSynapse/nexus#186"),
     ),
-    pytest.param(
+    reported(
+        "Intrect-io/OpenSwarm#166",
         "say “hello”\n".encode(),
         'say "hello"',
         'say "bye"',
         "say “bye”\n".encode(),
-        marks=pytest.mark.report("Intrect-io/OpenSwarm#166"),
     ),
-    pytest.param(
-        b"x = 1\n// caf\xe9\n",
-        "x = 1",
-        "x = 2",
-        b"x = 2\n// caf\xe9\n",
-        marks=pytest.mark.report("anomalyco/opencode#49600"),
-    ),
-    pytest.param(
+    reported("anomalyco/opencode#49600", b"x = 1\n// caf\xe9\n", "x = 1", "x = 2", b"x = 2\n// caf\xe9\n"),
+    reported(
+        "github/copilot-cli#3732",
         b"// \xa9 M.\r\nint a;\r\n",
         "int a;",
         "int b;",
         b"// \xa9 M.\r\nint b;\r\n",
-        marks=pytest.mark.report("github/copilot-cli#3732"),
     ),
-    pytest.param(
+    reported(
+        "anomalyco/opencode#45924",
         b"x = 1\n\xd6\xd0\xce\xc4\n",
         "x = 1",
         "y = 1",
         b"y = 1\n\xd6\xd0\xce\xc4\n",
-        marks=pytest.mark.report("anomalyco/opencode#45924"),
     ),
-    pytest.param(
-        "進行\n".encode(),
-        "進行",
-        "**進行中**",
-        "**進行中**\n".encode(),
-        marks=pytest.mark.report("anthropics/claude-code#46712"),
+    reported(
+        "anthropics/claude-code#46712", "進行\n".encode(), "進行", "**進行中**", "**進行中**\n".encode()
     ),
-    pytest.param(
-        b"a = 1 \t\nb\n",
-        "a = 1\nb",
-        "a = 2\nb",
-        b"a = 2\nb\n",
-        marks=pytest.mark.report("open-octo/octo-agent#1224"),
-    ),
-    pytest.param(b"abc\n", "abc", "", b"", marks=pytest.mark.report("justrach/codedb#409")),
-    pytest.param(
+    reported("open-octo/octo-agent#1224", b"a = 1 \t\nb\n", "a = 1\nb", "a = 2\nb", b"a = 2\nb\n"),
+    reported("justrach/codedb#409", b"abc\n", "abc", "", b""),
+    reported(
+        "devoxx/DevoxxGenieIDEAPlugin#1144",
         b"import a\r\nimport b\r\nimport c\r\n",
         "import a\nimport b",
         "import a\nimport x\nimport b",
         b"import a\r\nimport x\r\nimport b\r\nimport c\r\n",
-        marks=pytest.mark.report("devoxx/DevoxxGenieIDEAPlugin#1144"),
         id="CRLF, several lines",
     ),
-    pytest.param(
+    reported(
+        "anthropics/claude-code#28831",
         b'\t\tif (!fp) {\r\n\t\t\tthrow std::runtime_error(\r\n\t\t\t\t"no file");\r\n',
         '\t\tif (!fp) {\n\t\t\tthrow std::runtime_error(\n\t\t\t\t"no file");',
         "\t\tcheck(fp);",
         b"\t\tcheck(fp);\r\n",
-        marks=pytest.mark.report("anthropics/claude-code#28831"),
         id="CRLF and tabs",
     ),
-    pytest.param(
+    reported(
+        "langchain-ai/deepagents#403",
         b"func f() {\n\tif x {\n\t\treturn 1\n\t}\n}\n",
         "    if x {\n        return 1\n    }",
         "    if x {\n        return 2\n    }",
         b"func f() {\n\tif x {\n\t\treturn 2\n\t}\n}\n",
-        marks=pytest.mark.report("langchain-ai/deepagents#403"),
         id="spaces for tabs",
     ),
-    pytest.param(
+    reported(
+        "esengine/DeepSeek-Reasonix#5503",
         b"a = 1  \nb = 2\t\nc = 3\n",
         "a = 1\nb = 2",
         "a = 9\nb = 2",
         b"a = 9\nb = 2\t\nc = 3\n",
-        marks=pytest.mark.report("esengine/DeepSeek-Reasonix#5503"),
         id="blanks at line ends",
     ),
-    pytest.param(
+    reported(
+        "strands-agents/harness-sdk#3175",
         b"x:\n\ta\ny:\n\tb\n",
         "\tb",
         "\tc",
         b"x:\n\ta\ny:\n\tc\n",
-        marks=pytest.mark.report("strands-agents/harness-sdk#3175"),
         id="tabs elsewhere stay",
     ),
-    pytest.param(
+    reported(
+        "open-octo/octo-agent#1224",
         b"one\r\ntwo\nthree\r\nfour\n",
         "three",
         "3",
         b"one\r\ntwo\n3\r\nfour\n",
-        marks=pytest.mark.report("open-octo/octo-agent#1224"),
         id="mixed line ends",
     ),
-    pytest.param(
+    reported(
+        "Stack-Cairn/LiveAgent#171",
         b"class A:\n    def f(self):\n        return 1\n",
         "def f(self):\n    return 1",
         "def f(self):\n    return 2",
         b"class A:\n    def f(self):\n        return 2\n",
-        marks=pytest.mark.report("Stack-Cairn/LiveAgent#171"),
         id="one level less",
     ),
-    pytest.param(
+    reported(
+        "kdeps/kdeps#794",
         b"last line",
         "last line\n",
         "last line\nmore\n",
         b"last line\nmore",
-        marks=pytest.mark.report("kdeps/kdeps#794"),
         id="no last newline",
     ),
     pytest.param(
@@ -238,10 +219,8 @@ async def test_an_edit_writes_the_new_text_as_it_is_and_keeps_all_other_bytes(
 @pytest.mark.parametrize(
     ("content", "old"),
     [
-        pytest.param(b"foo\nfoo\nfoo\n", "foo\nfoo\n", marks=pytest.mark.report("earendil-works/pi#9697")),
-        pytest.param(
-            b"x = 1\nx = 1\nx = 1\n", "x = 1\nx = 1", marks=pytest.mark.report("use-agent-os/agent-os#2290")
-        ),
+        reported("earendil-works/pi#9697", b"foo\nfoo\nfoo\n", "foo\nfoo\n"),
+        reported("use-agent-os/agent-os#2290", b"x = 1\nx = 1\nx = 1\n", "x = 1\nx = 1"),
         pytest.param(
             b"x = 1 \r\nx = 1 \r\nx = 1 \r\n",
             "x = 1\nx = 1",
@@ -276,7 +255,7 @@ async def test_text_that_a_file_cannot_hold_is_not_written() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        pytest.param(patch("*** Add File: f", "+x"), marks=pytest.mark.report("can1357/oh-my-pi#3991")),
+        reported("can1357/oh-my-pi#3991", patch("*** Add File: f", "+x")),
         patch("*** Update File: a", "*** Move to: f", "@@", "-x", "+y"),
     ],
 )

@@ -13,6 +13,7 @@ from agent_ls.tools.glob import GLOB
 from agent_ls.tools.grep import GREP
 from agent_ls.tools.list_dir import LIST_DIR
 from agent_ls.tools.read_file import READ_FILE
+from tests.support.reports import reported
 from tests.support.tool_calls import ToolCalls
 
 
@@ -29,58 +30,40 @@ def write(folder: Path, *names: str) -> None:
 
 
 GLOBS: list[Any] = [
-    pytest.param(
-        "{a,{b,c}}.ts",
-        ["a.ts", "b.ts", "c.ts"],
-        ["d.ts"],
-        marks=pytest.mark.report("MoonshotAI/kimi-code#1280"),
-        id="nested",
-    ),
-    pytest.param(
+    reported("MoonshotAI/kimi-code#1280", "{a,{b,c}}.ts", ["a.ts", "b.ts", "c.ts"], ["d.ts"], id="nested"),
+    reported(
+        "Digital-Process-Tools/claude-supertool#161",
         "**/*.{json,xml}",
         ["x/a.json", "b.xml"],
         ["c.txt"],
-        marks=pytest.mark.report("Digital-Process-Tools/claude-supertool#161"),
         id="alternatives",
     ),
-    pytest.param(
+    reported(
+        "justrach/codedb#511",
         "**/*.{yaml,yml}",
         [".github/workflows/release.yml", "config.yaml"],
         ["docs/readme.md"],
-        marks=pytest.mark.report("justrach/codedb#511"),
         id="hidden too",
     ),
-    pytest.param(
+    reported(
+        "ahwurm/localharness#74",
         "agents/**",
         ["agents/a.yaml", "agents/x/b.yaml"],
         ["c.yaml"],
-        marks=pytest.mark.report("ahwurm/localharness#74"),
         id="two stars at the end",
     ),
-    pytest.param(
-        "{*}", ["a.txt", "b.txt"], [], marks=pytest.mark.report("isaacs/node-glob#92"), id="one member"
-    ),
-    pytest.param(
+    reported("isaacs/node-glob#92", "{*}", ["a.txt", "b.txt"], [], id="one member"),
+    reported(
+        "MarcusJellinghaus/mcp-workspace#249",
         ".claude/skills/{commit_push,issue_approve}/SKILL.md",
         [".claude/skills/commit_push/SKILL.md", ".claude/skills/issue_approve/SKILL.md"],
         [".claude/skills/other/SKILL.md"],
-        marks=pytest.mark.report("MarcusJellinghaus/mcp-workspace#249"),
         id="folders in braces",
     ),
-    pytest.param(
-        "ab{,c}.ts",
-        ["ab.ts", "abc.ts"],
-        ["abd.ts"],
-        marks=pytest.mark.report("MoonshotAI/kimi-code#1245"),
-        id="empty alternative",
+    reported(
+        "MoonshotAI/kimi-code#1245", "ab{,c}.ts", ["ab.ts", "abc.ts"], ["abd.ts"], id="empty alternative"
     ),
-    pytest.param(
-        "{foo,}.txt",
-        ["foo.txt", ".txt"],
-        ["a.txt"],
-        marks=pytest.mark.report("facelessuser/wcmatch#192"),
-        id="empty at the end",
-    ),
+    reported("facelessuser/wcmatch#192", "{foo,}.txt", ["foo.txt", ".txt"], ["a.txt"], id="empty at the end"),
     pytest.param("./src/*.py", ["src/a.py"], ["b.py"], id="dot slash"),
     pytest.param("src//*.py", ["src/a.py"], ["b.py"], id="two slashes"),
     pytest.param("**", ["a.py", "x/b.py"], [], id="all"),
@@ -103,56 +86,38 @@ async def test_glob_reads_the_pattern_as_a_shell_does(
 
 
 GREPS: list[Any] = [
-    pytest.param(
-        b"x\r\nneedle\r\n", {"pattern": "needle$"}, 2, marks=pytest.mark.report("dgopsq/netgrep#44"), id="end"
+    reported("dgopsq/netgrep#44", b"x\r\nneedle\r\n", {"pattern": "needle$"}, 2, id="end"),
+    reported(
+        "git-for-windows/git#1841", b"x\r\nneedle\r\ny\r\n", {"pattern": "^needle$"}, 2, id="whole line"
     ),
-    pytest.param(
-        b"x\r\nneedle\r\ny\r\n",
-        {"pattern": "^needle$"},
-        2,
-        marks=pytest.mark.report("git-for-windows/git#1841"),
-        id="whole line",
-    ),
-    pytest.param(
-        b"abc\ndef\r\nghi\r\n",
-        {"pattern": "^def$"},
-        2,
-        marks=pytest.mark.report("AnswerDotAI/rgapi#41"),
-        id="mixed",
-    ),
-    pytest.param(
+    reported("AnswerDotAI/rgapi#41", b"abc\ndef\r\nghi\r\n", {"pattern": "^def$"}, 2, id="mixed"),
+    reported(
+        "dnGrep/dnGrep#1260",
         b"line1\r\nline2\r\n",
         {"pattern": "line1\\nline2", "multiline": True},
         1,
-        marks=pytest.mark.report("dnGrep/dnGrep#1260"),
         id="two lines",
     ),
-    pytest.param(
+    reported(
+        "stefankueng/grepWin#321",
         b"line1\nline2\n",
         {"pattern": "line1\\r\\nline2", "multiline": True},
         1,
-        marks=pytest.mark.report("stefankueng/grepWin#321"),
         id="windows pattern",
     ),
-    pytest.param(
+    reported(
+        "bojieli/ai-agent-book#717",
         b"def f(\n    a,\n):\n    pass\n",
         {"pattern": "def f\\(.*?\\):", "multiline": True},
         1,
-        marks=pytest.mark.report("bojieli/ai-agent-book#717"),
         id="several lines",
     ),
-    pytest.param(
-        "x\nneedle é\n".encode("utf-16"),
-        {"pattern": "needle"},
-        2,
-        marks=pytest.mark.report("mattn/jvgrep#6"),
-        id="utf-16",
-    ),
-    pytest.param(
+    reported("mattn/jvgrep#6", "x\nneedle é\n".encode("utf-16"), {"pattern": "needle"}, 2, id="utf-16"),
+    reported(
+        "mbuilov/grep-windows#8",
         b"\xff\xfe" + "x\r\nneedle\r\n".encode("utf-16-le"),
         {"pattern": "needle$"},
         2,
-        marks=pytest.mark.report("mbuilov/grep-windows#8"),
         id="utf-16 of windows",
     ),
     pytest.param(b"\xef\xbb\xbfneedle\n", {"pattern": "^needle"}, 1, id="mark"),

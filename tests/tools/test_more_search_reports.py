@@ -8,6 +8,7 @@ import pytest
 
 from agent_ls.environments.base import GrepOptions
 from agent_ls.environments.local import LocalEnvironment
+from tests.support.reports import reported
 
 
 @pytest.fixture(params=[None, ""], ids=["ripgrep", "without"])
@@ -18,8 +19,8 @@ def environment(request: pytest.FixtureRequest, tmp_path: Path) -> LocalEnvironm
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param("dir:name/file.txt", marks=pytest.mark.report("QwenLM/qwen-code#5370"), id="colon"),
-        pytest.param("C:12:x.txt", marks=pytest.mark.report("andrewyng/openworker#17"), id="drive letter"),
+        reported("QwenLM/qwen-code#5370", "dir:name/file.txt", id="colon"),
+        reported("andrewyng/openworker#17", "C:12:x.txt", id="drive letter"),
         pytest.param("-n.txt", id="dash"),
         pytest.param("line\nend.txt", id="line end"),
         pytest.param("a-3-b.txt", id="looks like context"),

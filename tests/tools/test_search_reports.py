@@ -13,6 +13,7 @@ from agent_ls.tools.base import ToolError
 from agent_ls.tools.glob import GLOB
 from agent_ls.tools.grep import GREP
 from agent_ls.tools.read_file import READ_FILE
+from tests.support.reports import reported
 from tests.support.tool_calls import ToolCalls
 
 
@@ -22,9 +23,9 @@ def local_calls(folder: Path) -> ToolCalls:
 
 
 DASHES: list[Any] = [
-    pytest.param("- \\[ \\]", marks=pytest.mark.report("NousResearch/hermes-agent#85795"), id="task box"),
-    pytest.param("--pdf-engine", marks=pytest.mark.report("NousResearch/hermes-agent#93750"), id="option"),
-    pytest.param("->", marks=pytest.mark.report("anomalyco/opencode#3524"), id="arrow"),
+    reported("NousResearch/hermes-agent#85795", "- \\[ \\]", id="task box"),
+    reported("NousResearch/hermes-agent#93750", "--pdf-engine", id="option"),
+    reported("anomalyco/opencode#3524", "->", id="arrow"),
 ]
 
 
@@ -38,18 +39,10 @@ async def test_a_pattern_that_begins_with_a_dash_is_searched_for(tmp_path: Path,
 @pytest.mark.parametrize(
     ("pattern", "path"),
     [
-        pytest.param(
-            ".github/workflows/*.yml",
-            ".github/workflows/ci.yml",
-            marks=pytest.mark.report("anomalyco/opencode#45911"),
-            id="workflow",
+        reported(
+            "anomalyco/opencode#45911", ".github/workflows/*.yml", ".github/workflows/ci.yml", id="workflow"
         ),
-        pytest.param(
-            ".ai/*.md",
-            ".ai/current-task.md",
-            marks=pytest.mark.report("anomalyco/opencode#32669"),
-            id="dot folder",
-        ),
+        reported("anomalyco/opencode#32669", ".ai/*.md", ".ai/current-task.md", id="dot folder"),
     ],
 )
 async def test_glob_finds_hidden_files_that_the_pattern_names(
@@ -99,22 +92,18 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 GLOBS: list[Any] = [
-    pytest.param("2026/07/26.md", "2026/07/26.md", marks=pytest.mark.report("github/copilot-cli#4271")),
+    reported("github/copilot-cli#4271", "2026/07/26.md", "2026/07/26.md"),
     pytest.param(
         "2026/07/*.md",
         "2026/07/26.md",
     ),
-    pytest.param(
-        "rules/{rule}*.md", "rules/{rule} one.md", marks=pytest.mark.report("can1357/oh-my-pi#12179")
-    ),
+    reported("can1357/oh-my-pi#12179", "rules/{rule}*.md", "rules/{rule} one.md"),
     pytest.param(
         "**/*deep research*.md",
         "vault/my deep research.md",
     ),
-    pytest.param("**/*.yml", ".forgejo/a.yml", marks=pytest.mark.report("karthink/gptel-agent#126")),
-    pytest.param(
-        "loop/**/*.txt", "loop/sub/f.txt", marks=pytest.mark.report("langchain-ai/deepagentsjs#668")
-    ),
+    reported("karthink/gptel-agent#126", "**/*.yml", ".forgejo/a.yml"),
+    reported("langchain-ai/deepagentsjs#668", "loop/**/*.txt", "loop/sub/f.txt"),
 ]
 
 
@@ -126,38 +115,22 @@ async def test_glob_finds_exactly_the_file_that_the_pattern_names(
 
 
 GREPS: list[Any] = [
-    pytest.param(
-        {"pattern": "colon"},
-        "dir:name/file.txt:1:colon: 1",
-        marks=pytest.mark.report("QwenLM/qwen-code#5370"),
-    ),
-    pytest.param(
-        {"pattern": "xxx:3"}, "badly:52:file.txt:1:xxx:3:y", marks=pytest.mark.report("rtk-ai/rtk#1554")
-    ),
-    pytest.param(
+    reported("QwenLM/qwen-code#5370", {"pattern": "colon"}, "dir:name/file.txt:1:colon: 1"),
+    reported("rtk-ai/rtk#1554", {"pattern": "xxx:3"}, "badly:52:file.txt:1:xxx:3:y"),
+    reported(
+        "UKGovernmentBEIS/inspect_ai#5112",
         {"pattern": "make_snapshot|RateSnapshot"},
         "src/a.py:1:make_snapshot(1)\nsrc/a.py:2:RateSnapshot(2)",
-        marks=pytest.mark.report("UKGovernmentBEIS/inspect_ai#5112"),
     ),
-    pytest.param(
-        {"pattern": "\\| \\{"},
-        "src/a.py:3:| { x",
-        marks=pytest.mark.report("Digital-Process-Tools/claude-supertool#1120"),
+    reported("Digital-Process-Tools/claude-supertool#1120", {"pattern": "\\| \\{"}, "src/a.py:3:| { x"),
+    reported(
+        "anomalyco/opencode#45185", {"pattern": "make", "path": "src/a.py"}, "src/a.py:1:make_snapshot(1)"
     ),
-    pytest.param(
-        {"pattern": "make", "path": "src/a.py"},
-        "src/a.py:1:make_snapshot(1)",
-        marks=pytest.mark.report("anomalyco/opencode#45185"),
+    reported(
+        "gossipcat-ai/gossipcat-ai#712", {"pattern": "fails", "path": "src/a.py"}, "src/a.py:4:1) fails"
     ),
-    pytest.param(
-        {"pattern": "fails", "path": "src/a.py"},
-        "src/a.py:4:1) fails",
-        marks=pytest.mark.report("gossipcat-ai/gossipcat-ai#712"),
-    ),
-    pytest.param(
-        {"pattern": "openai/gpt", "path": "docs"},
-        "docs/deep/a.md:1:openai/gpt",
-        marks=pytest.mark.report("anomalyco/opencode#32688"),
+    reported(
+        "anomalyco/opencode#32688", {"pattern": "openai/gpt", "path": "docs"}, "docs/deep/a.md:1:openai/gpt"
     ),
     pytest.param(
         {"pattern": "found"},
@@ -179,10 +152,10 @@ GREPS: list[Any] = [
         {"pattern": "RateSnapshot", "glob_filter": "**/*.py|*.md"},
         "src/a.py:2:RateSnapshot(2)",
     ),
-    pytest.param(
+    reported(
+        "quangdang46/fast_file_search#89",
         {"pattern": "hit", "path": "many.txt", "max_results": 1, "offset": 59},
         "many.txt:60:hit",
-        marks=pytest.mark.report("quangdang46/fast_file_search#89"),
     ),
 ]
 
@@ -195,21 +168,11 @@ async def test_grep_shows_exactly_the_lines_that_match(
 
 
 REFUSED: list[Any] = [
-    pytest.param(
-        {"pattern": "make_snapshot|RateSnapshot("},
-        "unclosed group",
-        marks=pytest.mark.report("DeusData/codebase-memory-mcp#283"),
+    reported(
+        "DeusData/codebase-memory-mcp#283", {"pattern": "make_snapshot|RateSnapshot("}, "unclosed group"
     ),
-    pytest.param(
-        {"pattern": "(?P<test"},
-        "set literal to search for plain text",
-        marks=pytest.mark.report("use-agent-os/agent-os#2890"),
-    ),
-    pytest.param(
-        {"pattern": "x", "path": "src/utlis"},
-        "File not found",
-        marks=pytest.mark.report("anomalyco/opencode#45293"),
-    ),
+    reported("use-agent-os/agent-os#2890", {"pattern": "(?P<test"}, "set literal to search for plain text"),
+    reported("anomalyco/opencode#45293", {"pattern": "x", "path": "src/utlis"}, "File not found"),
 ]
 
 
@@ -234,9 +197,9 @@ async def test_of_a_long_line_the_part_around_the_match_is_shown(project: Path) 
 
 
 LIMITS: list[Any] = [
-    pytest.param(59, True, marks=pytest.mark.report("Digital-Process-Tools/claude-supertool#448")),
-    pytest.param(60, False, marks=pytest.mark.report("i-am-bee/beeai-framework#1668")),
-    pytest.param(50, True, marks=pytest.mark.report("opentrace/opentrace#377")),
+    reported("Digital-Process-Tools/claude-supertool#448", 59, True),
+    reported("i-am-bee/beeai-framework#1668", 60, False),
+    reported("opentrace/opentrace#377", 50, True),
 ]
 
 
@@ -257,17 +220,17 @@ async def test_a_pattern_that_names_an_ignored_folder_finds_its_files(tmp_path: 
 
 
 BLANKS: list[Any] = [
-    pytest.param(
+    reported(
+        "anthropics/claude-code#59381",
         "Snímek v\u00a013.05.txt",
         "Snímek v 13.05.txt",
         "Did you mean Snímek v\\u00a013.05.txt (\\u00a0 looks like a space)?",
-        marks=pytest.mark.report("anthropics/claude-code#59381"),
     ),
-    pytest.param(
+    reported(
+        "earendil-works/pi#181",
         "Shot 2.06.27\u202fPM.txt",
         "Shot 2.06.27 PM.txt",
         "Did you mean Shot 2.06.27\\u202fPM.txt (\\u202f looks like a space)?",
-        marks=pytest.mark.report("earendil-works/pi#181"),
     ),
 ]
 

@@ -11,6 +11,7 @@ import pytest
 from agent_ls.features.hooks.answers import call_verdict, parse_answer
 from agent_ls.features.hooks.config import FoundHooks, load_hooks
 from agent_ls.services.settings.model import HookSettings
+from tests.support.reports import reported
 
 pytestmark = pytest.mark.req("T15")
 
@@ -24,17 +25,17 @@ def hooks_in(state: Path, value: object) -> FoundHooks:
 
 
 MATCHERS: list[Any] = [
-    pytest.param(
+    reported(
+        "anthropics/claude-code#72646",
         "mcp__python-repl__*",
         "mcp__python-repl__run",
         "mcp__python-replx__run",
-        marks=pytest.mark.report("anthropics/claude-code#72646"),
     ),
-    pytest.param(
+    reported(
+        "anthropics/claude-code#44446",
         "mcp__Claude_in_Chrome",
         "mcp__Claude_in_Chrome__navigate",
         "mcp__Claude__navigate",
-        marks=pytest.mark.report("anthropics/claude-code#44446"),
     ),
     ("mcp__*", "mcp__repl__run", "Bash"),
     ("mcp__.*", "mcp__repl__run", "Bash"),
@@ -61,19 +62,19 @@ def test_a_matcher_means_the_tools_that_its_author_names(
 
 
 FORMS: list[Any] = [
-    pytest.param(
+    reported(
+        "anthropics/claude-code#52876",
         {"hooks": {"UserPromptSubmit": {"hooks": [HOOK]}}},
         ["UserPromptSubmit"],
-        marks=pytest.mark.report("anthropics/claude-code#52876"),
     ),
-    pytest.param(
+    reported(
+        "anthropics/claude-code#5648",
         {
             "hooks": [
                 {"event": "SessionStart", "matcher": {"all": True}, "command": "true", "timeoutMs": 5000}
             ]
         },
         ["SessionStart"],
-        marks=pytest.mark.report("anthropics/claude-code#5648"),
     ),
     pytest.param(
         {"hooks": {"postToolUse": {"Bash": "python3 x.py"}}},
@@ -230,10 +231,10 @@ def test_context_at_the_top_of_the_object_counts() -> None:
 
 
 CHANGES = [
-    pytest.param('{"updatedInput": {"command": "x"}}', marks=pytest.mark.report("MoonshotAI/kimi-cli#1963")),
-    pytest.param(
+    reported("MoonshotAI/kimi-cli#1963", '{"updatedInput": {"command": "x"}}'),
+    reported(
+        "anthropics/claude-code#79321",
         '{"hookSpecificOutput": {"permissionDecision": "allow", "updatedInput": {"command": "x"}}}',
-        marks=pytest.mark.report("anthropics/claude-code#79321"),
     ),
     '{"permission": "allow", "updated_input": {"command": "x"}}',
 ]

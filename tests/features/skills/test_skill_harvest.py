@@ -11,32 +11,21 @@ from agent_ls.features.skills.agents import load_agent_kinds
 from agent_ls.features.skills.placeholders import insert_arguments
 from agent_ls.services.settings.model import SkillSettings
 from tests.features.skills.folders import command, load
+from tests.support.reports import reported
 
 pytestmark = pytest.mark.req("T12")
 
 
 TEXT = "---\nname: s\ndescription: d\n---\nA"
 SKILLS: list[Any] = [
-    pytest.param(
-        "---\nname: s\ndescription: d\n---\nA\n\n---\n\nB\n",
-        "s",
-        marks=pytest.mark.report("op7418/Humanizer-zh#21"),
-    ),
-    pytest.param(
-        "---\r\nname: s\r\ndescription: d\r\n---\r\nA", "s", marks=pytest.mark.report("elizaOS/eliza#22471")
-    ),
-    pytest.param(
-        "---\rname: s\rdescription: >\r  a\r  b\r---\rA",
-        "s",
-        marks=pytest.mark.report("aipoch/open-science#181"),
-    ),
-    pytest.param(
-        "---\nname: true\ndescription: d\n---\nA", "s", marks=pytest.mark.report("elizaOS/eliza#27534")
-    ),
-    pytest.param(
+    reported("op7418/Humanizer-zh#21", "---\nname: s\ndescription: d\n---\nA\n\n---\n\nB\n", "s"),
+    reported("elizaOS/eliza#22471", "---\r\nname: s\r\ndescription: d\r\n---\r\nA", "s"),
+    reported("aipoch/open-science#181", "---\rname: s\rdescription: >\r  a\r  b\r---\rA", "s"),
+    reported("elizaOS/eliza#27534", "---\nname: true\ndescription: d\n---\nA", "s"),
+    reported(
+        "vercel/eve#3105",
         "---\nname: s\ndescription: d\nmetadata:\n  requires:\n    bins: [x]\n  help: x --help\n---\nA",
         "s",
-        marks=pytest.mark.report("vercel/eve#3105"),
     ),
     ("---\nname: 42\ndescription: d\n---\nA", "42"),
     ("---\nname: 2024-01-01\ndescription: d\n---\nA", "2024-01-01"),
@@ -55,18 +44,9 @@ def test_a_skill_is_read_in_the_form_that_its_author_gave_it(
 
 
 ARGUMENTS: list[Any] = [
-    pytest.param(
-        "Feature: $ARGUMENTS / $1",
-        '"core-mod"',
-        'Feature: "core-mod" / core-mod',
-        marks=pytest.mark.report("gotalab/cc-sdd#23"),
-    ),
-    pytest.param(
-        "a $ARGUMENTS b $ARGUMENTS", "x", "a x b x", marks=pytest.mark.report("anomalyco/opencode#3272")
-    ),
-    pytest.param(
-        'do $@ with "$@"', "a b", 'do a b with "$@"', marks=pytest.mark.report("earendil-works/pi#417")
-    ),
+    reported("gotalab/cc-sdd#23", "Feature: $ARGUMENTS / $1", '"core-mod"', 'Feature: "core-mod" / core-mod'),
+    reported("anomalyco/opencode#3272", "a $ARGUMENTS b $ARGUMENTS", "x", "a x b x"),
+    reported("earendil-works/pi#417", 'do $@ with "$@"', "a b", 'do a b with "$@"'),
     ("do ${1} ${ARGUMENTS} ${2:-none}", "a", "do a a none"),
     ("do $ARGUMENTS[0] and $ARGUMENTS[1]", "a b", "do a and b"),
     ("from $0 to $1", "a b", "from a to b"),
@@ -85,55 +65,41 @@ def test_a_command_in_the_text_is_asked_for_and_not_run_with_the_arguments_in_it
 
 
 AGENTS: list[Any] = [
-    pytest.param(
-        "---\ndescription: d\ntools:\n  skill:true\n---\nDo",
-        True,
-        True,
-        marks=pytest.mark.report("anomalyco/opencode#24181"),
+    reported("anomalyco/opencode#24181", "---\ndescription: d\ntools:\n  skill:true\n---\nDo", True, True),
+    reported(
+        "anomalyco/opencode#45876", "---\n name: test\n  description: test agent\n ---\n\nYou.", False, True
     ),
-    pytest.param(
-        "---\n name: test\n  description: test agent\n ---\n\nYou.",
-        False,
-        True,
-        marks=pytest.mark.report("anomalyco/opencode#45876"),
-    ),
-    pytest.param(
+    reported(
+        "anomalyco/opencode#18017",
         "---\ndescription: d\nmode: subagent\npermission:\n  task:\n    *: deny\n    build: allow\n---\nDo",
         True,
         False,
-        marks=pytest.mark.report("anomalyco/opencode#18017"),
     ),
-    pytest.param(
+    reported(
+        "rjmurillo/ai-agents#2492",
         "---\nname: test\ndescription: Use it\nuser: a thing: two\n<example>\nmodel: inherit\n---\nDo",
         True,
         False,
-        marks=pytest.mark.report("rjmurillo/ai-agents#2492"),
     ),
-    pytest.param(
-        '---\nname: test\ndescription: d\ntools: ["Read", "Grep"]\n---\nDo',
-        True,
-        False,
-        marks=pytest.mark.report("affaan-m/ECC#2526"),
+    reported(
+        "affaan-m/ECC#2526", '---\nname: test\ndescription: d\ntools: ["Read", "Grep"]\n---\nDo', True, False
     ),
-    pytest.param(
+    reported(
+        "anthropics/claude-code#4623",
         "---\nname: test\ndescription: |\n  First.\n\n  user: x\nmodel: inherit\n---\nDo",
         True,
         False,
-        marks=pytest.mark.report("anthropics/claude-code#4623"),
     ),
-    pytest.param(
-        "---\nname: test\ndescription: d\nprompt: You are x.\n---\n",
-        True,
-        False,
-        marks=pytest.mark.report("anomalyco/opencode#26434"),
+    reported(
+        "anomalyco/opencode#26434", "---\nname: test\ndescription: d\nprompt: You are x.\n---\n", True, False
     ),
-    pytest.param(
+    reported(
+        "anthropics/claude-code#32218",
         "---\nname: Mobile App Builder\ndescription: d\nskills:\n  - a\n---\nDo",
         True,
         False,
-        marks=pytest.mark.report("anthropics/claude-code#32218"),
     ),
-    pytest.param("# Tester\n\nText", False, True, marks=pytest.mark.report("nth5693/gemini-kit#20")),
+    reported("nth5693/gemini-kit#20", "# Tester\n\nText", False, True),
     ("", False, True),
     ("---\n", False, True),
 ]
@@ -162,26 +128,10 @@ def test_a_table_of_tools_takes_away_what_it_turns_off(home: Path, rows: str) ->
 
 
 FILES: list[Any] = [
-    pytest.param(
-        'description = "A"\nprompt = """\nB\n"""\'',
-        False,
-        marks=pytest.mark.report("google-gemini/gemini-cli#7537"),
-    ),
-    pytest.param(
-        'description = "A"\nprompt = """\nuse I\\\'m and \\d+\n"""',
-        True,
-        marks=pytest.mark.report("github/spec-kit#807"),
-    ),
-    pytest.param(
-        '[command."/psb"]\ndescription = "A"\nprompt = "B"',
-        False,
-        marks=pytest.mark.report("google-gemini/gemini-cli#11269"),
-    ),
-    pytest.param(
-        "---\ndescription: A\n---\nDo it {{args}}",
-        True,
-        marks=pytest.mark.report("JuliusBrussee/caveman#372"),
-    ),
+    reported("google-gemini/gemini-cli#7537", 'description = "A"\nprompt = """\nB\n"""\'', False),
+    reported("github/spec-kit#807", 'description = "A"\nprompt = """\nuse I\\\'m and \\d+\n"""', True),
+    reported("google-gemini/gemini-cli#11269", '[command."/psb"]\ndescription = "A"\nprompt = "B"', False),
+    reported("JuliusBrussee/caveman#372", "---\ndescription: A\n---\nDo it {{args}}", True),
     ('\ufeffprompt = "B"\r\n', True),
 ]
 
@@ -194,8 +144,8 @@ def test_a_command_in_toml_is_read_or_told(home: Path, text: str, is_found: bool
 
 
 PLACES: list[Any] = [
-    pytest.param(".opencode/command/hello.md", marks=pytest.mark.report("anomalyco/opencode#6567")),
-    pytest.param(".kilocode/commands/hello.md", marks=pytest.mark.report("Kilo-Org/kilocode#5183")),
+    reported("anomalyco/opencode#6567", ".opencode/command/hello.md"),
+    reported("Kilo-Org/kilocode#5183", ".kilocode/commands/hello.md"),
     ".qwen/commands/hello.md",
     ".windsurf/workflows/hello.md",
     ".clinerules/workflows/hello.md",

@@ -12,39 +12,38 @@ from agent_ls.features.skills.placeholders import insert_arguments
 from agent_ls.front_matter import parse_page
 from agent_ls.services.settings.model import SkillSettings
 from tests.features.skills.folders import command, load, skill
+from tests.support.reports import reported
 
 pytestmark = pytest.mark.req("T12")
 
 
 DESCRIPTIONS = [
-    pytest.param(
+    reported(
+        "vercel-labs/skills#1058",
         "Configure the harness: Hooks, MCP Servers, Skills",
         "Configure the harness: Hooks, MCP Servers, Skills",
-        marks=pytest.mark.report("vercel-labs/skills#1058"),
     ),
-    pytest.param(
+    reported(
+        "bytedance/deer-flow#3333",
         "StarRun collector: progress, errors, tables out",
         "StarRun collector: progress, errors, tables out",
-        marks=pytest.mark.report("bytedance/deer-flow#3333"),
     ),
-    pytest.param(
+    reported(
+        "tanweai/pua#147",
         "妈妈唠叨模式 — Triggers on: '/pua:mama', '/pua mama', ...",
         "妈妈唠叨模式 — Triggers on: '/pua:mama', '/pua mama', ...",
-        marks=pytest.mark.report("tanweai/pua#147"),
     ),
-    pytest.param(
+    reported(
+        "jaredrhod/ai-marketing-skills#3",
         "Any task: writing or improving copy\nallowed-tools: Read",
         "Any task: writing or improving copy",
-        marks=pytest.mark.report("jaredrhod/ai-marketing-skills#3"),
     ),
-    pytest.param(
+    reported(
+        "open-octo/octo-agent#1417",
         '\n  Grills you.\n  "review my plan before I build". Pairs with the skill: grill first,\n  then build.',
         'Grills you. "review my plan before I build". Pairs with the skill: grill first, then build.',
-        marks=pytest.mark.report("open-octo/octo-agent#1417"),
     ),
-    pytest.param(
-        "Use `type: command` for it", "Use `type: command` for it", marks=pytest.mark.report("gug007/lpm#87")
-    ),
+    reported("gug007/lpm#87", "Use `type: command` for it", "Use `type: command` for it"),
 ]
 
 
@@ -57,26 +56,14 @@ def test_a_description_with_a_colon_is_read_as_it_is_written(home: Path, written
 
 
 HINTS = [
-    pytest.param(
-        "[SCOPE] [--create-tasks]",
-        "[SCOPE] [--create-tasks]",
-        marks=pytest.mark.report("benbrastmckie/nvim#153"),
-    ),
-    pytest.param(
-        "[--strict] [--json]",
-        "[--strict] [--json]",
-        marks=pytest.mark.report("cathrynlavery/diagram-design#155"),
-    ),
-    pytest.param(
-        "[title-override]", "[title-override]", marks=pytest.mark.report("fockus/skill-memory-bank#5")
-    ),
-    pytest.param(
-        "[PROMPT] | --analyze", "[PROMPT] | --analyze", marks=pytest.mark.report("haacked/dotfiles#198")
-    ),
-    pytest.param(
+    reported("benbrastmckie/nvim#153", "[SCOPE] [--create-tasks]", "[SCOPE] [--create-tasks]"),
+    reported("cathrynlavery/diagram-design#155", "[--strict] [--json]", "[--strict] [--json]"),
+    reported("fockus/skill-memory-bank#5", "[title-override]", "[title-override]"),
+    reported("haacked/dotfiles#198", "[PROMPT] | --analyze", "[PROMPT] | --analyze"),
+    reported(
+        "rjmurillo/ai-agents#2870",
         "'[--session-number N] [--objective \"text\"]'",
         '[--session-number N] [--objective "text"]',
-        marks=pytest.mark.report("rjmurillo/ai-agents#2870"),
     ),
 ]
 
@@ -90,19 +77,9 @@ def test_the_hint_of_a_command_is_read_as_it_is_written(home: Path, written: str
 
 
 GLOBS = [
-    pytest.param(
-        "globs: *.json\nalwaysApply: false",
-        "*.json",
-        marks=pytest.mark.report("ThreeMoonsLab/agents-shipgate#729"),
-    ),
-    pytest.param(
-        "globs: **/*.tsx, **/*.ts\nalwaysApply: false",
-        "**/*.tsx, **/*.ts",
-        marks=pytest.mark.report("langwatch/scenario#958"),
-    ),
-    pytest.param(
-        "globs: \ndescription: What: why", "", marks=pytest.mark.report("sanity-io/agent-toolkit#15")
-    ),
+    reported("ThreeMoonsLab/agents-shipgate#729", "globs: *.json\nalwaysApply: false", "*.json"),
+    reported("langwatch/scenario#958", "globs: **/*.tsx, **/*.ts\nalwaysApply: false", "**/*.tsx, **/*.ts"),
+    reported("sanity-io/agent-toolkit#15", "globs: \ndescription: What: why", ""),
 ]
 
 
@@ -160,21 +137,14 @@ def test_skills_in_groups_are_found_and_files_of_a_skill_are_none(home: Path) ->
 
 
 PLACES = [
-    pytest.param(
-        "Price: $ARGUMENTS", "$100 $1", "Price: $100 $1", marks=pytest.mark.report("earendil-works/pi#418")
-    ),
-    pytest.param(
+    reported("earendil-works/pi#418", "Price: $ARGUMENTS", "$100 $1", "Price: $100 $1"),
+    reported(
+        "anthropics/claude-code#78759",
         "It costs $0.01, $1.2M and $2K: `awk '{print $2}'` of $1.",
         "A B",
         "It costs $0.01, $1.2M and $2K: `awk '{print $2}'` of A.",
-        marks=pytest.mark.report("anthropics/claude-code#78759"),
     ),
-    pytest.param(
-        "1=$1 2=$2 3=$3",
-        "one two",
-        "1=one 2=two 3=",
-        marks=pytest.mark.report("anthropics/claude-code#92171"),
-    ),
+    reported("anthropics/claude-code#92171", "1=$1 2=$2 3=$3", "one two", "1=one 2=two 3="),
     ("\\$1 is $1", "one", "$1 is one"),
     ("costs $1,200", "", "costs $1,200"),
 ]

@@ -8,10 +8,12 @@ import pytest
 
 from agent_ls.llm import errors as e
 from tests.llm.reports.chat import refusal, say
+from tests.support.reports import reported
 
 # the words of servers for a conversation that is too long
 OVERFLOWS: list[Any] = [
-    pytest.param(
+    reported(
+        "tinyhumansai/openhuman#4404",
         413,
         say(
             "Request too large for model `gpt-oss-120b` on tokens per minute (TPM): "
@@ -20,20 +22,20 @@ OVERFLOWS: list[Any] = [
             type="tokens",
         ),
         "groq",
-        marks=pytest.mark.report("tinyhumansai/openhuman#4404"),
         id="groq",
     ),
-    pytest.param(
+    reported(
+        "vanna-ai/vanna-flask#11",
         429,
         say(
             "Request too large for gpt-4o on tokens per min (TPM): "
             "Limit 30000, Requested 342389. The input or output tokens must be reduced"
         ),
         "compatible",
-        marks=pytest.mark.report("vanna-ai/vanna-flask#11"),
         id="tpm as 429",
     ),
-    pytest.param(
+    reported(
+        "evalstate/fast-agent#346",
         413,
         {
             "error": {
@@ -42,7 +44,6 @@ OVERFLOWS: list[Any] = [
             }
         },
         "compatible",
-        marks=pytest.mark.report("evalstate/fast-agent#346"),
         id="github",
     ),
     pytest.param(

@@ -15,6 +15,7 @@ from tests.llm.providers.test_chat_stream import call, chunk, wire
 from tests.llm.reports.chat import ASK, TOOLS, answer, calls_of, codec, refusal, say
 from tests.llm.reports.test_chat_refusals import replayed
 from tests.support.codec_runs import body_of, response_of
+from tests.support.reports import reported
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -119,47 +120,25 @@ def test_the_history_has_valid_arguments_texts_and_all_fields() -> None:
 
 
 KINDS: list[Any] = [
-    pytest.param(
-        "openrouter", 400, {"error": {"message": "Provider returned error", "code": 400}}, e.ServerError, True,
-        marks=pytest.mark.report("earendil-works/pi#2204"),
-        id="no reason"
-    ),
-    pytest.param(
-        "openrouter", 404, {"error": {"message": "Provider returned error", "code": 404}}, e.ServerError, True,
-        marks=pytest.mark.report("NousResearch/hermes-agent#97311"),
-        id="404 without reason"
-    ),
-    pytest.param(
-        "lmstudio", 400, {"error": "Cannot truncate prompt with n_keep (15028) >= n_ctx (7424)"},
-        e.ContextLengthError, False,
-        marks=pytest.mark.report("anomalyco/opencode#11141"),
-        id="LM Studio"
-    ),
-    pytest.param(
-        "lmstudio", 400, {"error": "The model has crashed without additional information. (Exit code: 1844)"},
-        e.ServerError, True,
-        marks=pytest.mark.report("lmstudio-ai/lmstudio-bug-tracker#1620"),
-        id="crash"
-    ),
-    pytest.param(
-        "zai", 429, {"error": {"code": "1113", "message": "余额不足或无可用资源包,请充值。"}},
-        e.QuotaExceededError, False,
-        marks=pytest.mark.report("agentscope-ai/QwenPaw#202"),
-        id="balance"
-    ),
-    pytest.param(
-        "zai", 429, {"error": {"code": "1302", "message": "High concurrency usage of this API"}},
-        e.RateLimitError, True,
-        marks=pytest.mark.report("kaitranntt/ccs#402"),
-        id="concurrency"
-    ),
-    pytest.param(
-        "compatible", 500,
+    reported("earendil-works/pi#2204", "openrouter", 400,
+        {"error": {"message": "Provider returned error", "code": 400}}, e.ServerError, True, id="no reason"),
+    reported("NousResearch/hermes-agent#97311", "openrouter", 404,
+        {"error": {"message": "Provider returned error", "code": 404}}, e.ServerError, True, id="404 without reason"),
+    reported("anomalyco/opencode#11141", "lmstudio", 400,
+        {"error": "Cannot truncate prompt with n_keep (15028) >= n_ctx (7424)"}, e.ContextLengthError, False,
+        id="LM Studio"),
+    reported("lmstudio-ai/lmstudio-bug-tracker#1620", "lmstudio", 400,
+        {"error": "The model has crashed without additional information. (Exit code: 1844)"}, e.ServerError, True,
+        id="crash"),
+    reported("agentscope-ai/QwenPaw#202", "zai", 429,
+        {"error": {"code": "1113", "message": "余额不足或无可用资源包,请充值。"}},
+        e.QuotaExceededError, False, id="balance"),
+    reported("kaitranntt/ccs#402", "zai", 429,
+        {"error": {"code": "1302", "message": "High concurrency usage of this API"}}, e.RateLimitError, True,
+        id="concurrency"),
+    reported("CommandCodeAI/command-code#785", "compatible", 500,
         {"success": False, "error": {"code": "INTERNAL_SERVER_ERROR", "status": 500, "message": "An unexpected error"}},
-        e.ServerError, True,
-        marks=pytest.mark.report("CommandCodeAI/command-code#785"),
-        id="own object"
-    ),
+        e.ServerError, True, id="own object"),
 ]  # fmt: skip
 
 
@@ -206,18 +185,12 @@ def test_an_answer_stands_between_results_and_the_next_message() -> None:
 
 NONE: Any = None
 STREAMS: list[Any] = [
-    pytest.param(
+    reported("ollama/ollama#16212",
         [chunk(call(0, "a", "read", '{"a": 1}')), chunk(call(0, "b", "list", "{}")), chunk(finish="stop")],
-        [("read", '{"a": 1}'), ("list", "{}")],
-        marks=pytest.mark.report("ollama/ollama#16212"),
-        id="index 0 and stop"
-    ),
-    pytest.param(
+        [("read", '{"a": 1}'), ("list", "{}")], id="index 0 and stop"),
+    reported("langbot-app/LangBot#2261",
         [chunk(call(0, None, "read", "")), chunk(call(0, None, NONE, '{"a": 1}')), chunk(finish="tool_calls")],
-        [("read", '{"a": 1}')],
-        marks=pytest.mark.report("langbot-app/LangBot#2261"),
-        id="no id"
-    ),
+        [("read", '{"a": 1}')], id="no id"),
     pytest.param(
         [
             chunk({"role": None, "content": None, "reasoning_content": None, "tool_calls": None}),
@@ -241,24 +214,13 @@ STREAMS: list[Any] = [
         marks=pytest.mark.report("InternLM/lmdeploy#3412"),
         id="empty id later"
     ),
-    pytest.param(
-        [chunk(call(0, "a", "read", "{}"), "tool_calls"), chunk(finish="stop")],
-        [("read", "{}")],
-        marks=pytest.mark.report("RayBytes/ChatMock#114"),
-        id="two finish reasons"
-    ),
-    pytest.param(
-        [chunk(call(0, "a", "read", "{}"), "unknown")],
-        [("read", "{}")],
-        marks=pytest.mark.report("vercel/workflow#1387"),
-        id="unknown finish reason"
-    ),
-    pytest.param(
+    reported("RayBytes/ChatMock#114", [chunk(call(0, "a", "read", "{}"), "tool_calls"), chunk(finish="stop")],
+        [("read", "{}")], id="two finish reasons"),
+    reported("vercel/workflow#1387", [chunk(call(0, "a", "read", "{}"), "unknown")], [("read", "{}")],
+        id="unknown finish reason"),
+    reported("huggingface/text-generation-inference#2461",
         [{"choices": [], "usage": None, "prompt_annotations": []}, chunk(call(0, "a", "read", {"a": 1}), "stop")],
-        [("read", '{"a":1}')],
-        marks=pytest.mark.report("huggingface/text-generation-inference#2461"),
-        id="object"
-    ),
+        [("read", '{"a":1}')], id="object"),
 ]  # fmt: skip
 
 

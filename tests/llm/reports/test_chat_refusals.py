@@ -25,6 +25,7 @@ from agent_ls.llm.requests import Request
 from agent_ls.loop.model.recovery import refuses_images
 from tests.llm.reports.chat import TOOLS, codec, refusal, say
 from tests.support.codec_runs import body_of
+from tests.support.reports import reported
 
 
 def replayed(spoken: ChatCodec, request: Request, status: int, body: Any) -> dict[str, Any]:
@@ -116,7 +117,8 @@ def _limited() -> Request:
 
 
 DROPPED: list[Any] = [
-    pytest.param(
+    reported(
+        "openai/openai-agents-python#442",
         "compatible",
         422,
         {
@@ -133,19 +135,19 @@ DROPPED: list[Any] = [
         },
         "stream_options",
         "",
-        marks=pytest.mark.report("openai/openai-agents-python#442"),
         id="stream_options",
     ),
-    pytest.param(
+    reported(
+        "anomalyco/opencode#31156",
         "compatible",
         400,
         say("Unknown field: stream_options"),
         "stream_options",
         "",
-        marks=pytest.mark.report("anomalyco/opencode#31156"),
         id="unknown field",
     ),
-    pytest.param(
+    reported(
+        "owndev/Open-WebUI-Functions#136",
         "compatible",
         400,
         say(
@@ -156,7 +158,6 @@ DROPPED: list[Any] = [
         ),
         "max_tokens",
         "max_completion_tokens",
-        marks=pytest.mark.report("owndev/Open-WebUI-Functions#136"),
         id="max_tokens",
     ),
     pytest.param(
@@ -173,13 +174,13 @@ DROPPED: list[Any] = [
     pytest.param(
         "groq", 400, say("property 'reasoning_effort' is unsupported"), "reasoning_effort", "", id="effort"
     ),
-    pytest.param(
+    reported(
+        "RooCodeInc/Roo-Code#274",
         "compatible",
         400,
         say("Unsupported value: 'stream' does not support true with this model.", param="stream"),
         "stream",
         "",
-        marks=pytest.mark.report("RooCodeInc/Roo-Code#274"),
         id="stream",
     ),
 ]

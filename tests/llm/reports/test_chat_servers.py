@@ -11,9 +11,11 @@ from agent_ls.llm import errors as e
 from tests.llm.providers.test_chat_stream import call, chunk, wire
 from tests.llm.reports.chat import ASK, answer, calls_of, codec, pieces
 from tests.support.codec_runs import events_of, response_of
+from tests.support.reports import reported
 
 CALLS: list[Any] = [
-    pytest.param(
+    reported(
+        "router-for-me/CLIProxyAPI#5058",
         [
             pieces(
                 call(None, None, "read", '{"path": "a"}'),
@@ -22,46 +24,45 @@ CALLS: list[Any] = [
             )
         ],
         [("read", '{"path": "a"}'), ("list", "{}"), ("read", '{"path": "b"}')],
-        marks=pytest.mark.report("router-for-me/CLIProxyAPI#5058"),
         id="calls in one delta without index",
     ),
-    pytest.param(
+    reported(
+        "jin-bo/agentao#117",
         [call(None, None, "read", '{"city": "Paris"}'), call(None, None, "get_time", '{"tz": "JST"}')],
         [("read", '{"city": "Paris"}'), ("get_time", '{"tz": "JST"}')],
-        marks=pytest.mark.report("jin-bo/agentao#117"),
         id="calls in deltas without index and id",
     ),
-    pytest.param(
+    reported(
+        "huggingface/smolagents#1958",
         [call(0, "c", "read", '{"q": "Emma Bull"}'), call(0, "c", "read", '{"q": "Virginia Woolf"}')],
         [("read", '{"q": "Emma Bull"}'), ("read", '{"q": "Virginia Woolf"}')],
-        marks=pytest.mark.report("huggingface/smolagents#1958"),
         id="same index and id",
     ),
-    pytest.param(
+    reported(
+        "earendil-works/pi#8861",
         [call(0, "call_a", "get_time", '{"city":"paris"}'), call(0, "call_b", "read", '{"city":"rome"}')],
         [("get_time", '{"city":"paris"}'), ("read", '{"city":"rome"}')],
-        marks=pytest.mark.report("earendil-works/pi#8861"),
         id="same index, other id",
     ),
-    pytest.param(
+    reported(
+        "dirac-run/dirac#215",
         [call(0, "c", "read", ""), call(1, None, "", '{"path"'), call(2, None, "", ': "a"}')],
         [("read", '{"path": "a"}')],
-        marks=pytest.mark.report("dirac-run/dirac#215"),
         id="index counts pieces",
     ),
-    pytest.param(
+    reported(
+        "microsoft/foundry-local#372",
         [call(1, "c", "read", '{"path": "a"}')],
         [("read", '{"path": "a"}')],
-        marks=pytest.mark.report("microsoft/foundry-local#372"),
         id="first index 1",
     ),
-    pytest.param(
+    reported(
+        "maximhq/bifrost#1829",
         [
             pieces(call(None, "c1", "read", '{"p'), call(None, "c2", "list", '{"p')),
             pieces(call(None, "c1", "", '": 1}'), call(None, "c2", "", '": 2}')),
         ],
         [("read", '{"p": 1}'), ("list", '{"p": 2}')],
-        marks=pytest.mark.report("maximhq/bifrost#1829"),
         id="interleaved without index",
     ),
     pytest.param(
@@ -124,8 +125,8 @@ def test_calls_are_told_apart_whatever_index_and_id_say(
 
 
 ENDS: list[Any] = [
-    pytest.param("", "stop", marks=pytest.mark.report("ollama/ollama#4357"), id="empty"),
-    pytest.param(None, "stop", marks=pytest.mark.report("vllm-project/vllm#27572"), id="null"),
+    reported("ollama/ollama#4357", "", "stop", id="empty"),
+    reported("vllm-project/vllm#27572", None, "stop", id="null"),
     pytest.param("MAX_TOKENS", "length", id="upper case"),
     pytest.param("network_error", "error", id="network_error"),
     pytest.param("model_context_window_exceeded", "length", id="window"),

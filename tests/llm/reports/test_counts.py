@@ -12,6 +12,7 @@ from tests.llm.reports.chat import answer as chat_answer, refusal, say
 from tests.llm.reports.test_anthropic import ASK
 from tests.llm.reports.test_more_streams import piece
 from tests.support.codec_runs import ANTHROPIC, response_of
+from tests.support.reports import reported
 
 STOP = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
 CHAT: list[Any] = [
@@ -24,10 +25,10 @@ CHAT: list[Any] = [
         (40, 1, 40),
         id="more cached than sent",
     ),
-    pytest.param(
+    reported(
+        "adolfousier/opencrabs#1636",
         {"prompt_tokens": 100, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 90}},
         (100, 1, 90),
-        marks=pytest.mark.report("adolfousier/opencrabs#1636"),
     ),
     pytest.param({"prompt_tokens": -5, "completion_tokens": True}, (0, 0, None), id="no counts"),
 ]
@@ -64,15 +65,15 @@ def test_zeros_of_the_last_event_do_not_replace_counts() -> None:
 
 
 DELAYS: list[Any] = [
-    pytest.param(
+    reported(
+        "earendil-works/pi#4991",
         "Monthly usage limit reached. Resets in 16 days. To continue, enable usage from your balance",
         16 * 86_400.0,
-        marks=pytest.mark.report("earendil-works/pi#4991"),
     ),
-    pytest.param(
+    reported(
+        "diegosouzapw/OmniRoute#858",
         "You have exhausted your capacity on this model. Your quota will reset after 27h41m36s.",
         99_696.0,
-        marks=pytest.mark.report("diegosouzapw/OmniRoute#858"),
     ),
     ("Too many requests, please wait 20 seconds", 20.0),
     ("Resets in 1 day 2 hours", 93_600.0),

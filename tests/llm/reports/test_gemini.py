@@ -15,6 +15,7 @@ from agent_ls.llm.requests import Request, Response, ToolDefinition
 from agent_ls.loop.model.recovery import refuses_reasoning
 from tests.llm.providers.test_gemini_stream import chunk, wire
 from tests.support.codec_runs import GEMINI, body_of, response_of
+from tests.support.reports import reported
 
 ASK = Request("gemini-4-argon", (user("hi"),), tools=(ToolDefinition("f", "", {"type": "object"}),))
 CALL = {"functionCall": {"name": "f", "args": {"a": 1}}}
@@ -38,19 +39,15 @@ def declared(**properties: Any) -> dict[str, Any]:
 
 
 SCHEMAS: list[Any] = [
-    pytest.param(
+    reported(
+        "anomalyco/opencode#11889",
         {"type": "string", "properties": {"a": {"type": "string"}}, "required": ["a"]},
-        marks=pytest.mark.report("anomalyco/opencode#11889"),
         id="properties of a string",
     ),
-    pytest.param(
-        {"anyOf": [{"type": ""}, {"type": "string"}]},
-        marks=pytest.mark.report("zereight/gitlab-mcp#166"),
-        id="empty type",
-    ),
-    pytest.param(
+    reported("zereight/gitlab-mcp#166", {"anyOf": [{"type": ""}, {"type": "string"}]}, id="empty type"),
+    reported(
+        "sbroenne/mcp-server-excel#672",
         {"type": "array", "items": {"anyOf": [{"type": "array", "items": {}}, {"type": "string"}]}},
-        marks=pytest.mark.report("sbroenne/mcp-server-excel#672"),
         id="table",
     ),
     pytest.param({"type": "string", "format": "uri"}, id="format uri"),
@@ -88,13 +85,14 @@ def test_a_plain_schema_has_only_the_keywords_of_the_service() -> None:
 
 
 ENDS: list[Any] = [
-    pytest.param(
+    reported(
+        "NousResearch/hermes-agent#83882",
         [chunk(finish="MALFORMED_FUNCTION_CALL")],
         "error",
-        marks=pytest.mark.report("NousResearch/hermes-agent#83882"),
         id="malformed call",
     ),
-    pytest.param(
+    reported(
+        "inngest/agent-kit#178",
         [
             {
                 "candidates": [
@@ -103,19 +101,18 @@ ENDS: list[Any] = [
             }
         ],
         "error",
-        marks=pytest.mark.report("inngest/agent-kit#178"),
         id="content without parts",
     ),
-    pytest.param(
+    reported(
+        "google-gemini-php/client#137",
         [chunk(CALL, finish="UNEXPECTED_TOOL_CALL")],
         "error",
-        marks=pytest.mark.report("google-gemini-php/client#137"),
         id="unexpected call",
     ),
-    pytest.param(
+    reported(
+        "BerriAI/litellm#24453",
         [{"candidates": [{"content": {"role": "model"}, "finishReason": "STOP"}]}],
         "stop",
-        marks=pytest.mark.report("BerriAI/litellm#24453"),
         id="role only",
     ),
     pytest.param(
@@ -124,10 +121,10 @@ ENDS: list[Any] = [
     pytest.param(
         [{"candidates": [], "promptFeedback": {"blockReason": "SAFETY"}}], "content_filter", id="no candidate"
     ),
-    pytest.param(
+    reported(
+        "run-llama/LlamaIndexTS#1993",
         [chunk({"text": ""}), chunk({"text": ""}), chunk(CALL), chunk(finish="STOP")],
         "tool_calls",
-        marks=pytest.mark.report("run-llama/LlamaIndexTS#1993"),
         id="empty parts before a call",
     ),
 ]
@@ -141,7 +138,8 @@ def test_odd_ends_are_told_apart(chunks: Sequence[Any], kind: str) -> None:
 
 
 ERRORS: list[Any] = [
-    pytest.param(
+    reported(
+        "nearai/ironclaw#1510",
         400,
         [
             {
@@ -153,14 +151,13 @@ ERRORS: list[Any] = [
             }
         ],
         e.InvalidRequestError,
-        marks=pytest.mark.report("nearai/ironclaw#1510"),
         id="list",
     ),
-    pytest.param(
+    reported(
+        "MadAppGang/claudish#26",
         400,
         {"error": '{"error": {"code": 400, "message": "Function call is missing a thought_signature"}}'},
         e.InvalidRequestError,
-        marks=pytest.mark.report("MadAppGang/claudish#26"),
         id="error as text",
     ),
     pytest.param(

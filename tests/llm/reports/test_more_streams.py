@@ -17,6 +17,7 @@ from tests.llm.reports.test_anthropic import ASK as ASK_ANTHROPIC, answer as ant
 from tests.llm.reports.test_gemini import answer as gemini_answer
 from tests.llm.reports.test_responses import answer as responses_answer
 from tests.support.codec_runs import ANTHROPIC, GEMINI, body_of, response_of
+from tests.support.reports import reported
 
 
 def said(response: Response) -> tuple[str, list[tuple[str, Any]]]:
@@ -34,7 +35,8 @@ def call_piece(index: Any, call_id: Any, name: Any, arguments: Any) -> Any:
 
 ENDS = {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}
 CHAT: list[Any] = [
-    pytest.param(
+    reported(
+        "InternLM/lmdeploy#3412",
         [
             call_piece(0, "a", "read", ""),
             call_piece(0, "", None, '{"x": 1}'),
@@ -42,26 +44,24 @@ CHAT: list[Any] = [
             call_piece(0, "", None, '{"y": 1}'),
         ],
         [("read", {"x": 1}), ("list", {"y": 1})],
-        marks=pytest.mark.report("InternLM/lmdeploy#3412"),
     ),
-    pytest.param(
+    reported(
+        "vllm-project/vllm#34887",
         [
             piece(role="assistant", content="", reasoning_content=None),
             call_piece(0, "O4", "read", '{"'),
             call_piece(0, None, None, 'a": 1}'),
         ],
         [("read", {"a": 1})],
-        marks=pytest.mark.report("vllm-project/vllm#34887"),
     ),
-    pytest.param(
-        [call_piece(0, "c", "read", None)], [("read", {})], marks=pytest.mark.report("vllm-project/vllm#9693")
-    ),
-    pytest.param(
+    reported("vllm-project/vllm#9693", [call_piece(0, "c", "read", None)], [("read", {})]),
+    reported(
+        "jjang-ai/vmlx#219",
         [piece(content=None, tool_call_generating=True), piece(), call_piece(0, "c", "read", "{}")],
         [("read", {})],
-        marks=pytest.mark.report("jjang-ai/vmlx#219"),
     ),
-    pytest.param(
+    reported(
+        "waybarrios/vllm-mlx#107",
         [
             piece(
                 content="<tool_call>\n<function=read>\n<parameter=path>\na.txt\n</parameter>\n</function>\n</tool_call>",
@@ -69,7 +69,6 @@ CHAT: list[Any] = [
             )
         ],
         [("read", {"path": "a.txt"})],
-        marks=pytest.mark.report("waybarrios/vllm-mlx#107"),
     ),
     pytest.param(
         [call_piece("0", 7, "read", {"a": 1})], [("read", {"a": 1})], id="numbers and texts changed"
@@ -101,32 +100,33 @@ def last(reason: str) -> list[Any]:
 USE = {"type": "tool_use", "id": "t1", "name": "f"}
 HI = [begin(0, type="text", text=""), add(0, "text_delta", text="hi"), stop(0)]
 MESSAGES: list[Any] = [
-    pytest.param(
+    reported(
+        "BerriAI/litellm#33224",
         [begin(0, type="text", text=""), add(0, "thinking_delta", thinking="hm"), *HI[1:], *last("end_turn")],
         ("hi", []),
-        marks=pytest.mark.report("BerriAI/litellm#33224"),
     ),
-    pytest.param(
+    reported(
+        "inflaborg/ccrelay#119",
         [begin(0, **USE, input={"a": 1}), stop(0), *last("tool_use")],
         ("", [("f", {"a": 1})]),
-        marks=pytest.mark.report("inflaborg/ccrelay#119"),
     ),
-    pytest.param(
+    reported(
+        "ggml-org/llama.cpp#22960",
         [begin(0, **USE), add(0, "input_json_delta", partial_json='{"a": 1}'), stop(0), *last("tool_use")],
         ("", [("f", {"a": 1})]),
-        marks=pytest.mark.report("ggml-org/llama.cpp#22960"),
     ),
-    pytest.param(
+    reported(
+        "farion1231/cc-switch#6841",
         [*HI, begin(1, **USE, input={}), add(1, "input_json_delta", partial_json='{"a": 1}')],
         ("hi", [("f", {"a": 1})]),
-        marks=pytest.mark.report("farion1231/cc-switch#6841"),
     ),
-    pytest.param(
+    reported(
+        "bigduu/Bamboo-agent#368",
         [add(7, "input_json_delta", partial_json="{}"), *HI, *last("end_turn")],
         ("hi", []),
-        marks=pytest.mark.report("bigduu/Bamboo-agent#368"),
     ),
-    pytest.param(
+    reported(
+        "headroomlabs-ai/headroom#3543",
         [
             begin(0, type="thinking", thinking="", signature="s"),
             add(0, "thinking_delta", thinking="x"),
@@ -138,7 +138,6 @@ MESSAGES: list[Any] = [
             *last("end_turn"),
         ],
         ("hi", []),
-        marks=pytest.mark.report("headroomlabs-ai/headroom#3543"),
     ),
 ]
 
@@ -157,7 +156,8 @@ def test_a_first_event_without_content_is_read() -> None:
 ITEM = {"id": "m", "type": "message", "role": "assistant"}
 FUNCTION = {"id": "fc", "type": "function_call", "call_id": "c", "name": "f"}
 RESPONSES: list[Any] = [
-    pytest.param(
+    reported(
+        "makecindy/cindy#4509",
         [
             {
                 "type": "response.output_item.added",
@@ -169,9 +169,9 @@ RESPONSES: list[Any] = [
             {"type": "response.completed", "response": {"id": "r", "status": "completed"}, "output": []},
         ],
         ("HELLO", []),
-        marks=pytest.mark.report("makecindy/cindy#4509"),
     ),
-    pytest.param(
+    reported(
+        "QuantumNous/new-api#7087",
         [
             {
                 "type": "response.output_item.added",
@@ -183,9 +183,9 @@ RESPONSES: list[Any] = [
             final(),
         ],
         ("hi", []),
-        marks=pytest.mark.report("QuantumNous/new-api#7087"),
     ),
-    pytest.param(
+    reported(
+        "maximhq/bifrost#6395",
         [
             {
                 "type": "response.output_text.delta",
@@ -197,17 +197,17 @@ RESPONSES: list[Any] = [
             {**final(), "item": None},
         ],
         ("hi", []),
-        marks=pytest.mark.report("maximhq/bifrost#6395"),
     ),
-    pytest.param(
+    reported(
+        "open-webui/open-webui#28310",
         [
             done(0, {**ITEM, "content": [{"type": "output_text", "text": "whole", "annotations": None}]}),
             final(),
         ],
         ("whole", []),
-        marks=pytest.mark.report("open-webui/open-webui#28310"),
     ),
-    pytest.param(
+    reported(
+        "yunionio/cloudpods#25157",
         [
             {
                 "type": "response.completed",
@@ -219,7 +219,6 @@ RESPONSES: list[Any] = [
             }
         ],
         ("", [("f", {"a": 1})]),
-        marks=pytest.mark.report("yunionio/cloudpods#25157"),
     ),
     pytest.param(
         [done(0, {**FUNCTION, "arguments": {"a": 1}}), final()], ("", [("f", {"a": 1})]), id="object"
@@ -242,16 +241,12 @@ def function(**call: Any) -> Any:
 
 BARE = function(name="f", args={})
 GEMINIS: list[Any] = [
-    pytest.param(
+    reported(
+        "smallmain/vscode-unify-chat-provider#48",
         [parts(BARE), parts(function(args={"path": "/x"})), parts(finishReason="STOP")],
         ("", [("f", {"path": "/x"})]),
-        marks=pytest.mark.report("smallmain/vscode-unify-chat-provider#48"),
     ),
-    pytest.param(
-        [parts({"text": "hi"}, finishReason="STOP")],
-        ("hi", []),
-        marks=pytest.mark.report("looplj/axonhub#2259"),
-    ),
+    reported("looplj/axonhub#2259", [parts({"text": "hi"}, finishReason="STOP")], ("hi", [])),
     pytest.param([parts(BARE, BARE, finishReason="STOP")], ("", [("f", {}), ("f", {})]), id="two bare calls"),
     pytest.param(
         [parts(BARE, function(args={"a": 1}), BARE), parts(function(args={"a": 2}), finishReason="STOP")],

@@ -28,6 +28,7 @@ from tests.llm.providers.test_gemini_stream import chunk, wire
 from tests.llm.providers.test_openai_stream import CALL, CREATED, added, done, final, sse as responses_sse
 from tests.llm.reports.chat import codec, say
 from tests.support.codec_runs import ANTHROPIC, GEMINI, OPENAI, body_of, response_of
+from tests.support.reports import reported
 
 TOOLS = (ToolDefinition("f", "", {"type": "object"}),)
 ASK = Request("m", (user("hi"),), tools=TOOLS)
@@ -42,41 +43,19 @@ def given(*ids: str) -> Message:
 
 
 HISTORIES: list[Any] = [
-    pytest.param(
-        (user("a"), called("c1", "c2"), given("c1"), user("go on")),
-        marks=pytest.mark.report("anthropics/claude-code#3639"),
-        id="a result is missing"
-    ),
-    pytest.param(
-        (user("a"), called("c1"), user("stop, do this instead")),
-        marks=pytest.mark.report("MayDay-wpf/snow-cli#68"),
-        id="interrupted"
-    ),
-    pytest.param(
-        (user("a"), Message(Role.ASSISTANT, (ReasoningPart(""), *called("c1").parts)), user("b")),
-        marks=pytest.mark.report("lidge-jun/opencodex#620"),
-        id="only calls"
-    ),
-    pytest.param(
-        (user("a"), given("c9"), user("b")),
-        marks=pytest.mark.report("anthropics/claude-code#14936"),
-        id="result without call"
-    ),
-    pytest.param(
+    reported("anthropics/claude-code#3639", (user("a"), called("c1", "c2"), given("c1"), user("go on")),
+        id="a result is missing"),
+    reported("MayDay-wpf/snow-cli#68", (user("a"), called("c1"), user("stop, do this instead")), id="interrupted"),
+    reported("lidge-jun/opencodex#620",
+        (user("a"), Message(Role.ASSISTANT, (ReasoningPart(""), *called("c1").parts)), user("b")), id="only calls"),
+    reported("anthropics/claude-code#14936", (user("a"), given("c9"), user("b")), id="result without call"),
+    reported("leookun/cursor-byok#307",
         (user("a"), Message(Role.ASSISTANT, (*called("c1").parts, TextPart("I look."))), given("c1"), user("b")),
-        marks=pytest.mark.report("leookun/cursor-byok#307"),
-        id="text after a call"
-    ),
-    pytest.param(
-        (user("a"), called("c1"), Message(Role.ASSISTANT, (TextPart("Done."),)), user("b")),
-        marks=pytest.mark.report("openai/openai-agents-python#673"),
-        id="never answered"
-    ),
-    pytest.param(
-        (user("a"), called("c1", "c2", "c3"), given("c3", "c1"), user("b")),
-        marks=pytest.mark.report("google-gemini/gemini-cli#3814"),
-        id="fewer responses than calls"
-    ),
+        id="text after a call"),
+    reported("openai/openai-agents-python#673",
+        (user("a"), called("c1"), Message(Role.ASSISTANT, (TextPart("Done."),)), user("b")), id="never answered"),
+    reported("google-gemini/gemini-cli#3814", (user("a"), called("c1", "c2", "c3"), given("c3", "c1"), user("b")),
+        id="fewer responses than calls"),
 ]  # fmt: skip
 
 
@@ -132,7 +111,8 @@ def stopped(index: int) -> Any:
 
 
 STREAMS: list[Any] = [
-    pytest.param(
+    reported(
+        "BerriAI/litellm#32357",
         [
             start(),
             start(),
@@ -143,10 +123,10 @@ STREAMS: list[Any] = [
             *end(),
         ],
         ("Hi", "hm"),
-        marks=pytest.mark.report("BerriAI/litellm#32357"),
         id="thinking in a text block",
     ),
-    pytest.param(
+    reported(
+        "Alishahryar1/free-claude-code#209",
         [
             {"type": "message_start", "message": {"id": "m1", "model": "x"}},
             *text_block(0, "Hi"),
@@ -154,19 +134,15 @@ STREAMS: list[Any] = [
             {"type": "message_stop"},
         ],
         ("Hi", ""),
-        marks=pytest.mark.report("Alishahryar1/free-claude-code#209"),
         id="no usage",
     ),
-    pytest.param(
-        [start(), *text_block(2, "Hi"), *end()],
-        ("Hi", ""),
-        marks=pytest.mark.report("enricoros/big-AGI#917"),
-        id="first index 2",
+    reported(
+        "enricoros/big-AGI#917", [start(), *text_block(2, "Hi"), *end()], ("Hi", ""), id="first index 2"
     ),
-    pytest.param(
+    reported(
+        "router-for-me/CLIProxyAPI#3720",
         [start(), *text_block(0, "H"), delta(0, type="text_delta", text="i"), *end()],
         ("Hi", ""),
-        marks=pytest.mark.report("router-for-me/CLIProxyAPI#3720"),
         id="piece after the end",
     ),
 ]

@@ -10,6 +10,7 @@ import pytest
 from tests.llm.providers.test_chat_stream import chunk, wire
 from tests.llm.reports.chat import ASK, answer, codec
 from tests.support.codec_runs import response_of
+from tests.support.reports import reported
 
 ARGS = '{"path": "a.py"}'
 JSON = f'{{"name": "read", "arguments": {ARGS}}}'
@@ -18,26 +19,15 @@ READ = ("read", {"path": "a.py"})
 
 
 DIALECTS: list[Any] = [
-    pytest.param(
-        '<|tool_call_start|>[read(path="a.py")]<|tool_call_end|>',
-        marks=pytest.mark.report("lmstudio-ai/lmstudio-bug-tracker#1979"),
-        id="LFM"
-    ),
-    pytest.param(
-        f'[TOOL_CALL] {{ "tool": "read", "args": {ARGS} }} [/TOOL_CALL]',
-        marks=pytest.mark.report("lmstudio-ai/lmstudio-bug-tracker#1177"),
-        id="MiniMax, old"
-    ),
-    pytest.param(
-        '[TOOL_CALL]\n{tool => "read", args => {\n  --path "a.py"\n}}\n[/TOOL_CALL]',
-        marks=pytest.mark.report("NousResearch/hermes-agent#35935"),
-        id="MiniMax, arrows"
-    ),
-    pytest.param(
+    reported("lmstudio-ai/lmstudio-bug-tracker#1979", '<|tool_call_start|>[read(path="a.py")]<|tool_call_end|>',
+        id="LFM"),
+    reported("lmstudio-ai/lmstudio-bug-tracker#1177",
+        f'[TOOL_CALL] {{ "tool": "read", "args": {ARGS} }} [/TOOL_CALL]', id="MiniMax, old"),
+    reported("NousResearch/hermes-agent#35935",
+        '[TOOL_CALL]\n{tool => "read", args => {\n  --path "a.py"\n}}\n[/TOOL_CALL]', id="MiniMax, arrows"),
+    reported("lmstudio-ai/lmstudio-bug-tracker#2115",
         "<tool_call>\n<function=read>\n<parameter=path>\na.py\n</parameter>\n</function>\n</tool_call>",
-        marks=pytest.mark.report("lmstudio-ai/lmstudio-bug-tracker#2115"),
-        id="Qwen Coder"
-    ),
+        id="Qwen Coder"),
     pytest.param(
         "<tool_call>read<arg_key>path</arg_key><arg_value>a.py</arg_value></tool_call>\n"
         "<tool_call>read\n<arg_key>path</arg_key>\n<arg_value>a.py</arg_value>\n</tool_call>",
@@ -50,40 +40,21 @@ DIALECTS: list[Any] = [
         marks=pytest.mark.report("NousResearch/hermes-agent#24534"),
         id="Kimi"
     ),
-    pytest.param(
-        f"<|channel|>commentary to=functions.read <|constrain|>json<|message|>{ARGS}<|call|>",
-        marks=pytest.mark.report("lablup/mlxcel#654"),
-        id="gpt-oss"
-    ),
-    pytest.param(
+    reported("lablup/mlxcel#654",
+        f"<|channel|>commentary to=functions.read <|constrain|>json<|message|>{ARGS}<|call|>", id="gpt-oss"),
+    reported("waybarrios/vllm-mlx#562",
         f"<|start|>assistant<|channel|>analysis to=functions.read code<|message|>\n{ARGS}<|call|>",
-        marks=pytest.mark.report("waybarrios/vllm-mlx#562"),
-        id="gpt-oss, analysis"
-    ),
+        id="gpt-oss, analysis"),
     pytest.param(
         f'<minimax:tool_call>\n  <invoke name="read">\n    {PARAMETER}\n  </invoke>\n</minimax:tool_call>',
         id="MiniMax",
     ),
-    pytest.param(
-        f"<tools>\n{JSON}\n</tools>",
-        marks=pytest.mark.report("vllm-project/vllm#32926"),
-        id="Qwen2.5-Coder"
-    ),
-    pytest.param(
-        f"{JSON}\n{JSON}",
-        marks=pytest.mark.report("selfagency/opilot#149"),
-        id="JSON objects"
-    ),
-    pytest.param(
+    reported("vllm-project/vllm#32926", f"<tools>\n{JSON}\n</tools>", id="Qwen2.5-Coder"),
+    reported("selfagency/opilot#149", f"{JSON}\n{JSON}", id="JSON objects"),
+    reported("ggml-org/llama.cpp#14697",
         f'{{\n  "tool_calls": [\n    {{"name": "read", "arguments": {ARGS}, "id": "162875335"}}\n  ]\n}}',
-        marks=pytest.mark.report("ggml-org/llama.cpp#14697"),
-        id="field as text"
-    ),
-    pytest.param(
-        '<|tool_call>call:read{path:<|"|>a.py<|"|>}<tool_call|>',
-        marks=pytest.mark.report("ggml-org/llama.cpp#22786"),
-        id="Gemma"
-    ),
+        id="field as text"),
+    reported("ggml-org/llama.cpp#22786", '<|tool_call>call:read{path:<|"|>a.py<|"|>}<tool_call|>', id="Gemma"),
     pytest.param(f"[TOOL_REQUEST]\n{JSON}\n[END_TOOL_REQUEST]", id="LM Studio"),
     pytest.param(f"[TOOL_CALLS]read[ARGS]{ARGS}", id="Mistral"),
     pytest.param(f"<TOOLCALL>[{JSON}]</TOOLCALL>", id="Nemotron"),
@@ -149,14 +120,8 @@ def test_a_call_at_the_end_of_reasoning_runs_if_nothing_else_was_said() -> None:
 
 
 UNOPENED: list[Any] = [
-    pytest.param(
-        "It is 2.\n</think>\n\nTwo.", marks=pytest.mark.report("vllm-project/vllm#31045"), id="own line"
-    ),
-    pytest.param(
-        "It is 2.</think>\n\nTwo.",
-        marks=pytest.mark.report("perplexityai/api-discussion#177"),
-        id="end of a line",
-    ),
+    reported("vllm-project/vllm#31045", "It is 2.\n</think>\n\nTwo.", id="own line"),
+    reported("perplexityai/api-discussion#177", "It is 2.</think>\n\nTwo.", id="end of a line"),
 ]
 
 

@@ -11,26 +11,28 @@ from agent_ls.llm.providers.base import ReplyHead
 from tests.llm.reports.chat import ASK, codec
 from tests.llm.test_end_to_end import ask, connected, failure, streamed
 from tests.support.loopback import ChatServer, ErrorReply
+from tests.support.reports import reported
 
 # the text of an error of a server that could not read what its model wrote, and the calls or the text in it
 RESCUED: list[Any] = [
-    pytest.param(
+    reported(
+        "huggingface/smolagents#1119",
         400,
         {"failed_generation": 'read_file{"path": "a.py"}</function>', "code": "tool_use_failed"},
         [("read_file", {"path": "a.py"})],
         "",
-        marks=pytest.mark.report("huggingface/smolagents#1119"),
         id="name and arguments",
     ),
-    pytest.param(
+    reported(
+        "tashfeenahmed/freellmapi#264",
         400,
         {"failed_generation": '<function=read_file={"path": "a.py"}</function>', "code": "tool_use_failed"},
         [("read_file", {"path": "a.py"})],
         "",
-        marks=pytest.mark.report("tashfeenahmed/freellmapi#264"),
         id="function tag",
     ),
-    pytest.param(
+    reported(
+        "groq/groq-typescript#28",
         400,
         {
             "failed_generation": '```\n{"tool_calls": [{"name": "read_file", "parameters": {"path": "a.py"}}]}\n```',
@@ -38,18 +40,18 @@ RESCUED: list[Any] = [
         },
         [("read_file", {"path": "a.py"})],
         "",
-        marks=pytest.mark.report("groq/groq-typescript#28"),
         id="fence",
     ),
-    pytest.param(
+    reported(
+        "agno-agi/agno#4090",
         400,
         {"failed_generation": "### Top stories\nOne.", "code": "tool_use_failed"},
         [],
         "### Top stories\nOne.",
-        marks=pytest.mark.report("agno-agi/agno#4090"),
         id="text",
     ),
-    pytest.param(
+    reported(
+        "ggml-org/llama.cpp#24644",
         500,
         {
             "message": "Failed to parse input at pos 1360: <tool_call>\n<function=read_file>\n<parameter=path>\na.py\n"
@@ -57,10 +59,10 @@ RESCUED: list[Any] = [
         },
         [("read_file", {"path": "a.py"})],
         "",
-        marks=pytest.mark.report("ggml-org/llama.cpp#24644"),
         id="llama.cpp",
     ),
-    pytest.param(
+    reported(
+        "ggml-org/llama.cpp#20260",
         500,
         {
             "message": "Failed to parse input at pos 8: I look at it.\n"
@@ -68,7 +70,6 @@ RESCUED: list[Any] = [
         },
         [("read_file", {"path": "a.py"})],
         "",
-        marks=pytest.mark.report("ggml-org/llama.cpp#20260"),
         id="llama.cpp, text before",
     ),
 ]
@@ -87,7 +88,8 @@ async def test_an_answer_within_an_error_is_used(
 
 
 MALFORMED: list[Any] = [
-    pytest.param(
+    reported(
+        "HunorLaczko/ha-groq-cloud-api#20",
         400,
         {
             "message": "tool call validation failed: parameters for tool ls did not match schema: errors: "
@@ -95,19 +97,18 @@ MALFORMED: list[Any] = [
             "type": "invalid_request_error",
             "code": "tool_use_failed",
         },
-        marks=pytest.mark.report("HunorLaczko/ha-groq-cloud-api#20"),
         id="Groq, schema",
     ),
-    pytest.param(
+    reported(
+        "pwilkin/llama.cpp#5",
         500,
         {"message": "Failed to parse input at pos 491: <tool_call> <function=glob_search", "code": 500},
-        marks=pytest.mark.report("pwilkin/llama.cpp#5"),
         id="llama.cpp",
     ),
-    pytest.param(
+    reported(
+        "ollama/ollama#11781",
         500,
         {"message": "error parsing tool call: raw='{\"a\"', err=unexpected end of JSON input"},
-        marks=pytest.mark.report("ollama/ollama#11781"),
         id="Ollama",
     ),
 ]

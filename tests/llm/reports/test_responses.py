@@ -17,6 +17,7 @@ from agent_ls.llm.requests import Request, Response, ToolDefinition
 from agent_ls.loop.model.recovery import refuses_reasoning
 from tests.llm.providers.test_openai_stream import CALL, CREATED, MESSAGE, added, delta, done, final, sse
 from tests.support.codec_runs import OPENAI, body_of, response_of
+from tests.support.reports import reported
 
 ASK = Request("m", (user("hi"),), tools=(ToolDefinition("f", "", {"type": "object"}),))
 
@@ -41,7 +42,8 @@ ARGS_DONE = {
     "arguments": '{"a": 1}',
 }
 CALLS: list[Any] = [
-    pytest.param(
+    reported(
+        "router-for-me/CLIProxyAPI#1004",
         [
             CREATED,
             added(0, BARE),
@@ -49,30 +51,30 @@ CALLS: list[Any] = [
             done(0, {**BARE, "name": "", "arguments": '{"a": 1}'}),
             final(),
         ],
-        marks=pytest.mark.report("router-for-me/CLIProxyAPI#1004"),
         id="name missing at the end",
     ),
-    pytest.param(
+    reported(
+        "lidge-jun/opencodex#4652",
         [CREATED, added(0, BARE), ARGS_DONE, done(0, BARE), final()],
-        marks=pytest.mark.report("lidge-jun/opencodex#4652"),
         id="arguments in done only",
     ),
-    pytest.param(
+    reported(
+        "yunionio/cloudpods#25157",
         [CREATED, added(0, BARE), delta("function_call_arguments", 0, '{"a": 1}'), final()],
-        marks=pytest.mark.report("yunionio/cloudpods#25157"),
         id="no end of the item",
     ),
-    pytest.param(
+    reported(
+        "tombii/better-ccflare#233",
         [CREATED, added(0, BARE), ARGS_DONE, final()],
-        marks=pytest.mark.report("tombii/better-ccflare#233"),
         id="no end, arguments at once",
     ),
-    pytest.param(
+    reported(
+        "NVIDIA-NeMo/Switchyard#777",
         [CREATED, final(output=[{**BARE, "arguments": '{"a": 1}', "status": "completed"}])],
-        marks=pytest.mark.report("NVIDIA-NeMo/Switchyard#777"),
         id="final response only",
     ),
-    pytest.param(
+    reported(
+        "mcowger/plexus#644",
         [
             CREATED,
             added(0, BARE),
@@ -80,17 +82,16 @@ CALLS: list[Any] = [
             done(0, {**BARE, "arguments": '{"a": 1}'}),
             final(output=[]),
         ],
-        marks=pytest.mark.report("mcowger/plexus#644"),
         id="final response empty",
     ),
-    pytest.param(
+    reported(
+        "LibreChat-AI/agents#164",
         [
             added(0, BARE),
             delta("function_call_arguments", 0, '{"a": 1}'),
             done(0, {**BARE, "arguments": '{"a": 1}'}),
             final(),
         ],
-        marks=pytest.mark.report("LibreChat-AI/agents#164"),
         id="no created",
     ),
     pytest.param(
@@ -134,13 +135,13 @@ def test_two_items_without_output_index_stay_apart() -> None:
 
 
 TEXTS: list[Any] = [
-    pytest.param(
+    reported(
+        "Oaklight/llm-rosetta#56",
         [
             without(delta("output_text", 0, "Grüße"), "output_index"),
             without(delta("output_text", 0, " 👋"), "output_index"),
             final(),
         ],
-        marks=pytest.mark.report("Oaklight/llm-rosetta#56"),
         id="pieces alone",
     ),
     pytest.param([CREATED, added(0, MESSAGE), done(0, MESSAGE), final()], id="whole item"),
@@ -177,17 +178,18 @@ def test_a_response_in_place_of_its_event_is_read() -> None:
 
 
 ERRORS: list[Any] = [
-    pytest.param(
+    reported(
+        "openai/codex#24973",
         {
             "type": "response.failed",
             "response": {"status": "failed", "error": None},
             "error": {"message": "Upstream provider error", "type": "server_error"},
         },
         e.ServerError,
-        marks=pytest.mark.report("openai/codex#24973"),
         id="beside the response",
     ),
-    pytest.param(
+    reported(
+        "openai/codex#1597",
         {
             "type": "response.failed",
             "response": {
@@ -196,7 +198,6 @@ ERRORS: list[Any] = [
             },
         },
         e.AuthenticationError,
-        marks=pytest.mark.report("openai/codex#1597"),
         id="wrong key",
     ),
     pytest.param(
@@ -259,26 +260,26 @@ def test_a_refusal_of_earlier_reasoning_is_recognised(body: Any) -> None:
 
 
 DROPPED: list[Any] = [
-    pytest.param(
+    reported(
+        "OpenHands/software-agent-sdk#987",
         {
             "message": "Your organization must be verified to generate reasoning summaries.",
             "param": "reasoning.summary",
             "code": "unsupported_value",
         },
         ("reasoning", "summary"),
-        marks=pytest.mark.report("OpenHands/software-agent-sdk#987"),
         id="unverified organisation",
     ),
-    pytest.param(
+    reported(
+        "CherryHQ/cherry-studio#20284",
         {"message": "InvalidParameter: json: unknown field summary"},
         ("reasoning", "summary"),
-        marks=pytest.mark.report("CherryHQ/cherry-studio#20284"),
         id="unknown field",
     ),
-    pytest.param(
+    reported(
+        "carloslfu/slotstream#19",
         {"message": "unsupported request field(s): store", "type": "invalid_request_error"},
         ("store",),
-        marks=pytest.mark.report("carloslfu/slotstream#19"),
         id="store",
     ),
     pytest.param(

@@ -23,10 +23,12 @@ from tests.llm.reports.test_anthropic import answer as anthropic_answer
 from tests.llm.reports.test_more_streams import ENDS, add, begin, call_piece, last, piece, said, stop
 from tests.llm.reports.test_responses import answer as responses_answer
 from tests.support.codec_runs import body_of
+from tests.support.reports import reported
 
 TEXT = begin(0, type="text", text="")
 REUSED: list[Any] = [
-    pytest.param(
+    reported(
+        "orangeboyChen/codebuddy2api#11",
         [
             TEXT,
             add(0, "text_delta", text="hm"),
@@ -36,7 +38,6 @@ REUSED: list[Any] = [
             stop(0),
         ],
         ("hm", [("f", {"a": 1})]),
-        marks=pytest.mark.report("orangeboyChen/codebuddy2api#11"),
     ),
     pytest.param(
         [
@@ -50,7 +51,8 @@ REUSED: list[Any] = [
         ("hm", [("f", {"a": 1}), ("f", {"a": 2})]),
         id="no block is stopped",
     ),
-    pytest.param(
+    reported(
+        "BerriAI/litellm#37273",
         [
             begin(0, type="tool_use", id="a", name="f", input={}),
             add(0, "input_json_delta", partial_json='{"a":1}'),
@@ -58,9 +60,9 @@ REUSED: list[Any] = [
             stop(0),
         ],
         ("", [("f", {"a": 1})]),
-        marks=pytest.mark.report("BerriAI/litellm#37273"),
     ),
-    pytest.param(
+    reported(
+        "farion1231/cc-switch#2303",
         [
             begin(0, type="tool_use", id="a", name="f", input={}),
             begin(1, type="tool_use", id="b", name="f", input={}),
@@ -70,12 +72,11 @@ REUSED: list[Any] = [
             stop(1),
         ],
         ("", [("f", {"a": 1}), ("f", {"a": 2})]),
-        marks=pytest.mark.report("farion1231/cc-switch#2303"),
     ),
-    pytest.param(
+    reported(
+        "earendil-works/pi#7283",
         [begin(0, type="text", text="he"), add(0, "text_delta", text="llo"), stop(0)],
         ("hello", []),
-        marks=pytest.mark.report("earendil-works/pi#7283"),
     ),
 ]
 
@@ -100,11 +101,7 @@ def ended(output: Any) -> Any:
 
 TWICE = [added(0, message("")), done(0, message("one ")), added(0, message("")), done(0, message("two"))]
 ITEMS: list[Any] = [
-    pytest.param(
-        [*TWICE, ended({"output": []})],
-        ("one two", []),
-        marks=pytest.mark.report("router-for-me/CLIProxyAPI#3801"),
-    ),
+    reported("router-for-me/CLIProxyAPI#3801", [*TWICE, ended({"output": []})], ("one two", [])),
     pytest.param(
         [*TWICE, ended({"output": [message("one "), message("two")]})], ("one two", []), id="said at the end"
     ),
@@ -118,15 +115,15 @@ ITEMS: list[Any] = [
         ("", [("f", {"a": 1}), ("f", {"a": 2})]),
         id="a call said twice runs once",
     ),
-    pytest.param(
+    reported(
+        "decolua/9router#705",
         [added(0, message("")), done(0, message("ok")), ended({"error": None})],
         ("ok", []),
-        marks=pytest.mark.report("decolua/9router#705"),
     ),
-    pytest.param(
+    reported(
+        "openai/openai-python#3321",
         [added(0, message("")), done(0, message("ok")), ended({"output": None, "usage": None})],
         ("ok", []),
-        marks=pytest.mark.report("openai/openai-python#3321"),
     ),
 ]
 
@@ -141,19 +138,19 @@ def unplaced(call_id: Any, name: Any, arguments: str) -> Any:
 
 
 CHAT: list[Any] = [
-    pytest.param(
+    reported(
+        "microsoft/autogen#6843",
         [call_piece(0, "a", "read", "{}"), call_piece(0, "a", None, '{"stock": "MSFT"}')],
         [("read", {"stock": "MSFT"})],
-        marks=pytest.mark.report("microsoft/autogen#6843"),
     ),
-    pytest.param(
+    reported(
+        "langchain-ai/langchain#34654",
         [
             unplaced("c", "get_time", ""),
             unplaced("c", "", ""),
             *(unplaced("", "", '{"city": "Boston'), unplaced("", "", '"'), unplaced(None, None, "}")),
         ],
         [("get_time", {"city": "Boston"})],
-        marks=pytest.mark.report("langchain-ai/langchain#34654"),
     ),
 ]
 

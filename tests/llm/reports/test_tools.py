@@ -13,6 +13,7 @@ from agent_ls.mcp.schemas import provider_schema
 from tests.llm.providers.test_chat_stream import call, chunk
 from tests.llm.reports.chat import answer
 from tests.support.codec_runs import ANTHROPIC, CHAT, GEMINI, OPENAI, body_of
+from tests.support.reports import reported
 
 TYPES = {"STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT"}
 
@@ -47,34 +48,18 @@ def refused(node: dict[str, Any], place: str = "parameters") -> Iterator[str]:
 
 
 SCHEMAS: list[Any] = [
-    pytest.param(
-        {"anyOf": [{"type": "string"}, {"const": 1}, {}]},
-        marks=pytest.mark.report("agno-agi/agno#3298"),
-        id="branches without type",
+    reported(
+        "agno-agi/agno#3298", {"anyOf": [{"type": "string"}, {"const": 1}, {}]}, id="branches without type"
     ),
-    pytest.param(
-        {"type": ["string", "number", "null"]},
-        marks=pytest.mark.report("zed-industries/zed#44875"),
-        id="list of types",
+    reported("zed-industries/zed#44875", {"type": ["string", "number", "null"]}, id="list of types"),
+    reported("MarkusPfundstein/mcp-obsidian#21", {"type": "object"}, id="object without properties"),
+    reported(
+        "sbroenne/mcp-server-excel#607", {"type": "string", "enum": ["list", "open", ""]}, id="empty value"
     ),
-    pytest.param(
-        {"type": "object"},
-        marks=pytest.mark.report("MarkusPfundstein/mcp-obsidian#21"),
-        id="object without properties",
-    ),
-    pytest.param(
-        {"type": "string", "enum": ["list", "open", ""]},
-        marks=pytest.mark.report("sbroenne/mcp-server-excel#607"),
-        id="empty value",
-    ),
-    pytest.param(
-        {"type": "integer", "enum": [0, 2, 4]},
-        marks=pytest.mark.report("microsoft/azure-devops-mcp#139"),
-        id="numbers",
-    ),
-    pytest.param(
+    reported("microsoft/azure-devops-mcp#139", {"type": "integer", "enum": [0, 2, 4]}, id="numbers"),
+    reported(
+        "browser-use/browser-use#7",
         {"type": "object", "properties": {"go_back": {"type": "object", "properties": {}}}},
-        marks=pytest.mark.report("browser-use/browser-use#7"),
         id="empty object inside",
     ),
 ]
@@ -88,8 +73,8 @@ def test_no_schema_has_what_gemini_refuses(schema: dict[str, Any]) -> None:
 
 LONG = "x" * 300
 NAMES: list[Any] = [
-    pytest.param(LONG, marks=pytest.mark.report("anthropics/claude-code#7370"), id="long"),
-    pytest.param("invalid tool", marks=pytest.mark.report("strands-agents/harness-sdk#1069"), id="blank"),
+    reported("anthropics/claude-code#7370", LONG, id="long"),
+    reported("strands-agents/harness-sdk#1069", "invalid tool", id="blank"),
     pytest.param("", id="empty"),
 ]
 

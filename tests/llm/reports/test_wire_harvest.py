@@ -19,26 +19,21 @@ from tests.llm.reports.test_gemini import answer as gemini_answer
 from tests.llm.reports.test_more_streams import ENDS, call_piece, piece, said
 from tests.llm.reports.test_responses import answer as responses_answer
 from tests.support.codec_runs import body_of
+from tests.support.reports import reported
 
 STOPS = {"choices": [{"index": 0, "delta": {"tool_calls": []}, "finish_reason": "stop"}]}
 CALLS: list[Any] = [
-    pytest.param(
+    reported(
+        "anomalyco/opencode#37783",
         [call_piece(0, "c", "read", "{"), call_piece(0, "", "", '"a": '), call_piece(0, "", "", "1}")],
-        marks=pytest.mark.report("anomalyco/opencode#37783"),
     ),
-    pytest.param(
-        [call_piece(0, "c", "", '{"a"'), call_piece(0, None, "read", ": 1}")],
-        marks=pytest.mark.report("vercel/ai#16507"),
+    reported("vercel/ai#16507", [call_piece(0, "c", "", '{"a"'), call_piece(0, None, "read", ": 1}")]),
+    reported("jjang-ai/vmlx#244", [call_piece(0, "c", "", ""), call_piece(0, "c", "read", '{"a": 1}')]),
+    reported(
+        "continuedev/continue#5849", [call_piece(0, "c", "re", ""), call_piece(0, None, "ad", '{"a": 1}')]
     ),
-    pytest.param(
-        [call_piece(0, "c", "", ""), call_piece(0, "c", "read", '{"a": 1}')],
-        marks=pytest.mark.report("jjang-ai/vmlx#244"),
-    ),
-    pytest.param(
-        [call_piece(0, "c", "re", ""), call_piece(0, None, "ad", '{"a": 1}')],
-        marks=pytest.mark.report("continuedev/continue#5849"),
-    ),
-    pytest.param(
+    reported(
+        "A3S-Lab/Code#139",
         [
             call_piece(0, "c", "read", ""),
             piece(
@@ -47,7 +42,6 @@ CALLS: list[Any] = [
                 ]
             ),
         ],
-        marks=pytest.mark.report("A3S-Lab/Code#139"),
     ),
     [call_piece(0, "c", "read", ""), call_piece(0, "c", "read", '{"a":'), call_piece(0, "c", "read", " 1}")],
     [piece(tool_calls=[{"index": 0, "id": "c", "function": {"name": "read", "parameters": {"a": 1}}}])],
@@ -81,16 +75,12 @@ def thoughts(response: Response) -> list[str]:
 
 
 THOUGHTS: list[Any] = [
-    pytest.param(
+    reported(
+        "vercel/ai#20203",
         [piece(reasoning_content="a", tool_calls=[]), piece(reasoning_content="b", tool_calls=[])],
         "ab",
-        marks=pytest.mark.report("vercel/ai#20203"),
     ),
-    pytest.param(
-        [piece(reasoning="a"), piece(reasoning="b")],
-        "ab",
-        marks=pytest.mark.report("leookun/cursor-byok#363"),
-    ),
+    reported("leookun/cursor-byok#363", [piece(reasoning="a"), piece(reasoning="b")], "ab"),
     ([piece(reasoning="a", reasoning_content="a")], "a"),
 ]
 
@@ -112,16 +102,12 @@ def test_a_summary_that_comes_only_with_its_item_is_kept() -> None:
 
 
 REFUSALS: list[Any] = [
-    pytest.param(
+    reported(
+        "BerriAI/litellm#17250",
         ["messages.0.content.0.text.cache_control.ephemeral.ttl: Extra inputs are not permitted"],
         0,
-        marks=pytest.mark.report("BerriAI/litellm#17250"),
     ),
-    pytest.param(
-        ["cache_control: Extra inputs are not permitted"],
-        1,
-        marks=pytest.mark.report("UKGovernmentBEIS/inspect_ai#3851"),
-    ),
+    reported("UKGovernmentBEIS/inspect_ai#3851", ["cache_control: Extra inputs are not permitted"], 1),
     (
         [
             "cache_control: Extra inputs are not permitted",
