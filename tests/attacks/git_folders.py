@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.support.git import git
+
 _SETTINGS = (
     "core.fsmonitor", "core.pager", "core.sshCommand", "core.editor", "core.gitProxy", "core.askPass",
     "core.alternateRefsCommand", "core.hooksPath", "diff.external", "diff.x.command", "diff.x.textconv",
@@ -118,27 +120,19 @@ def build(attack: Attack, template: Path, folder: Path, made: Path) -> None:
 def _use_foreign(how: str, folder: Path) -> None:
     other = folder.parent / "other"
     if not other.exists():
-        _git(folder.parent, "init", "-q", str(other))
-        _git(other, "commit", "-q", "--allow-empty", "-m", "one")
-        _git(other, "tag", "first")
+        git(folder.parent, "init", "-q", str(other))
+        git(other, "commit", "-q", "--allow-empty", "-m", "one")
+        git(other, "tag", "first")
         (other / "b.txt").write_text(f"{SECRET}\n")
-        _git(other, "add", ".")
-        _git(other, "commit", "-q", "-m", SECRET)
+        git(other, "add", ".")
+        git(other, "commit", "-q", "-m", SECRET)
     if how == "alternates":
         (folder / ".git/objects/info").mkdir(exist_ok=True)
         (folder / ".git/objects/info/alternates").write_text(f"{other}/.git/objects\n")
-        (folder / ".git/refs/tags/other").write_text(f"{_git(other, 'rev-parse', 'HEAD')}\n")
+        (folder / ".git/refs/tags/other").write_text(f"{git(other, 'rev-parse', 'HEAD')}\n")
         return
     (folder / "sub").mkdir()
     (folder / "sub/.git").write_text(f"gitdir: {other}/.git\n")
     (folder / ".gitmodules").write_text('[submodule "sub"]\n\tpath = sub\n\turl = ./x\n')
-    _git(folder, "update-index", "--add", "--cacheinfo", f"160000,{_git(other, 'rev-parse', 'first')},sub")
-    _git(folder, "commit", "-q", "-m", "sub")
-
-
-def _git(folder: Path, *words: str) -> str:
-    identity = ("-c", "user.name=a", "-c", "user.email=a@b")
-    done = subprocess.run(
-        ["git", "-C", str(folder), *identity, *words], check=True, capture_output=True, text=True
-    )
-    return done.stdout.strip()
+    git(folder, "update-index", "--add", "--cacheinfo", f"160000,{git(other, 'rev-parse', 'first')},sub")
+    git(folder, "commit", "-q", "-m", "sub")

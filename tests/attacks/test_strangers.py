@@ -13,7 +13,7 @@ from agent_ls.policy.places import Places
 from agent_ls.policy.situation import Allow, Situation
 from agent_ls.services.permissions.command_files import cover
 from tests.policy.fuzz import SECRET, Scratch
-from tests.services.test_shown_secrets import git
+from tests.support.git import git
 
 pytestmark = pytest.mark.req("X6", "X7")
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tests.support.commands import Finished, environment, provider_variables, run
+from tests.support.git import git
 from tests.support.loopback import Answer, AnthropicServer, ToolCall
 
 
@@ -23,13 +23,6 @@ def prompt_of(body: Mapping[str, Any]) -> str:
     """Return the word of a request's prompt that begins with `do-`. It identifies the task."""
     text = json.dumps(body["messages"][0])
     return text[text.rindex("do-") :].split('"')[0].split("\\")[0]
-
-
-def git(folder: Path, *arguments: str) -> str:
-    who = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
-    return subprocess.run(
-        ["git", *who, *arguments], cwd=folder, check=True, capture_output=True, text=True
-    ).stdout.strip()
 
 
 def repository(folder: Path) -> str:

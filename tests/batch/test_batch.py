@@ -6,7 +6,6 @@ import pytest
 
 from tests.batch.play import (
     batch,
-    git,
     json_lines,
     prompt_of,
     repository,
@@ -14,6 +13,7 @@ from tests.batch.play import (
     write_a_file,
     write_manifest,
 )
+from tests.support.git import git
 from tests.support.loopback import AnthropicServer
 
 

@@ -14,7 +14,6 @@ import pytest
 
 from tests.batch.play import (
     environ_of,
-    git,
     json_lines,
     prompt_of,
     repository,
@@ -25,6 +24,7 @@ from tests.batch.play import (
 )
 from tests.support.commands import DEADLINE_S, start
 from tests.support.environments import BARE_PYTHON
+from tests.support.git import git
 from tests.support.loopback import Answer, AnthropicServer
 from tests.support.processes import eventually, new_token, processes_with
 

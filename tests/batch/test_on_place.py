@@ -15,7 +15,6 @@ from anyio import to_thread
 from tests.batch.play import (
     batch,
     environ_of,
-    git,
     json_lines,
     prompt_of,
     repository,
@@ -26,6 +25,7 @@ from tests.batch.play import (
 )
 from tests.support.commands import environment, finish, run, start
 from tests.support.environments import BARE_PYTHON
+from tests.support.git import git
 from tests.support.loopback import Answer, AnthropicServer, ToolCall
 from tests.support.processes import eventually, new_token, processes_with
 

@@ -4,7 +4,6 @@ cancelled.
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,19 +14,13 @@ import pytest
 
 from agent_ls.services.permissions.trust import TRUST_VARIABLE
 from tests.support.framed_client import CAPABILITIES, FramedClient, ResponseError, server_process
+from tests.support.git import git
 from tests.support.loopback import AnthropicServer, ErrorReply, Gate
 
 pytestmark = pytest.mark.req("H20")
 
 METHOD = "agent/commitMessage"
 KEY = "sk-test-loopback-0123456789"
-
-
-def git(folder: Path, *words: str) -> str:
-    options = ("-c", "user.name=a", "-c", "user.email=a@b")
-    return subprocess.run(
-        ["git", *options, *words], cwd=folder, check=True, capture_output=True, text=True
-    ).stdout
 
 
 @pytest.fixture
@@ -70,8 +63,8 @@ async def test_the_message_describes_the_changes_and_nothing_is_committed(projec
         assert "tools" not in body and body["max_tokens"] <= 2_048
         text = sent(provider)
         assert "+total = 2" in text and "shop: begin the cart" in text and "Fixes #7" in text
-    assert git(project, "status", "--porcelain") == " M cart.py\n"
-    assert git(project, "rev-list", "--count", "HEAD") == "1\n"
+    assert git(project, "status", "--porcelain") == " M cart.py"
+    assert git(project, "rev-list", "--count", "HEAD") == "1"
 
 
 async def test_secrets_and_ignored_files_are_not_sent(project: Path) -> None:

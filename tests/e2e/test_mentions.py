@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -18,6 +17,7 @@ from tests.e2e.language_client import Answer as ClientAnswer, answer_queries
 from tests.e2e.stock import StockEditor
 from tests.support.editor import Editor
 from tests.support.framed_client import CAPABILITIES, DEADLINE_S, RICH, ResponseError, server_process
+from tests.support.git import git
 from tests.support.loopback import AnthropicServer, Text
 from tests.support.web_server import Answer, web_server
 
@@ -27,12 +27,6 @@ PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
 KEY = "sk-ant-" + 30 * "x"
-
-
-def git(folder: Path, *arguments: str) -> str:
-    identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "init.defaultBranch=main")
-    command = ["git", *identity, *arguments]
-    return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
 
 
 @pytest.fixture

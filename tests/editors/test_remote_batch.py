@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.batch.play import environ_of, git, repository, results, write_a_file, write_manifest
+from tests.batch.play import environ_of, repository, results, write_a_file, write_manifest
 from tests.editors import places
 from tests.support.commands import run
+from tests.support.git import git
 from tests.support.loopback import AnthropicServer
 
 pytestmark = [pytest.mark.req("X12", "X3"), pytest.mark.timeout(300)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,12 +10,9 @@ from agent_ls.environments.local.environment import LocalEnvironment
 from agent_ls.features.suggestions.commit_message import clean_message, commit_messages
 from agent_ls.features.suggestions.git_changes import GitChanges, read_changes, shorten_diff
 from agent_ls.services.errors import AppError
+from tests.support.git import git
 
 pytestmark = pytest.mark.req("H20")
-
-
-def git(folder: Path, *words: str) -> None:
-    subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], cwd=folder, check=True)
 
 
 @pytest.fixture

@@ -17,8 +17,8 @@ from agent_ls.features.worktrees.merge import merge
 from agent_ls.features.worktrees.worktree import Worktree, make_worktree
 from agent_ls.profiles.git_snapshot import GitSnapshot, take_git_snapshot
 from agent_ls.services.errors import BadChoiceError
-from tests.services.test_shown_secrets import git
 from tests.sessions.test_uncommitted_work import changed, commit
+from tests.support.git import git
 
 pytestmark = pytest.mark.req("H23")
 

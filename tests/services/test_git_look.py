@@ -11,12 +11,9 @@ from agent_ls.environments.effects import CommandEffect
 from agent_ls.policy.decide import judge
 from agent_ls.policy.situation import Allow, Ask, Judgement, Mode, Situation
 from agent_ls.services.permissions.paths import places_of, read_effect_facts
+from tests.support.git import git
 
 pytestmark = pytest.mark.req("X7")
-
-
-def git(folder: Path, *words: str) -> None:
-    subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], cwd=folder, check=True)
 
 
 @pytest.fixture

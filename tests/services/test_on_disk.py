@@ -8,7 +8,7 @@ import pytest
 
 from tests.policy.fuzz import Scratch
 from tests.policy.test_by_passes import lines_of
-from tests.services.test_shown_secrets import git
+from tests.support.git import git
 
 pytestmark = pytest.mark.req("X5", "X6", "X7")
 

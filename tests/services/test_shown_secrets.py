@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -18,17 +19,9 @@ from agent_ls.policy.decide import judge
 from agent_ls.policy.situation import Allow, Ask, Judgement, Situation
 from agent_ls.services.permissions.paths import PathBounds, places_of, read_effect_facts
 from agent_ls.services.settings.model import PathSettings
+from tests.support.git import git
 
 pytestmark = pytest.mark.req("X6")
-
-IDENTITY = ["-c", "user.name=Ada", "-c", "user.email=ada@example.com"]
-
-
-def git(folder: Path, *words: str) -> str:
-    done = subprocess.run(
-        ["git", "-C", str(folder), *IDENTITY, *words], check=True, capture_output=True, text=True
-    )
-    return done.stdout.strip()
 
 
 @pytest.fixture
@@ -351,9 +344,8 @@ def test_a_merge_that_changes_a_hidden_file_is_not_shown(history: Path) -> None:
     git(history, "checkout", "-q", "-")
     (history / "private" / "plan.md").write_text("TOKEN mine\n")
     git(history, "commit", "-qam", "five")
-    subprocess.run(
-        ["git", "-C", history, *IDENTITY, "merge", "-q", "topic"], check=False, capture_output=True
-    )
+    with suppress(subprocess.CalledProcessError):
+        git(history, "merge", "-q", "topic")
     (history / "private" / "plan.md").write_text("TOKEN both\n")
     git(history, "commit", "-qam", "merge")
     for text in ("git show", "git log -p -m -1", "git log -c -p -1", "git show -m"):

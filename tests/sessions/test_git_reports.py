@@ -12,18 +12,20 @@ from agent_ls.environments.local import LocalEnvironment
 from agent_ls.environments.local.search import LocalSearch
 from agent_ls.features.git.reader import GitReader
 from agent_ls.policy.situation import Allow
-from tests.services.test_shown_secrets import git, judged
+from tests.services.test_shown_secrets import judged
 from tests.sessions.test_uncommitted_work import changed, commit
+from tests.support.git import git
+from tests.support.reports import reported
 
 
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param("äfile.txt", marks=pytest.mark.report("OpenHands/software-agent-sdk#4321")),
-        pytest.param("a b/c.txt", marks=pytest.mark.report("wkentaro/git-hunk#10")),
-        pytest.param("два слова.txt", marks=pytest.mark.report("coollabsio/jean#647")),
-        pytest.param("資料/一.txt", marks=pytest.mark.report("cline/kanban#147")),
-        pytest.param('my_"file"_\\_☠', marks=pytest.mark.report("ruby-git/ruby-git#418")),
+        reported("OpenHands/software-agent-sdk#4321", "äfile.txt"),
+        reported("wkentaro/git-hunk#10", "a b/c.txt"),
+        reported("coollabsio/jean#647", "два слова.txt"),
+        reported("cline/kanban#147", "資料/一.txt"),
+        reported("ruby-git/ruby-git#418", 'my_"file"_\\_☠'),
     ],
 )
 async def test_a_changed_file_with_an_unusual_name_has_its_own_name_everywhere(
@@ -48,21 +50,17 @@ async def test_a_changed_file_with_an_unusual_name_has_its_own_name_everywhere(
 @pytest.mark.parametrize(
     ("ignore", "found"),
     [
-        pytest.param(
+        reported(
+            "ggreer/the_silver_searcher#288",
             "*.txt\n!foo.txt\n",
             ["build/foo.txt", "buildtools/foo.txt", "foo.txt"],
-            marks=pytest.mark.report("ggreer/the_silver_searcher#288"),
         ),
-        pytest.param(
-            "*\n!*.txt\n", ["bar.txt", "foo.txt"], marks=pytest.mark.report("ggreer/the_silver_searcher#521")
+        reported("ggreer/the_silver_searcher#521", "*\n!*.txt\n", ["bar.txt", "foo.txt"]),
+        reported(
+            "BurntSushi/ripgrep#778", "build*\n!buildtools\n", ["bar.txt", "buildtools/foo.txt", "foo.txt"]
         ),
-        pytest.param(
-            "build*\n!buildtools\n",
-            ["bar.txt", "buildtools/foo.txt", "foo.txt"],
-            marks=pytest.mark.report("BurntSushi/ripgrep#778"),
-        ),
-        pytest.param("**\n", [], marks=pytest.mark.report("BurntSushi/ripgrep#1173")),
-        pytest.param("*\n!buildtools\n", [], marks=pytest.mark.report("BurntSushi/ripgrep#3059")),
+        reported("BurntSushi/ripgrep#1173", "**\n", []),
+        reported("BurntSushi/ripgrep#3059", "*\n!buildtools\n", []),
     ],
 )
 async def test_a_search_ignores_what_git_ignores(

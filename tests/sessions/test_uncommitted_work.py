@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -24,17 +23,13 @@ from agent_ls.services.changes.stamps import stamp_of_file
 from agent_ls.services.review.decision_request import Selection
 from agent_ls.sessions.rollback import RollbackRequest
 from tests.services.test_command_changes import shell
+from tests.support.git import git
 from tests.support.session_rig import allow, running
 
 pytestmark = pytest.mark.req("H6", "H4")
 
-IDENTITY = ["-c", "user.name=Ada", "-c", "user.email=ada@example.com", "-c", "commit.gpgsign=false"]
 BINARY = b"\0\1\2\xff" * 50
 LARGE = "a line of a large text\n" * 100_000
-
-
-def git(folder: Path, *words: str) -> None:
-    subprocess.run(["git", "-C", str(folder), *IDENTITY, *words], check=True, capture_output=True)
 
 
 def commit(folder: Path, *options: str) -> None:

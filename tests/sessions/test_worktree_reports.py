@@ -8,8 +8,9 @@ import pytest
 
 from agent_ls.environments.local import LocalEnvironment
 from agent_ls.profiles.git_snapshot import take_git_snapshot
-from tests.services.test_shown_secrets import git
 from tests.sessions.test_uncommitted_work import commit
+from tests.support.git import git
+from tests.support.reports import reported
 
 
 @pytest.fixture
@@ -39,36 +40,14 @@ def places(tmp_path: Path) -> dict[str, Path]:
 @pytest.mark.parametrize(
     ("place", "root", "branch"),
     [
-        pytest.param(
-            "beside", "beside", "beside", marks=pytest.mark.report("earendil-works/pi#490"), id="worktree"
+        reported("earendil-works/pi#490", "beside", "beside", "beside", id="worktree"),
+        reported(
+            "BaseIntelligence/bounty-challenge#9209", "deeper", "beside", "beside", id="folder in a worktree"
         ),
-        pytest.param(
-            "deeper",
-            "beside",
-            "beside",
-            marks=pytest.mark.report("BaseIntelligence/bounty-challenge#9209"),
-            id="folder in a worktree",
-        ),
-        pytest.param(
-            "nested",
-            "nested",
-            "nested",
-            marks=pytest.mark.report("The-PR-Agent/pr-agent#3437"),
-            id="worktree in the checkout",
-        ),
-        pytest.param(
-            "sub",
-            "sub",
-            "of-sub",
-            marks=pytest.mark.report("athal7/opencode-devcontainers#127"),
-            id="submodule",
-        ),
-        pytest.param(
-            "sub-tree",
-            "sub-tree",
-            "sub-tree",
-            marks=pytest.mark.report("GitoxideLabs/gitoxide#1759"),
-            id="worktree of a submodule",
+        reported("The-PR-Agent/pr-agent#3437", "nested", "nested", "nested", id="worktree in the checkout"),
+        reported("athal7/opencode-devcontainers#127", "sub", "sub", "of-sub", id="submodule"),
+        reported(
+            "GitoxideLabs/gitoxide#1759", "sub-tree", "sub-tree", "sub-tree", id="worktree of a submodule"
         ),
     ],
 )
