@@ -74,6 +74,7 @@ NOT_PLACED = [
 
 
 @pytest.mark.req("T4")
+@pytest.mark.report("BaseIntelligence/bounty-challenge#5977")
 @pytest.mark.parametrize(
     ("body", "code", "line"), [c[1:] for c in NOT_PLACED], ids=[c[0] for c in NOT_PLACED]
 )

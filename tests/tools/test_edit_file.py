@@ -12,6 +12,7 @@ from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.tools.base import ToolError
 from agent_ls.tools.edit_file import CHANGED_ELSEWHERE, EDIT_FILE, EDIT_OCCURRENCE
 from agent_ls.tools.read_file import READ_FILE
+from tests.support.reports import reported
 from tests.support.tool_calls import ToolCalls, TypingEnvironment
 
 TWELVE = "".join(f"line {n}\n" for n in range(1, 13))
@@ -107,8 +108,13 @@ async def test_edit_file_when_there_is_no_file_then_an_empty_old_string_creates_
             "not found in the file",
             id="not-found",
         ),
-        pytest.param(
-            "a\na\n", {"old_string": "a", "new_string": "b"}, "edit_conflict", "lines 1, 2", id="not-unique"
+        reported(
+            "open-octo/octo-agent#1224",
+            "a\nb\na\n",
+            {"old_string": "a", "new_string": "b"},
+            "edit_conflict",
+            "lines 1, 3",
+            id="not-unique",
         ),
         pytest.param(
             "a\n", {"old_string": "a", "new_string": "a"}, "edit_conflict", "are the same", id="no-change"
@@ -145,7 +151,7 @@ async def test_edit_file_when_the_edit_cannot_be_applied_then_the_error_gives_th
     error = await calls.fails(EDIT_FILE, file_path="f", **arguments)
     assert error.kind == kind
     assert says in str(error)
-    assert "Nothing was written" in str(error)
+    assert "Nothing was written" in str(error) and calls.bytes("f") == data
 
 
 @pytest.mark.req("T9")
