@@ -6,10 +6,11 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import anyio
 
@@ -40,6 +41,18 @@ def local(folder: Path, files: Mapping[str, str | bytes], ripgrep: str | None = 
     return LocalEnvironment(
         str(folder), ripgrep=ripgrep, limits=LocalLimits(terminate_grace_ms=SHORT_GRACE_MS)
     )
+
+
+@asynccontextmanager
+async def opened_local(folder: Path, **options: Any) -> AsyncIterator[LocalEnvironment]:
+    """Open a local environment that gives commands little time to end by themselves."""
+    limits = LocalLimits(terminate_grace_ms=options.pop("grace_ms", SHORT_GRACE_MS))
+    environment = LocalEnvironment(str(folder), limits=limits, **options)
+    await environment.initialize()
+    try:
+        yield environment
+    finally:
+        await environment.cleanup()
 
 
 BARE_PYTHON = getattr(sys, "_base_executable", None) or sys.executable

@@ -15,7 +15,7 @@ import anyio
 import pytest
 
 from agent_ls.environments.base import Attribution, CommandOptions
-from agent_ls.environments.local import LocalEnvironment, LocalLimits
+from agent_ls.environments.local import LocalEnvironment
 from agent_ls.environments.local.terminals.own_terminals import OwnTerminals
 from agent_ls.environments.local.trees import adoption, cgroups
 from agent_ls.environments.local.trees.adoption import now_ticks
@@ -27,7 +27,7 @@ from agent_ls.environments.local.trees.process_tree import (
     members_in,
     process_table,
 )
-from tests.support.environments import SHORT_GRACE_MS, ended_at_its_limit
+from tests.support.environments import ended_at_its_limit, opened_local
 from tests.support.processes import eventually, new_token, processes_with
 
 pytestmark = [
@@ -58,14 +58,8 @@ CASES = {
 @asynccontextmanager
 async def opened(folder: Path, *, in_terminal: bool) -> AsyncIterator[LocalEnvironment]:
     terminals = OwnTerminals() if in_terminal else None
-    environment = LocalEnvironment(
-        str(folder), terminals=terminals, limits=LocalLimits(terminate_grace_ms=SHORT_GRACE_MS)
-    )
-    await environment.initialize()
-    try:
+    async with opened_local(folder, terminals=terminals) as environment:
         yield environment
-    finally:
-        await environment.cleanup()
 
 
 @pytest.mark.parametrize("in_terminal", [False, True], ids=["pipes", "terminal"])

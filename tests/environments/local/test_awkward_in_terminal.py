@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import anyio
 import pytest
 
-from agent_ls.environments.base import Attribution, CommandOptions, ExecResult
-from agent_ls.environments.local import LocalEnvironment, LocalLimits
-from tests.environments.local.test_awkward_programs import prints
-from tests.support.environments import SHORT_GRACE_MS, ended_at_its_limit
+from agent_ls.environments.base import Attribution, CommandOptions
+from agent_ls.environments.local import LocalEnvironment
+from tests.environments.local.test_awkward_programs import ANYWHERE, PYTHON, Program, lines, prints
+from tests.support.environments import ended_at_its_limit, opened_local
 from tests.support.processes import LIMIT_SECONDS, new_token, processes_with
 from tests.support.terminal_host import FakeTerminalHost, Watch
 
 pytestmark = pytest.mark.req("H5", "T5", "X2")
 
 LONG_MS = 60_000
-PYTHON = sys.executable
 CALL = Attribution("s", "t", "c1")
 
 
@@ -31,17 +28,11 @@ def host() -> FakeTerminalHost:
 
 @pytest.fixture
 async def env(tmp_path: Path, host: FakeTerminalHost) -> AsyncIterator[LocalEnvironment]:
-    environment = LocalEnvironment(
-        str(tmp_path),
-        environ={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "ADA_API_KEY": "secret"},
-        terminals=host,
-        limits=LocalLimits(terminate_grace_ms=SHORT_GRACE_MS),
-    )
-    await environment.initialize()
+    environ = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "ADA_API_KEY": "secret"}
     try:
-        yield environment
+        async with opened_local(tmp_path, environ=environ, terminals=host) as environment:
+            yield environment
     finally:
-        await environment.cleanup()
         for terminal in host.terminals:
             assert terminal.process.wait(LIMIT_SECONDS) == 0, "the relay ends with its server"
         host.end()
@@ -51,22 +42,8 @@ def options(watch: Watch | None = None) -> CommandOptions:
     return CommandOptions(LONG_MS, attribution=CALL, terminal=watch)
 
 
-@dataclass(frozen=True)
-class Program:
-    """A program. Each of `keys` is typed when the command waits for input."""
-
-    name: str
-    command: str
-    says: Callable[[ExecResult], bool]
-    code: int = 0
-    keys: tuple[str, ...] = ()
-
-
-def lines(count: int) -> str:
-    return "".join(f"{number}\n" for number in range(1, count + 1))
-
-
 PROGRAMS = [
+    *ANYWHERE,
     Program(
         "password prompt",
         "read -rsp 'Password: ' word </dev/tty; echo; echo ${#word}",
@@ -93,40 +70,16 @@ PROGRAMS = [
     ),
     Program("pager", "seq 60 | more", lambda r: "1\n2\n" in r.output and "60" not in r.output, keys=("q",)),
     Program("pager of git's", "seq 60 | ${GIT_PAGER:-less}", prints(lines(60))),
-    Program(
-        "progress bar",
-        "for n in 1 2 3; do printf '%s0%%\\r' $n; done; echo done",
-        prints("10%\r20%\r30%\rdone\n"),
-    ),
-    Program("200,000 lines", "seq 200000", prints(lines(200_000))),
-    Program("binary output", "printf '\\000\\001\\377\\n'", prints("\0\1\ufffd\n")),
-    Program("invalid UTF-8", "printf 'gr\\374\\303\\274n'", prints("gr\ufffdün")),
     Program("line ends of both kinds", "printf 'a\\r\\nb\\n\\r'", prints("a\r\nb\n\r")),
-    Program(
-        "alternate screen", "printf '\\033[?1049hfull\\033[?1049l'", prints("\x1b[?1049hfull\x1b[?1049l")
-    ),
-    Program("writer that goes on", "(sleep 600; echo late) & echo now", prints("now\n")),
     Program("input that is read to its end", "cat; echo end", prints("a\na\nend\n"), keys=("a\r", "\x04")),
-    Program("slow drip", "for n in 1 2 3 4; do printf $n; sleep 0.05; done", prints("1234")),
-    Program("end by a signal", "kill -SEGV $$", prints(""), -11),
     Program("killed in a pipe", "sh -c 'kill -KILL $$'; echo $?", lambda r: r.output.endswith("137\n")),
-    Program("one huge line", "head -c 3000000 /dev/zero | tr '\\0' x", prints("x" * 3_000_000)),
     Program(
         "dump of the environment",
         "env",
         lambda r: "HOME=" in r.output and "secret" not in r.output and "of-the-editor" not in r.output,
     ),
-    Program("cwd removed", "mkdir d && cd d && rmdir ../d && echo still here", prints("still here\n")),
     Program("both streams and a code", "echo out; echo err >&2; exit 3", prints("out\nerr\n"), 3),
-    Program("no such program", "no-such-program-here", lambda r: "not found" in r.output, 127),
-    Program("output closed", "exec >&- 2>&-; exit 5", prints(""), 5),
     Program("everything closed", "exec <&- >&- 2>&-; sleep 0.4; exit 6", prints(""), 6),
-    Program(
-        "daemon",
-        f"{PYTHON} -c 'import os; os.fork() and os._exit(0); os.setsid(); os.fork() and os._exit(0); "
-        'os.execlp("sleep", "sleep", "600")\' >/dev/null 2>&1 </dev/null; echo started',
-        prints("started\n"),
-    ),
 ]
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from agent_ls.environments.base import CommandOptions, ExecResult
 from agent_ls.environments.errors import PathNotFoundError
-from agent_ls.environments.local import LocalEnvironment, LocalLimits
-from tests.support.environments import SHORT_GRACE_MS, ended_at_its_limit
+from agent_ls.environments.local import LocalEnvironment
+from tests.support.environments import ended_at_its_limit, opened_local
 from tests.support.processes import LIMIT_SECONDS, new_token, processes_with
 
 pytestmark = pytest.mark.req("H5", "T5", "X2")
@@ -23,16 +23,9 @@ LONG_MS = 60_000
 
 @pytest.fixture
 async def env(tmp_path: Path) -> AsyncIterator[LocalEnvironment]:
-    environment = LocalEnvironment(
-        str(tmp_path),
-        environ={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "ADA_API_KEY": "secret"},
-        limits=LocalLimits(terminate_grace_ms=SHORT_GRACE_MS),
-    )
-    await environment.initialize()
-    try:
+    environ = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "ADA_API_KEY": "secret"}
+    async with opened_local(tmp_path, environ=environ) as environment:
         yield environment
-    finally:
-        await environment.cleanup()
 
 
 def prints(text: str) -> Callable[[ExecResult], bool]:
@@ -41,14 +34,50 @@ def prints(text: str) -> Callable[[ExecResult], bool]:
 
 @dataclass(frozen=True)
 class Program:
+    """A program. Each of `keys` is typed when the command waits for input."""
+
     name: str
     command: str
     says: Callable[[ExecResult], bool]
     code: int = 0
+    keys: tuple[str, ...] = ()
+
+
+def lines(count: int) -> str:
+    return "".join(f"{number}\n" for number in range(1, count + 1))
 
 
 PYTHON = sys.executable
+ANYWHERE = [
+    Program(
+        "progress bar",
+        "for n in 1 2 3; do printf '%s0%%\\r' $n; done; echo done",
+        prints("10%\r20%\r30%\rdone\n"),
+    ),
+    Program("200,000 lines", "seq 200000", prints(lines(200_000))),
+    Program("binary output", "printf '\\000\\001\\377\\n'", prints("\0\1\ufffd\n")),
+    Program("invalid UTF-8", "printf 'gr\\374\\303\\274n'", prints("gr\ufffdün")),
+    Program(
+        "alternate screen", "printf '\\033[?1049hfull\\033[?1049l'", prints("\x1b[?1049hfull\x1b[?1049l")
+    ),
+    Program("writer that goes on", "(sleep 600; echo late) & echo now", prints("now\n")),
+    Program("slow drip", "for n in 1 2 3 4; do printf $n; sleep 0.05; done", prints("1234")),
+    Program("end by a signal", "kill -SEGV $$", prints(""), -11),
+    Program("one huge line", "head -c 3000000 /dev/zero | tr '\\0' x", prints("x" * 3_000_000)),
+    Program("cwd removed", "mkdir d && cd d && rmdir ../d && echo still here", prints("still here\n")),
+    Program("no such program", "no-such-program-here", lambda r: "not found" in r.output, 127),
+    Program("output closed", "exec >&- 2>&-; exit 5", prints(""), 5),
+    Program(
+        "daemon",
+        f"{PYTHON} -c 'import os; os.fork() and os._exit(0); os.setsid(); os.fork() and os._exit(0); "
+        'os.execlp("sleep", "sleep", "600")\' >/dev/null 2>&1 </dev/null; echo started',
+        prints("started\n"),
+    ),
+]
+"""Programs with the same result with and without a terminal."""
+
 PROGRAMS = [
+    *ANYWHERE,
     # The program asks on the terminal. Without one, it must end instead of waiting for a person.
     Program(
         "password prompt",
@@ -59,40 +88,14 @@ PROGRAMS = [
     Program("REPL", f"{PYTHON} -q", prints("")),
     Program("REPL that insists", f"{PYTHON} -i -q -c 'print(6*7)' 2>&1", lambda r: "42" in r.output),
     Program("pager", "printf 'a\\nb\\n' | more", prints("a\nb\n")),
-    Program(
-        "progress bar",
-        "for n in 1 2 3; do printf '%s0%%\\r' $n; done; echo done",
-        prints("10%\r20%\r30%\rdone\n"),
-    ),
-    Program(
-        "200,000 lines", "seq 200000", lambda r: r.output == "".join(f"{n}\n" for n in range(1, 200_001))
-    ),
-    Program("binary output", "printf '\\000\\001\\377\\n'", lambda r: r.output == "\0\1\ufffd\n"),
-    Program("invalid UTF-8", "printf 'gr\\374\\303\\274n'", prints("gr\ufffdün")),
-    Program(
-        "alternate screen", "printf '\\033[?1049hfull\\033[?1049l'", prints("\x1b[?1049hfull\x1b[?1049l")
-    ),
-    Program("writer that goes on", "(sleep 600; echo late) & echo now", lambda r: r.output == "now\n"),
     Program("input that is read to its end", "cat; echo end", prints("end\n")),
-    Program("slow drip", "for n in 1 2 3 4; do printf $n; sleep 0.05; done", prints("1234")),
-    Program("end by a signal", "kill -SEGV $$", prints(""), -11),
     Program("killed in a pipe", "sh -c 'kill -KILL $$'; echo $?", lambda r: "137" in r.output.split("\n")),
-    Program("one huge line", "head -c 3000000 /dev/zero | tr '\\0' x", lambda r: r.output == "x" * 3_000_000),
     Program("dump of the environment", "env", lambda r: "HOME=" in r.output and "secret" not in r.output),
-    Program("cwd removed", "mkdir d && cd d && rmdir ../d && echo still here", prints("still here\n")),
     Program(
         "both streams and a code",
         "echo out; echo err >&2; exit 3",
         lambda r: r.stdout == "out\n" and r.stderr == "err\n",
         3,
-    ),
-    Program("no such program", "no-such-program-here", lambda r: "not found" in r.output, 127),
-    Program("output closed", "exec >&- 2>&-; exit 5", prints(""), 5),
-    Program(
-        "daemon",
-        f"{PYTHON} -c 'import os; os.fork() and os._exit(0); os.setsid(); os.fork() and os._exit(0); "
-        'os.execlp("sleep", "sleep", "600")\' >/dev/null 2>&1 </dev/null; echo started',
-        prints("started\n"),
     ),
 ]
 

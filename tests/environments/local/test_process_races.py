@@ -12,10 +12,10 @@ import anyio
 import pytest
 
 from agent_ls.environments.base import CommandOptions, Stream
-from agent_ls.environments.local import LocalEnvironment, LocalLimits
+from agent_ls.environments.local import LocalEnvironment
 from agent_ls.environments.local.processes import background, foreground as processes
 from agent_ls.environments.local.processes.output import BackgroundOutput
-from tests.support.environments import SHORT_GRACE_MS
+from tests.support.environments import opened_local
 from tests.support.processes import LIMIT_SECONDS
 
 pytestmark = pytest.mark.req("T5")
@@ -23,12 +23,8 @@ pytestmark = pytest.mark.req("T5")
 
 @pytest.fixture
 async def env(tmp_path: Path) -> AsyncIterator[LocalEnvironment]:
-    environment = LocalEnvironment(str(tmp_path), limits=LocalLimits(terminate_grace_ms=SHORT_GRACE_MS))
-    await environment.initialize()
-    try:
+    async with opened_local(tmp_path) as environment:
         yield environment
-    finally:
-        await environment.cleanup()
 
 
 async def test_output_of_a_command_that_ended_while_the_event_loop_was_blocked_is_complete(

@@ -7,7 +7,6 @@ import shutil
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
@@ -19,7 +18,7 @@ from agent_ls.environments.errors import InputRefusedError, NotAFolderError, Pro
 from agent_ls.environments.local import EnvPolicy, LocalEnvironment, LocalLimits
 from agent_ls.environments.local.processes.foreground import TERMINATE_GRACE_MS
 from agent_ls.testing.environment_factory import wait_for_output
-from tests.support.environments import SHORT_GRACE_MS, ended_at_its_limit
+from tests.support.environments import SHORT_GRACE_MS, ended_at_its_limit, opened_local
 from tests.support.processes import (
     LIMIT_SECONDS,
     Fifo,
@@ -34,19 +33,9 @@ pytestmark = pytest.mark.req("X2", "T5")
 HOUR_MS = 3_600_000
 
 
-@asynccontextmanager
-async def opened(folder: Path, terminate_grace_ms: int = SHORT_GRACE_MS) -> AsyncIterator[LocalEnvironment]:
-    environment = LocalEnvironment(str(folder), limits=LocalLimits(terminate_grace_ms=terminate_grace_ms))
-    await environment.initialize()
-    try:
-        yield environment
-    finally:
-        await environment.cleanup()
-
-
 @pytest.fixture
 async def env(tmp_path: Path) -> AsyncIterator[LocalEnvironment]:
-    async with opened(tmp_path) as environment:
+    async with opened_local(tmp_path) as environment:
         yield environment
 
 
@@ -140,7 +129,7 @@ async def test_a_timed_out_command_leaves_no_process_and_returns_its_output(
 @pytest.mark.spec("loop 9.4.4")
 async def test_a_command_that_ignores_term_is_killed_after_two_seconds(tmp_path: Path) -> None:
     assert TERMINATE_GRACE_MS == 2_000
-    async with opened(tmp_path, TERMINATE_GRACE_MS) as env:
+    async with opened_local(tmp_path, grace_ms=TERMINATE_GRACE_MS) as env:
         result = await ended_at_its_limit(
             env, "trap '' TERM; echo ready; while :; do sleep 1000; done", "ready"
         )
@@ -150,7 +139,7 @@ async def test_a_command_that_ignores_term_is_killed_after_two_seconds(tmp_path:
 
 @pytest.mark.spec("loop 9.4.4")
 async def test_a_command_that_receives_sigterm_can_print_output_before_it_exits(tmp_path: Path) -> None:
-    async with opened(tmp_path, HOUR_MS) as env:
+    async with opened_local(tmp_path, grace_ms=HOUR_MS) as env:
         command = "trap 'echo bye; exit 7' TERM; echo ready; while :; do sleep 1000 & wait; done"
         result = await ended_at_its_limit(env, command, "ready")
     assert (result.output, result.exit_code, result.timed_out) == ("ready\nbye\n", 7, True)

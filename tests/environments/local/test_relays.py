@@ -22,7 +22,7 @@ from agent_ls.environments.local.processes import foreground as processes
 from agent_ls.environments.local.terminals import terminal_commands
 from agent_ls.environments.terminal_host import NewTerminal
 from agent_ls.relay.frames import HELLO, encode_words
-from tests.support.environments import SHORT_GRACE_MS
+from tests.support.environments import SHORT_GRACE_MS, opened_local
 from tests.support.processes import LIMIT_SECONDS, eventually, new_token, processes_with
 from tests.support.terminal_host import FakeTerminalHost, Watch
 
@@ -40,17 +40,9 @@ def host() -> FakeTerminalHost:
 
 @pytest.fixture
 async def env(tmp_path: Path, host: FakeTerminalHost) -> AsyncIterator[LocalEnvironment]:
-    environment = LocalEnvironment(
-        str(tmp_path),
-        environ={"PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": str(tmp_path)},
-        terminals=host,
-        limits=LocalLimits(terminate_grace_ms=SHORT_GRACE_MS),
-    )
-    await environment.initialize()
-    try:
+    environ = {"PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": str(tmp_path)}
+    async with opened_local(tmp_path, environ=environ, terminals=host) as environment:
         yield environment
-    finally:
-        await environment.cleanup()
         host.end()
 
 
