@@ -46,26 +46,14 @@ OVERFLOWS: list[Any] = [
         "compatible",
         id="github",
     ),
-    pytest.param(
-        400,
-        say("This model's maximum prompt length is 131072 but the request contains 537812 tokens."),
-        "xai",
-        id="xai",
-    ),
-    pytest.param(
-        400,
-        say("Invalid request: Your request exceeded model token limit: 131072 (requested: 132000)"),
-        "moonshot",
-        id="moonshot",
-    ),
+    pytest.param(400, say("This model's maximum prompt length is 131072 but the request contains 537812 tokens."),
+        "xai", id="xai"),
+    pytest.param(400, say("Invalid request: Your request exceeded model token limit: 131072 (requested: 132000)"),
+        "moonshot", id="moonshot"),
     pytest.param(400, say("Prompt exceeds max length", code="1261"), "zai", id="zai"),
     pytest.param(400, say("Input is too long for requested model."), "compatible", id="bedrock"),
-    pytest.param(
-        400,
-        say("input length 40001 exceeds the maximum allowed input length of 32768"),
-        "compatible",
-        id="poolside",
-    ),
+    pytest.param(400, say("input length 40001 exceeds the maximum allowed input length of 32768"), "compatible",
+        id="poolside"),
     pytest.param(400, say("configured context size is 8192"), "compatible", id="ds4"),
     pytest.param(400, say("Prompt too long: 9000 tokens exceeds max_seq_len 8192"), "compatible", id="atlas"),
     pytest.param(
@@ -77,15 +65,9 @@ OVERFLOWS: list[Any] = [
         "together",
         id="together",
     ),
-    pytest.param(
-        400,
-        say("<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 30720]"),
-        "compatible",
-        id="dashscope",
-    ),
-    pytest.param(
-        400, say("prompt token count of 140000 exceeds the limit of 128000"), "compatible", id="copilot"
-    ),
+    pytest.param(400, say("<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 30720]"),
+        "compatible", id="dashscope"),
+    pytest.param(400, say("prompt token count of 140000 exceeds the limit of 128000"), "compatible", id="copilot"),
     pytest.param(
         422,
         {
@@ -95,12 +77,8 @@ OVERFLOWS: list[Any] = [
         "compatible",
         id="tgi",
     ),
-    pytest.param(
-        400,
-        {"object": "error", "message": "max_tokens must be at least 1, got -35.", "code": 400},
-        "vllm",
-        id="vllm without room",
-    ),
+    pytest.param(400, {"object": "error", "message": "max_tokens must be at least 1, got -35.", "code": 400}, "vllm",
+        id="vllm without room"),
     pytest.param(
         400,
         say(
@@ -109,22 +87,12 @@ OVERFLOWS: list[Any] = [
         "mistral",
         id="mistral",
     ),
-    pytest.param(
-        400, say("You sent 50,000 tokens, but 32,768 is all we take"), "compatible", id="unknown words"
-    ),
-    pytest.param(
-        400,
-        say("At most 32768 input tokens are allowed, 41000 given"),
-        "compatible",
-        id="unknown words, limit first",
-    ),
-    pytest.param(
-        500,
-        say("the request exceeds the available context size, try increasing it", type="server_error"),
-        "llamacpp",
-        id="as 500",
-    ),
-]
+    pytest.param(400, say("You sent 50,000 tokens, but 32,768 is all we take"), "compatible", id="unknown words"),
+    pytest.param(400, say("At most 32768 input tokens are allowed, 41000 given"), "compatible",
+        id="unknown words, limit first"),
+    pytest.param(500, say("the request exceeds the available context size, try increasing it", type="server_error"),
+        "llamacpp", id="as 500"),
+]  # fmt: skip
 
 
 @pytest.mark.req("L12", "U8")
@@ -146,24 +114,13 @@ def test_a_page_of_another_program_is_no_unknown_model() -> None:
 NOT_OVERFLOWS: list[Any] = [
     pytest.param(400, say("temperature exceeds the maximum of 2"), id="temperature"),
     pytest.param(400, say("`inputs` must be a list of messages"), id="inputs"),
-    pytest.param(
-        400, say("Tool description is longer than the maximum length of 1024, got 2000"), id="description"
-    ),
+    pytest.param(400, say("Tool description is longer than the maximum length of 1024, got 2000"), id="description"),
     pytest.param(400, say("image exceeds 5 MB maximum: 6291456 bytes > 5242880 bytes of input"), id="image"),
-    pytest.param(
-        400, say("Invalid 'prompt_cache_key': string too long. Maximum length 64, got 70."), id="cache key"
-    ),
-    pytest.param(
-        400,
-        say("max_tokens is too large: 100000. This model supports at most 16384 completion tokens"),
-        id="output limit",
-    ),
-    pytest.param(
-        400, say("Invalid 'tools': array too long. Expected maximum length 128, but got 200."), id="tools"
-    ),
-    pytest.param(
-        400, say("`max_tokens` must be greater than `thinking.budget_tokens`: 4096 and 8192"), id="budget"
-    ),
+    pytest.param(400, say("Invalid 'prompt_cache_key': string too long. Maximum length 64, got 70."), id="cache key"),
+    pytest.param(400, say("max_tokens is too large: 100000. This model supports at most 16384 completion tokens"),
+        id="output limit"),
+    pytest.param(400, say("Invalid 'tools': array too long. Expected maximum length 128, but got 200."), id="tools"),
+    pytest.param(400, say("`max_tokens` must be greater than `thinking.budget_tokens`: 4096 and 8192"), id="budget"),
     pytest.param(
         429,
         say(
@@ -172,7 +129,7 @@ NOT_OVERFLOWS: list[Any] = [
         ),
         id="rate",
     ),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("status", "body"), NOT_OVERFLOWS)
@@ -181,55 +138,24 @@ def test_other_sizes_are_no_overflow(status: int, body: Any) -> None:
 
 
 KINDS: list[Any] = [
-    pytest.param(
-        503,
-        {"error": {"message": "Loading model", "type": "unavailable_error", "code": 503}},
-        e.ModelLoadingError,
-        None,
-        id="llama.cpp loads",
-    ),
-    pytest.param(
-        503,
-        {"error": "Model big/model is currently loading", "estimated_time": 20.0},
-        e.ModelLoadingError,
-        None,
-        id="inference API loads",
-    ),
+    pytest.param(503, {"error": {"message": "Loading model", "type": "unavailable_error", "code": 503}},
+        e.ModelLoadingError, None, id="llama.cpp loads"),
+    pytest.param(503, {"error": "Model big/model is currently loading", "estimated_time": 20.0}, e.ModelLoadingError,
+        None, id="inference API loads"),
     pytest.param(400, say("model foo does not exist"), e.NotFoundError, None, id="unknown model"),
-    pytest.param(
-        400, say("The requested model is not supported."), e.NotFoundError, None, id="model not supported"
-    ),
-    pytest.param(
-        400, say("The prompt was blocked for safety reasons"), e.ContentFilterError, None, id="safety"
-    ),
-    pytest.param(
-        400,
-        say("Input data may contain inappropriate content.", code="data_inspection_failed"),
-        e.ContentFilterError,
-        None,
-        id="inspection",
-    ),
-    pytest.param(
-        429,
-        say("Rate limit reached. Please try again in 7m12.5s."),
-        e.RateLimitError,
-        432.5,
-        id="minutes and seconds",
-    ),
-    pytest.param(
-        429, say("Too many requests, retry after 20 seconds"), e.RateLimitError, 20.0, id="seconds in words"
-    ),
-    pytest.param(
-        429,
-        {"error": {"message": "slow", "metadata": {"headers": {"X-RateLimit-Reset": "1030000"}}}},
-        e.RateLimitError,
-        None,
-        id="reset of another form",
-    ),
-    pytest.param(
-        429, {"error": {"message": "slow", "retry_after": 3}}, e.RateLimitError, 3.0, id="delay in the body"
-    ),
-]
+    pytest.param(400, say("The requested model is not supported."), e.NotFoundError, None, id="model not supported"),
+    pytest.param(400, say("The prompt was blocked for safety reasons"), e.ContentFilterError, None, id="safety"),
+    pytest.param(400, say("Input data may contain inappropriate content.", code="data_inspection_failed"),
+        e.ContentFilterError, None, id="inspection"),
+    pytest.param(429, say("Rate limit reached. Please try again in 7m12.5s."), e.RateLimitError, 432.5,
+        id="minutes and seconds"),
+    pytest.param(429, say("Too many requests, retry after 20 seconds"), e.RateLimitError, 20.0,
+        id="seconds in words"),
+    pytest.param(429, {"error": {"message": "slow", "metadata": {"headers": {"X-RateLimit-Reset": "1030000"}}}},
+        e.RateLimitError, None, id="reset of another form"),
+    pytest.param(429, {"error": {"message": "slow", "retry_after": 3}}, e.RateLimitError, 3.0,
+        id="delay in the body"),
+]  # fmt: skip
 
 
 @pytest.mark.req("U8", "U9")

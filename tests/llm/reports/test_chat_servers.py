@@ -26,36 +26,20 @@ CALLS: list[Any] = [
         [("read", '{"path": "a"}'), ("list", "{}"), ("read", '{"path": "b"}')],
         id="calls in one delta without index",
     ),
-    reported(
-        "jin-bo/agentao#117",
+    reported("jin-bo/agentao#117",
         [call(None, None, "read", '{"city": "Paris"}'), call(None, None, "get_time", '{"tz": "JST"}')],
-        [("read", '{"city": "Paris"}'), ("get_time", '{"tz": "JST"}')],
-        id="calls in deltas without index and id",
-    ),
-    reported(
-        "huggingface/smolagents#1958",
+        [("read", '{"city": "Paris"}'), ("get_time", '{"tz": "JST"}')], id="calls in deltas without index and id"),
+    reported("huggingface/smolagents#1958",
         [call(0, "c", "read", '{"q": "Emma Bull"}'), call(0, "c", "read", '{"q": "Virginia Woolf"}')],
-        [("read", '{"q": "Emma Bull"}'), ("read", '{"q": "Virginia Woolf"}')],
-        id="same index and id",
-    ),
-    reported(
-        "earendil-works/pi#8861",
+        [("read", '{"q": "Emma Bull"}'), ("read", '{"q": "Virginia Woolf"}')], id="same index and id"),
+    reported("earendil-works/pi#8861",
         [call(0, "call_a", "get_time", '{"city":"paris"}'), call(0, "call_b", "read", '{"city":"rome"}')],
-        [("get_time", '{"city":"paris"}'), ("read", '{"city":"rome"}')],
-        id="same index, other id",
-    ),
-    reported(
-        "dirac-run/dirac#215",
+        [("get_time", '{"city":"paris"}'), ("read", '{"city":"rome"}')], id="same index, other id"),
+    reported("dirac-run/dirac#215",
         [call(0, "c", "read", ""), call(1, None, "", '{"path"'), call(2, None, "", ': "a"}')],
-        [("read", '{"path": "a"}')],
-        id="index counts pieces",
-    ),
-    reported(
-        "microsoft/foundry-local#372",
-        [call(1, "c", "read", '{"path": "a"}')],
-        [("read", '{"path": "a"}')],
-        id="first index 1",
-    ),
+        [("read", '{"path": "a"}')], id="index counts pieces"),
+    reported("microsoft/foundry-local#372", [call(1, "c", "read", '{"path": "a"}')], [("read", '{"path": "a"}')],
+        id="first index 1"),
     reported(
         "maximhq/bifrost#1829",
         [
@@ -65,52 +49,25 @@ CALLS: list[Any] = [
         [("read", '{"p": 1}'), ("list", '{"p": 2}')],
         id="interleaved without index",
     ),
-    pytest.param(
-        [call(0, "c", "read", "{}"), call(0, "c", "", '{"path": "a"}')],
-        [("read", '{"path": "a"}')],
-        id="{} first",
-    ),
-    pytest.param(
-        [call(0, "c", "read", "{}"), call(0, "c", "read", '{"path": "a"}')],
-        [("read", '{"path": "a"}')],
-        id="{} first, name again",
-    ),
-    pytest.param(
-        [call(0, "c", "read", '{"a": 1}'), call(0, "c", "read", '{"a": 1}')],
-        [("read", '{"a": 1}')],
-        id="repeated at the end",
-    ),
-    pytest.param(
-        [call(0, "c", "read", '{"a"'), call(0, "c", "read", ": 1}")],
-        [("read", '{"a": 1}')],
-        id="name in each piece",
-    ),
-    pytest.param(
-        [call(0, "c", "get_", ""), call(0, "c", "time", ""), call(0, None, "", "{}")],
-        [("get_time", "{}")],
-        id="name in pieces",
-    ),
-    pytest.param(
-        [call(0, "c", "read", '{"a"'), call(0, "c", "", '{"a": 1'), call(0, "c", "", '{"a": 1}')],
-        [("read", '{"a": 1}')],
-        id="cumulative",
-    ),
-    pytest.param(
-        [call(None, None, "list", ""), call(None, None, "read", '{"a": 1}')],
-        [("list", "{}"), ("read", '{"a": 1}')],
-        id="no arguments, then another",
-    ),
-    pytest.param(
-        [{"tool_calls": {"index": 0, "id": "c", "function": {"name": "list", "arguments": {}}}}],
-        [("list", "{}")],
-        id="one call instead of a list",
-    ),
-    pytest.param(
-        [{"tool_calls": None, "content": None}, call(0, "c", "list", {"a": 1})],
-        [("list", '{"a":1}')],
-        id="null and object",
-    ),
-]
+    pytest.param([call(0, "c", "read", "{}"), call(0, "c", "", '{"path": "a"}')], [("read", '{"path": "a"}')],
+        id="{} first"),
+    pytest.param([call(0, "c", "read", "{}"), call(0, "c", "read", '{"path": "a"}')], [("read", '{"path": "a"}')],
+        id="{} first, name again"),
+    pytest.param([call(0, "c", "read", '{"a": 1}'), call(0, "c", "read", '{"a": 1}')], [("read", '{"a": 1}')],
+        id="repeated at the end"),
+    pytest.param([call(0, "c", "read", '{"a"'), call(0, "c", "read", ": 1}")], [("read", '{"a": 1}')],
+        id="name in each piece"),
+    pytest.param([call(0, "c", "get_", ""), call(0, "c", "time", ""), call(0, None, "", "{}")], [("get_time", "{}")],
+        id="name in pieces"),
+    pytest.param([call(0, "c", "read", '{"a"'), call(0, "c", "", '{"a": 1'), call(0, "c", "", '{"a": 1}')],
+        [("read", '{"a": 1}')], id="cumulative"),
+    pytest.param([call(None, None, "list", ""), call(None, None, "read", '{"a": 1}')],
+        [("list", "{}"), ("read", '{"a": 1}')], id="no arguments, then another"),
+    pytest.param([{"tool_calls": {"index": 0, "id": "c", "function": {"name": "list", "arguments": {}}}}],
+        [("list", "{}")], id="one call instead of a list"),
+    pytest.param([{"tool_calls": None, "content": None}, call(0, "c", "list", {"a": 1})], [("list", '{"a":1}')],
+        id="null and object"),
+]  # fmt: skip
 
 
 @pytest.mark.req("U3")
@@ -168,9 +125,7 @@ def test_an_error_beside_empty_choices_is_no_empty_answer() -> None:
 
 
 TEXTS: list[Any] = [
-    pytest.param(
-        [chunk({"content": [{"type": "text", "text": "Hi"}]}, "stop")], "Hi", "", id="list of parts"
-    ),
+    pytest.param([chunk({"content": [{"type": "text", "text": "Hi"}]}, "stop")], "Hi", "", id="list of parts"),
     pytest.param([chunk({"content": "<think>hm</think>Hi"}, "stop")], "Hi", "hm", id="think tags"),
     pytest.param([chunk({"content": {"type": "text", "text": "Hi"}}, "stop")], "Hi", "", id="one part"),
     pytest.param(
@@ -183,24 +138,12 @@ TEXTS: list[Any] = [
         "hm",
         id="thinking as text",
     ),
-    pytest.param(
-        [chunk({"reasoning": "hm", "reasoning_content": "hm"}), chunk({"content": "Hi"}, "stop")],
-        "Hi",
-        "hm",
-        id="two fields, one reasoning",
-    ),
-    pytest.param(
-        [chunk({"role": "assistant", "content": "H"}), chunk({"role": "assistant", "content": "i"}, "stop")],
-        "Hi",
-        "",
-        id="role in each delta",
-    ),
-    pytest.param(
-        [{"choices": [{"message": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"}]}],
-        "Hi",
-        "",
-        id="message in a stream",
-    ),
+    pytest.param([chunk({"reasoning": "hm", "reasoning_content": "hm"}), chunk({"content": "Hi"}, "stop")], "Hi",
+        "hm", id="two fields, one reasoning"),
+    pytest.param([chunk({"role": "assistant", "content": "H"}), chunk({"role": "assistant", "content": "i"}, "stop")],
+        "Hi", "", id="role in each delta"),
+    pytest.param([{"choices": [{"message": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"}]}], "Hi",
+        "", id="message in a stream"),
     pytest.param(
         [
             chunk({"content": "Hi"}),
@@ -210,22 +153,12 @@ TEXTS: list[Any] = [
         "",
         id="message repeated at the end",
     ),
-    pytest.param(
-        [chunk({"content": "Hi"}, "stop"), {"choices": [], "usage": None}], "Hi", "", id="usage null"
-    ),
-    pytest.param(
-        [chunk({"content": "Hi"}, "stop"), {"choices": None, "usage": {"prompt_tokens": 1}}],
-        "Hi",
-        "",
-        id="choices null with usage",
-    ),
-    pytest.param(
-        [{"choices": [], "prompt_filter_results": []}, chunk({"content": "Hi"}, "stop")],
-        "Hi",
-        "",
-        id="first event of Azure",
-    ),
-]
+    pytest.param([chunk({"content": "Hi"}, "stop"), {"choices": [], "usage": None}], "Hi", "", id="usage null"),
+    pytest.param([chunk({"content": "Hi"}, "stop"), {"choices": None, "usage": {"prompt_tokens": 1}}], "Hi", "",
+        id="choices null with usage"),
+    pytest.param([{"choices": [], "prompt_filter_results": []}, chunk({"content": "Hi"}, "stop")], "Hi", "",
+        id="first event of Azure"),
+]  # fmt: skip
 
 
 @pytest.mark.req("U2")

@@ -85,12 +85,8 @@ def test_a_plain_schema_has_only_the_keywords_of_the_service() -> None:
 
 
 ENDS: list[Any] = [
-    reported(
-        "NousResearch/hermes-agent#83882",
-        [chunk(finish="MALFORMED_FUNCTION_CALL")],
-        "error",
-        id="malformed call",
-    ),
+    reported("NousResearch/hermes-agent#83882", [chunk(finish="MALFORMED_FUNCTION_CALL")], "error",
+        id="malformed call"),
     reported(
         "inngest/agent-kit#178",
         [
@@ -103,31 +99,17 @@ ENDS: list[Any] = [
         "error",
         id="content without parts",
     ),
-    reported(
-        "google-gemini-php/client#137",
-        [chunk(CALL, finish="UNEXPECTED_TOOL_CALL")],
-        "error",
-        id="unexpected call",
-    ),
-    reported(
-        "BerriAI/litellm#24453",
-        [{"candidates": [{"content": {"role": "model"}, "finishReason": "STOP"}]}],
-        "stop",
-        id="role only",
-    ),
-    pytest.param(
-        [{"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}], "content_filter", id="blocked prompt"
-    ),
-    pytest.param(
-        [{"candidates": [], "promptFeedback": {"blockReason": "SAFETY"}}], "content_filter", id="no candidate"
-    ),
-    reported(
-        "run-llama/LlamaIndexTS#1993",
-        [chunk({"text": ""}), chunk({"text": ""}), chunk(CALL), chunk(finish="STOP")],
-        "tool_calls",
-        id="empty parts before a call",
-    ),
-]
+    reported("google-gemini-php/client#137", [chunk(CALL, finish="UNEXPECTED_TOOL_CALL")], "error",
+        id="unexpected call"),
+    reported("BerriAI/litellm#24453", [{"candidates": [{"content": {"role": "model"}, "finishReason": "STOP"}]}],
+        "stop", id="role only"),
+    pytest.param([{"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}], "content_filter", id="blocked prompt"),
+    pytest.param([{"candidates": [], "promptFeedback": {"blockReason": "SAFETY"}}], "content_filter",
+        id="no candidate"),
+    reported("run-llama/LlamaIndexTS#1993",
+        [chunk({"text": ""}), chunk({"text": ""}), chunk(CALL), chunk(finish="STOP")], "tool_calls",
+        id="empty parts before a call"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("chunks", "kind"), ENDS)

@@ -100,31 +100,19 @@ def last(reason: str) -> list[Any]:
 USE = {"type": "tool_use", "id": "t1", "name": "f"}
 HI = [begin(0, type="text", text=""), add(0, "text_delta", text="hi"), stop(0)]
 MESSAGES: list[Any] = [
-    reported(
-        "BerriAI/litellm#33224",
+    reported("BerriAI/litellm#33224",
         [begin(0, type="text", text=""), add(0, "thinking_delta", thinking="hm"), *HI[1:], *last("end_turn")],
-        ("hi", []),
-    ),
-    reported(
-        "inflaborg/ccrelay#119",
-        [begin(0, **USE, input={"a": 1}), stop(0), *last("tool_use")],
-        ("", [("f", {"a": 1})]),
-    ),
-    reported(
-        "ggml-org/llama.cpp#22960",
+        ("hi", [])),
+    reported("inflaborg/ccrelay#119", [begin(0, **USE, input={"a": 1}), stop(0), *last("tool_use")],
+        ("", [("f", {"a": 1})])),
+    reported("ggml-org/llama.cpp#22960",
         [begin(0, **USE), add(0, "input_json_delta", partial_json='{"a": 1}'), stop(0), *last("tool_use")],
-        ("", [("f", {"a": 1})]),
-    ),
-    reported(
-        "farion1231/cc-switch#6841",
+        ("", [("f", {"a": 1})])),
+    reported("farion1231/cc-switch#6841",
         [*HI, begin(1, **USE, input={}), add(1, "input_json_delta", partial_json='{"a": 1}')],
-        ("hi", [("f", {"a": 1})]),
-    ),
-    reported(
-        "bigduu/Bamboo-agent#368",
-        [add(7, "input_json_delta", partial_json="{}"), *HI, *last("end_turn")],
-        ("hi", []),
-    ),
+        ("hi", [("f", {"a": 1})])),
+    reported("bigduu/Bamboo-agent#368", [add(7, "input_json_delta", partial_json="{}"), *HI, *last("end_turn")],
+        ("hi", [])),
     reported(
         "headroomlabs-ai/headroom#3543",
         [
@@ -139,7 +127,7 @@ MESSAGES: list[Any] = [
         ],
         ("hi", []),
     ),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("events", "expected"), MESSAGES)

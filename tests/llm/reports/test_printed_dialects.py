@@ -45,10 +45,8 @@ DIALECTS: list[Any] = [
     reported("waybarrios/vllm-mlx#562",
         f"<|start|>assistant<|channel|>analysis to=functions.read code<|message|>\n{ARGS}<|call|>",
         id="gpt-oss, analysis"),
-    pytest.param(
-        f'<minimax:tool_call>\n  <invoke name="read">\n    {PARAMETER}\n  </invoke>\n</minimax:tool_call>',
-        id="MiniMax",
-    ),
+    pytest.param(f'<minimax:tool_call>\n  <invoke name="read">\n    {PARAMETER}\n  </invoke>\n</minimax:tool_call>',
+        id="MiniMax"),
     reported("vllm-project/vllm#32926", f"<tools>\n{JSON}\n</tools>", id="Qwen2.5-Coder"),
     reported("selfagency/opilot#149", f"{JSON}\n{JSON}", id="JSON objects"),
     reported("ggml-org/llama.cpp#14697",
@@ -71,17 +69,12 @@ DIALECTS: list[Any] = [
         "<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
         id="DeepSeek R1",
     ),
-    pytest.param(
-        f"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>read<｜tool▁sep｜>{ARGS}<｜tool▁call▁end｜>",
-        id="DeepSeek 3.1",
-    ),
-    pytest.param(
-        f'<|START_ACTION|>[{{"tool_call_id": "0", "tool_name": "read", "parameters": {ARGS}}}]<|END_ACTION|>',
-        id="Command R",
-    ),
-    pytest.param(
-        "<seed:tool_call><function=read><parameter=path>a.py</parameter></function></seed:tool_call>", id="Seed"
-    ),
+    pytest.param(f"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>read<｜tool▁sep｜>{ARGS}<｜tool▁call▁end｜>",
+        id="DeepSeek 3.1"),
+    pytest.param(f'<|START_ACTION|>[{{"tool_call_id": "0", "tool_name": "read", "parameters": {ARGS}}}]<|END_ACTION|>',
+        id="Command R"),
+    pytest.param("<seed:tool_call><function=read><parameter=path>a.py</parameter></function></seed:tool_call>",
+        id="Seed"),
     pytest.param(f"<function=read={ARGS}</function>", id="Llama at Groq"),
     pytest.param(f"<function=read{ARGS}</function>", id="Llama at Groq, no mark"),
     pytest.param(f'<|action_start|><|plugin|>\n{{"name": "read", "parameters": {ARGS}}}<|action_end|>', id="InternLM"),
