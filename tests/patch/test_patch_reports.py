@@ -12,41 +12,18 @@ from tests.support.reports import reported
 
 PATCHES: list[Any] = [
     reported("anomalyco/opencode#45926", "@@\n-foo\n+FOO", "foo\r\nbar\r\n", "FOO\r\nbar\r\n", id="CRLF"),
-    reported(
-        "use-agent-os/agent-os#1124",
-        "@@\n hello\n-world\n+there",
-        "hello\r\nworld\r\n",
-        "hello\r\nthere\r\n",
-        id="CRLF context",
-    ),
-    reported(
-        "openai/codex#30946",
-        "@@ beta\n+inserted",
-        "alpha\nbeta\ngamma\n",
-        "alpha\nbeta\ninserted\ngamma\n",
-        id="insertion at its context line",
-    ),
-    reported(
-        "deer-flow/llm-space#175",
-        "@@\n+omega\n@@\n-beta\n+b1\n+b2",
-        "alpha\nbeta\ngamma\ndelta\n",
-        "alpha\nb1\nb2\ngamma\ndelta\nomega\n",
-        id="insertion before a higher chunk",
-    ),
-    reported(
-        "openai/codex#2596",
-        "@@ class B\n@@     def m():\n- old\n+ new",
-        "class B\n    def m():\n old\n",
-        "class B\n    def m():\n new\n",
-    ),
+    reported("use-agent-os/agent-os#1124", "@@\n hello\n-world\n+there", "hello\r\nworld\r\n", "hello\r\nthere\r\n",
+        id="CRLF context"),
+    reported("openai/codex#30946", "@@ beta\n+inserted", "alpha\nbeta\ngamma\n", "alpha\nbeta\ninserted\ngamma\n",
+        id="insertion at its context line"),
+    reported("deer-flow/llm-space#175", "@@\n+omega\n@@\n-beta\n+b1\n+b2", "alpha\nbeta\ngamma\ndelta\n",
+        "alpha\nb1\nb2\ngamma\ndelta\nomega\n", id="insertion before a higher chunk"),
+    reported("openai/codex#2596", "@@ class B\n@@     def m():\n- old\n+ new", "class B\n    def m():\n old\n",
+        "class B\n    def m():\n new\n"),
     reported("use-agent-os/agent-os#1907", "@@\n world\n+tail", "hello\nworld", "hello\nworld\ntail\n"),
-    reported(
-        "use-agent-os/agent-os#2209",
-        "@@\n intro\n *** End Patch\n-old\n+new",
-        "intro\n*** End Patch\nold\n",
-        "intro\n*** End Patch\nnew\n",
-    ),
-]
+    reported("use-agent-os/agent-os#2209", "@@\n intro\n *** End Patch\n-old\n+new", "intro\n*** End Patch\nold\n",
+        "intro\n*** End Patch\nnew\n"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("body", "before", "after"), PATCHES)

@@ -31,49 +31,26 @@ def write(folder: Path, *names: str) -> None:
 
 GLOBS: list[Any] = [
     reported("MoonshotAI/kimi-code#1280", "{a,{b,c}}.ts", ["a.ts", "b.ts", "c.ts"], ["d.ts"], id="nested"),
-    reported(
-        "Digital-Process-Tools/claude-supertool#161",
-        "**/*.{json,xml}",
-        ["x/a.json", "b.xml"],
-        ["c.txt"],
-        id="alternatives",
-    ),
-    reported(
-        "justrach/codedb#511",
-        "**/*.{yaml,yml}",
-        [".github/workflows/release.yml", "config.yaml"],
-        ["docs/readme.md"],
-        id="hidden too",
-    ),
-    reported(
-        "ahwurm/localharness#74",
-        "agents/**",
-        ["agents/a.yaml", "agents/x/b.yaml"],
-        ["c.yaml"],
-        id="two stars at the end",
-    ),
+    reported("Digital-Process-Tools/claude-supertool#161", "**/*.{json,xml}", ["x/a.json", "b.xml"], ["c.txt"],
+        id="alternatives"),
+    reported("justrach/codedb#511", "**/*.{yaml,yml}", [".github/workflows/release.yml", "config.yaml"],
+        ["docs/readme.md"], id="hidden too"),
+    reported("ahwurm/localharness#74", "agents/**", ["agents/a.yaml", "agents/x/b.yaml"], ["c.yaml"],
+        id="two stars at the end"),
     reported("isaacs/node-glob#92", "{*}", ["a.txt", "b.txt"], [], id="one member"),
-    reported(
-        "MarcusJellinghaus/mcp-workspace#249",
-        ".claude/skills/{commit_push,issue_approve}/SKILL.md",
+    reported("MarcusJellinghaus/mcp-workspace#249", ".claude/skills/{commit_push,issue_approve}/SKILL.md",
         [".claude/skills/commit_push/SKILL.md", ".claude/skills/issue_approve/SKILL.md"],
-        [".claude/skills/other/SKILL.md"],
-        id="folders in braces",
-    ),
-    reported(
-        "MoonshotAI/kimi-code#1245", "ab{,c}.ts", ["ab.ts", "abc.ts"], ["abd.ts"], id="empty alternative"
-    ),
+        [".claude/skills/other/SKILL.md"], id="folders in braces"),
+    reported("MoonshotAI/kimi-code#1245", "ab{,c}.ts", ["ab.ts", "abc.ts"], ["abd.ts"], id="empty alternative"),
     reported("facelessuser/wcmatch#192", "{foo,}.txt", ["foo.txt", ".txt"], ["a.txt"], id="empty at the end"),
     pytest.param("./src/*.py", ["src/a.py"], ["b.py"], id="dot slash"),
     pytest.param("src//*.py", ["src/a.py"], ["b.py"], id="two slashes"),
     pytest.param("**", ["a.py", "x/b.py"], [], id="all"),
     pytest.param("*.PY", ["b.PY"], ["a.py"], id="case"),
-    pytest.param(
-        "src/**/test/**/*.py", ["src/test/a.py", "src/x/test/y/b.py"], ["test/c.py"], id="stars within"
-    ),
+    pytest.param("src/**/test/**/*.py", ["src/test/a.py", "src/x/test/y/b.py"], ["test/c.py"], id="stars within"),
     pytest.param("[0-9]*.md", ["1.md", "22.md"], ["a.md"], id="digits"),
     pytest.param("!(a).md", ["!(a).md"], ["b.md"], id="literal extglob"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("pattern", "found", "others"), GLOBS)
@@ -87,50 +64,24 @@ async def test_glob_reads_the_pattern_as_a_shell_does(
 
 GREPS: list[Any] = [
     reported("dgopsq/netgrep#44", b"x\r\nneedle\r\n", {"pattern": "needle$"}, 2, id="end"),
-    reported(
-        "git-for-windows/git#1841", b"x\r\nneedle\r\ny\r\n", {"pattern": "^needle$"}, 2, id="whole line"
-    ),
+    reported("git-for-windows/git#1841", b"x\r\nneedle\r\ny\r\n", {"pattern": "^needle$"}, 2, id="whole line"),
     reported("AnswerDotAI/rgapi#41", b"abc\ndef\r\nghi\r\n", {"pattern": "^def$"}, 2, id="mixed"),
-    reported(
-        "dnGrep/dnGrep#1260",
-        b"line1\r\nline2\r\n",
-        {"pattern": "line1\\nline2", "multiline": True},
-        1,
-        id="two lines",
-    ),
-    reported(
-        "stefankueng/grepWin#321",
-        b"line1\nline2\n",
-        {"pattern": "line1\\r\\nline2", "multiline": True},
-        1,
-        id="windows pattern",
-    ),
-    reported(
-        "bojieli/ai-agent-book#717",
-        b"def f(\n    a,\n):\n    pass\n",
-        {"pattern": "def f\\(.*?\\):", "multiline": True},
-        1,
-        id="several lines",
-    ),
+    reported("dnGrep/dnGrep#1260", b"line1\r\nline2\r\n", {"pattern": "line1\\nline2", "multiline": True}, 1,
+        id="two lines"),
+    reported("stefankueng/grepWin#321", b"line1\nline2\n", {"pattern": "line1\\r\\nline2", "multiline": True}, 1,
+        id="windows pattern"),
+    reported("bojieli/ai-agent-book#717", b"def f(\n    a,\n):\n    pass\n",
+        {"pattern": "def f\\(.*?\\):", "multiline": True}, 1, id="several lines"),
     reported("mattn/jvgrep#6", "x\nneedle é\n".encode("utf-16"), {"pattern": "needle"}, 2, id="utf-16"),
-    reported(
-        "mbuilov/grep-windows#8",
-        b"\xff\xfe" + "x\r\nneedle\r\n".encode("utf-16-le"),
-        {"pattern": "needle$"},
-        2,
-        id="utf-16 of windows",
-    ),
+    reported("mbuilov/grep-windows#8", b"\xff\xfe" + "x\r\nneedle\r\n".encode("utf-16-le"), {"pattern": "needle$"}, 2,
+        id="utf-16 of windows"),
     pytest.param(b"\xef\xbb\xbfneedle\n", {"pattern": "^needle"}, 1, id="mark"),
     pytest.param(b"a\xffb\nneedle \xfe\n", {"pattern": "needle"}, 2, id="not utf-8"),
-    pytest.param(
-        "na\u00efve caf\u00e9\n".encode(),
-        {"pattern": "CAF\u00c9", "case_insensitive": True},
-        1,
-        id="case of letters",
-    ),
+    pytest.param("na\u00efve caf\u00e9\n".encode(), {"pattern": "CAF\u00c9", "case_insensitive": True}, 1,
+        id="case of letters"),
     pytest.param(b"a.b*c(d\n", {"pattern": "a.b*c(d", "literal": True}, 1, id="literal"),
     pytest.param(b"one\n\n\ntwo\n", {"pattern": "^$"}, 2, id="empty line"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("content", "arguments", "line"), GREPS)

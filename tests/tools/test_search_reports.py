@@ -117,47 +117,20 @@ async def test_glob_finds_exactly_the_file_that_the_pattern_names(
 GREPS: list[Any] = [
     reported("QwenLM/qwen-code#5370", {"pattern": "colon"}, "dir:name/file.txt:1:colon: 1"),
     reported("rtk-ai/rtk#1554", {"pattern": "xxx:3"}, "badly:52:file.txt:1:xxx:3:y"),
-    reported(
-        "UKGovernmentBEIS/inspect_ai#5112",
-        {"pattern": "make_snapshot|RateSnapshot"},
-        "src/a.py:1:make_snapshot(1)\nsrc/a.py:2:RateSnapshot(2)",
-    ),
+    reported("UKGovernmentBEIS/inspect_ai#5112", {"pattern": "make_snapshot|RateSnapshot"},
+        "src/a.py:1:make_snapshot(1)\nsrc/a.py:2:RateSnapshot(2)"),
     reported("Digital-Process-Tools/claude-supertool#1120", {"pattern": "\\| \\{"}, "src/a.py:3:| { x"),
-    reported(
-        "anomalyco/opencode#45185", {"pattern": "make", "path": "src/a.py"}, "src/a.py:1:make_snapshot(1)"
-    ),
-    reported(
-        "gossipcat-ai/gossipcat-ai#712", {"pattern": "fails", "path": "src/a.py"}, "src/a.py:4:1) fails"
-    ),
-    reported(
-        "anomalyco/opencode#32688", {"pattern": "openai/gpt", "path": "docs"}, "docs/deep/a.md:1:openai/gpt"
-    ),
-    pytest.param(
-        {"pattern": "found"},
-        "latin.txt:1:café found",
-    ),
-    pytest.param(
-        {"pattern": "sixteen"},
-        "utf16.txt:1:sixteen",
-    ),
-    pytest.param(
-        {"pattern": "-77"},
-        "list.csv:1:-77",
-    ),
-    pytest.param(
-        {"pattern": "RateSnapshot", "glob_filter": "*.md, *.py"},
-        "src/a.py:2:RateSnapshot(2)",
-    ),
-    pytest.param(
-        {"pattern": "RateSnapshot", "glob_filter": "**/*.py|*.md"},
-        "src/a.py:2:RateSnapshot(2)",
-    ),
-    reported(
-        "quangdang46/fast_file_search#89",
-        {"pattern": "hit", "path": "many.txt", "max_results": 1, "offset": 59},
-        "many.txt:60:hit",
-    ),
-]
+    reported("anomalyco/opencode#45185", {"pattern": "make", "path": "src/a.py"}, "src/a.py:1:make_snapshot(1)"),
+    reported("gossipcat-ai/gossipcat-ai#712", {"pattern": "fails", "path": "src/a.py"}, "src/a.py:4:1) fails"),
+    reported("anomalyco/opencode#32688", {"pattern": "openai/gpt", "path": "docs"}, "docs/deep/a.md:1:openai/gpt"),
+    pytest.param({"pattern": "found"}, "latin.txt:1:café found"),
+    pytest.param({"pattern": "sixteen"}, "utf16.txt:1:sixteen"),
+    pytest.param({"pattern": "-77"}, "list.csv:1:-77"),
+    pytest.param({"pattern": "RateSnapshot", "glob_filter": "*.md, *.py"}, "src/a.py:2:RateSnapshot(2)"),
+    pytest.param({"pattern": "RateSnapshot", "glob_filter": "**/*.py|*.md"}, "src/a.py:2:RateSnapshot(2)"),
+    reported("quangdang46/fast_file_search#89",
+        {"pattern": "hit", "path": "many.txt", "max_results": 1, "offset": 59}, "many.txt:60:hit"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("arguments", "lines"), GREPS)
