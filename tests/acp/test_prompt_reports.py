@@ -23,32 +23,18 @@ CONTENT = [
         },
         "image/png",
     ),
-    reported(
-        "PrimeIntellect-ai/prime-agent#613",
-        {"type": "image", "mimeType": "image/png", "data": IMAGE, "uri": None, "annotations": None},
-        "image/png",
-    ),
-    reported(
-        "agentscope-ai/QwenPaw#3313",
-        {"type": "image", "mimeType": "image/jpg", "data": "/9j/4AAQSkZJRg=="},
-        "image/jpeg",
-    ),
-    reported(
-        "evalstate/fast-agent#470",
+    reported("PrimeIntellect-ai/prime-agent#613",
+        {"type": "image", "mimeType": "image/png", "data": IMAGE, "uri": None, "annotations": None}, "image/png"),
+    reported("agentscope-ai/QwenPaw#3313", {"type": "image", "mimeType": "image/jpg", "data": "/9j/4AAQSkZJRg=="},
+        "image/jpeg"),
+    reported("evalstate/fast-agent#470",
         {"type": "resource", "resource": {"uri": "file:///p/a.txt", "mimeType": "text/plain", "blob": TEXT}},
-        "the content",
-    ),
-    reported(
-        "NousResearch/hermes-agent#26607",
-        {"type": "resource", "resource": {"uri": "file:///p/a.txt", "text": "the\r\ncontent"}},
-        "the",
-    ),
-    reported(
-        "OpenHands/software-agent-sdk#2982",
-        {"type": "audio", "mimeType": "audio/wav", "data": "UklGRg=="},
-        "left out",
-    ),
-]
+        "the content"),
+    reported("NousResearch/hermes-agent#26607",
+        {"type": "resource", "resource": {"uri": "file:///p/a.txt", "text": "the\r\ncontent"}}, "the"),
+    reported("OpenHands/software-agent-sdk#2982", {"type": "audio", "mimeType": "audio/wav", "data": "UklGRg=="},
+        "left out"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("block", "found"), CONTENT)

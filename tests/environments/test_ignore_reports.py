@@ -14,44 +14,20 @@ from agent_ls.environments.local.search import LocalSearch
 from tests.support.reports import reported
 
 RULES: list[Any] = [
-    reported(
-        "ggreer/the_silver_searcher#288", {".gitignore": "*.txt\n!shown.txt\n"}, ["shown.txt"], ["hidden.txt"]
-    ),
+    reported("ggreer/the_silver_searcher#288", {".gitignore": "*.txt\n!shown.txt\n"}, ["shown.txt"], ["hidden.txt"]),
     reported("ggreer/the_silver_searcher#521", {".gitignore": "*\n!*.txt\n"}, ["shown.txt"], ["hidden.md"]),
-    reported(
-        "ggreer/the_silver_searcher#1563",
-        {".gitignore": "*\n!*.*\n!*/\n"},
-        ["shown.txt", "src/shown.c"],
-        ["binary"],
-    ),
-    reported(
-        "ggreer/the_silver_searcher#194", {".gitignore": "/sdk/\n"}, ["b/sdk/shown.js"], ["sdk/hidden.js"]
-    ),
-    reported(
-        "DeusData/codebase-memory-mcp#178",
-        {".gitignore": "dist/\n", "app/.gitignore": ".output\n"},
-        ["app/shown.js"],
-        ["app/.output/hidden.js"],
-    ),
-    reported(
-        "libgit2/libgit2#7284",
-        {".gitignore": "**/vendor/\n", "a/.gitignore": "!vendor\n"},
-        ["a/vendor/shown.txt"],
-        ["b/vendor/hidden.txt"],
-    ),
-    reported(
-        "libgit2/libgit2#2579",
-        {".gitignore": "foo\n!foo/bar\n"},
-        ["shown.txt"],
-        ["foo/bar/hidden.txt", "foo/hidden.txt"],
-    ),
-    reported(
-        "BurntSushi/ripgrep#2731",
-        {".gitignore": "build/\n!/some/build/\n"},
-        ["some/build/shown.txt"],
-        ["build/hidden.txt"],
-    ),
-]
+    reported("ggreer/the_silver_searcher#1563", {".gitignore": "*\n!*.*\n!*/\n"}, ["shown.txt", "src/shown.c"],
+        ["binary"]),
+    reported("ggreer/the_silver_searcher#194", {".gitignore": "/sdk/\n"}, ["b/sdk/shown.js"], ["sdk/hidden.js"]),
+    reported("DeusData/codebase-memory-mcp#178", {".gitignore": "dist/\n", "app/.gitignore": ".output\n"},
+        ["app/shown.js"], ["app/.output/hidden.js"]),
+    reported("libgit2/libgit2#7284", {".gitignore": "**/vendor/\n", "a/.gitignore": "!vendor\n"},
+        ["a/vendor/shown.txt"], ["b/vendor/hidden.txt"]),
+    reported("libgit2/libgit2#2579", {".gitignore": "foo\n!foo/bar\n"}, ["shown.txt"],
+        ["foo/bar/hidden.txt", "foo/hidden.txt"]),
+    reported("BurntSushi/ripgrep#2731", {".gitignore": "build/\n!/some/build/\n"}, ["some/build/shown.txt"],
+        ["build/hidden.txt"]),
+]  # fmt: skip
 
 
 MARKED: dict[str, str] = {".gitignore": "\ufeff*.log\n"}

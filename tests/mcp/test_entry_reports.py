@@ -31,68 +31,41 @@ VALUES = VariableValues({"TOKEN": "t-123456789", "EMPTY": ""}.get, lambda server
 
 URL = "https://a.example/mcp"
 ENTRIES: list[Any] = [
-    reported(
-        "zed-industries/zed#33539",
+    reported("zed-industries/zed#33539",
         {"source": "custom", "command": {"path": "npx", "args": ["-y", "x"], "env": {"T": "v"}}},
-        StdioTarget("npx", ("-y", "x"), (("T", "v"),)),
-    ),
-    reported(
-        "vanillagreencom/kendex#2184",
+        StdioTarget("npx", ("-y", "x"), (("T", "v"),))),
+    reported("vanillagreencom/kendex#2184",
         {"command": "x", "env": {"T": "${env:TOKEN}"}, "args": None, "cwd": None, "tools": None},
-        StdioTarget("x", (), (("T", "t-123456789"),)),
-    ),
-    reported(
-        "pantheon-org/tekhne#226",
-        {"transport": "stdio", "command": "x", "environment": {"N": 5}},
-        StdioTarget("x", (), (("N", "5"),)),
-    ),
-    pytest.param(
-        {"command": "x", "env": ["A=b=c", {"name": "D", "value": "e"}]},
-        StdioTarget("x", (), (("A", "b=c"), ("D", "e"))),
-    ),
-    pytest.param(
-        {"type": "HTTP", "url": f" {URL} ", "headers": [{"name": "A", "value": "b"}]},
-        HttpTarget(URL, (("A", "b"),)),
-    ),
+        StdioTarget("x", (), (("T", "t-123456789"),))),
+    reported("pantheon-org/tekhne#226", {"transport": "stdio", "command": "x", "environment": {"N": 5}},
+        StdioTarget("x", (), (("N", "5"),))),
+    pytest.param({"command": "x", "env": ["A=b=c", {"name": "D", "value": "e"}]},
+        StdioTarget("x", (), (("A", "b=c"), ("D", "e")))),
+    pytest.param({"type": "HTTP", "url": f" {URL} ", "headers": [{"name": "A", "value": "b"}]},
+        HttpTarget(URL, (("A", "b"),))),
     reported("getnao/nao#389", {"transport": "streamable-http", "url": URL}, HttpTarget(URL)),
     reported("tbxark/mcp-proxy#6", {"transportType": "streamable-http", "url": URL}, HttpTarget(URL)),
     reported("stbenjam/skillsaw#304", {"type": "streamable-http", "url": URL}, HttpTarget(URL)),
-    reported(
-        "esengine/DeepSeek-Reasonix#2233",
+    reported("esengine/DeepSeek-Reasonix#2233",
         {"url": URL, "headers": {"X": "Bearer ${TOKEN}", "Y": "${env:TOKEN}"}},
-        HttpTarget(URL, (("X", "Bearer t-123456789"), ("Y", "t-123456789"))),
-    ),
-    reported(
-        "netease-lcap/wave-agent#940",
+        HttpTarget(URL, (("X", "Bearer t-123456789"), ("Y", "t-123456789")))),
+    reported("netease-lcap/wave-agent#940",
         {"url": "${MISSING:-https://a.example}/mcp", "headers": {"X": "${MISSING:-fallback}"}},
-        HttpTarget(URL, (("X", "fallback"),)),
-    ),
-    reported(
-        "langchain-ai/deepagents#4681",
+        HttpTarget(URL, (("X", "fallback"),))),
+    reported("langchain-ai/deepagents#4681",
         {"command": "${MISSING:-db}", "args": ["--token=${TOKEN}"], "env": {"A": "${TOKEN}"}},
-        StdioTarget("db", ("--token=t-123456789",), (("A", "t-123456789"),)),
-    ),
-    reported(
-        "anomalyco/opencode#18058",
-        {"command": "a", "_onyx_scanner_original": {"command": "b"}},
-        StdioTarget("a"),
-    ),
-    reported(
-        "DeusData/codebase-memory-mcp#1640",
+        StdioTarget("db", ("--token=t-123456789",), (("A", "t-123456789"),))),
+    reported("anomalyco/opencode#18058", {"command": "a", "_onyx_scanner_original": {"command": "b"}},
+        StdioTarget("a")),
+    reported("DeusData/codebase-memory-mcp#1640",
         {"type": "local", "command": ["npx", "-y", "x"], "environment": {"A": "1"}, "enabled": True},
-        StdioTarget("npx", ("-y", "x"), (("A", "1"),)),
-    ),
-    reported(
-        "intellectronica/ruler#520",
-        {"url": URL, "oauth": {"clientId": "id", "callbackPort": 3118}},
-        HttpTarget(URL),
-    ),
-    reported(
-        "toolsdk-ai/toolsdk-mcp-registry#113",
+        StdioTarget("npx", ("-y", "x"), (("A", "1"),))),
+    reported("intellectronica/ruler#520", {"url": URL, "oauth": {"clientId": "id", "callbackPort": 3118}},
+        HttpTarget(URL)),
+    reported("toolsdk-ai/toolsdk-mcp-registry#113",
         {"type": "stdio", "command": "a", "args": ["-p", 8080], "env": {"DEBUG": True, "PORT": 8080}},
-        StdioTarget("a", ("-p", "8080"), (("DEBUG", "true"), ("PORT", "8080"))),
-    ),
-]
+        StdioTarget("a", ("-p", "8080"), (("DEBUG", "true"), ("PORT", "8080")))),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(

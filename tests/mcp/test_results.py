@@ -26,57 +26,31 @@ def said(text: str, **more: Any) -> dict[str, Any]:
 DATA = {"chunks": [{"id": 7, "text": "the evidence"}]}
 SHOWN = ["the evidence"]
 RESULTS = [
-    reported(
-        "usememos/memos#6226",
-        said("1 useful. Evidence is in structured content.", structuredContent=DATA),
-        ["1 useful", *SHOWN],
-        id="summary-and-data",
-    ),
-    reported(
-        "anomalyco/opencode#38923",
-        said("4 items", structuredContent={"items": [{"id": "a1", "title": "Fix login"}]}),
-        ["4 items", "Fix login"],
-        id="count-and-items",
-    ),
-    reported(
-        "NousResearch/hermes-agent#7118",
-        said("file text", structuredContent={"fileName": "a.txt"}),
-        ["file text", "a.txt"],
-        id="text-and-facts",
-    ),
-    reported(
-        "seuros/action_mcp#181",
-        {"content": [], "structuredContent": {"greeting": "Hello, World!"}},
-        ["Hello, World!"],
-        id="data-alone",
-    ),
+    reported("usememos/memos#6226", said("1 useful. Evidence is in structured content.", structuredContent=DATA),
+        ["1 useful", *SHOWN], id="summary-and-data"),
+    reported("anomalyco/opencode#38923",
+        said("4 items", structuredContent={"items": [{"id": "a1", "title": "Fix login"}]}), ["4 items", "Fix login"],
+        id="count-and-items"),
+    reported("NousResearch/hermes-agent#7118", said("file text", structuredContent={"fileName": "a.txt"}),
+        ["file text", "a.txt"], id="text-and-facts"),
+    reported("seuros/action_mcp#181", {"content": [], "structuredContent": {"greeting": "Hello, World!"}},
+        ["Hello, World!"], id="data-alone"),
     pytest.param({"structuredContent": {"a": "no content member"}}, ["no content member"], id="no-content"),
     pytest.param(said("fine", isError=None), ["fine"], id="is-error-null"),
     pytest.param(said("fine", structuredContent=None, _meta=None), ["fine"], id="nulls"),
-    pytest.param(
-        {"content": [{"type": "text", "text": "seen"}, {"type": "json", "json": DATA}]},
-        ["seen", *SHOWN],
-        id="unknown-block",
-    ),
-    pytest.param(
-        {"content": [{"type": "text", "text": "seen"}, {"type": "resource", "resource": {"uri": "x://y"}}]},
-        ["seen", "x://y"],
-        id="incomplete-block",
-    ),
-    pytest.param(
-        {"content": [{"type": "text", "text": "seen", "annotations": None, "_meta": None}]},
-        ["seen"],
-        id="nulls-in-a-block",
-    ),
+    pytest.param({"content": [{"type": "text", "text": "seen"}, {"type": "json", "json": DATA}]}, ["seen", *SHOWN],
+        id="unknown-block"),
+    pytest.param({"content": [{"type": "text", "text": "seen"}, {"type": "resource", "resource": {"uri": "x://y"}}]},
+        ["seen", "x://y"], id="incomplete-block"),
+    pytest.param({"content": [{"type": "text", "text": "seen", "annotations": None, "_meta": None}]}, ["seen"],
+        id="nulls-in-a-block"),
     pytest.param({"content": "plain words"}, ["plain words"], id="content-is-a-string"),
     pytest.param({"content": {"type": "text", "text": "one"}}, ["one"], id="content-is-one-block"),
     pytest.param({"content": [{"text": "no type"}]}, ["no type"], id="block-without-type"),
     pytest.param({"content": ["a", 3]}, ["a", "3"], id="blocks-are-values"),
-    pytest.param(
-        {"content": [{"type": "text", "text": {"a": "not a string"}}]}, ["not a string"], id="text-object"
-    ),
+    pytest.param({"content": [{"type": "text", "text": {"a": "not a string"}}]}, ["not a string"], id="text-object"),
     pytest.param({"content": None}, ["(no output)"], id="content-null"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("result", "shown"), RESULTS)

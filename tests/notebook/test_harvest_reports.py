@@ -26,28 +26,14 @@ def stream(text: object, name: str = "stdout") -> dict[str, Any]:
 
 
 OUTPUTS = [
-    reported(
-        "NousResearch/hermes-agent#80907", stream(["epoch 1\n", "loss 0.25\n"]), "loss 0.25", "", id="log"
-    ),
-    pytest.param(
-        stream("".join(f"\r{n}%|###" for n in range(100)) + "\rdone 100%\n"),
-        "done 100%",
-        "37%",
-        id="progress",
-    ),
-    pytest.param(
-        {"output_type": "error", "ename": "E", "evalue": "v", "traceback": ["\x1b[0;31mE\x1b[0m: v"]},
-        "E: v",
-        "\x1b",
-        id="colours",
-    ),
-    reported(
-        "microsoft/vscode#280499",
-        {"output_type": "display_data", "metadata": {}, "data": {"image/png": "iVBORw0KGgo" * 90_000}},
-        "image/png",
-        "iVBORw0KGgo",
-        id="picture",
-    ),
+    reported("NousResearch/hermes-agent#80907", stream(["epoch 1\n", "loss 0.25\n"]), "loss 0.25", "", id="log"),
+    pytest.param(stream("".join(f"\r{n}%|###" for n in range(100)) + "\rdone 100%\n"), "done 100%", "37%",
+        id="progress"),
+    pytest.param({"output_type": "error", "ename": "E", "evalue": "v", "traceback": ["\x1b[0;31mE\x1b[0m: v"]},
+        "E: v", "\x1b", id="colours"),
+    reported("microsoft/vscode#280499",
+        {"output_type": "display_data", "metadata": {}, "data": {"image/png": "iVBORw0KGgo" * 90_000}}, "image/png",
+        "iVBORw0KGgo", id="picture"),
     pytest.param(
         {
             "output_type": "execute_result",
@@ -69,18 +55,12 @@ OUTPUTS = [
         "1, 1, 1, 1",
         id="json",
     ),
-    pytest.param(
-        {"output_type": "update_display_data", "data": None}, "update_display_data", "", id="no data"
-    ),
+    pytest.param({"output_type": "update_display_data", "data": None}, "update_display_data", "", id="no data"),
     pytest.param({"output_type": "stream", "name": "stdout"}, "x", "", id="no text"),
-    pytest.param(
-        {"output_type": "error", "ename": "E", "evalue": "v", "traceback": None},
-        "E: v",
-        "None",
-        id="no traceback",
-    ),
+    pytest.param({"output_type": "error", "ename": "E", "evalue": "v", "traceback": None}, "E: v", "None",
+        id="no traceback"),
     pytest.param({}, "x", "[None]", id="empty output"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("output", "has", "lacks"), OUTPUTS)

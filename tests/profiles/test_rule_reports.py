@@ -75,11 +75,8 @@ ALWAYS: list[Any] = [
         ["docs/my rules.md=Mine.", "CLAUDE.md=- @docs/my rules.md"]),
     reported("anthropics/claude-code#88813", {"CLAUDE.md": "@leaf.md", "memory/leaf.md": "x"},
         ["leaf.md=[This imported file does not exist.]", "CLAUDE.md=@leaf.md"]),
-    pytest.param(
-        {"CLAUDE.md": "ask @ada, install @scope/pkg and read @a.md", "a.md": "A"},
-        ["a.md=A", "CLAUDE.md=ask @ada, install @scope/pkg and read @a.md"],
-        id="words with an at sign",
-    ),
+    pytest.param({"CLAUDE.md": "ask @ada, install @scope/pkg and read @a.md", "a.md": "A"},
+        ["a.md=A", "CLAUDE.md=ask @ada, install @scope/pkg and read @a.md"], id="words with an at sign"),
     pytest.param({".claude/rules/x/a.md": "Short."}, [".claude/rules/x/a.md=Short."], id="rules of Claude"),
     pytest.param({".cursorrules": "Old."}, [".cursorrules=Old."], id="old rules of Cursor"),
     pytest.param({".cursor/rules/readme.md": "Not a rule."}, [], id="another file"),

@@ -132,42 +132,18 @@ async def test_a_client_without_capabilities_is_asked_for_nothing(tmp_path: Path
 
 URI = "file:///nowhere/a.py"
 ODD_NOTICES = [
-    reported(
-        "hudson-trading/slang-server#237",
-        "textDocument/didSave",
-        {"textDocument": {"uri": URI}},
-        id="save without open",
-    ),
-    reported(
-        "microsoft/language-server-protocol#1220",
-        "textDocument/didChange",
-        {"textDocument": {"uri": URI, "version": 2}, "contentChanges": [{"text": "x"}]},
-        id="change without open",
-    ),
-    reported(
-        "tintoy/msbuild-project-tools-vscode#12",
-        "textDocument/didClose",
-        {"textDocument": {"uri": URI}},
-        id="close without open",
-    ),
-    reported(
-        "astral-sh/ruff#15392",
-        "workspace/didChangeWorkspaceFolders",
-        {"event": {"added": [{"uri": "untitled:x", "name": "x"}], "removed": []}},
-        id="folder that is no file",
-    ),
-    reported(
-        "Myriad-Dreamin/tinymist#2167",
-        "textDocument/didOpen",
-        {"textDocument": {"uri": "buffer:115", "languageId": "typst", "version": 0, "text": "x"}},
-        id="buffer",
-    ),
-    reported(
-        "elixir-lsp/elixir-ls#734",
-        "textDocument/didOpen",
-        {"textDocument": {"uri": "untitled:Untitled-1", "languageId": "", "version": 1, "text": "x"}},
-        id="untitled",
-    ),
+    reported("hudson-trading/slang-server#237", "textDocument/didSave", {"textDocument": {"uri": URI}},
+        id="save without open"),
+    reported("microsoft/language-server-protocol#1220", "textDocument/didChange",
+        {"textDocument": {"uri": URI, "version": 2}, "contentChanges": [{"text": "x"}]}, id="change without open"),
+    reported("tintoy/msbuild-project-tools-vscode#12", "textDocument/didClose", {"textDocument": {"uri": URI}},
+        id="close without open"),
+    reported("astral-sh/ruff#15392", "workspace/didChangeWorkspaceFolders",
+        {"event": {"added": [{"uri": "untitled:x", "name": "x"}], "removed": []}}, id="folder that is no file"),
+    reported("Myriad-Dreamin/tinymist#2167", "textDocument/didOpen",
+        {"textDocument": {"uri": "buffer:115", "languageId": "typst", "version": 0, "text": "x"}}, id="buffer"),
+    reported("elixir-lsp/elixir-ls#734", "textDocument/didOpen",
+        {"textDocument": {"uri": "untitled:Untitled-1", "languageId": "", "version": 1, "text": "x"}}, id="untitled"),
     reported(
         "neovim/neovim#16523",
         "textDocument/didOpen",
@@ -194,7 +170,7 @@ ODD_NOTICES = [
         },
         id="unwritten",
     ),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("method", "params"), ODD_NOTICES)

@@ -34,46 +34,20 @@ def test_forms_of_one_uri_name_one_document(one: str, other: str) -> None:
 
 
 SYNCS = [
-    reported(
-        "NousResearch/hermes-agent#116094",
-        'const face = "😀";',
-        [((0, 0), (0, 18), 'const next = "🚀";')],
-        'const next = "🚀";',
-        id="surrogates",
-    ),
-    reported(
-        "rust-lang/rust-analyzer#4153",
-        "",
-        [((0, 0), (0, 0), "\n\n\n"), ((3, 0), (3, 0), "hello")],
-        "\n\n\nhello",
-        id="two changes",
-    ),
-    reported(
-        "sublimelsp/LSP#932",
-        "a",
-        [((0, 1), (0, 1), "B"), ((0, 2), (0, 2), "\n"), ((1, 0), (1, 0), "🙂"), ((1, 2), (1, 2), "D")],
-        "aB\n🙂D",
-        id="sublime",
-    ),
-    reported(
-        "Leathong/openscad-LSP#11",
-        "x\n",
-        [(None, None, "\nfunction bar(x) = x * x;\n")],
-        "\nfunction bar(x) = x * x;\n",
-        id="whole text",
-    ),
-    reported(
-        "dart-lang/sdk#37011", "one\ntwo", [((103, 0), (103, 0), "  ")], "one\ntwo  ", id="behind the end"
-    ),
+    reported("NousResearch/hermes-agent#116094", 'const face = "😀";', [((0, 0), (0, 18), 'const next = "🚀";')],
+        'const next = "🚀";', id="surrogates"),
+    reported("rust-lang/rust-analyzer#4153", "", [((0, 0), (0, 0), "\n\n\n"), ((3, 0), (3, 0), "hello")],
+        "\n\n\nhello", id="two changes"),
+    reported("sublimelsp/LSP#932", "a",
+        [((0, 1), (0, 1), "B"), ((0, 2), (0, 2), "\n"), ((1, 0), (1, 0), "🙂"), ((1, 2), (1, 2), "D")], "aB\n🙂D",
+        id="sublime"),
+    reported("Leathong/openscad-LSP#11", "x\n", [(None, None, "\nfunction bar(x) = x * x;\n")],
+        "\nfunction bar(x) = x * x;\n", id="whole text"),
+    reported("dart-lang/sdk#37011", "one\ntwo", [((103, 0), (103, 0), "  ")], "one\ntwo  ", id="behind the end"),
     reported("neovim/neovim#36653", "one\nlast\n", [((1, 0), (2, 0), "new")], "one\nnew", id="last line"),
-    reported(
-        "hudson-trading/slang-server#511",
-        "const a = 'é日本';\n",
-        [((0, 14), (0, 14), "!")],
-        "const a = 'é日本!';\n",
-        id="units",
-    ),
-]
+    reported("hudson-trading/slang-server#511", "const a = 'é日本';\n", [((0, 14), (0, 14), "!")],
+        "const a = 'é日本!';\n", id="units"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "changes", "expected"), SYNCS)

@@ -37,16 +37,10 @@ def is_answer(number: int, message: dict[str, Any]) -> bool:
 
 OPENED = ("textDocument/didOpen", item())
 NOTICES = [
-    reported(
-        "julia-vscode/LanguageServer.jl#340",
-        [OPENED, ("textDocument/willSave", {"reason": 1, "textDocument": {"uri": URI}})],
-        id="willSave",
-    ),
-    reported(
-        "julia-vscode/LanguageServer.jl#389",
-        [OPENED, ("textDocument/didSave", {"textDocument": {"uri": URI}, "text": "y\n"})],
-        id="save with text",
-    ),
+    reported("julia-vscode/LanguageServer.jl#340",
+        [OPENED, ("textDocument/willSave", {"reason": 1, "textDocument": {"uri": URI}})], id="willSave"),
+    reported("julia-vscode/LanguageServer.jl#389",
+        [OPENED, ("textDocument/didSave", {"textDocument": {"uri": URI}, "text": "y\n"})], id="save with text"),
     reported(
         "nim-lang/langserver#24",
         [
@@ -57,11 +51,8 @@ NOTICES = [
         ],
         id="settings",
     ),
-    reported(
-        "redhat-developer/lsp4ij#771",
-        [("textDocument/didOpen", item("jar:file:///m/core-16.71.0.jar!/common_core/schema.cljc"))],
-        id="archive",
-    ),
+    reported("redhat-developer/lsp4ij#771",
+        [("textDocument/didOpen", item("jar:file:///m/core-16.71.0.jar!/common_core/schema.cljc"))], id="archive"),
     reported(
         "apache/netbeans#6378",
         [
@@ -72,11 +63,8 @@ NOTICES = [
         ],
         id="nested",
     ),
-    reported(
-        "PowerShell/PowerShellEditorServices#312",
-        [("textDocument/didOpen", {"uri": "private:/c%3A/x.ps1#preview", "text": "x"})],
-        id="old form",
-    ),
+    reported("PowerShell/PowerShellEditorServices#312",
+        [("textDocument/didOpen", {"uri": "private:/c%3A/x.ps1#preview", "text": "x"})], id="old form"),
     reported(
         "Sarrus1/sourcepawn-lsp#21",
         [
@@ -85,11 +73,8 @@ NOTICES = [
         ],
         id="untitled",
     ),
-    reported(
-        "ballerina-platform/lsp4intellij#332",
-        [("textDocument/didOpen", item("jrt:///java.base/java/lang/Object.class"))],
-        id="class",
-    ),
+    reported("ballerina-platform/lsp4intellij#332",
+        [("textDocument/didOpen", item("jrt:///java.base/java/lang/Object.class"))], id="class"),
     reported(
         "zigtools/zls#1460",
         [
@@ -138,7 +123,7 @@ NOTICES = [
         ],
         id="others",
     ),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("notices", NOTICES)

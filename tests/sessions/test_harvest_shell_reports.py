@@ -14,12 +14,8 @@ pytestmark = pytest.mark.req("T5", "H5")
 
 COMMANDS: list[Any] = [
     reported("anthropics/claude-code#94055", "printf 'a\\0b\\n'", "a", 0, id="nul"),
-    reported(
-        "PrimeIntellect-ai/nano-rlm#156", "head -c 3000 /dev/urandom; echo; echo end", "end", 0, id="binary"
-    ),
-    reported(
-        "anthropics/claude-code#42324", "echo to-error 1>&2; echo both 2>&1", "to-error", 0, id="redirection"
-    ),
+    reported("PrimeIntellect-ai/nano-rlm#156", "head -c 3000 /dev/urandom; echo; echo end", "end", 0, id="binary"),
+    reported("anthropics/claude-code#42324", "echo to-error 1>&2; echo both 2>&1", "to-error", 0, id="redirection"),
     pytest.param("exec 1>log; echo hidden; echo shown 1>&2", "shown", 0, id="exec"),
     pytest.param("exec true; echo never", "no output", 0, id="exec program"),
     pytest.param("trap 'echo bye' EXIT; echo hi", "bye", 0, id="trap"),
@@ -32,41 +28,19 @@ COMMANDS: list[Any] = [
     pytest.param("printf '%s' \"no newline\"", "no newline", 0, id="no newline"),
     pytest.param("echo 'unclosed", "", 2, id="unclosed"),
     pytest.param("printf 'a\\r\\nb\\r\\n'", "b", 0, id="crlf"),
-    pytest.param(
-        "cat > s.sh <<'E'\n#!/bin/bash\r\necho x\r\nE\nbash s.sh; echo after", "after", 0, id="crlf script"
-    ),
+    pytest.param("cat > s.sh <<'E'\n#!/bin/bash\r\necho x\r\nE\nbash s.sh; echo after", "after", 0, id="crlf script"),
     pytest.param("echo $TERM $PAGER $GIT_PAGER; git --no-pager --version", "git version", 0, id="pager"),
     pytest.param("python3 -c 'input()'; echo after", "after", 0, id="input"),
     reported("deftai/directive#2568", "BIN='echo one'; $BIN two", "one two", 0, id="split"),
-    reported(
-        "zed-industries/zed#58600",
-        'f() { local x=1; echo "$x"; }; f; declare -A m=([k]=v); echo ${m[k]}',
-        "v",
-        0,
-        id="bash",
-    ),
-    reported(
-        "zed-industries/zed#57631",
-        "[[ abc == a* ]] && echo match {1..3}",
-        "match 1 2 3",
-        0,
-        id="tests of bash",
-    ),
-    reported(
-        "superset-sh/superset#6060",
-        "cat <<'D'\nit's \"q\" \\\\d+ $(x)\nD",
-        'it\'s "q" \\\\d+ $(x)',
-        0,
-        id="heredoc",
-    ),
-    reported(
-        "arcboxlabs/linkcode#486",
-        "if command -v sh >/dev/null 2>&1; then echo yes; else echo no; fi",
-        "yes",
-        0,
-        id="if",
-    ),
-]
+    reported("zed-industries/zed#58600", 'f() { local x=1; echo "$x"; }; f; declare -A m=([k]=v); echo ${m[k]}', "v",
+        0, id="bash"),
+    reported("zed-industries/zed#57631", "[[ abc == a* ]] && echo match {1..3}", "match 1 2 3", 0,
+        id="tests of bash"),
+    reported("superset-sh/superset#6060", "cat <<'D'\nit's \"q\" \\\\d+ $(x)\nD", 'it\'s "q" \\\\d+ $(x)', 0,
+        id="heredoc"),
+    reported("arcboxlabs/linkcode#486", "if command -v sh >/dev/null 2>&1; then echo yes; else echo no; fi", "yes", 0,
+        id="if"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("command", "has", "code"), COMMANDS)

@@ -66,10 +66,8 @@ RUNS = [
     reported("neuml/txtai#1209", Run("cat", ("(no output)",))),
     reported("anthropics/claude-agent-sdk-typescript#64", Run("grep -c none /dev/null", ("0",), 1)),
     reported("agentscope-ai/QwenPaw#7046", Run("python3 << 'EOF'\nprint(\"hello\")\nEOF", ("hello",))),
-    reported(
-        "warpdotdev/warp#14324",
-        Run("python3 - <<'PY'\nfrom pathlib import Path\nprint(Path('/').name == '')\nPY", ("True",)),
-    ),
+    reported("warpdotdev/warp#14324",
+        Run("python3 - <<'PY'\nfrom pathlib import Path\nprint(Path('/').name == '')\nPY", ("True",))),
     reported("zed-industries/zed#49106", Run("cat <<EOF\nhello\nEOF", ("hello",))),
     reported(
         "gptme/gptme#108",
@@ -79,16 +77,10 @@ RUNS = [
         ),
     ),
     reported("zerx-lab/zap#326", Run("echo one # the rest is a comment", ("one",))),
-    reported(
-        "cline/cline#13346",
-        Run("printf '\\033[1m\\033[46m RUN \\033[49m\\033[22m \\033[36mv4\\033[39m\\n'", (" RUN  v4",)),
-    ),
-    reported(
-        "THUDM/AgentBench#54", Run("printf '21\\r\\n\\033[?2004h\\033]0;root@box: /\\007$ '", ("21", "$ "))
-    ),
-    reported(
-        "pingdotgg/t3code#7755", Run("printf '\\033]0;a: ready\\007build (primary)\\n'", ("build (primary)",))
-    ),
+    reported("cline/cline#13346",
+        Run("printf '\\033[1m\\033[46m RUN \\033[49m\\033[22m \\033[36mv4\\033[39m\\n'", (" RUN  v4",))),
+    reported("THUDM/AgentBench#54", Run("printf '21\\r\\n\\033[?2004h\\033]0;root@box: /\\007$ '", ("21", "$ "))),
+    reported("pingdotgg/t3code#7755", Run("printf '\\033]0;a: ready\\007build (primary)\\n'", ("build (primary)",))),
     reported(
         "indexable-inc/index#1348",
         Run(
@@ -97,10 +89,8 @@ RUNS = [
     ),
     reported("yvgude/lean-ctx#1140", Run("printf 'first\\rsecond\\nthird\\n'", ("second", "third"))),
     reported("PrimeIntellect-ai/nano-rlm#61", Run("printf '\\360'", ("\ufffd",))),
-    reported(
-        "NorthlandPositronics/Cogtrix#2298",
-        Run("printf 'before\\344after\\n'; echo more", ("before\ufffdafter", "more")),
-    ),
+    reported("NorthlandPositronics/Cogtrix#2298",
+        Run("printf 'before\\344after\\n'; echo more", ("before\ufffdafter", "more"))),
     reported(
         "grebmann1/workbench#55",
         Run(
@@ -108,25 +98,17 @@ RUNS = [
             ("🔍 — café",),
         ),
     ),
-    reported(
-        "can1357/oh-my-pi#2701",
-        Run("env -u LANG -u LC_ALL -u PYTHONUTF8 python3 -c 'print(\"✓ Привет\")'", ("✓ Привет",)),
-    ),
+    reported("can1357/oh-my-pi#2701",
+        Run("env -u LANG -u LC_ALL -u PYTHONUTF8 python3 -c 'print(\"✓ Привет\")'", ("✓ Привет",))),
     reported("microsoft/vscode#270810", Run("python3 -c \"print('Hello!')\"", ("Hello!",))),
     reported("open-mcp-ai/termcp#28", Run("echo 'j%Th1s!@1978'", ("j%Th1s!@1978",))),
-    reported(
-        "openinterpreter/openinterpreter#1729", Run("read -r word </dev/tty || echo refused", ("refused",))
-    ),
+    reported("openinterpreter/openinterpreter#1729", Run("read -r word </dev/tty || echo refused", ("refused",))),
     reported("binaricat/Netcatty#1882", Run("set -e; false; echo not reached", ("(no output)",), 1)),
     reported("binaricat/Netcatty#1945", Run("trap 'echo bye' EXIT; exit 4", ("bye",), 4)),
-    reported(
-        "google-gemini/gemini-cli#13590",
-        Run("git init -q .; git -c core.pager=less --paginate status -s", ("(no output)",)),
-    ),
-    reported(
-        "NousResearch/hermes-agent#36703", Run("f() { local n=1; echo $n; }; alias ll='ls -l'; f", ("1",))
-    ),
-]
+    reported("google-gemini/gemini-cli#13590",
+        Run("git init -q .; git -c core.pager=less --paginate status -s", ("(no output)",))),
+    reported("NousResearch/hermes-agent#36703", Run("f() { local n=1; echo $n; }; alias ll='ls -l'; f", ("1",))),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("run", RUNS)

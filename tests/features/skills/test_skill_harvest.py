@@ -66,43 +66,22 @@ def test_a_command_in_the_text_is_asked_for_and_not_run_with_the_arguments_in_it
 
 AGENTS: list[Any] = [
     reported("anomalyco/opencode#24181", "---\ndescription: d\ntools:\n  skill:true\n---\nDo", True, True),
-    reported(
-        "anomalyco/opencode#45876", "---\n name: test\n  description: test agent\n ---\n\nYou.", False, True
-    ),
-    reported(
-        "anomalyco/opencode#18017",
-        "---\ndescription: d\nmode: subagent\npermission:\n  task:\n    *: deny\n    build: allow\n---\nDo",
-        True,
-        False,
-    ),
-    reported(
-        "rjmurillo/ai-agents#2492",
-        "---\nname: test\ndescription: Use it\nuser: a thing: two\n<example>\nmodel: inherit\n---\nDo",
-        True,
-        False,
-    ),
-    reported(
-        "affaan-m/ECC#2526", '---\nname: test\ndescription: d\ntools: ["Read", "Grep"]\n---\nDo', True, False
-    ),
-    reported(
-        "anthropics/claude-code#4623",
-        "---\nname: test\ndescription: |\n  First.\n\n  user: x\nmodel: inherit\n---\nDo",
-        True,
-        False,
-    ),
-    reported(
-        "anomalyco/opencode#26434", "---\nname: test\ndescription: d\nprompt: You are x.\n---\n", True, False
-    ),
-    reported(
-        "anthropics/claude-code#32218",
-        "---\nname: Mobile App Builder\ndescription: d\nskills:\n  - a\n---\nDo",
-        True,
-        False,
-    ),
+    reported("anomalyco/opencode#45876", "---\n name: test\n  description: test agent\n ---\n\nYou.", False, True),
+    reported("anomalyco/opencode#18017",
+        "---\ndescription: d\nmode: subagent\npermission:\n  task:\n    *: deny\n    build: allow\n---\nDo", True,
+        False),
+    reported("rjmurillo/ai-agents#2492",
+        "---\nname: test\ndescription: Use it\nuser: a thing: two\n<example>\nmodel: inherit\n---\nDo", True, False),
+    reported("affaan-m/ECC#2526", '---\nname: test\ndescription: d\ntools: ["Read", "Grep"]\n---\nDo', True, False),
+    reported("anthropics/claude-code#4623",
+        "---\nname: test\ndescription: |\n  First.\n\n  user: x\nmodel: inherit\n---\nDo", True, False),
+    reported("anomalyco/opencode#26434", "---\nname: test\ndescription: d\nprompt: You are x.\n---\n", True, False),
+    reported("anthropics/claude-code#32218", "---\nname: Mobile App Builder\ndescription: d\nskills:\n  - a\n---\nDo",
+        True, False),
     reported("nth5693/gemini-kit#20", "# Tester\n\nText", False, True),
     ("", False, True),
     ("---\n", False, True),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "is_found", "is_told"), AGENTS)

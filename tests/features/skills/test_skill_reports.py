@@ -18,33 +18,19 @@ pytestmark = pytest.mark.req("T12")
 
 
 DESCRIPTIONS = [
-    reported(
-        "vercel-labs/skills#1058",
-        "Configure the harness: Hooks, MCP Servers, Skills",
-        "Configure the harness: Hooks, MCP Servers, Skills",
-    ),
-    reported(
-        "bytedance/deer-flow#3333",
-        "StarRun collector: progress, errors, tables out",
-        "StarRun collector: progress, errors, tables out",
-    ),
-    reported(
-        "tanweai/pua#147",
-        "妈妈唠叨模式 — Triggers on: '/pua:mama', '/pua mama', ...",
-        "妈妈唠叨模式 — Triggers on: '/pua:mama', '/pua mama', ...",
-    ),
-    reported(
-        "jaredrhod/ai-marketing-skills#3",
-        "Any task: writing or improving copy\nallowed-tools: Read",
-        "Any task: writing or improving copy",
-    ),
-    reported(
-        "open-octo/octo-agent#1417",
+    reported("vercel-labs/skills#1058", "Configure the harness: Hooks, MCP Servers, Skills",
+        "Configure the harness: Hooks, MCP Servers, Skills"),
+    reported("bytedance/deer-flow#3333", "StarRun collector: progress, errors, tables out",
+        "StarRun collector: progress, errors, tables out"),
+    reported("tanweai/pua#147", "妈妈唠叨模式 — Triggers on: '/pua:mama', '/pua mama', ...",
+        "妈妈唠叨模式 — Triggers on: '/pua:mama', '/pua mama', ..."),
+    reported("jaredrhod/ai-marketing-skills#3", "Any task: writing or improving copy\nallowed-tools: Read",
+        "Any task: writing or improving copy"),
+    reported("open-octo/octo-agent#1417",
         '\n  Grills you.\n  "review my plan before I build". Pairs with the skill: grill first,\n  then build.',
-        'Grills you. "review my plan before I build". Pairs with the skill: grill first, then build.',
-    ),
+        'Grills you. "review my plan before I build". Pairs with the skill: grill first, then build.'),
     reported("gug007/lpm#87", "Use `type: command` for it", "Use `type: command` for it"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("written", "read"), DESCRIPTIONS)
