@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pydantic import Field
 
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError
@@ -50,13 +52,10 @@ CREATE_FILE = Tool(
     touches=touched_file,
 )
 
-APPEND_FILE = Tool(
+APPEND_FILE = replace(
+    CREATE_FILE,
     name="append_file",
     description="Add text at the end of an existing file, exactly as given.",
-    category="write",
-    arguments=NewTextArguments,
     prepare=prepare_append,
     look=Look("edit", "Appending to", "Appended to"),
-    summarize=summarize,
-    touches=touched_file,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pydantic import Field
 
@@ -119,13 +120,10 @@ MOVE_FILE = Tool(
     touches=touches_both,
 )
 
-COPY_FILE = Tool(
+COPY_FILE = replace(
+    MOVE_FILE,
     name="copy_file",
     description="Copy one file, with the user's unsaved changes. An existing target is never replaced.",
-    category="write",
-    arguments=TwoPathArguments,
     prepare=prepare_copy,
     look=Look("edit", "Copying", "Copied"),
-    summarize=summarize_two,
-    touches=touches_both,
 )

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Self
 
 from pydantic import Field, model_validator
 
-from agent_ls.environments.base import sha256
-from agent_ls.environments.effects import ReadEffect
-from agent_ls.environments.errors import PathNotFoundError
 from agent_ls.notebook.cells import is_notebook
 from agent_ls.text import TextLines, decode, looks_binary
-from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolOutput
+from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext
 from agent_ls.tools.look import Look
-from agent_ls.tools.not_found import file_not_found
 from agent_ls.tools.notebooks import render_cells
-from agent_ls.tools.paths import absolute, shown_path, touched_file
-from agent_ls.tools.read_file import ReadFileArguments, prepare, render_file
+from agent_ls.tools.paths import touched_file
+from agent_ls.tools.read_file import ReadFileArguments, prepare, prepare_part
 from agent_ls.tools.summary import one_line
 
 MAX_LINES = 2000  # equal to the default of read_file
@@ -54,31 +51,19 @@ async def prepare_head(arguments: LineCountArguments, context: ToolContext) -> P
 
 
 async def prepare_tail(arguments: LineCountArguments, context: ToolContext) -> Prepared:
-    path = absolute(arguments.file_path, context.environment)
-
-    async def run() -> ToolOutput:
-        try:
-            data = await context.environment.read_bytes(path)
-        except PathNotFoundError:
-            raise await file_not_found(path, context.environment) from None
-        name = shown_path(path, context.environment)
+    def choose(data: bytes, name: str) -> ReadFileArguments:
         start = max(1, _count_lines(data, name) - arguments.lines + 1)
-        wanted = ReadFileArguments(file_path=arguments.file_path, offset=start, limit=arguments.lines)
-        output = render_file(data, name, wanted)
-        context.reads.record(path, sha256(data), data)
-        return output
+        return ReadFileArguments(file_path=arguments.file_path, offset=start, limit=arguments.lines)
 
-    return Prepared(ReadEffect((path,)), run)
+    return prepare_part(arguments.file_path, context, choose)
 
 
 def _count_lines(data: bytes, name: str) -> int:
     """Return the number of lines that read_file counts; 0 for a file that read_file does not return as text."""
     if looks_binary(data):
         return 0
-    return len(render_cells(data, name).split("\n")) if is_notebook(name) and data else _text_lines(data)
-
-
-def _text_lines(data: bytes) -> int:
+    if is_notebook(name) and data:
+        return len(render_cells(data, name).split("\n"))
     return len(TextLines(decode(data).text))
 
 
@@ -114,14 +99,9 @@ HEAD = Tool(
     starts_early=True,
 )
 
-TAIL = Tool(
+TAIL = replace(
+    HEAD,
     name="tail",
     description="Read the last lines of a file, with line numbers and unsaved changes of the user.",
-    category="read",
-    arguments=LineCountArguments,
     prepare=prepare_tail,
-    look=Look("read", "Reading", "Read"),
-    summarize=summarize_count,
-    touches=touched_file,
-    starts_early=True,
 )

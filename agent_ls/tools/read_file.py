@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Self
 
 from pydantic import Field, model_validator
@@ -51,14 +52,22 @@ class ReadFileArguments(Arguments):
 
 
 async def prepare(arguments: ReadFileArguments, context: ToolContext) -> Prepared:
-    path = absolute(arguments.file_path, context.environment)
+    return prepare_part(arguments.file_path, context, lambda data, name: arguments)
+
+
+def prepare_part(
+    file_path: str, context: ToolContext, choose: Callable[[bytes, str], ReadFileArguments]
+) -> Prepared:
+    """Prepare a read of the part that `choose` returns for the file's bytes and shown name."""
+    path = absolute(file_path, context.environment)
 
     async def run() -> ToolOutput:
         try:
             data = await context.environment.read_bytes(path)
         except PathNotFoundError:
             raise await file_not_found(path, context.environment) from None
-        output = render_file(data, shown_path(path, context.environment), arguments)
+        name = shown_path(path, context.environment)
+        output = render_file(data, name, choose(data, name))
         context.reads.record(path, sha256(data), data)
         return output
 
