@@ -185,7 +185,16 @@ BAD = {
 @pytest.mark.req("T15", "X8")
 @pytest.mark.report("anthropics/claude-code#85430")
 @pytest.mark.parametrize(
-    "command", ["./no-such-hook", "C:\\no\\hook.py", "python3 none.py", "exec none", "(", "kill -9 $$"]
+    "command",
+    [
+        "/no/such/program",
+        "./no-such-hook",
+        "C:\\no\\hook.py",
+        "python3 none.py",
+        "exec none",
+        "(",
+        "kill -9 $$",
+    ],
 )
 async def test_a_command_of_a_hook_that_cannot_run_makes_the_call_need_approval(
     tmp_path: Path, command: str
@@ -259,13 +268,6 @@ async def test_hooks_do_not_receive_the_content_of_a_file_that_the_model_may_not
     model = FakeProvider([call("read_file", file_path=".env"), [text("Done.")]])
     ends, _ = await played(tmp_path, model, mode="ask")
     assert ends[0].is_error and "SECRETWORD" not in (told.read_text() if told.exists() else "")
-
-
-@pytest.mark.req("T15")
-async def test_a_hook_that_cannot_start_makes_the_call_need_approval(tmp_path: Path) -> None:
-    write_hooks(tmp_path / "state/hooks.json", PreToolUse="/no/such/program")
-    ends, _ = await played(tmp_path, FakeProvider([shell("touch made"), [text("Done.")]]))
-    assert ends[0].is_error and not (tmp_path / "project/made").exists()
 
 
 @pytest.mark.req("T15")

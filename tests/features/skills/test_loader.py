@@ -63,19 +63,6 @@ def test_skills_are_loaded_up_to_the_repository_root_and_the_nearest_of_equal_na
     assert [it for it in found.problems if str(above) in it and str(near) in it]
 
 
-def test_description_with_a_colon_crlf_and_bom_are_read(home: Path) -> None:
-    path = home / ".agents/skills/notes/SKILL.md"
-    path.parent.mkdir(parents=True)
-    text = "---\nname: notes\ndescription: Use when: the user asks for notes\n---\nBody\n"
-    path.write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
-    loaded = load(home)
-    (found,) = loaded.found
-    assert (found.name, found.description) == ("notes", "Use when: the user asks for notes")
-    assert loaded.problems == [
-        f"{path}: other agents cannot read it until you put quotes around the value of `description`."
-    ]
-
-
 def test_unterminated_front_matter_and_invalid_booleans_are_reported(home: Path) -> None:
     unclosed = command(home / ".agents/skills/unclosed/SKILL.md", "---\ndescription: Does it.\nText.\n")
     secret = skill(home / ".agents/skills", "secret", disable_model_invocation='"true"')

@@ -35,10 +35,12 @@ DESCRIPTIONS = [
 
 @pytest.mark.parametrize(("written", "read"), DESCRIPTIONS)
 def test_a_description_with_a_colon_is_read_as_it_is_written(home: Path, written: str, read: str) -> None:
-    command(home / ".agents/skills/s/SKILL.md", f"---\nname: s\ndescription: {written}\n---\nText.\n")
+    path = command(home / ".agents/skills/s/SKILL.md", f"---\nname: s\ndescription: {written}\n---\nText.\n")
     loaded = load(home)
     assert [(it.name, it.description) for it in loaded.found] == [("s", read)]
-    assert loaded.problems, "the user is told that other agents cannot read it"
+    assert loaded.problems == [
+        f"{path}: other agents cannot read it until you put quotes around the value of `description`."
+    ]
 
 
 HINTS = [
