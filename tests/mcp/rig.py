@@ -10,11 +10,13 @@ from typing import Any
 import anyio
 
 import agent_ls.mcp.session  # noqa: F401  # imported before the time of a test runs
+from agent_ls.llm.messages import ToolResultPart
 from agent_ls.mcp.managed_server import ManagedServer, State
 from agent_ls.mcp.session_servers import SessionServers
 from agent_ls.services.settings.model import Settings
+from tests.mcp.plans import raw_server, user_file
 from tests.support import session_rig
-from tests.support.fake_provider import Piece
+from tests.support.fake_provider import Piece, text, tool_call
 from tests.support.session_rig import SessionRig, Talk
 
 DEADLINE_S = 240
@@ -49,3 +51,12 @@ async def until_state(talk: Talk, name: str, *states: State) -> ManagedServer:
             if server and server.state in states:
                 return server
             await news.wait()
+
+
+async def echoed(tmp_path: Path, **plan: Any) -> ToolResultPart:
+    """Call the tool `echo` of a server with this plan. Return the result that the model gets."""
+    user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", **plan))
+    async with running(tmp_path, [tool_call("raw__echo"), text("done")]) as rig:
+        await rig.talk("full", say="go")
+        (found,) = rig.results()
+        return found

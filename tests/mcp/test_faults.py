@@ -13,7 +13,7 @@ import pytest
 from agent_ls.loop.events.types import Warning
 from agent_ls.mcp.session_servers import SessionServers
 from tests.mcp.plans import change_plan, raw_server, sent, tool, user_file
-from tests.mcp.rig import running, servers_of, until_state
+from tests.mcp.rig import echoed, running, servers_of, until_state
 from tests.support.fake_provider import Piece, text, tool_call
 from tests.support.processes import eventually
 from tests.support.session_rig import Talk
@@ -31,14 +31,6 @@ def is_alive(pid: int) -> bool:
 
 def offered(talk: Talk) -> list[str]:
     return [it.tool.name for it in servers_of(talk).list_offered()]
-
-
-async def test_noise_before_and_between_messages_is_ignored(tmp_path: Path) -> None:
-    noise = ["Welcome to raw 1.0!", "{", "[1, 2]", '{"jsonrpc": "1.0"}']
-    user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", noise=noise))
-    async with running(tmp_path, [tool_call("raw__echo"), text("done")]) as rig:
-        await rig.talk("full", say="go")
-        assert rig.results()[0].content == "echo {}"
 
 
 async def test_a_tool_with_an_invalid_definition_is_left_out_with_a_warning(tmp_path: Path) -> None:
@@ -153,11 +145,8 @@ async def test_stopped_call_is_cancelled_at_the_server_which_goes_on(tmp_path: P
 
 
 async def test_a_flood_on_stderr_blocks_neither_the_server_nor_the_session(tmp_path: Path) -> None:
-    plan = raw_server(tmp_path / "plans", "raw", stderr="all is well\n", stderr_times=200_000)
-    user_file(tmp_path / "state", raw=plan)
-    async with running(tmp_path, [tool_call("raw__echo"), text("done")]) as rig:
-        await rig.talk("full", say="go")
-        assert rig.results()[0].content == "echo {}"
+    found = await echoed(tmp_path, stderr="all is well\n", stderr_times=200_000)
+    assert found.content == "echo {}"
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="looks at the process table of Linux")

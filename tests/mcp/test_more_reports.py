@@ -53,33 +53,6 @@ async def test_servers_by_http_are_understood_whatever_they_say_of_type_and_vers
     assert said == dict.fromkeys(ODD, "called 1")
 
 
-NOTICE = '{"jsonrpc":"2.0","method":"%s","params":%s}'
-LINES: list[Any] = [
-    reported("mcp-use/mcp-use#114", NOTICE % ("window/logMessage", '{"type":3,"message":"x"}')),
-    reported(
-        "HatriGt/hana-mcp-server#22", '{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"}}'
-    ),
-    reported(
-        "anthropics/claude-code#67482",
-        NOTICE % ("notifications/claude/channel", '{"content":"hi","meta":{"x":false}}'),
-    ),
-    reported("vercel/ai#16353", NOTICE % ("notifications/message", '{"level":"loud","data":1}')),
-    NOTICE % ("notifications/progress", '{"progressToken":{},"progress":"x"}'),
-    '{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"x"}}',
-    '[{"jsonrpc":"2.0","method":"notifications/x"}]',
-    "x" * 300_000,
-    "\0\0",
-]
-
-
-@pytest.mark.parametrize("line", LINES)
-async def test_a_line_that_is_no_message_for_us_ends_nothing(tmp_path: Path, line: str) -> None:
-    user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", noise=[line]))
-    async with running(tmp_path, [tool_call("raw__echo"), text("done")]) as rig:
-        await (await rig.talk("full")).say("go")
-        assert rig.results()[0].content == "echo {}"
-
-
 AUDIO = {"type": "audio", "data": "AAAA", "mimeType": "audio/wav"}
 CONTENT: list[Any] = [
     reported("ElliotPadfield/unpaywall-mcp#4", [{"type": "json", "json": {"doi": "10.1"}}], "10.1"),

@@ -12,8 +12,8 @@ import pytest
 from agent_ls.mcp.descriptions import CallResult, ResultBlock
 from agent_ls.mcp.results import output_of
 from tests.mcp.plans import raw_server, tool, user_file
-from tests.mcp.rig import running, servers_of
-from tests.support.fake_provider import text, tool_call
+from tests.mcp.rig import echoed, running, servers_of
+from tests.support.fake_provider import text
 from tests.support.reports import reported
 
 pytestmark = pytest.mark.req("T11")
@@ -57,14 +57,9 @@ RESULTS = [
 async def test_model_gets_all_parts_of_a_result(
     result: dict[str, Any], shown: list[str], tmp_path: Path
 ) -> None:
-    plan = raw_server(tmp_path / "plans", "raw", calls={"echo": {"result": result}})
-    user_file(tmp_path / "state", raw=plan)
-    async with running(tmp_path, [tool_call("raw__echo"), text("done")]) as rig:
-        await rig.talk("full", say="go")
-
-        got = rig.results()[0]
-        assert not got.is_error, got.content
-        assert all(word in str(got.content) for word in shown), got.content
+    got = await echoed(tmp_path, calls={"echo": {"result": result}})
+    assert not got.is_error, got.content
+    assert all(word in str(got.content) for word in shown), got.content
 
 
 @pytest.mark.parametrize(

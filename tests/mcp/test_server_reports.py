@@ -9,14 +9,15 @@ import pytest
 
 from agent_ls.loop.events.types import Warning
 from tests.mcp.plans import raw_server, sent, tool, user_file
-from tests.mcp.rig import running, servers_of
+from tests.mcp.rig import echoed, running, servers_of
 from tests.support.fake_provider import text, tool_call
 from tests.support.reports import reported
 
 pytestmark = pytest.mark.req("T11")
 
 
-NOISE = [
+NOTICE = '{"jsonrpc":"2.0","method":"%s","params":%s}'
+NOISE: list[Any] = [
     reported("microsoft/azure-devops-mcp#147", {"noise": ["Azure DevOps MCP Server version : 1.0"]}),
     reported(
         "hurttlocker/o8#1541",
@@ -25,15 +26,28 @@ NOISE = [
     reported("php-mcp/laravel#33", {"noise": ["-----", "Starting MCP server"]}),
     reported("bunkerlab-net/mempalace#19", {"line_end": "\r\n"}),
     reported("kagan-sh/kagan-legacy#148", {"noise": ["\ufeff"]}),
+    {"noise": ["Welcome to raw 1.0!", "{", "[1, 2]", '{"jsonrpc": "1.0"}']},
+    reported("mcp-use/mcp-use#114", {"noise": [NOTICE % ("window/logMessage", '{"type":3,"message":"x"}')]}),
+    reported(
+        "HatriGt/hana-mcp-server#22",
+        {"noise": ['{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"}}']},
+    ),
+    reported(
+        "anthropics/claude-code#67482",
+        {"noise": [NOTICE % ("notifications/claude/channel", '{"content":"hi","meta":{"x":false}}')]},
+    ),
+    reported("vercel/ai#16353", {"noise": [NOTICE % ("notifications/message", '{"level":"loud","data":1}')]}),
+    {"noise": [NOTICE % ("notifications/progress", '{"progressToken":{},"progress":"x"}')]},
+    {"noise": ['{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"x"}}']},
+    {"noise": ['[{"jsonrpc":"2.0","method":"notifications/x"}]']},
+    {"noise": ["x" * 300_000]},
+    {"noise": ["\0\0"]},
 ]
 
 
 @pytest.mark.parametrize("plan", NOISE)
 async def test_a_server_that_prints_other_lines_works(tmp_path: Path, plan: dict[str, Any]) -> None:
-    user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", **plan))
-    async with running(tmp_path, [tool_call("raw__echo"), text("done")]) as rig:
-        await (await rig.talk("full")).say("go")
-        assert rig.results()[0].content == "echo {}"
+    assert (await echoed(tmp_path, **plan)).content == "echo {}"
 
 
 SCHEMAS = [
@@ -149,12 +163,8 @@ RESULTS = [
 async def test_something_of_each_result_reaches_the_model(
     tmp_path: Path, result: dict[str, Any], said: str
 ) -> None:
-    plan = raw_server(tmp_path / "plans", "raw", calls={"echo": {"result": result}})
-    user_file(tmp_path / "state", raw=plan)
-    async with running(tmp_path, [tool_call("raw__echo"), text("done")]) as rig:
-        await (await rig.talk("full")).say("go")
-        (found,) = rig.results()
-        assert said in str(found.content) and found.is_error is bool(result.get("isError"))
+    found = await echoed(tmp_path, calls={"echo": {"result": result}})
+    assert said in str(found.content) and found.is_error is bool(result.get("isError"))
 
 
 @pytest.mark.report("anthropics/claude-ai-mcp#969")
@@ -162,12 +172,8 @@ async def test_something_of_each_result_reaches_the_model(
 async def test_an_image_in_a_result_reaches_the_model(tmp_path: Path, media_type: str) -> None:
     data = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
     result = {"content": [{"type": "image", "data": data, "mimeType": media_type}]}
-    user_file(
-        tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", calls={"echo": {"result": result}})
-    )
-    async with running(tmp_path, [tool_call("raw__echo"), text("done")]) as rig:
-        await (await rig.talk("full")).say("go")
-        assert [it.media_type for it in rig.results()[0].images] == ["image/png"]
+    found = await echoed(tmp_path, calls={"echo": {"result": result}})
+    assert [it.media_type for it in found.images] == ["image/png"]
 
 
 ASKED = [
@@ -182,11 +188,8 @@ ASKED = [
 async def test_a_request_of_the_server_during_a_call_is_answered(
     tmp_path: Path, method: str, answer: str
 ) -> None:
-    plan = raw_server(tmp_path / "plans", "raw", calls={"echo": {"do": "ask", "method": method}})
-    user_file(tmp_path / "state", raw=plan)
-    async with running(tmp_path, [tool_call("raw__echo"), text("done")]) as rig:
-        await (await rig.talk("full")).say("go")
-        assert answer in str(rig.results()[0].content)
+    found = await echoed(tmp_path, calls={"echo": {"do": "ask", "method": method}})
+    assert answer in str(found.content)
 
 
 @pytest.mark.report("NousResearch/hermes-agent#115502", "microsoft/aspire#14494")

@@ -56,7 +56,7 @@ ANYWHERE = [
     ),
     Program("200,000 lines", "seq 200000", prints(lines(200_000))),
     Program("binary output", "printf '\\000\\001\\377\\n'", prints("\0\1\ufffd\n")),
-    Program("invalid UTF-8", "printf 'gr\\374\\303\\274n'", prints("gr\ufffdün")),
+    Program("invalid UTF-8", "printf 'gr\\374\\303\\274n\\303'", prints("gr\ufffdün\ufffd")),
     Program(
         "alternate screen", "printf '\\033[?1049hfull\\033[?1049l'", prints("\x1b[?1049hfull\x1b[?1049l")
     ),

@@ -372,19 +372,6 @@ async def test_a_multibyte_character_split_between_two_reads_is_decoded_as_one_c
     assert pieces == ["a", "éb"]
 
 
-async def test_undecodable_output_has_replacement_characters(env: LocalEnvironment) -> None:
-    result = await run(env, r"printf 'a\377b\303\251\303'", lambda *_: None)
-    assert result.stdout == "a\ufffdbé\ufffd"
-
-
-async def test_output_of_two_hundred_thousand_lines_is_complete(env: LocalEnvironment) -> None:
-    pieces: list[str] = []
-    result = await run(env, "seq 200000", lambda _, text: pieces.append(text))
-    assert result.stdout == "".join(f"{number}\n" for number in range(1, 200_001))
-    assert "".join(pieces) == result.output == result.stdout
-    assert result.note == ""
-
-
 async def test_a_failing_sink_still_ends_the_command(env: LocalEnvironment) -> None:
     token = new_token()
 
