@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.editor import new_key
 from tests.support.loopback import AnthropicServer, ToolCall
-from tests.support.served import TASK, Served, served
+from tests.support.served import TASK, Served, served, served_session
 
 
 async def listed(found: Served) -> dict[str, dict[str, Any]]:
@@ -26,8 +26,7 @@ async def texts(found: Served, session_id: str, kind: str) -> list[str]:
 @pytest.mark.req("H2", "R7")
 async def test_a_fork_continues_from_the_named_turn_and_does_not_change_its_source(tmp_path: Path) -> None:
     with AnthropicServer(["one", "two", "three"]) as provider:
-        async with served(tmp_path, provider=provider) as found:
-            session_id = await found.editor.new_session(provider="anthropic", mode="edits")
+        async with served_session(tmp_path, provider, mode="edits") as (found, session_id):
             turns = []
             for words in ("first", "second"):
                 seen = len(found.client.received)
@@ -62,8 +61,7 @@ async def test_a_fork_continues_from_the_named_turn_and_does_not_change_its_sour
 
 @pytest.mark.req("H2")
 async def test_a_fork_at_an_unfinished_turn_or_of_an_unknown_session_is_refused(tmp_path: Path) -> None:
-    async with served(tmp_path) as found:
-        session_id = await found.editor.new_session()
+    async with served_session(tmp_path) as (found, session_id):
         assert (await found.refused("fork", session_id)).data["kind"] == "bad_choice"
         assert (await found.refused("fork", session_id, atTurnId="t-9")).data["kind"] == "bad_choice"
         assert (await found.refused("fork", "s-none")).data["kind"] == "unknown_session"
@@ -72,9 +70,7 @@ async def test_a_fork_at_an_unfinished_turn_or_of_an_unknown_session_is_refused(
 
 @pytest.mark.req("H2", "R7")
 async def test_a_closed_session_is_kept_and_a_deleted_one_leaves_no_files(tmp_path: Path) -> None:
-    async with served(tmp_path) as found:
-        session_id = await found.editor.new_session()
-        await found.editor.submit(session_id, "hello")
+    async with served_session(tmp_path, say="hello") as (found, session_id):
         await found.ask("draft", session_id, text="more")
         assert await found.change("closeSession", session_id) == {}
         await found.client.event("session_end")
@@ -111,8 +107,7 @@ async def test_a_session_with_open_hunks_is_deleted_by_force_only_and_files_stay
 
 @pytest.mark.req("R7")
 async def test_a_session_of_another_process_is_not_deleted(tmp_path: Path) -> None:
-    async with served(tmp_path) as first:
-        session_id = await first.editor.new_session()
+    async with served_session(tmp_path) as (_, session_id):
         async with served(tmp_path) as second:
             assert (await second.refused("deleteSession", session_id)).data["kind"] == "session_busy"
             assert session_id in await listed(second)
@@ -144,9 +139,7 @@ async def test_a_long_tool_output_can_be_read_completely_by_output_reference(
     """An output of 30,000 characters is in the event, one of 100,000 is in a file next to the log."""
     call = ToolCall("shell", {"command": f"printf 'x%.0s' $(seq {count}); touch done"})
     with AnthropicServer([[call], "Done."]) as provider:
-        async with served(tmp_path, provider=provider) as found:
-            session_id = await found.editor.new_session(provider="anthropic")
-            await found.editor.submit(session_id, "go")
+        async with served_session(tmp_path, provider, say="go") as (found, session_id):
             await found.editor.approve(await found.client.event("approval_requested"))
             await found.client.event("processing_end")
             items = (await found.ask("history", session_id))["items"]

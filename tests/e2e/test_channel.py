@@ -17,7 +17,7 @@ from tests.support.editor import new_key
 from tests.support.framed_client import DEADLINE_S, ResponseError
 from tests.support.loopback import Answer, AnthropicServer, ToolCall
 from tests.support.processes import eventually
-from tests.support.served import Served, served
+from tests.support.served import Served, served, served_session
 
 pytestmark = [
     pytest.mark.req("H29"),
@@ -106,8 +106,7 @@ REFUSED: list[tuple[str, dict[str, Any] | None]] = [
 async def test_the_channel_rejects_requests_for_keys_trust_deletion_drafts_settings_and_shutdown(
     tmp_path: Path,
 ) -> None:
-    async with served(tmp_path) as found:
-        session_id = await found.editor.new_session()
+    async with served_session(tmp_path) as (found, session_id):
         async with channel_client(found.state, found.server.process.pid) as panel:
             for method, params in REFUSED:
                 with pytest.raises(ResponseError) as refused:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.editor import text_input
 from tests.support.loopback import AnthropicServer, ErrorReply
-from tests.support.served import Served, served
+from tests.support.served import Served, served, served_session
 
 pytestmark = pytest.mark.req("R1", "H3")
 
@@ -88,8 +88,7 @@ async def test_another_model_can_be_chosen_for_a_closed_session(tmp_path: Path) 
 
 async def test_a_session_closed_by_its_user_continues_with_the_next_message(tmp_path: Path) -> None:
     with AnthropicServer(["Here I am."]) as provider:
-        async with served(tmp_path, provider=provider) as found:
-            session_id = await found.editor.new_session(provider="anthropic")
+        async with served_session(tmp_path, provider) as (found, session_id):
             await found.change("closeSession", session_id)
             start = len(found.client.received)
             await found.editor.submit(session_id, "Hello?")
@@ -97,8 +96,7 @@ async def test_a_session_closed_by_its_user_continues_with_the_next_message(tmp_
 
 
 async def test_a_closed_session_that_another_process_has_opened_is_not_written_to(tmp_path: Path) -> None:
-    async with served(tmp_path) as found:
-        session_id = await found.editor.new_session()
+    async with served_session(tmp_path) as (found, session_id):
         await found.change("closeSession", session_id)
         async with served(tmp_path) as other:
             await other.editor.subscribe(session_id)
@@ -110,8 +108,7 @@ async def test_a_closed_session_that_another_process_has_opened_is_not_written_t
 async def test_a_client_that_unsubscribed_is_sent_nothing_when_the_session_is_opened_again(
     tmp_path: Path,
 ) -> None:
-    async with served(tmp_path) as found:
-        session_id = await found.editor.new_session()
+    async with served_session(tmp_path) as (found, session_id):
         await found.change("closeSession", session_id)
         await found.client.event("session_end")
         await found.client.request("agent/unsubscribe", {"sessionId": session_id})

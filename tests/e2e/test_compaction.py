@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.editor import new_key
 from tests.support.loopback import AnthropicServer
-from tests.support.served import Served, served
+from tests.support.served import Served, served, served_session
 
 
 def told(found: Served, session_id: str, kind: str) -> list[dict[str, Any]]:
@@ -24,8 +24,7 @@ async def test_a_requested_compaction_is_kept_in_the_next_process(
 ) -> None:
     answers = [f"answer {number}" for number in range(6)]
     with AnthropicServer([*answers, "## Goal\nMend the cart.", "on it", "and on"]) as provider:
-        async with served(tmp_path, provider=provider) as found:
-            session_id = await found.editor.new_session(provider="anthropic")
+        async with served_session(tmp_path, provider) as (found, session_id):
             await found.work_off(session_id, "message 0")
             refused = await found.refused("compact", session_id)
             assert (refused.code, refused.data["kind"]) == (1041, "nothing_to_compact")

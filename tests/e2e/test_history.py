@@ -12,7 +12,7 @@ import pytest
 from agent_ls.loop.events import codec as event_codec
 from agent_ls.loop.events.items import ItemReducer
 from agent_ls.server.rpc import to_wire
-from tests.support.served import TASK, Served, served
+from tests.support.served import TASK, Served, served, served_session
 from tests.test_protocol_golden import without_uris
 
 
@@ -109,8 +109,7 @@ async def test_a_draft_survives_a_killed_server_and_is_deleted_when_emptied(
 
 @pytest.mark.req("R5")
 async def test_an_invalid_stored_draft_is_omitted_from_the_subscription(tmp_path: Path) -> None:
-    async with served(tmp_path) as found:
-        session_id = await found.editor.new_session()
+    async with served_session(tmp_path) as (found, session_id):
         for damaged in ("[1]", "{", '{"text": 3}', '{"text": "x", "attachments": [{"type": "hologram"}]}'):
             (found.folder(session_id) / "draft.json").write_text(damaged)
             assert "draft" not in await found.editor.subscribe(session_id)
@@ -129,8 +128,7 @@ async def test_history_and_draft_requests_for_an_unknown_session_are_refused(
 
 @pytest.mark.req("H2")
 async def test_history_with_an_invalid_limit_is_refused(tmp_path: Path) -> None:
-    async with served(tmp_path) as found:
-        session_id = await found.editor.new_session()
+    async with served_session(tmp_path) as (found, session_id):
         for wrong in ({"limit": 0}, {"limit": 501}, {"before": 0}, {"before": "x"}):
             assert (await found.refused("history", session_id, **wrong)).data["kind"] == "invalid_params"
         assert await found.ask("history", session_id) == {"items": [], "more": False}

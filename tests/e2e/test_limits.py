@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.loopback import AnthropicServer, ToolCall
-from tests.support.served import served
+from tests.support.served import served, served_session
 
 LOOK = ToolCall("glob", {"pattern": "*"})
 
@@ -18,8 +18,7 @@ async def test_reaching_a_token_limit_pauses_the_turn_and_the_question_survives_
     tmp_path: Path,
 ) -> None:
     with AnthropicServer([[LOOK], [LOOK], "Done."]) as provider:
-        async with served(tmp_path, provider=provider) as found:
-            session_id = await found.editor.new_session(provider="anthropic")
+        async with served_session(tmp_path, provider) as (found, session_id):
             bad = await found.refused("configure", session_id, limits={"tokensPerInput": -1})
             assert bad.data["kind"] == "invalid_params"
             told = await found.change("configure", session_id, limits={"tokensPerInput": 1})

@@ -15,7 +15,7 @@ import pytest
 from tests.support.commands import command, environment, finish, provider_variables
 from tests.support.loopback import AnthropicServer, Text, ToolCall
 from tests.support.processes import eventually
-from tests.support.served import Served, served
+from tests.support.served import Served, served, served_session
 
 pytestmark = [
     pytest.mark.req("R3", "X8"),
@@ -99,8 +99,7 @@ DELETED: dict[str, Callable[[Path], object]] = {
 @pytest.mark.parametrize("what", DELETED)
 async def test_a_log_deleted_while_the_session_runs_is_created_again(what: str, tmp_path: Path) -> None:
     with AnthropicServer(commands("echo ran >> ran.txt", "echo ran >> ran.txt")) as provider:
-        async with served(tmp_path, provider=provider) as found:
-            session_id = await found.editor.new_session(provider="anthropic", mode="full")
+        async with served_session(tmp_path, provider, mode="full") as (found, session_id):
             assert (await ended(found, session_id, "One."))["reason"] == "completed"
             folder = found.folder(session_id)
             DELETED[what](folder)
@@ -117,8 +116,7 @@ async def test_a_log_deleted_while_a_command_runs_is_created_again(what: str, tm
     may_end, begun = tmp_path / "project" / "may_end", tmp_path / "project" / "begun"
     waits = "touch begun; while [ ! -e may_end ]; do sleep 0.05; done; echo ran >> ran.txt"
     with AnthropicServer(commands(waits, "echo ran >> ran.txt")) as provider:
-        async with served(tmp_path, provider=provider) as found:
-            session_id = await found.editor.new_session(provider="anthropic", mode="full")
+        async with served_session(tmp_path, provider, mode="full") as (found, session_id):
             start = len(found.client.received)
             await found.editor.submit(session_id, "One.")
             await eventually(begun.exists)
@@ -146,8 +144,7 @@ async def test_a_session_with_an_unwritable_log_asks_the_user_before_it_runs_a_c
     with AnthropicServer(
         [*commands(lines[0]), [ToolCall("shell", {"command": lines[1]})], *commands(*lines[2:])]
     ) as provider:
-        async with served(tmp_path, provider=provider) as found:
-            session_id = await found.editor.new_session(provider="anthropic", mode="full")
+        async with served_session(tmp_path, provider, mode="full") as (found, session_id):
             await ended(found, session_id, "One.")
             folder = found.folder(session_id)
             blocked = block(folder)
@@ -177,8 +174,7 @@ async def test_a_user_can_allow_a_session_to_continue_without_a_log(tmp_path: Pa
     line = "echo ran >> ran.txt"
     script = [*commands(line), [ToolCall("shell", {"command": line})], *commands(line)]
     with AnthropicServer(script) as provider:
-        async with served(tmp_path, provider=provider) as found:
-            session_id = await found.editor.new_session(provider="anthropic", mode="full")
+        async with served_session(tmp_path, provider, mode="full") as (found, session_id):
             await ended(found, session_id, "One.")
             block(found.folder(session_id))
             start = len(found.client.received)

@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.editor import text_input
 from tests.support.loopback import Answer, AnthropicServer, Gate, ToolCall
-from tests.support.served import served
+from tests.support.served import served_session
 
 
 @pytest.mark.req("H2", "A1")
@@ -28,9 +28,7 @@ async def test_one_subagent_is_steered_and_stopped(tmp_path: Path) -> None:
         return first if len(asked) == 1 else "The rest is done."
 
     with AnthropicServer(answer) as provider:
-        async with served(tmp_path, provider=provider) as found:
-            session_id = await found.editor.new_session(provider="anthropic")
-            await found.editor.submit(session_id, "go")
+        async with served_session(tmp_path, provider, say="go") as (found, session_id):
             await anyio.to_thread.run_sync(gate.wait_reached)
             started = await found.client.event("subagent", status="running")
             agent_id = started["data"]["agentId"]

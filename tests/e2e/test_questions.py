@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.loopback import AnthropicServer, ToolCall
-from tests.support.served import served
+from tests.support.served import served_session
 
 ASK = ToolCall("ask_user", {"question": "Which currency?", "choices": ["Euro", "Dollar"]})
 
@@ -15,9 +15,7 @@ ASK = ToolCall("ask_user", {"question": "Which currency?", "choices": ["Euro", "
 @pytest.mark.req("H2", "L15", "T7")
 async def test_a_question_is_pending_until_its_first_answer_which_is_final(tmp_path: Path) -> None:
     with AnthropicServer([[ASK], "Euro it is."]) as provider:
-        async with served(tmp_path, provider=provider) as found:
-            session_id = await found.editor.new_session(provider="anthropic")
-            await found.editor.submit(session_id, "go")
+        async with served_session(tmp_path, provider, say="go") as (found, session_id):
             asked = (await found.client.event("question_asked"))["data"]
             assert (asked["question"], asked["choices"]) == ("Which currency?", ["Euro", "Dollar"])
             await found.client.event("state", state="AWAITING_INPUT")

@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.editor import new_key, text_input
 from tests.support.loopback import AnthropicServer, Gate
-from tests.support.served import TASK, Served, served
+from tests.support.served import TASK, Served, served, served_session
 
 
 def queue_of(event: dict[str, Any]) -> list[str]:
@@ -26,9 +26,7 @@ def queues(found: Served, session_id: str) -> list[list[str]]:
 async def test_queued_messages_are_edited_moved_removed_and_started(tmp_path: Path) -> None:
     gate = Gate()
     with AnthropicServer([[gate], "second", "third"]) as provider:
-        async with served(tmp_path, provider=provider) as found:
-            session_id = await found.editor.new_session(provider="anthropic")
-            await found.editor.submit(session_id, "go")
+        async with served_session(tmp_path, provider, say="go") as (found, session_id):
             await anyio.to_thread.run_sync(gate.wait_reached)
             ids = [(await found.editor.submit(session_id, words))["queuedId"] for words in "abc"]
             edit = {"queuedId": ids[1], "input": text_input("B")}
@@ -67,9 +65,7 @@ def pictures_in(body: Any) -> list[str]:
 async def test_images_of_a_queued_message_survive_an_edit_of_its_text_and_a_kill(tmp_path: Path) -> None:
     gate = Gate()
     with AnthropicServer([[gate], "seen", "steered"]) as provider:
-        async with served(tmp_path, provider=provider) as found:
-            session_id = await found.editor.new_session(provider="anthropic")
-            await found.editor.submit(session_id, "go")
+        async with served_session(tmp_path, provider, say="go") as (found, session_id):
             await anyio.to_thread.run_sync(gate.wait_reached)
             asked = [*text_input("what is ths?"), picture("cat")]
             queued_id = (await found.change("submit", session_id, input=asked))["queuedId"]
@@ -101,9 +97,7 @@ async def test_an_edit_of_a_queued_message_without_keep_images_removes_the_forme
 ) -> None:
     gate = Gate()
     with AnthropicServer([[gate], "seen"]) as provider:
-        async with served(tmp_path, provider=provider) as found:
-            session_id = await found.editor.new_session(provider="anthropic")
-            await found.editor.submit(session_id, "go")
+        async with served_session(tmp_path, provider, say="go") as (found, session_id):
             await anyio.to_thread.run_sync(gate.wait_reached)
             queued_id = (await found.change("submit", session_id, input=[picture("cat")]))["queuedId"]
             await found.change("queue", session_id, edit={"queuedId": queued_id, "input": text_input("none")})
@@ -123,8 +117,7 @@ async def test_an_edit_of_a_queued_message_without_keep_images_removes_the_forme
 async def test_a_queue_request_without_exactly_one_change_is_refused(
     tmp_path: Path, change: dict[str, Any]
 ) -> None:
-    async with served(tmp_path) as found:
-        session_id = await found.editor.new_session()
+    async with served_session(tmp_path) as (found, session_id):
         assert (await found.refused("queue", session_id, **change)).data["kind"] == "invalid_params"
         assert (await found.refused("queue", "s-none", remove="q")).data["kind"] == "session_closed"
 
@@ -161,8 +154,7 @@ async def test_a_session_is_titled_after_its_first_input_and_can_be_renamed_whil
 
 @pytest.mark.req("R7")
 async def test_a_session_that_another_process_owns_is_not_renamed(tmp_path: Path) -> None:
-    async with served(tmp_path) as first:
-        session_id = await first.editor.new_session(title="Mine")
+    async with served_session(tmp_path, title="Mine") as (_, session_id):
         async with served(tmp_path) as second:
             error = await second.refused("rename", session_id, title="Theirs")
             assert error.data["kind"] == "session_busy"

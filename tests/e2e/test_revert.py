@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.loopback import AnthropicServer, Gate, Text
-from tests.support.served import Served, served
+from tests.support.served import Served, served, served_session
 
 
 def without_session(answer: dict[str, Any]) -> dict[str, Any]:
@@ -62,8 +62,7 @@ async def test_roll_back_works_in_a_stored_session_and_is_refused_in_a_running_o
 ) -> None:
     gate = Gate()
     with AnthropicServer(["one", [Text("two", gate)], "three"]) as provider:
-        async with served(tmp_path, provider=provider) as found:
-            session_id = await found.editor.new_session(provider="anthropic")
+        async with served_session(tmp_path, provider) as (found, session_id):
             await found.work_off(session_id, "first")
             turn = await first_turn(found, session_id)
             assert (await found.refused("revert", session_id, atTurnId="t-none")).data["kind"] == "bad_choice"

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.commands import environment, run
 from tests.support.loopback import AnthropicServer, ToolCall
-from tests.support.served import served
+from tests.support.served import served_session
 
 
 @pytest.mark.req("H7")
@@ -17,9 +17,7 @@ async def test_a_stored_approval_rule_is_listed_by_the_server_and_the_command_li
 ) -> None:
     calls = [ToolCall("shell", {"command": f"touch {name}"}) for name in ("a", "b")]
     with AnthropicServer([[calls[0]], "One.", [calls[1]], "Two."]) as provider:
-        async with served(tmp_path, provider=provider) as found:
-            session_id = await found.editor.new_session(provider="anthropic")
-            await found.editor.submit(session_id, "go")
+        async with served_session(tmp_path, provider, say="go") as (found, session_id):
             request = await found.client.event("approval_requested")
             rule = next(rule for rule in request["data"]["rules"] if rule["scope"] == "project")
             assert rule["id"] == "words:touch" and rule["allows"] and rule["stillAsked"]

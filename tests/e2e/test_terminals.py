@@ -14,7 +14,7 @@ import pytest
 from tests.e2e.test_owners import taken
 from tests.support.loopback import AnthropicServer, ToolCall
 from tests.support.processes import new_token, processes_with
-from tests.support.served import Served, served
+from tests.support.served import Served, served, served_session
 
 BACKGROUND = {"command": "touch made; echo ready; exec sleep 1000", "background": True}
 
@@ -23,9 +23,7 @@ BACKGROUND = {"command": "touch made; echo ready; exec sleep 1000", "background"
 async def commanding(tmp_path: Path, script: Sequence[Any]) -> AsyncIterator[tuple[Served, str]]:
     """Run a session whose model has started the script; its command is allowed."""
     with AnthropicServer(script) as provider:
-        async with served(tmp_path, provider=provider) as found:
-            session_id = await found.editor.new_session(provider="anthropic")
-            await found.editor.submit(session_id, "go")
+        async with served_session(tmp_path, provider, say="go") as (found, session_id):
             await found.editor.approve(await found.client.event("approval_requested"))
             yield found, session_id
 
@@ -129,9 +127,7 @@ async def test_background_commands_end_when_their_session_owner_changes_and_the_
     token = new_token()
     call = ToolCall("shell", {**BACKGROUND, "env_vars": {"TOKEN": token}})
     with AnthropicServer([[call], "Started.", "I see.", "Once."]) as provider:
-        async with served(tmp_path, provider=provider) as first:
-            session_id = await first.editor.new_session(provider="anthropic", mode="full")
-            await first.editor.submit(session_id, "go")
+        async with served_session(tmp_path, provider, say="go", mode="full") as (first, session_id):
             await first.client.event("processing_end", reason="completed")
             assert processes_with(token)
             async with served(tmp_path, provider=provider) as second:

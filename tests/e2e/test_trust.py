@@ -18,7 +18,7 @@ from tests.support.commands import environment, run
 from tests.support.editor import new_key
 from tests.support.framed_client import CAPABILITIES, server_process
 from tests.support.loopback import AnthropicServer, ToolCall
-from tests.support.served import served
+from tests.support.served import served_session
 
 pytestmark = pytest.mark.req("X8", "H7")
 
@@ -32,9 +32,7 @@ def _undecided(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_a_folder_is_trusted_by_an_approval_listed_by_all_clients_and_revoked(tmp_path: Path) -> None:
     with AnthropicServer([[EDIT], "Done.", [EDIT], "Refused."]) as provider:
-        async with served(tmp_path, provider=provider) as found:
-            session_id = await found.editor.new_session(provider="anthropic", mode="edits")
-            await found.editor.submit(session_id, "go")
+        async with served_session(tmp_path, provider, say="go", mode="edits") as (found, session_id):
             request = await found.client.event("approval_requested", tool="trust")
             assert request["data"]["effect"]["folder"] == str(found.project)
             assert not provider.requests
@@ -68,9 +66,7 @@ async def test_a_folder_is_trusted_by_an_approval_listed_by_all_clients_and_revo
 
 async def test_a_trust_request_answers_the_pending_approval(tmp_path: Path) -> None:
     with AnthropicServer(["Hello."]) as provider:
-        async with served(tmp_path, provider=provider) as found:
-            session_id = await found.editor.new_session(provider="anthropic")
-            await found.editor.submit(session_id, "go")
+        async with served_session(tmp_path, provider, say="go") as (found, _):
             await found.client.event("approval_requested", tool="trust")
             decided = {"clientKey": new_key(), "decision": "trust"}
             assert (await found.client.request("agent/trust", decided))["trust"] == "trusted"

@@ -16,7 +16,7 @@ from lsprotocol import types as lsp
 from tests.support.framed_client import is_event
 from tests.support.loopback import AnthropicServer, ToolCall
 from tests.support.notebook_editor import READ, NotebookEditor, edit, opened, results
-from tests.support.served import Served, served
+from tests.support.served import Served, served_session
 
 pytestmark = pytest.mark.req("H4", "H15", "R5")
 
@@ -36,8 +36,7 @@ async def opened_file(tmp_path: Path) -> AsyncIterator[tuple[Served, str, Path]]
     """Yield a session that reads and writes a file which is open in the editor, with the file's path."""
     path = tmp_path / "project" / NAME
     with AnthropicServer([*steps(path), "Done."]) as provider:
-        async with served(tmp_path, provider=provider) as found:
-            session_id = await found.editor.new_session(provider="anthropic", mode="full")
+        async with served_session(tmp_path, provider, mode="full") as (found, session_id):
             path.write_text("on disk\n")
             await found.editor.open(path)
             yield found, session_id, path

@@ -98,3 +98,16 @@ async def served(
         editor = Editor(server.client, name)
         await editor.start(project, **settings)
         yield Served(editor, server, project, state)
+
+
+@asynccontextmanager
+async def served_session(
+    tmp_path: Path, provider: LoopbackProvider | None = None, *, say: str = "", **params: Any
+) -> AsyncIterator[tuple[Served, str]]:
+    """Run a server as `served` does, with a new session. `say` is its first message, `params` are its options."""
+    async with served(tmp_path, provider=provider) as found:
+        chosen = {"provider": "anthropic"} if provider else {}
+        session_id = await found.editor.new_session(**chosen, **params)
+        if say:
+            await found.editor.submit(session_id, say)
+        yield found, session_id
