@@ -240,7 +240,7 @@ class CommandOptions:
     - `argv`: a program with its arguments, started without a shell. The `command` argument then has the
       same words, quoted for a POSIX shell.
     - `is_own_program`: `argv` names a program that agent-ls itself needs, so it is searched only in folders of PATH
-      outside of the project (program_lookup.py).
+      outside of the project (program_lookup.py), and leaves no processes running.
     - `one_stream`: standard error is written to standard output, so that `output` has both in their exact order. All of
       it then belongs to `stdout`.
     - `inherit` "minimal": the command inherits only the nine variables of `MINIMAL_NAMES` in

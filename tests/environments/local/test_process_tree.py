@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
+import threading
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
 
 import anyio
 import pytest
 
+from agent_ls.environments.base import CommandOptions
+from agent_ls.environments.local.environment import LocalEnvironment
 from agent_ls.environments.local.trees.process_tree import (
     MARK_VARIABLE,
     Root,
     end,
-    members,
+    members_in,
     parents_first,
     process_table,
     rows_of_ps,
@@ -23,6 +31,41 @@ from agent_ls.environments.local.trees.rows import Row
 pytestmark = pytest.mark.req("T5")
 
 NOBODY = Root(frozenset(), "a mark that no process has")
+
+
+def members(root: Root) -> set[Row]:
+    return members_in(process_table(), root, frozenset())
+
+
+@contextmanager
+def counted_tables() -> Iterator[list[int]]:
+    """Yield a list with the number of process tables that have been read in the block."""
+    count = [0]
+
+    def called(frame: FrameType, event: str, argument: object) -> None:
+        count[0] += event == "call" and frame.f_code is process_table.__code__
+
+    threading.setprofile(called)
+    sys.setprofile(called)
+    try:
+        yield count
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+
+
+@pytest.mark.req("L5")
+async def test_few_process_tables_are_read_after_a_command_and_at_the_end(tmp_path: Path) -> None:
+    """A table takes as long as ten to a hundred other system calls, on a machine with many programs far longer."""
+    environment = LocalEnvironment(str(tmp_path))
+    await environment.initialize()
+    with counted_tables() as count:
+        await environment.exec_command("true", CommandOptions(argv=("true",), is_own_program=True))
+        assert count == [0]
+        await environment.exec_command("true", CommandOptions())
+        assert count[0] <= 1
+        await environment.cleanup()
+    assert count[0] <= 4
 
 
 @pytest.mark.skipif(shutil.which("ps") is None, reason="no ps")

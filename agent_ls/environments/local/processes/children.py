@@ -118,7 +118,15 @@ class Children:
             _check_program(words[0], folder, environ.get("PATH"))
         environ[MARK_VARIABLE] = self._environ.get(MARK_VARIABLE, "") + mark
         argv = self._trees.argv(command, words)
-        return CommandLaunch(options.shown or command, argv, folder, environ, mark, options.confinement)
+        return CommandLaunch(
+            options.shown or command,
+            argv,
+            folder,
+            environ,
+            mark,
+            options.confinement,
+            is_own_program=options.is_own_program,
+        )
 
     async def by_pipes(
         self, launch: CommandLaunch, stdout: Pipe, stderr: Pipe, stdin: Pipe | None = None

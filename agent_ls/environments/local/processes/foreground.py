@@ -85,7 +85,7 @@ class LocalProcesses:
                 readers.is_done["stderr"].set()
             child = await self._children.by_pipes(launch, stdout, pipes.get("stderr", stdout))
             try:
-                timed_out, notes = await self._wait_for_end(child, readers, pipes, options.timeout_ms)
+                timed_out, notes = await self._wait_for_end(child, readers, pipes, options)
             except BaseException:  # usually a cancellation
                 with anyio.CancelScope(shield=True):
                     await self._children.end(child)
@@ -143,7 +143,7 @@ class LocalProcesses:
         return timed_out, notes
 
     async def _wait_for_end(
-        self, child: Child, readers: Readers, pipes: Mapping[Stream, Pipe], timeout_ms: int
+        self, child: Child, readers: Readers, pipes: Mapping[Stream, Pipe], options: CommandOptions
     ) -> tuple[bool, list[str]]:
         """Wait until the shell has ended and its output is read.
 
@@ -153,7 +153,7 @@ class LocalProcesses:
         async with anyio.create_task_group() as group:
             for stream, pipe in pipes.items():
                 group.start_soon(readers.read, pipe, stream)
-            with anyio.move_on_after(timeout_ms / 1000) as limit:
+            with anyio.move_on_after(options.timeout_ms / 1000) as limit:
                 await child.process.wait()
             if limit.cancelled_caught:
                 with anyio.CancelScope(shield=True):
@@ -164,11 +164,9 @@ class LocalProcesses:
         for stream, pipe in pipes.items():
             readers.finish(pipe, stream)
         is_held = not readers.are_done and not limit.cancelled_caught
-        left = (
-            await self._children.find_left_processes(child)
-            if is_held or self._children.adopts_orphans
-            else []
-        )
+        # A program of ours leaves no processes, so the whole process table need not be read for it.
+        may_leave = self._children.adopts_orphans and not options.is_own_program
+        left = await self._children.find_left_processes(child) if is_held or may_leave else []
         if is_held:
             notes.append(_describe_open_output(left))
             for pipe in pipes.values():

@@ -53,7 +53,7 @@ class CommandLaunch:
 
     `confinement` is enforced before the command starts. If that fails, the command is not started. `group` is
     the path of a file, "" if there is no control group. The new process writes "0" to this file to join the
-    control group of the command.
+    control group of the command. `is_own_program`: as in CommandOptions; such a program leaves no processes running.
     """
 
     command: str
@@ -63,6 +63,7 @@ class CommandLaunch:
     mark: str
     confinement: Confinement | None = None
     group: str = ""
+    is_own_program: bool = False
 
 
 class TerminalDecoder:

@@ -38,6 +38,7 @@ _MARK = re.compile(
 POLL_SECONDS = 0.02  # polling interval where the system cannot report the end of a process
 
 _PROC = "/proc"
+_STAT_BYTES = 4096
 _PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -74,7 +75,7 @@ async def end(root: Root, grace_seconds: float) -> list[int]:
     Call in a shielded scope.
     """
     asked: set[Row] = set()
-    with anyio.move_on_after(grace_seconds):
+    with anyio.move_on_after(grace_seconds) as patience:
         while found := await _look_while_ending(root):
             for row in parents_first(found.difference(asked), root):
                 _send(row, signal.SIGTERM)
@@ -83,21 +84,40 @@ async def end(root: Root, grace_seconds: float) -> list[int]:
             for row in found:
                 await _wait_for_end(row)
     await to_thread.run_sync(cgroups.kill, root.mark, limiter=anyio.CapacityLimiter(1))
+    # A process started during a check can be missed once, so two checks in a row must find nothing.
+    checks = 2 if asked or patience.cancelled_caught else 1
     with anyio.move_on_after(KILL_WAIT_SECONDS):
-        # A process started during a check can be missed once, so two checks in a row must find nothing.
-        while (found := await _look_while_ending(root)) or (found := await _look_while_ending(root)):
+        while found := await _look_several_times(root, checks):
             for row in parents_first(found, root):
                 _send(row, signal.SIGKILL)
             asked |= found
+            checks = 2
             for row in found:
                 await _wait_for_end(row)
-    stayed = await _look(root)
-    # Reap the ended processes, except session leaders, whose exit status other code collects. When a session
-    # leader ends, its zombie children become children of this process.
-    adopted = {row for row in asked.difference(stayed) if row.pid not in root.sessions}
-    await to_thread.run_sync(reap_orphans, adopted, root, limiter=anyio.CapacityLimiter(1))
-    await to_thread.run_sync(cgroups.remove, root.mark, limiter=anyio.CapacityLimiter(1))
+    stayed = await to_thread.run_sync(_settle, root, asked, limiter=anyio.CapacityLimiter(1))
     return sorted(row.pid for row in stayed)
+
+
+async def _look_several_times(root: Root, count: int) -> set[Row]:
+    """Return the running processes that the first successful one of `count` checks finds."""
+    found: set[Row] = set()
+    for _ in range(count):
+        found = found or await _look_while_ending(root)
+    return found
+
+
+def _settle(root: Root, asked: set[Row]) -> set[Row]:
+    """Reap the ended ones of the processes `asked`, and return those of `root` that still run. Blocks briefly.
+
+    Session leaders are not reaped, because other code collects their exit status. When a session leader ends, its
+    zombie children become children of this process.
+    """
+    ended, table = adoption.ended_commands(root.mark), process_table()
+    stayed = members_in(table, root, ended)
+    adopted = {row for row in asked.difference(stayed) if row.pid not in root.sessions}
+    reap_orphans(adopted, root, table)
+    cgroups.remove(root.mark)
+    return stayed
 
 
 async def end_marked(mark: str, grace_seconds: float) -> None:
@@ -116,28 +136,15 @@ def parents_first(rows: Iterable[Row], root: Root) -> list[Row]:
     return sorted(rows, key=lambda row: (row.pid not in root.sessions, int(row.started or 0), row.pid))
 
 
-async def _look(root: Root) -> set[Row]:
-    # This call has its own limiter. Otherwise threads that hang in an unreachable network folder could use up
-    # the shared limiter, and processes could not be ended.
-    return await to_thread.run_sync(members, root, limiter=anyio.CapacityLimiter(1))
-
-
 async def _look_while_ending(root: Root) -> set[Row]:
     """Return the running processes of `root`, and keep attributing processes to its ended commands.
 
     A process that gets SIGTERM can start another one and exit. By then its command may have ended long ago.
     """
+    # This call has its own limiter. Otherwise threads that hang in an unreachable network folder could use up
+    # the shared limiter, and processes could not be ended.
     limiter = anyio.CapacityLimiter(1)
-    return await to_thread.run_sync(lambda: members(root, is_ending=True), limiter=limiter)
-
-
-def members(root: Root, *, is_ending: bool = False) -> set[Row]:
-    """Return the running processes of `root`. Blocks briefly.
-
-    With `is_ending`, the check does not count as the last one that attributes processes to an ended command.
-    """
-    ended = frozenset[str]() if is_ending else adoption.ended_commands(root.mark)
-    return members_in(process_table(), root, ended)
+    return await to_thread.run_sync(lambda: members_in(process_table(), root, frozenset()), limiter=limiter)
 
 
 def members_in(table: Sequence[Row], root: Root, ended: frozenset[str]) -> set[Row]:
@@ -200,11 +207,18 @@ def _rows_of_proc() -> Iterator[Row]:
 
 def _row_of_proc(pid: int) -> Row | None:
     try:
-        with open(f"{_PROC}/{pid}/stat", "rb", buffering=0) as file:
-            # Count the fields from the last parenthesis, because the program name before it may contain anything.
-            fields = file.read().rpartition(b")")[2].split()
+        descriptor = os.open(
+            f"{_PROC}/{pid}/stat", os.O_RDONLY
+        )  # a file object would make four more system calls
     except OSError:
         return None
+    try:
+        # Count the fields from the last parenthesis, because the program name before it may contain anything.
+        fields = os.read(descriptor, _STAT_BYTES).rpartition(b")")[2].split()
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
     parent, group, session = map(int, fields[1:4])
     return Row(pid, fields[19].decode("ascii"), parent, group, session, fields[0] in (b"Z", b"X"))
 

@@ -51,7 +51,7 @@ class SessionTrees:
                 stdout,
                 stderr,
                 launch.confinement,
-                launch.mark,
+                "" if launch.is_own_program else launch.mark,
             )
         )
         if self.adopts_orphans:
