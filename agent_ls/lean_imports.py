@@ -10,23 +10,38 @@ from __future__ import annotations
 import dataclasses
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any
 
+_deferred: list[_Written] = []
+"""The deferred methods in the order of their classes, so that they have the same numbers in the forks of a process."""
 
-def make_lean(*, speaks_lsp: bool = True) -> None:
+
+def make_lean(*, speaks_lsp: bool = True, forks: bool = False) -> None:
     """Make the imports of dataclasses, pydantic and the LSP types faster. Call this before these imports.
 
-    `speaks_lsp`: this process needs the LSP types, so import them now.
+    `speaks_lsp`: this process needs the LSP types, so import them now. `forks`: it uses `build`.
     """
-    _defer_methods()
+    _defer_methods(_deferred.append if forks else lambda written: None)
     _leave_out_plugins()
     if speaks_lsp and "lsprotocol.types" not in sys.modules:
         _defer_types()
 
 
-def _defer_methods() -> None:
+def built() -> list[int]:
+    """Return the numbers of the deferred methods that were compiled, in a process that forks or was forked."""
+    return [number for number, written in enumerate(_deferred) if written.is_compiled]
+
+
+def build(numbers: Iterable[int]) -> None:
+    """Compile the methods that `built` returned in a fork of this process."""
+    for number in numbers:
+        if number < len(_deferred):
+            _deferred[number].compile()
+
+
+def _defer_methods(note: Callable[[_Written], object]) -> None:
     """Make `dataclasses` compile each generated method at its first call.
 
     Half of the import time of agent-ls is spent on compiling methods of five hundred classes, most of which
@@ -42,6 +57,7 @@ def _defer_methods() -> None:
 
         def create(**values: Any) -> Any:
             written = _Written(text, scope, values)
+            note(written)
             if not returned.startswith("("):
                 return _late(written, returned)
             return tuple(_late(written, name) for name in returned.strip("()").split(",") if name)
@@ -73,7 +89,15 @@ class _Written:
         self._text, self._scope, self._values = text, scope, values
         self._made: dict[str, Callable[..., Any]] = {}
 
+    @property
+    def is_compiled(self) -> bool:
+        return bool(self._made)
+
     def method(self, name: str) -> Callable[..., Any]:
+        self.compile()
+        return self._made[name]
+
+    def compile(self) -> None:
         if not self._made:
             found: dict[str, Any] = {}
             exec(self._text, self._scope, found)
@@ -81,7 +105,6 @@ class _Written:
             self._made = {
                 method.__name__: method for method in (made if isinstance(made, tuple) else (made,))
             }
-        return self._made[name]
 
 
 def _late(written: _Written, name: str) -> Callable[..., Any]:

@@ -1,9 +1,9 @@
 """A program that starts the attempts of `agent-ls batch`, each in a process of its own (Linux).
 
 The process of an attempt is a fork of this one, which has imported the modules of `agent-ls exec`, and does nothing
-else. So an attempt need not import them. Modules that an attempt has imported in addition are imported here before the
-next one. The runner (batch/starting.py) is at the other end of the socket whose descriptor is the only argument. If
-the runner ends, this program ends too.
+else. So an attempt need not import them. What an attempt has imported or built in addition is imported and built here
+before the next one: modules, methods of dataclasses, and validators of events. The runner (batch/starting.py) is at the
+other end of the socket whose descriptor is the only argument. If the runner ends, this program ends too.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from agent_ls.cli import batch_child
+from agent_ls.cli.batch_warmth import Warmth
 from agent_ls.lean_imports import make_lean
 from agent_ls.system import forbid_process_inspection, quick_exit
 
-OWN = "agent_ls."
-MAX_NAMES_BYTES = 65_536  # the capacity of a pipe
+MAX_WARMTH_BYTES = 65_536  # the capacity of a pipe
 STANDARD = (0, 1, 2)
 
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """A running attempt. `news` is the socket to the runner. From `names`, the modules of the attempt are read."""
+    """A running attempt. `news` is the socket to the runner. From `warmth`, its Warmth is read."""
 
     pid: int
     news: socket.socket
-    names: int
+    warmth: int
 
 
 class Starter:
@@ -62,21 +62,21 @@ class Starter:
         `given` are the standard input, output and error output of the attempt, the descriptor of its task's lock, and
         the socket for news about the attempt.
         """
-        names, names_out = os.pipe()
+        warmth, warmth_out = os.pipe()
         pid = os.fork()
         if pid == 0:
-            return self._run_attempt(given, names_out)
+            return self._run_attempt(given, warmth_out)
         news = socket.socket(fileno=given[-1])
-        for descriptor in (*given[:-1], names_out):
+        for descriptor in (*given[:-1], warmth_out):
             os.close(descriptor)
         watched = os.pidfd_open(pid)
-        self._attempts[watched] = _Attempt(pid, news, names)
+        self._attempts[watched] = _Attempt(pid, news, warmth)
         self._poll.register(watched, select.POLLIN)
         with suppress(OSError):  # the runner has ended; the attempt notices it too
             socket.send_fds(news, [b"started"], [watched])
         return None
 
-    def _run_attempt(self, given: list[int], names_out: int) -> int:
+    def _run_attempt(self, given: list[int], warmth_out: int) -> int:
         # The descriptor of the lock stays open until the attempt has ended.
         for number, descriptor in zip(STANDARD, given, strict=False):
             os.dup2(descriptor, number)
@@ -85,15 +85,15 @@ class Starter:
         os.close(given[-1])
         for watched, attempt in self._attempts.items():
             os.close(watched)
-            os.close(attempt.names)
+            os.close(attempt.warmth)
             attempt.news.close()
-        known = {*sys.modules}
+        before = Warmth.now()
         try:
             return batch_child.run()
         finally:
-            new = [name for name in sys.modules if name.startswith(OWN) and name not in known]
-            with suppress(OSError):
-                os.write(names_out, " ".join(new).encode()[:MAX_NAMES_BYTES])
+            if len(data := Warmth.now().more_than(before).encode()) <= MAX_WARMTH_BYTES:
+                with suppress(OSError):
+                    os.write(warmth_out, data)
 
     def _end(self, watched: int) -> None:
         attempt = self._attempts.pop(watched)
@@ -103,16 +103,9 @@ class Starter:
         with suppress(OSError):
             attempt.news.send(b"%d" % os.waitstatus_to_exitcode(status))
         attempt.news.close()
-        _import_all(os.read(attempt.names, MAX_NAMES_BYTES).decode().split())
-        os.close(attempt.names)
-
-
-def _import_all(names: list[str]) -> None:
-    for name in names:
-        if name.startswith(OWN) and name not in sys.modules:
-            with suppress(ImportError):
-                importlib.import_module(name)
-    gc.freeze()  # otherwise the first collection of each attempt copies the memory of these modules
+        with suppress(ValueError):  # a killed attempt has written nothing
+            Warmth.decode(os.read(attempt.warmth, MAX_WARMTH_BYTES)).take_over()
+        os.close(attempt.warmth)
 
 
 def main() -> int:
@@ -120,16 +113,18 @@ def main() -> int:
     # Ctrl-C on the terminal must reach only the runner, which decides when the attempts end
     os.setpgid(0, 0)
     runner = socket.socket(fileno=int(sys.argv[1]))
-    make_lean(speaks_lsp=False)
+    make_lean(speaks_lsp=False, forks=True)
     gc.disable()  # until the session of an attempt is open
     importlib.import_module("asyncio")
     importlib.import_module("anyio._backends._asyncio")
-    _import_all(["agent_ls.cli.exec", "agent_ls.cli.output", "agent_ls.headless.exec"])
+    Warmth(["agent_ls.cli.exec", "agent_ls.cli.output", "agent_ls.headless.exec"]).take_over()
     from agent_ls.environments.local.ripgrep import candidates, find_working  # after make_lean
+    from agent_ls.environments.local.trees.session_trees import try_launcher
     from agent_ls.services.models.warm_up import FOR_EDITS
 
-    _import_all([*FOR_EDITS])
+    Warmth(FOR_EDITS).take_over()
     find_working(candidates())  # otherwise each attempt asks ripgrep for its version
+    try_launcher()
     forbid_process_inspection()  # the environment contains API keys
     return end(Starter(runner).run())
 

@@ -39,6 +39,7 @@ from agent_ls.loop.events.types import (
     Error,
     ProcessingEnd,
     QuestionAsked,
+    SessionStart,
     ToolCallEnd,
     TurnFacts,
     TurnLimit,
@@ -356,7 +357,7 @@ class _Play:
         problem: BrokenPipeError | None = None
         with session.subscribe() as events:
             known = session.last_seq
-            for item in await self._earlier_warnings(known):
+            for item in await self._earlier_events(known):
                 problem = self._tell(item)
             # Wait for answers in separate tasks, so that an interrupt takes effect while a question is open.
             async with anyio.create_task_group() as group:
@@ -453,13 +454,13 @@ class _Play:
                     f"    {it.state}: {strip_controls(it.path)}{it.reason and ' ' + it.reason}\n"
                 )
 
-    async def _earlier_warnings(self, last: int) -> Sequence[EncodedEvent]:
-        """Return the warnings that this process emitted while opening the session, up to event number `last`."""
+    async def _earlier_events(self, last: int) -> Sequence[EncodedEvent]:
+        """Return the start and the warnings that this process emitted while opening the session, up to event `last`."""
         stored = self._live.stored.opened.stored
         begun = stored.last_seq if stored else 0
         lines = await anyio.to_thread.run_sync(self._live.events_since, begun, last)
         decoded = [envelope for line in lines if (envelope := event_codec.decode(line))]
-        return [EncodedEvent(envelope) for envelope in decoded if isinstance(envelope.event, Warning)]
+        return [EncodedEvent(it) for it in decoded if isinstance(it.event, Warning | SessionStart)]
 
     def _tell(self, item: EncodedEvent) -> BrokenPipeError | None:
         """Print an event. Returns an error instead of raising it, because a task group would wrap it."""

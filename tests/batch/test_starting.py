@@ -14,6 +14,7 @@ import pytest
 
 from agent_ls.batch import starting
 from agent_ls.batch.starting import AttemptFiles, AttemptProcess, AttemptStarter
+from agent_ls.cli.batch_warmth import Warmth
 from tests.support.commands import environment
 from tests.support.processes import eventually
 
@@ -85,6 +86,14 @@ async def test_an_attempt_ends_with_the_exit_code_of_exec(rig: Rig) -> None:
     assert await rig.exec("--provider", "none-of-this-name", "go") == 2
 
 
+async def test_the_events_of_an_attempt_begin_with_the_start_of_the_session(rig: Rig) -> None:
+    """Also of a later one, whose session begins before the output can be prepared."""
+    for number in (1, 2):
+        assert await rig.exec("--provider", "walkthrough", "go") == 0
+        first, *_ = (rig.folder / f"{number}.out").read_text().splitlines()
+        assert (json.loads(first)["kind"], json.loads(first)["seq"]) == ("session_start", 1)
+
+
 @pytest.mark.req("L5")
 async def test_the_second_forked_attempt_imports_no_module_that_the_first_has_imported(
     rig: Rig, is_forked: bool
@@ -96,6 +105,47 @@ async def test_the_second_forked_attempt_imports_no_module_that_the_first_has_im
         imported.append({line.split("|")[-1].strip() for line in lines if line.startswith("import time:")})
     assert len(imported[0]) > 10, "the rig sees imports"
     assert len({name for name in imported[1] if name.startswith("agent_ls.")}) == 0 or not is_forked
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs pidfd")
+@pytest.mark.req("L5")
+async def test_what_a_fork_has_built_is_built_in_the_process_that_forks(tmp_path: Path) -> None:
+    """Else each attempt builds the methods and validators of the same classes: a third of its processor time."""
+    program = """
+import json, os
+from agent_ls.lean_imports import make_lean
+make_lean(speaks_lsp=False, forks=True)
+from agent_ls.cli.batch_warmth import Warmth
+from agent_ls.loop.events import codec
+from agent_ls.loop.events.types import Envelope, ProcessingEnd, Warning
+
+def built_by_a_fork():
+    reading, writing = os.pipe()
+    if not os.fork():
+        before = Warmth.now()
+        codec.encode(Envelope("s", 1, "", Warning("careful"), "t", ""))
+        from agent_ls.text import decode
+        os.write(writing, Warmth.now().more_than(before).encode())
+        os._exit(0)
+    os.close(writing)
+    with open(reading, "rb") as file:
+        return Warmth.decode(file.read())
+
+first = built_by_a_fork()
+first.take_over()
+second = built_by_a_fork()
+print(json.dumps([[len(it.modules), len(it.methods), len(it.kinds)] for it in (first, second)]))
+"""
+    done = await anyio.run_process([sys.executable, "-c", program])
+    first, second = json.loads(done.stdout)
+    assert min(first[1:]) > 0
+    assert second == [0, 0, 0]
+
+
+@pytest.mark.parametrize("data", [b"", b"[]", b"{", b'{"other": []}'])
+def test_a_damaged_report_of_a_fork_is_refused(data: bytes) -> None:
+    with pytest.raises(ValueError):  # any message
+        Warmth.decode(data)
 
 
 async def test_an_attempt_whose_standard_input_is_closed_ends_and_holds_the_lock_until_then(rig: Rig) -> None:

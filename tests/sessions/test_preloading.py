@@ -17,12 +17,12 @@ from tests.support.fake_clock import FakeClock
 
 
 async def test_preloading_yields_to_the_event_loop_between_building_event_validators() -> None:
-    codec._adapter.cache_clear()
+    codec._adapters.clear()
     seen = [0]
 
     async def watch() -> None:
         while True:
-            seen.append(codec._adapter.cache_info().currsize)
+            seen.append(len(codec.built_kinds()))
             await anyio.lowlevel.checkpoint()
 
     async with anyio.create_task_group() as tasks:
@@ -30,7 +30,7 @@ async def test_preloading_yields_to_the_event_loop_between_building_event_valida
         await warm_up(Client({}), "anthropic", "", checkpoint)
         tasks.cancel_scope.cancel()
 
-    built = codec._adapter.cache_info().currsize
+    built = len(codec.built_kinds())
     assert built == len(list(codec.builders()))
     assert built > 30
     # Two steps can end between two checkpoints of `watch`.
@@ -38,7 +38,7 @@ async def test_preloading_yields_to_the_event_loop_between_building_event_valida
 
 
 async def test_no_step_of_preloading_begins_while_a_session_works() -> None:
-    codec._adapter.cache_clear()
+    codec._adapters.clear()
     clock = FakeClock()
     session: tuple[State, int] = ("IDLE", 0)
     quiet = QuietTime(lambda: [session], clock)
@@ -46,7 +46,7 @@ async def test_no_step_of_preloading_begins_while_a_session_works() -> None:
 
     async def until_quiet() -> None:
         nonlocal session, turns
-        built = codec._adapter.cache_info().currsize
+        built = len(codec.built_kinds())
         if built in (3, 20) and session[0] == "IDLE":  # a turn begins after some steps
             session, turns = ("PROCESSING", session[1] + 5), turns + 1
         async with anyio.create_task_group() as tasks:
@@ -57,14 +57,14 @@ async def test_no_step_of_preloading_begins_while_a_session_works() -> None:
                     session = "PROCESSING", session[1] + 1
                 clock.advance(CHECK_S)
             if session[0] == "PROCESSING":
-                assert codec._adapter.cache_info().currsize == built
+                assert len(codec.built_kinds()) == built
                 session = "IDLE", session[1] + 1
             for _ in range(10):
                 await anyio.wait_all_tasks_blocked()
                 clock.advance(CHECK_S)
 
     await warm_up(Client({}), "anthropic", "", until_quiet)
-    assert turns == 2 and codec._adapter.cache_info().currsize == len(list(codec.builders()))
+    assert turns == 2 and len(codec.built_kinds()) == len(list(codec.builders()))
 
 
 @pytest.mark.parametrize(

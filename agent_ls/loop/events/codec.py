@@ -8,8 +8,8 @@ snake_case in Python.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from functools import cache, partial
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from types import MappingProxyType
 from typing import Any, get_args
 
@@ -20,6 +20,8 @@ from pydantic_core import to_json
 from agent_ls.loop.events.types import Delta, Envelope, RecordedEvent
 
 _CLASSES = MappingProxyType({cls.kind: cls for cls in get_args(RecordedEvent)})
+_adapters: dict[str, TypeAdapter[Any]] = {}
+
 DELTA_KINDS = frozenset(
     ("assistant_text_delta", "reasoning_delta", "tool_call_args_delta", "tool_call_output_delta")
 )
@@ -104,8 +106,22 @@ def builders() -> Iterator[Callable[[], object]]:
     return (partial(_adapter, cls) for cls in _CLASSES.values())
 
 
-@cache
+def built_kinds() -> list[str]:
+    """Return the kinds whose validators have been built."""
+    return list(_adapters)
+
+
+def build(kinds: Iterable[str]) -> None:
+    """Build the validators of some kinds in advance."""
+    for kind in kinds:
+        if cls := _CLASSES.get(kind):
+            _adapter(cls)
+
+
 def _adapter(cls: Any) -> TypeAdapter[Any]:
     # Each validator is built on first use, because building all validators would slow down the start.
-    cls.__pydantic_config__ = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore")
-    return TypeAdapter(cls)
+    found = _adapters.get(cls.kind)
+    if found is None:
+        cls.__pydantic_config__ = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore")
+        found = _adapters[cls.kind] = TypeAdapter(cls)
+    return found

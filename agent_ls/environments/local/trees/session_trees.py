@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import threading
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 import anyio
 from anyio import to_thread
 
-from agent_ls.environments.local.processes.ending import run_program
 from agent_ls.environments.local.processes.starting import StartedProcess, StartRequest, start_process
 from agent_ls.environments.local.terminals.relay_link import CommandLaunch
 from agent_ls.environments.local.trees import adoption, cgroups, process_tree
@@ -18,6 +19,8 @@ from agent_ls.environments.local.trees.base import Child
 from agent_ls.environments.local.trees.process_tree import Root
 from agent_ls.environments.local.trees.rows import Row
 from agent_ls.program_lookup import find_program
+
+TRIAL_S = 10
 
 
 class SessionTrees:
@@ -109,16 +112,23 @@ async def _death_signal_launcher() -> tuple[str, ...]:
     The prefix does not affect descendants of the command. Python's `preexec_fn` could do the same, but runs
     code between fork and exec, which can deadlock in a process with threads.
     """
-    setpriv, true = find_program("setpriv"), find_program("true")
-    if not (setpriv and true):
-        return ()
-    launcher = (setpriv, "--pdeathsig", "KILL")
-    if launcher not in _working_launchers:
-        try:
-            trial = await run_program([*launcher, true])
-        except OSError:
-            return ()
-        if trial.returncode != 0:
-            return ()
-        _working_launchers.add(launcher)
-    return launcher
+    launcher = _find_launcher()
+    if launcher and launcher not in _working_launchers:
+        await to_thread.run_sync(try_launcher)
+    return launcher if launcher in _working_launchers else ()
+
+
+def _find_launcher() -> tuple[str, ...]:
+    setpriv = find_program("setpriv")
+    return (setpriv, "--pdeathsig", "KILL") if setpriv else ()
+
+
+def try_launcher() -> None:
+    """Try once whether the command prefix works, for this process and its forks. Blocks."""
+    launcher, true = _find_launcher(), find_program("true")
+    if launcher and true:
+        with suppress(OSError, subprocess.SubprocessError):
+            subprocess.run(
+                [*launcher, true], stdin=subprocess.DEVNULL, capture_output=True, check=True, timeout=TRIAL_S
+            )
+            _working_launchers.add(launcher)
