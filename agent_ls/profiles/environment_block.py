@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.profiles.document_lookup import NO_LOOKUP, Lookup
 from agent_ls.profiles.git_snapshot import GitSnapshot, take_git_snapshot
 
 SHORT_NAME_CHARS = 10  # characters of a displayed commit id
@@ -25,7 +26,7 @@ class EnvironmentFacts:
 
 
 async def gather_environment_facts(
-    environment: ExecutionEnvironment, *, today: str, trusted: bool
+    environment: ExecutionEnvironment, *, today: str, trusted: bool, lookup: Lookup = NO_LOOKUP
 ) -> EnvironmentFacts:
     """Gather the facts. `today` is YYYY-MM-DD. `trusted`: the user trusts the workspace, so git may run there."""
     return EnvironmentFacts(
@@ -33,7 +34,7 @@ async def gather_environment_facts(
         environment.platform(),
         environment.os_version(),
         today,
-        await take_git_snapshot(environment, trusted=trusted),
+        await take_git_snapshot(environment, trusted=trusted, lookup=lookup),
     )
 
 

@@ -22,6 +22,7 @@ from anyio import create_task_group
 
 from agent_ls.environments.base import CommandOptions, ExecutionEnvironment
 from agent_ls.environments.errors import EnvError
+from agent_ls.profiles.document_lookup import NO_LOOKUP, Lookup
 
 RECENT_COMMITS = 8  # enough to show the style of commit messages
 SUBJECT_MAX_CHARS = 100
@@ -69,9 +70,11 @@ class GitSnapshot:
     commits: tuple[str, ...] = ()
 
 
-async def take_git_snapshot(environment: ExecutionEnvironment, *, trusted: bool) -> GitSnapshot:
+async def take_git_snapshot(
+    environment: ExecutionEnvironment, *, trusted: bool, lookup: Lookup = NO_LOOKUP
+) -> GitSnapshot:
     """Take the snapshot. Never raises: for a damaged or unreadable repository, more fields are empty."""
-    root = await find_git_root(environment)
+    root = await find_git_root(environment, lookup)
     if not root:
         return GitSnapshot()
     files = await _RepositoryFiles.find(environment, root)
@@ -115,17 +118,18 @@ async def run_git(environment: ExecutionEnvironment, folder: str, command: str) 
     return result.stdout if not result.timed_out and result.exit_code == 0 else None
 
 
-async def find_git_root(environment: ExecutionEnvironment) -> str:
+async def find_git_root(environment: ExecutionEnvironment, lookup: Lookup = NO_LOOKUP) -> str:
     """Return the nearest folder, from the working directory up, that contains `.git`; "" if there is none."""
     rules = _path_rules(environment)
-    folder = environment.working_directory()
-    while True:
-        if await environment.file_exists(rules.join(folder, ".git")):
+    folders = [environment.working_directory()]
+    while (parent := str(rules.dirname(folders[-1]))) != folders[-1]:
+        folders.append(parent)
+    places = {folder: rules.join(folder, ".git") for folder in folders}
+    missing = await lookup.missing(list(places.values()))
+    for folder, place in places.items():
+        if place not in missing and await environment.file_exists(place):
             return folder
-        parent = str(rules.dirname(folder))
-        if parent == folder:
-            return ""
-        folder = parent
+    return ""
 
 
 @dataclass(frozen=True, slots=True)

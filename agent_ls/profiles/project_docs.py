@@ -52,7 +52,7 @@ async def find_project_documents(
     follow. Outside of a repository only the working directory is searched. A file that cannot be read is returned
     with the reason as its text.
     """
-    root = await find_git_root(environment) or environment.working_directory()
+    root = await find_git_root(environment, lookup) or environment.working_directory()
     rules = ntpath if environment.platform() == "windows" else posixpath
     folders = folders_between(root, environment.working_directory(), rules.sep)
 

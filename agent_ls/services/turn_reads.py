@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from contextvars import ContextVar, copy_context
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -61,9 +61,14 @@ class TurnRead(Generic[T]):
     """
 
     def __init__(
-        self, prepare: Callable[[], Callable[[], T]], looks: Looks, now_ns: Callable[[], int]
+        self,
+        prepare: Callable[[], Callable[[], T]],
+        looks: Looks,
+        run: Callable[[Sequence[TurnRead[Any]]], Awaitable[Outcomes]],
+        now_ns: Callable[[], int],
     ) -> None:
         self.prepare = prepare
+        self._run = run
         self.looks = looks
         self.outcome: Future[T] | None = None
         self.began_ns = 0
@@ -78,7 +83,7 @@ class TurnRead(Generic[T]):
         """
         outcome, self.outcome = self.outcome, None
         if outcome is None or self._now_ns() - self.began_ns > MAX_AGE_NS:
-            return await anyio.to_thread.run_sync(self.prepare(), abandon_on_cancel=True)
+            outcome = (await self._run([self]))[self]
         return outcome.result()
 
     def get_from_this_call(self) -> T | None:
@@ -102,49 +107,45 @@ class TurnReads:
 
     def add(self, prepare: Callable[[], Callable[[], T]], looks: Looks = lambda: None) -> TurnRead[T]:
         """Add a read, which runs at the start of each following turn."""
-        read = TurnRead(prepare, looks, self._now_ns)
+        read = TurnRead(prepare, looks, self._run, self._now_ns)
         self._reads.append(read)
         return read
 
     async def begin(self) -> None:
         """Run all reads, and store their results. A read that fails does not affect the others."""
         began_ns = self._now_ns()
-        looks = self._looks()
-        blocking = {read: read.prepare() for read in self._reads}
-        outcomes = _run_on_loop(blocking) if looks is not None and self._are_quick(looks, began_ns) else None
-        if outcomes is None:
-            outcomes = await self._run_in_thread(blocking, looks or ())
+        outcomes = await self._run(self._reads)
         self._looked_ns = began_ns
         for read, outcome in outcomes.items():
             read.outcome, read.began_ns = outcome, began_ns
-
-    async def _run_in_thread(
-        self, blocking: Mapping[TurnRead[Any], Callable[[], Any]], looks: Collection[str]
-    ) -> Outcomes:
-        def run() -> tuple[Outcomes, frozenset[str]]:
-            return _run_each(blocking), frozenset(filter(_is_near, looks))
-
-        outcomes, self._near = await anyio.to_thread.run_sync(run, abandon_on_cancel=True)
-        return outcomes
 
     def discard(self) -> None:
         """Discard the results, because a program may have changed the files since they were read."""
         for read in self._reads:
             read.outcome = None
 
-    def _looks(self) -> Collection[str] | None:
-        """Return the files at which all reads will look; None if a read does more."""
-        found: set[str] = set()
-        for read in self._reads:
-            looks = read.looks()
-            if looks is None:
-                return None
-            found.update(looks)
-        return found
+    async def _run(self, reads: Sequence[TurnRead[Any]]) -> Outcomes:
+        """Run some of the reads, in a worker thread unless they are quick."""
+        looks = [read.looks() for read in reads]
+        files = {path for paths in looks for path in paths or ()}
+        blocking = {read: read.prepare() for read in reads}
+        outcomes = _run_on_loop(blocking) if None not in looks and self._are_near(files) else None
+        return await self._run_in_thread(blocking, files) if outcomes is None else outcomes
 
-    def _are_quick(self, looks: Collection[str], now_ns: int) -> bool:
-        is_warm = self._looked_ns is not None and now_ns - self._looked_ns <= WARM_NS
-        return is_warm and len(looks) <= MAX_LOOKS and self._near.issuperset(looks)
+    def _are_near(self, files: Collection[str]) -> bool:
+        """Return whether a look at these files takes little time."""
+        is_warm = self._looked_ns is not None and self._now_ns() - self._looked_ns <= WARM_NS
+        return is_warm and len(files) <= MAX_LOOKS and self._near.issuperset(files)
+
+    async def _run_in_thread(
+        self, blocking: Mapping[TurnRead[Any], Callable[[], Any]], files: Collection[str]
+    ) -> Outcomes:
+        def run() -> tuple[Outcomes, set[str]]:
+            return _run_each(blocking), {*filter(_is_near, files)}
+
+        outcomes, near = await anyio.to_thread.run_sync(run, abandon_on_cancel=True)
+        self._near = self._near.difference(files) | near
+        return outcomes
 
 
 def _run_each(reads: Mapping[TurnRead[Any], Callable[[], Any]]) -> Outcomes:

@@ -104,6 +104,20 @@ async def test_a_project_document_created_after_the_first_search_is_found(projec
     assert await project.texts() == ["Be kind.", "Be brief."]
 
 
+async def test_documents_above_the_folder_are_left_out_when_the_repository_is_gone(project: Project) -> None:
+    _make(project.root / "NOTES.md", "Be kind.")
+    assert await project.texts() == ["Be kind."]
+    (project.root / ".git").rmdir()
+    assert await project.texts() == []
+
+
+async def test_the_first_search_is_not_repeated(tmp_path: Path) -> None:
+    """Its look at all names is what later turns compare with."""
+    project = Project(tmp_path)
+    assert await project.texts() == []
+    assert await project.reads() == 0
+
+
 async def test_the_signature_of_a_just_changed_document_is_not_trusted(project: Project) -> None:
     path = project.folder / "AGENTS.md"
     for text in ("one", "two", "six"):
@@ -118,11 +132,10 @@ async def test_the_signature_of_a_just_changed_document_is_not_trusted(project: 
     "change",
     [
         lambda project: project.shown.update({str(project.folder / "AGENTS.md"): 1}),
-        lambda project: (project.root / ".git").rmdir(),
         lambda project: (project.folder / ".git").mkdir(),
         lambda project: (project.root / IGNORE_FILE).write_text("AGENTS.md\n"),
     ],
-    ids=["opened in an editor", "no repository", "another root", "ignored"],
+    ids=["opened in an editor", "another root", "ignored"],
 )
 async def test_documents_are_read_again_after_a_change_of_repository_ignore_file_or_open_documents(
     change: Callable[[Project], object], project: Project

@@ -185,6 +185,27 @@ async def test_a_turn_without_tools_makes_no_worker_thread_call(tmp_path: Path, 
     assert min(counted["get_trust"] for counted in model.rounds[1:]) == 1
 
 
+async def test_the_first_message_makes_few_worker_thread_calls(tmp_path: Path) -> None:
+    """Not one per file that may have instructions, and per folder that may begin a repository: about a hundred."""
+    asking = ("sessions/ownership/session_ownership.py", "_find_askers")  # runs several times a second
+    model = CountingProvider([text("Hello.")], {("anyio/to_thread.py", "run_sync"): "", asking: ""})
+    with model.counting():
+        async with running(tmp_path, model=model, trusting="trusted") as rig:
+            await (await rig.talk("full")).say("go")
+    # About ten to open the session, and eight for the message.
+    assert model.rounds[0]["run_sync"] - model.rounds[0]["_find_askers"] <= 25
+
+
+async def test_a_second_run_of_a_read_in_a_turn_needs_no_thread_either(
+    tmp_path: Path, is_on_disk: bool
+) -> None:
+    reads, counter = TurnReads(), Counter()
+    read = reads.add(counter.prepare, lambda: [str(tmp_path)])
+    await reads.begin()
+    assert [await read.get() for _ in range(3)] == [1, 2, 3]
+    assert [thread == threading.get_ident() for thread in counter.threads] == [False, is_on_disk, is_on_disk]
+
+
 @pytest.mark.req("T15")
 async def test_the_prompt_contains_project_documents_that_a_hook_changed_in_the_same_turn(
     tmp_path: Path,

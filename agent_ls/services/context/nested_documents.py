@@ -64,7 +64,8 @@ class SessionDocuments:
         """Return the instructions that apply to the files `paths` and that the agent has not got yet, or ""."""
         environment = await self._project()
         rules = ntpath if environment.platform() == "windows" else posixpath
-        root = self._root = self._root or await find_git_root(environment) or environment.working_directory()
+        self._root = self._root or await find_git_root(environment, self._lookup)
+        root = self._root = self._root or environment.working_directory()
         loaded = set(folders_between(root, environment.working_directory(), rules.sep))
         given = self._given.setdefault(agent_id, set())
         found: dict[str, ProjectDocument] = {}

@@ -20,12 +20,14 @@ from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 from agent_ls.policy.named_places import IGNORE_FILE
 from agent_ls.profiles.document_lookup import NO_LOOKUP, Lookup
 from agent_ls.profiles.project_docs import ProjectDocument, find_project_documents
-from agent_ls.services.changes.stamps import Documents, stamps
+from agent_ls.services.changes.stamps import Documents, Stamp, stamps
 from agent_ls.services.turn_reads import TurnRead, TurnReads
 
 YOUNG_NS = 2_000_000_000
 """Minimum age of a reliable time stamp: two changes in quick succession may have the same time."""
 
+
+GIT_FOLDER = ".git"
 
 Facts: TypeAlias = Mapping[str, object] | None
 
@@ -68,12 +70,13 @@ class ProjectDocumentCache:
         now = await kept.check.get() if kept else None
         if kept and now is not None and kept.facts == now:
             return kept.documents
-        noting = _Noting(environment, DiskLookup(self._documents))
+        noting = _Noting(environment, self._documents)
         documents = await find_project_documents(noting, family, noting)
         # `now` contains the stamps from before the read. It is stored only if it covers all paths that were read.
         is_known = kept is not None and kept.places == noting.places
+        facts = now if is_known else noting.facts()
         check = kept.check if kept else self._add_check(key, self._documents)
-        self._cache[key] = _CachedDocuments(documents, noting.places, now if is_known else None, check)
+        self._cache[key] = _CachedDocuments(documents, noting.places, facts, check)
         return documents
 
     def _add_check(self, key: tuple[str, ...], documents: Documents) -> TurnRead[Facts]:
@@ -88,9 +91,16 @@ def _read_facts(places: Mapping[str, bool], documents: Mapping[str, int]) -> Fac
 
     Returns None if a file changed so recently that its time is not reliable.
     """
-    young_ns = time.time_ns() - YOUNG_NS
+    began_ns = time.time_ns()
+    return _facts(places, stamps(places, documents), began_ns)
+
+
+def _facts(places: Mapping[str, bool], found: Mapping[str, Stamp], began_ns: int) -> Facts:
+    """Return what the content of the documents depends on, from stamps that were taken at `began_ns`."""
+    young_ns = began_ns - YOUNG_NS
     facts: dict[str, object] = {}
-    for path, (disk, version) in stamps(places, documents).items():
+    for path in places:
+        disk, version = found[path]
         if places[path]:
             facts[path] = disk is not None, version
         elif disk and disk[2] > young_ns:
@@ -127,23 +137,45 @@ def _absent(paths: Sequence[str]) -> frozenset[str]:
 
 
 class _Noting(ForwardingEnvironment):
-    """Environment wrapper that records which paths are read, and the ignore files next to these paths."""
+    """Environment wrapper that records which paths are read, and the ignore files next to these paths.
 
-    def __init__(self, inner: ExecutionEnvironment, lookup: Lookup) -> None:
+    Implements Lookup too: a look at names takes their stamps, before any of the files is read.
+    """
+
+    def __init__(self, inner: ExecutionEnvironment, documents: Documents) -> None:
         super().__init__(inner)
         self.places: dict[str, bool] = {}
-        self._lookup = lookup
+        self._documents = documents
+        self._lookup = DiskLookup(documents)
+        self._began_ns = time.time_ns()
+        self._stamps: dict[str, Stamp] = {}
+
+    def facts(self) -> Facts:
+        """Return the facts from before the read; None if a path was read without a look at it before."""
+        if not self._stamps.keys() >= self.places.keys():
+            return None
+        return _facts(self.places, self._stamps, self._began_ns)
 
     async def missing(self, paths: Sequence[str]) -> frozenset[str]:
-        found = await self._lookup.missing(paths)
-        for path in found:
+        for path in paths:
             self._note(path)
-        return found
+        versions = self._documents()
+        new = [path for path in self.places if path not in self._stamps]
+
+        def look() -> tuple[frozenset[str], Mapping[str, Stamp]]:
+            return _absent(paths), stamps(new, versions)
+
+        absent, found = await to_thread.run_sync(look, abandon_on_cancel=True)
+        self._stamps.update(found)
+        return absent - versions.keys()
 
     async def real_path(self, path: str) -> str:
         return await self._lookup.real_path(path)
 
     def _note(self, path: str) -> None:
+        if os.path.basename(path) == GIT_FOLDER:  # git changes the folder with each command
+            self.places[path] = True
+            return
         self.places[path] = False
         self.places[os.path.join(os.path.dirname(path), IGNORE_FILE)] = False
 

@@ -100,7 +100,7 @@ class SessionPrompts:
 
     async def _gather(self, trusted: bool) -> EnvironmentFacts:
         today = datetime.now(UTC).date().isoformat()
-        facts = await gather_environment_facts(self._quiet, today=today, trusted=trusted)
+        facts = await gather_environment_facts(self._quiet, today=today, trusted=trusted, lookup=self.lookup)
         return replace(facts, temporary=self._workspace.temporary)
 
     async def prepare(self, profile: ProviderProfile, environment: ExecutionEnvironment) -> None:
@@ -132,7 +132,7 @@ class SessionPrompts:
         self, folder: str, project: ExecutionEnvironment, family: Sequence[str]
     ) -> tuple[ProjectDocument, ...]:
         """Return the instruction files of another workspace folder, with absolute paths."""
-        root = await find_git_root(project) or folder
+        root = await find_git_root(project, self.lookup) or folder
         found = await self._known.find(project, family)
         return tuple(replace(document, path=join(root, document.path)) for document in found)
 
@@ -141,7 +141,7 @@ class SessionPrompts:
     ) -> ExecutionEnvironment:
         folder = quiet.working_directory()
         if folder not in self._projects:
-            root = await find_git_root(quiet) or folder
+            root = await find_git_root(quiet, self.lookup) or folder
             bounds = await anyio.to_thread.run_sync(self._workspace.bounds, root)
             self._projects[folder] = BoundedEnvironment(files, bounds)
         return self._projects[folder]

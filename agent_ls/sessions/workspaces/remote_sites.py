@@ -101,8 +101,8 @@ class RemoteSites:
         """
         if is_place_name(folder):
             return await self.prepare(folder)
-        path = await anyio.Path(folder).absolute()
-        if must_exist and not await path.is_dir():
+        path, is_there = await anyio.to_thread.run_sync(_absolute, folder)
+        if must_exist and not is_there:
             raise BadChoiceError(f"the folder does not exist: {path}", "give a folder that exists")
         return await self.prepare(str(path)) if must_exist else str(path)
 
@@ -268,3 +268,9 @@ def _map_place(place: Place, folder: str) -> tuple[Place, PathMap]:
             "add the folder to place.map, or open a folder that has an entry",
         )
     return replace(place, path=there), names
+
+
+def _absolute(folder: str) -> tuple[Path, bool]:
+    """Return a folder's absolute path, and whether the folder exists. Blocks."""
+    path = Path(folder).absolute()
+    return path, path.is_dir()
