@@ -283,8 +283,8 @@ def _unknown_provider_error(name: str, there: Sequence[str]) -> ConfigurationErr
         return MissingKeyError(
             f"there is no key for {name}: {key_variable(name)} is not set",
             provider=name,
-            hint="Enter the key in the editor, or set the variable and start agent-ls again. The scripted "
-            f"demonstration needs no key: {_WALKTHROUGH}",
+            hint=f"Enter the key in the editor or with `agent-ls keys set {name}`. The scripted demonstration needs "
+            f"no key: {_WALKTHROUGH}",
         )
     known = ", ".join(sorted({*_CODECS, *there}))
     message = f"there is no provider named {name}; known are {known}"

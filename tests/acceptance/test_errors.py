@@ -144,7 +144,7 @@ def test_without_a_network_the_model_call_is_retried_and_fails_with_a_connection
     _, tried, message, hint = words_of(made)
     assert tried == "↻ Tried 3 times."
     assert message.startswith(f"✗ no connection to 127.0.0.1:{port}")
-    assert hint.startswith("┃ Check the network, the proxy settings and the base URL.")
+    assert hint.startswith("┃ Start the server, or correct the base URL.")
 
 
 @pytest.mark.req("U8", "H10")

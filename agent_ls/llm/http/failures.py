@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -28,6 +29,7 @@ class HttpFailure:
 
 
 CHECK_NETWORK = "Check the network, the proxy settings and the base URL."
+START_SERVER = "Start the server, or correct the base URL."
 SEND_AGAIN = "Send again."
 WAIT_LONGER = "Try again, or increase the setting silenceTimeoutMs."
 CHECK_PROVIDER = "Check the provider's settings: base URL, headers and key."
@@ -81,6 +83,8 @@ _PROXY_REFUSALS: Mapping[str, tuple[str, str]] = {"403": _FORBIDDEN, "405": _FOR
 def make_error(failure: HttpFailure, host: str, reason: str = "") -> LlmError:
     """Return the error of a failed call to `host`. `reason` is the text of the exception, which is untrusted."""
     lead, hint = failure.lead.format(host=host), failure.hint
+    if failure in (NOT_CONNECTED, NOT_CONNECTED_IN_TIME) and _is_this_machine(host):
+        hint = START_SERVER
     reason = to_display_line(strip_escapes(reason)) if failure.has_reason else ""
     if "CERTIFICATE_VERIFY_FAILED" in reason:
         reason, hint = next(row for words, row in _CERTIFICATES if words in reason)
@@ -88,3 +92,9 @@ def make_error(failure: HttpFailure, host: str, reason: str = "") -> LlmError:
         problem, advice = refusal
         return ConfigurationError(f"{problem.format(provider=host)}: {reason}", hint=advice)
     return failure.kind(f"{lead}: {reason}" if reason else lead, hint=hint)
+
+
+def _is_this_machine(host: str) -> bool:
+    """Return whether a host with its port names this machine, which is reached without network and proxy."""
+    name = re.sub(r":\d+\Z", "", host)
+    return name in ("localhost", "[::1]") or name.endswith(".localhost") or name.startswith("127.")

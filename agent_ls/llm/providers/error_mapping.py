@@ -73,7 +73,10 @@ _VAGUE_STATUSES = (None, 400, 413, 422, 429, 500, 503)
 _LEADS: Mapping[type[ProviderError], tuple[str, str]] = {
     AuthenticationError: (
         "{provider} refused the key",
-        "Enter a valid key in the editor, or set it in {variable} and start agent-ls again. The conversation is kept.",
+        (
+            "Enter a valid key in the editor or with `agent-ls keys set {provider}`. A key in {variable} comes first: "
+            "correct it there and start agent-ls again. The conversation is kept."
+        ),
     ),
     PermissionDeniedError: ("{provider} denied access", "Check the permissions of this key and its project."),
     NotFoundError: (
