@@ -20,12 +20,13 @@ from agent_ls.loop.events.types import (
     ToolCallEnd,
 )
 from agent_ls.server.chat.chat_text import escape_headings, may_be_heading
-from agent_ls.server.chat.words import diffs, one_line
-from agent_ls.text import format_code_block, join_sentences, strip_controls
+from agent_ls.server.chat.words import diffs, is_trust, one_line
+from agent_ls.text import format_code_block, strip_controls
 
 _SHOWN_ENDS = ("interrupted", "limit", "aborted", "refused")
 HOW = "The agent does this only if you allow it: in the prompt, with a code action here, or with `agentLs.approve`."
 """The document only grows, so this line must still be true after the user's decision."""
+HOW_TRUST = "Answer in the prompt, with a code action here, or with `agent-ls trust add` in the folder."
 PROPOSED = "the changes are made when you keep them there with a code action."
 ANSWER = "Write the answer below and save."
 ANSWER_OR_NUMBER = "Write the answer, or its number, below and save."
@@ -89,7 +90,9 @@ class ChatTranscript(TextWriter):
         self._note(one_line(line.text, _NOTE_CHARS))
 
     def write_error(self, message: str, hint: str) -> None:
-        self._note(f"**Error.** {one_line(join_sentences(message, hint), _NOTE_CHARS)}")
+        self._note(f"**Error.** {one_line(sentence(message.rstrip('.')), _NOTE_CHARS)}")
+        if hint:
+            self._note(one_line(hint, _NOTE_CHARS))
 
     def _proposes(self, change: HunkStateChanged) -> None:
         """Tell the user about newly proposed changes. The turn waits until the user has decided about them."""
@@ -105,7 +108,7 @@ class ChatTranscript(TextWriter):
         self._block(diffs(request))
         if request.reason:
             self._note(one_line(request.reason, 1_000))
-        self._note(HOW)
+        self._note(HOW_TRUST if is_trust(request) else HOW)
 
     def _question(self, asked: QuestionAsked) -> None:
         self._note(f"**A question for you.** {ANSWER_OR_NUMBER if asked.choices else ANSWER}")

@@ -14,4 +14,4 @@ pytestmark = pytest.mark.req("H8")
 def test_error_message_and_hint_are_separated_by_one_full_stop(message: str) -> None:
     error = Error(message, "auth", "Set one.")
     told = ChatTranscript().feed(Envelope("s-1", 1, "2026-01-01T00:00:00.000Z", error, turn_id="t-1"))
-    assert told == "> **Error.** no key is set. Set one.\n"
+    assert told == "> **Error.** No key is set.\n> Set one.\n"
