@@ -18,10 +18,15 @@ export function addNoticeItem(s: Snapshot, level: Level, text: string, hint: str
   if (actions.length > 0) s.troubles.push(item);
 }
 
-/** Removes the actions of earlier failures, because the user has continued. */
+/** Removes the actions and the advice of a failure, because the user has continued. A warning keeps its reason. */
+export function settleTrouble(item: NoticeItem): void {
+  delete item.actions;
+  if (item.level === "error") delete item.hint;
+}
+
 export function forgetTroubles(s: Snapshot): void {
   for (const item of s.troubles.splice(0)) {
-    delete item.actions;
+    settleTrouble(item);
     markChanged(s, item);
   }
 }

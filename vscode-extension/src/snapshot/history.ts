@@ -1,6 +1,6 @@
 // Converts the server's stored items (agent/history, the snapshot of agent/subscribe) to items of a snapshot. Pure.
 import { rollBack } from "./fold_rollbacks";
-import { isEndDisplayed, addFileChange, usageOf } from "./folds";
+import { isEndDisplayed, addFileChange, settleTrouble, usageOf } from "./folds";
 import type { Entry, FileItem, Item, Part, QuestionItem, Snapshot, SubagentItem, TextItem, ToolItem } from "./items";
 import { type StoredMove, findStoredMoves } from "./moves";
 import { newPart } from "./parts";
@@ -68,13 +68,13 @@ function storedActions(raw: Stored<"notice">): { readonly actions?: readonly Act
   return actions.length > 0 ? { actions } : {};
 }
 
-/** Removes the actions of failures before the user's last message, and collects the later ones in `troubles`. */
+/** Settles the failures before the user's last message, and collects the later ones in `troubles`. */
 function collectTroubles(s: Snapshot): void {
   const last = s.items.findLastIndex(({ kind }) => kind === "user");
   s.items.forEach((item, i) => {
     if (item.kind !== "notice" || item.actions === undefined) return;
     if (i > last) s.troubles.push(item);
-    else delete item.actions;
+    else settleTrouble(item);
   });
 }
 

@@ -98,7 +98,7 @@ export interface NoticeItem extends Entry {
   readonly kind: "notice";
   readonly level: Level;
   readonly text: string;
-  readonly hint?: string;
+  hint?: string;
   /** Actions for the user; they are removed when the next message is sent. */
   actions?: readonly Action[];
 }

@@ -12,8 +12,8 @@ const LABELS: Readonly<Record<Action, string>> = {
 
 export function noticeElement({ level, text, hint, actions = [] }: NoticeItem, context: RenderContext): HTMLElement {
   const hintElement = hint === undefined ? null : h("div", { class: "dim" }, hint);
-  // Omit the hint of a failure, because its buttons show what to do next. The hint of a warning explains its reason.
-  const why = level === "error" ? null : hintElement;
+  // Omit the hint of a failure whose first button is the next step. Retry alone helps only after the hint was followed.
+  const why = level === "error" && actions[0] !== "retry" ? null : hintElement;
   if (actions.length === 0 || context.isReadOnly()) return h("article", { class: `notice ${level}` }, icon(ICONS[level]), h("div", {}, text, hintElement));
   const act = (action: Action) => () => {
     if (action === "sendAgain") context.sendAgain();

@@ -6,6 +6,7 @@ import type { NoticeItem, Snapshot } from "../../snapshot/items";
 import { addNotice, applyEvent, newSnapshot } from "../../snapshot/snapshot";
 import { actionsOf, hintForPeople } from "../../commands/failure_actions";
 import { recorded } from "../support/golden";
+import { WebviewPage } from "../support/webview_page";
 
 function failed(errorKind: string, more: object = {}): Snapshot {
   const s = newSnapshot();
@@ -37,6 +38,24 @@ test("actions offered after a failure disappear with the next message", () => {
   assert.equal(notice(s)?.actions, undefined);
   assert.ok(s.touched.has(1), "it is drawn without its buttons");
 });
+
+for (const [kind, more, shown] of [
+  ["authentication", {}, false],
+  ["network", { retryable: true, action: "retry" }, true],
+  ["invalid_request", {}, true],
+] as const) {
+  test(`a failure shows its advice unless its first button is the next step, and only until the next message: ${kind}`, (t) => {
+    const page = new WebviewPage();
+    t.after(() => { page.close(); });
+    const s = failed(kind, more);
+    const feed = page.show(s);
+    const words = () => page.find("#transcript article:has(.codicon-error)").textContent;
+    assert.equal(words().includes("Try this."), shown);
+    applyEvent(s, recorded(3, "user_input", { text: "again", clientKey: "k2", queuedId: "" }));
+    page.receive(feed.takeChanges(s));
+    assert.equal(words().includes("Try this."), kind === "invalid_request");
+  });
+}
 
 test("protocol names are not displayed", () => {
   assert.equal(hintForPeople("agent/subscribe opens a stored session, agent/sessions lists them"), "");
