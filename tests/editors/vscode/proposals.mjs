@@ -19,7 +19,7 @@ async function accepted(actor) {
   const { workbench } = actor;
   await actor.say("Tidy the count.");
   const proposal = await card(actor, "waits for you");
-  assert.match(await proposal.locator(".diff").innerText(), /-\s+return sum\(list[\s\S]*\+\s+return sum\(stock\.values/);
+  assert.match(await proposal.locator(".diff").innerText(), /-\s*return sum\(list[\s\S]*\+\s*return sum\(stock\.values/);
   await actor.until(async () => (await actor.behindLines()).some((text) => text.includes("→ return sum(stock.values())")), "what is proposed behind the line");
   const chat = await actor.chat();
   await chat.getByRole("button", { name: "Accept All" }).waitFor();

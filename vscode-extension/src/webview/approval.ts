@@ -1,7 +1,7 @@
 // The card of an approval request: its exact effect, and the possible answers.
 import { formatExamples } from "../approvals/choices";
 import { ActionMenu } from "./action_menu";
-import { decisiveDiff } from "./decisive_diff";
+import { decisiveLines, diffElement } from "./diff";
 import { revealHiddenCharacters } from "../approvals/hidden_characters";
 import { h, icon, textButton } from "./dom";
 import { highlightLater } from "./highlight";
@@ -24,7 +24,7 @@ function effect(item: ApprovalView): (HTMLElement | null)[] {
   if (item.text !== "") return [h("pre", { class: "command", tabindex: 0, "aria-label": "Arguments of the call" }, revealHiddenCharacters(item.text))];
   if (item.files.length === 0 && item.paths.length === 0) return [h("p", {}, revealHiddenCharacters(item.summary))];
   const files = item.files.map(({ path, action, diff }) =>
-    h("div", {}, h("p", {}, `${action} `, h("code", {}, revealHiddenCharacters(path))), diff === "" ? null : decisiveDiff(diff, `Change of ${path}`)));
+    h("div", {}, h("p", {}, `${action} `, h("code", {}, revealHiddenCharacters(path))), diff === "" ? null : diffElement(decisiveLines(diff), `Change of ${path}`)));
   return [...files, ...item.paths.map((path) => h("p", {}, h("code", {}, revealHiddenCharacters(path))))];
 }
 

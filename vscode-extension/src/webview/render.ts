@@ -1,6 +1,6 @@
 // Renders one item of the transcript as an element; user actions are sent as messages.
 import { approvalElement } from "./approval";
-import { diffElement, diffLines } from "./diff";
+import { decisiveLines, diffElement } from "./diff";
 import { h, icon, iconButton, plural, textButton } from "./dom";
 import { compactionElement } from "./compaction_element";
 import { questionElement } from "./question_element";
@@ -78,7 +78,8 @@ const FILE_VERBS: Record<FileView["action"], string> = { create: "Created", modi
 function file(item: FileView, context: RenderContext): HTMLElement {
   const words = item.isProposed ? PROPOSAL_WORDS : STATE_WORDS;
   const states = item.states.map(({ state, count }) => (item.states.length === 1 && item.isProposed ? "" : `${count} `) + (words[state] ?? state)).join(" · ");
-  const lines = diffLines(item.diff).filter((line) => !line.startsWith("@")).length;
+  const shown = decisiveLines(item.diff);
+  const lines = shown.filter(({ sign }) => sign !== "@").length;
   const head = h(
     "div",
     { class: "head" },
@@ -90,7 +91,7 @@ function file(item: FileView, context: RenderContext): HTMLElement {
     lines === 0 && h("span", { class: "outcome dim" }, states),
     item.callId === "" ? null : iconButton("json", `Show the tool call that changed ${item.path}`, () => { context.toggleCall(item.callId); }, { class: "icon call", "data-action": "call" }),
   );
-  const diff = lines === 0 ? null : details(item.id, lines <= OPEN_DIFF_LINES && (item.openIds.length > 0 || item.isProposed), context, h("summary", {}, [plural(lines, "line"), states].filter((part) => part !== "").join(" · ")), () => diffElement(item.diff, `Change of ${item.path}`));
+  const diff = lines === 0 ? null : details(item.id, lines <= OPEN_DIFF_LINES && (item.openIds.length > 0 || item.isProposed), context, h("summary", {}, [plural(lines, "line"), states].filter((part) => part !== "").join(" · ")), () => diffElement(shown, `Change of ${item.path}`));
   return h("article", { class: "file", "aria-label": `Change of ${item.path}` }, head, diff, item.isProposed ? proposalButtons(item.openIds, `this change of ${item.path}`, context) : null);
 }
 

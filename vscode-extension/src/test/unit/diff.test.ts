@@ -1,7 +1,9 @@
 // req: H7, H9
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { decisiveLines } from "../../webview/decisive_diff";
+import { decisiveLines as linesOf } from "../../webview/diff";
+
+const decisiveLines = (lines: readonly string[]) => linesOf(lines.join("\n"));
 
 const INDENT = " ".repeat(12);
 const DIFF = [
