@@ -121,6 +121,10 @@ def test_each_golden_request_and_its_result_are_fully_understood_by_the_server()
         ("definition", protocol.CodeLocations),
         ("symbols", protocol.CodeSymbols),
         ("rename", protocol.RenameEdits),
+        ("hover", protocol.HoverTexts),
+        ("calls", protocol.CodeCalls),
+        ("actions", protocol.CodeActions),
+        ("actionEdits", protocol.ActionEdits),
     ],
 )
 def test_server_decodes_every_field_of_the_golden_language_responses(

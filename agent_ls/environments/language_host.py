@@ -12,7 +12,18 @@ from typing import Literal, Protocol, TypeAlias
 
 _FIRST_HALVES = frozenset(map(chr, range(0xD800, 0xDC00)))
 
-LanguageQuery: TypeAlias = Literal["definition", "references", "symbols", "rename", "diagnostics"]
+LanguageQuery: TypeAlias = Literal[
+    "definition",
+    "references",
+    "symbols",
+    "rename",
+    "diagnostics",
+    "hover",
+    "implementations",
+    "calls",
+    "actions",
+]
+CallDirection: TypeAlias = Literal["incoming", "outgoing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +127,53 @@ class FoundSymbols:
     is_cut: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class FoundCall:
+    """A function that calls the function of a query, or is called by it. `lines` are those of the calls: lines of
+    the calling function's file.
+    """
+
+    function: Symbol
+    lines: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FoundCalls:
+    calls: tuple[FoundCall, ...]
+    is_cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSpan:
+    """A part of a file for which code actions are requested. `path` is absolute."""
+
+    path: str
+    start_line: int
+    start_character: int
+    end_line: int
+    end_character: int
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedAction:
+    """A change that the editor offers for a span, identified by its title. `disabled` is the reason why it cannot be
+    made, "" if it can.
+    """
+
+    title: str
+    kind: str = ""
+    is_preferred: bool = False
+    disabled: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ActionChanges:
+    """The changes of a code action. `command` names the command that the editor would run afterwards, or ""."""
+
+    files: tuple[FileChanges, ...]
+    command: str = ""
+
+
 class LanguageHost(Protocol):
     """Interface to language tools. Queries change nothing; each may raise NoAnswerError."""
 
@@ -143,6 +201,24 @@ class LanguageHost(Protocol):
         Raises:
             StaleFileError: the document changed while the editor computed the changes. The caller may try
             again.
+        """
+        ...
+
+    async def hover(self, position: SourcePosition) -> Sequence[str]:
+        """Return what the language tools say of a symbol: types and documentation, as Markdown."""
+        ...
+
+    async def implementations(self, position: SourcePosition) -> FoundLocations: ...
+
+    async def calls(self, position: SourcePosition, direction: CallDirection) -> FoundCalls: ...
+
+    async def actions(self, span: SourceSpan) -> Sequence[OfferedAction]: ...
+
+    async def action_changes(self, span: SourceSpan, title: str) -> ActionChanges:
+        """Return the changes of the code action with this title. The editor does not make them.
+
+        Raises:
+            StaleFileError: as `rename`.
         """
         ...
 

@@ -26,7 +26,9 @@ SHELL_WORDS = frozenset(
 )
 """Commands that are built into shells, so that they need not be programs on PATH."""
 
-EDITING = frozenset(("write_file", "edit_file", "apply_patch", "edit_notebook", "rename_symbol"))
+EDITING = frozenset(
+    ("write_file", "edit_file", "apply_patch", "edit_notebook", "rename_symbol", "apply_code_action")
+)
 """Tools that edit files. The set includes tools that only some models have, so that the same command line
 works for all models.
 """

@@ -34,12 +34,17 @@ from agent_ls.environments.base import (
 from agent_ls.environments.errors import PathNotFoundError, UnsupportedError
 from agent_ls.environments.instruction_names import is_looked_for
 from agent_ls.environments.language_host import (
+    ActionChanges,
+    CallDirection,
     FileChanges,
     FileProblems,
+    FoundCalls,
     FoundLocations,
     FoundSymbols,
     LanguageQuery,
+    OfferedAction,
     SourcePosition,
+    SourceSpan,
 )
 from agent_ls.features.recording.codec import to_json_value, value_of
 from agent_ls.features.recording.recorders import FORMAT, conversation_messages
@@ -383,6 +388,21 @@ class _RecordedEnvironment:
 
     async def rename(self, position: SourcePosition, new_name: str) -> Sequence[FileChanges]:
         return self._answer(tuple, "rename", position, new_name)
+
+    async def hover(self, position: SourcePosition) -> Sequence[str]:
+        return self._answer(tuple, "hover", position)
+
+    async def implementations(self, position: SourcePosition) -> FoundLocations:
+        return self._answer(FoundLocations, "implementations", position)
+
+    async def calls(self, position: SourcePosition, direction: CallDirection) -> FoundCalls:
+        return self._answer(FoundCalls, "calls", position, direction)
+
+    async def actions(self, span: SourceSpan) -> Sequence[OfferedAction]:
+        return self._answer(tuple, "actions", span)
+
+    async def action_changes(self, span: SourceSpan, title: str) -> ActionChanges:
+        return self._answer(ActionChanges, "action_changes", span, title)
 
     async def problems(self, path: str) -> Sequence[FileProblems]:
         return self._answer(tuple, "problems", path)

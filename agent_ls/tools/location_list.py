@@ -17,6 +17,7 @@ T = TypeVar("T")
 PAGE = 50
 LINE_MAX_CHARS = 200
 NAME_MAX_CHARS = 300
+SECRET = "the file looks like a file with secrets"
 CUT = "[The editor has more results than it returns at once: give a more specific symbol or query.]"
 
 
@@ -40,7 +41,7 @@ class FileTexts:
         try:
             data = await self._context.environment.read_bytes(path)
         except SecretFileError:
-            return "the file looks like a file with secrets"
+            return SECRET
         except OutsideBoundsError:
             return "outside the workspace"
         except EnvError as error:

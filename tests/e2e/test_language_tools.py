@@ -21,6 +21,7 @@ from tests.support.framed_client import CAPABILITIES, RICH, server_process
 from tests.support.loopback import Answer, AnthropicServer, ToolCall
 
 TOOLS = ["definition", "references", "symbols", "rename_symbol", "diagnostics"]
+DETAILS = ["hover", "implementations", "call_hierarchy", "code_actions", "apply_code_action"]
 A = "def total(rows):\n    return sum(rows)\n"
 B = "from a import total\n\nprint('😀', total([1]), total([2]))\n"
 
@@ -107,8 +108,15 @@ ALL = {"language": True, "diagnostics": True}
 @pytest.mark.req("T14")
 @pytest.mark.parametrize(
     ("abilities", "expected"),
-    [(ALL, TOOLS), ({"language": True}, TOOLS), ({"diagnostics": True}, ["diagnostics"]), ({}, [])],
-    ids=["all", "only asked", "only told", "none"],
+    [
+        (ALL, TOOLS),
+        ({**ALL, "details": True}, TOOLS + DETAILS),
+        ({"language": True}, TOOLS),
+        ({"diagnostics": True}, ["diagnostics"]),
+        ({"details": True}, []),
+        ({}, []),
+    ],
+    ids=["all", "details", "only asked", "only told", "details alone", "none"],
 )
 async def test_the_model_is_offered_only_language_tools_that_the_client_supports(
     tmp_path: Path, abilities: dict[str, bool], expected: list[str]
@@ -116,7 +124,7 @@ async def test_the_model_is_offered_only_language_tools_that_the_client_supports
     async with language_rig(tmp_path, ["Hm.", "Hm."], abilities) as found:
         session_id = await found.editor.new_session(provider="anthropic")
         await found.ask(session_id)
-        assert [name for name in found.offered() if name in TOOLS] == expected
+        assert [name for name in found.offered() if name in TOOLS + DETAILS] == expected
         await found.ask(session_id)
         first, second = (request.body["tools"] for request in found.provider.requests)
         assert first == second
@@ -185,6 +193,57 @@ async def test_rename_symbol_edits_open_and_closed_files_and_creates_hunks_that_
         undo = {"clientKey": "k", "sessionId": session_id, "verdict": "undo"}
         await found.editor.client.request("agent/review", undo)
         assert found.editor.documents[found.a].source == A and (tmp_path / "b.py").read_text() == B
+
+
+APPLY: list[Answer] = [
+    [
+        ToolCall("hover", {"file_path": "b.py", "line": 3, "symbol": "total"}),
+        ToolCall("call_hierarchy", {"file_path": "a.py", "line": 1, "symbol": "total"}),
+        ToolCall("code_actions", {"file_path": "a.py", "line": 2}),
+    ],
+    [ToolCall("apply_code_action", {"file_path": "a.py", "line": 2, "title": "Add types"})],
+    "Done.",
+]
+
+
+@pytest.mark.req("T14", "H6")
+async def test_details_are_asked_of_the_client_and_an_action_is_approved_and_undone_like_an_edit(
+    tmp_path: Path,
+) -> None:
+    details = {**ALL, "details": True}
+    async with (
+        language_rig(tmp_path, APPLY, details, mode="ask") as found,
+        anyio.create_task_group() as tasks,
+    ):
+        action = {"title": "Add types", "kind": "refactor"}
+        edit = at("a.py", 0, 10, 14, newText="rows: list[int]")
+        caller = {**at("b.py", 0, 0, 0, uri=found.b), "name": "b", "kind": 2, "lines": [2, 2]}
+        found.answers["hover"] = lambda params: {"texts": ["def total(rows)", "Sums."]}
+        found.answers["definition"] = lambda params: {"locations": [at("a.py", 0, 4, 9, uri=found.a)]}
+        found.answers["calls"] = lambda params: {"calls": [caller]}
+        found.answers["actions"] = lambda params: {"actions": [action]}
+        found.answers["actionEdits"] = lambda params: {
+            "documents": [
+                {"uri": found.a, "version": found.editor.documents[found.a].version, "edits": [edit]}
+            ],
+            "command": "Format",
+        }
+        session_id = await found.editor.new_session(provider="anthropic")
+        tasks.start_soon(found.editor.approve_all)
+        await found.ask(session_id)
+        tasks.cancel_scope.cancel()
+
+        assert (await found.result("hover"))["output"] == "def total(rows)\n\nSums."
+        assert (await found.result("call_hierarchy"))["output"] == "b.py:1: module b, called on line 3"
+        assert (await found.result("code_actions"))["output"] == "a.py:2:\n  Add types [refactor]"
+        (asked,) = [data["params"] for data in found.asked if data["what"] == "calls"]
+        assert asked == {"uri": found.a, "line": 0, "character": 4, "direction": "incoming"}
+        requested = await found.editor.client.event("approval_requested", tool="apply_code_action")
+        assert [write["action"] for write in requested["data"]["effect"]["files"]] == ["modify"]
+        assert found.editor.documents[found.a].source == A.replace("rows)", "rows: list[int])", 1)
+        undo = {"clientKey": "k", "sessionId": session_id, "verdict": "undo"}
+        await found.editor.client.request("agent/review", undo)
+        assert found.editor.documents[found.a].source == A
 
 
 @pytest.mark.req("T14", "H12")

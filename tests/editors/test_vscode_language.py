@@ -12,18 +12,26 @@ from tests.support.loopback import AnthropicServer, ToolCall
 
 pytestmark = vscode.MARKS
 
-CART = "export function total(rows) {\n  return rows.length;\n}\n"
+CART = "export function total(rows) {\n  const never = 1;\n  return rows.length;\n}\n"
 SHOP = 'import { total } from "./cart.js";\n\nconsole.log("😀", total([]), total([1]));\n'
 AT = {"file_path": "cart.js", "line": 1, "symbol": "total"}
 MISTAKE = {"file_path": "cart.js", "old_string": "rows.length", "new_string": "nothere"}
+
+FIX = "Remove unused declaration for: 'never'"
 
 SCRIPT: list[Any] = [
     [
         ToolCall("definition", {"file_path": "shop.js", "line": 3, "symbol": "total"}),
         ToolCall("references", AT),
-        ToolCall("symbols", {"file_path": "cart.js"}),
+        ToolCall("symbols", {"file_path": "cart.js", "query": "total"}),
+        ToolCall("hover", {"file_path": "shop.js", "line": 3, "symbol": "total"}),
+        ToolCall("implementations", {"file_path": "shop.js", "line": 3, "symbol": "total"}),
+        ToolCall("call_hierarchy", AT),
+        ToolCall("code_actions", {"file_path": "cart.js", "line": 2, "symbol": "never"}),
     ],
     "I have looked.",
+    [ToolCall("apply_code_action", {"file_path": "cart.js", "line": 2, "symbol": "never", "title": FIX})],
+    "It is fixed.",
     [ToolCall("rename_symbol", {**AT, "new_name": "sumOf"})],
     [ToolCall("read_file", {"file_path": "cart.js"})],
     [ToolCall("edit_file", MISTAKE)],
@@ -55,11 +63,18 @@ def test_the_language_server_of_vscode_is_queried_and_agent_ls_applies_the_renam
         'shop.js:1: import { total } from "./cart.js";',
         'shop.js:3: console.log("😀", total([]), total([1]));',
     ]
-    assert told[2].splitlines() == ["cart.js:", "  function total [1-3]"]
-    assert told[3].startswith(
+    assert told[2].splitlines() == ["cart.js:", "  function total [1-4]"]
+    assert "function total(rows: any): any" in told[3]
+    assert told[4] == "cart.js:1: export function total(rows) {"
+    assert told[5].startswith("shop.js:1: ") and told[5].endswith("called on line 3")
+    assert FIX in told[6] and "agent" not in told[6]
+    assert told[7].startswith(f"Applied {FIX!r} in 1 file:") or told[7].startswith(
+        f'Applied "{FIX}" in 1 file:'
+    )
+    assert told[8].startswith(
         "Renamed total to sumOf in 2 files:\n\ncart.js:1: export function sumOf(rows) {"
     )
-    assert "cart.js:2: error: Cannot find name 'nothere'. (ts 2304)" in told[6].splitlines()
+    assert "cart.js:2: error: Cannot find name 'nothere'. (ts 2304)" in told[11].splitlines()
     assert (project / "cart.js").read_text() == CART
     assert (project / "shop.js").read_text() in (SHOP, SHOP.replace("total", "sumOf"))
 

@@ -161,7 +161,7 @@ def test_client_requests_on_the_documentation_page_are_those_of_the_schema_and_t
 @pytest.mark.req("H10")
 def test_the_neovim_plugin_answers_every_client_request() -> None:
     # protocol_types.test.ts checks VS Code's types against the schema.
-    rooms = ("client_requests", "code_queries")
+    rooms = ("client_requests", "code_queries", "code_details")
     lua = "".join(read_page(f"editors/nvim/lua/agent_ls/{room}.lua") for room in rooms)
     for what in ASKED:
         is_answered = f"{what} = " in lua or f"answerers.{what}(" in lua

@@ -8,13 +8,19 @@ from typing import TypeVar, get_args
 
 from agent_ls.environments.errors import NoAnswerError
 from agent_ls.environments.language_host import (
+    ActionChanges,
+    CallDirection,
     FileChanges,
     FileProblems,
+    FoundCall,
+    FoundCalls,
     FoundLocation,
     FoundLocations,
     FoundSymbols,
     LanguageQuery,
+    OfferedAction,
     SourcePosition,
+    SourceSpan,
     Symbol,
 )
 
@@ -26,7 +32,8 @@ ALL: frozenset[LanguageQuery] = frozenset(get_args(LanguageQuery))
 class KnownCode:
     """A LanguageHost with given answers. A query whose answer is None raises NoAnswerError.
 
-    Each rename query calls the next function of `renames`; the last function is used repeatedly.
+    Each rename query calls the next function of `renames`, each query for an action's changes the next of `edits`;
+    the last function is used repeatedly.
     """
 
     places: Sequence[FoundLocation] | None = ()
@@ -35,6 +42,10 @@ class KnownCode:
     files: Sequence[FileProblems] | None = ()
     offers: frozenset[LanguageQuery] = ALL
     is_cut: bool = False
+    texts: Sequence[str] | None = ()
+    called: Sequence[FoundCall] | None = ()
+    offered: Sequence[OfferedAction] | None = ()
+    edits: list[Callable[[], ActionChanges]] = field(default_factory=list)
     asked: list[object] = field(default_factory=list)
 
     def supported_queries(self) -> frozenset[LanguageQuery]:
@@ -57,6 +68,24 @@ class KnownCode:
         if len(self.renames) > 1:
             del self.renames[0]
         return rename()
+
+    async def hover(self, spot: SourcePosition) -> Sequence[str]:
+        return self._recorded(spot, self.texts)
+
+    async def implementations(self, spot: SourcePosition) -> FoundLocations:
+        return self._found(spot)
+
+    async def calls(self, spot: SourcePosition, direction: CallDirection) -> FoundCalls:
+        return FoundCalls(tuple(self._recorded((spot, direction), self.called)), self.is_cut)
+
+    async def actions(self, span: SourceSpan) -> Sequence[OfferedAction]:
+        return self._recorded(span, self.offered)
+
+    async def action_changes(self, span: SourceSpan, title: str) -> ActionChanges:
+        edit = self._recorded((span, title), self.edits[0] if self.edits else None)
+        if len(self.edits) > 1:
+            del self.edits[0]
+        return edit()
 
     async def problems(self, path: str) -> Sequence[FileProblems]:
         return self._recorded(path, self.files)

@@ -11,7 +11,8 @@ from agent_ls.environments.effects import WriteEffect
 from agent_ls.environments.errors import NoAnswerError, StaleFileError
 from agent_ls.environments.language_host import FileChanges, TextChange
 from agent_ls.environments.memory import MemoryEnvironment
-from agent_ls.tools.rename_symbol import MAX_ATTEMPTS, rename_symbol
+from agent_ls.tools.editor_edits import MAX_ATTEMPTS
+from agent_ls.tools.rename_symbol import rename_symbol
 from agent_ls.tools.text_changes import apply_text_changes
 from tests.support.language_host import KnownCode
 from tests.support.tool_calls import ToolCalls

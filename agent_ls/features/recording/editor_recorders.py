@@ -7,13 +7,18 @@ from typing import Any, TypeVar
 
 from agent_ls.environments.errors import EnvError
 from agent_ls.environments.language_host import (
+    ActionChanges,
+    CallDirection,
     FileChanges,
     FileProblems,
+    FoundCalls,
     FoundLocations,
     FoundSymbols,
     LanguageHost,
     LanguageQuery,
+    OfferedAction,
     SourcePosition,
+    SourceSpan,
 )
 from agent_ls.features.recording.codec import to_json_value
 from agent_ls.features.recording.recorders import RecordingWriter
@@ -71,6 +76,27 @@ class RecordingLanguage:
     async def rename(self, position: SourcePosition, new_name: str) -> Sequence[FileChanges]:
         return await self._record_answer(
             "rename", (position, new_name), self._inner.rename(position, new_name)
+        )
+
+    async def hover(self, position: SourcePosition) -> Sequence[str]:
+        return await self._record_answer("hover", (position,), self._inner.hover(position))
+
+    async def implementations(self, position: SourcePosition) -> FoundLocations:
+        return await self._record_answer(
+            "implementations", (position,), self._inner.implementations(position)
+        )
+
+    async def calls(self, position: SourcePosition, direction: CallDirection) -> FoundCalls:
+        return await self._record_answer(
+            "calls", (position, direction), self._inner.calls(position, direction)
+        )
+
+    async def actions(self, span: SourceSpan) -> Sequence[OfferedAction]:
+        return await self._record_answer("actions", (span,), self._inner.actions(span))
+
+    async def action_changes(self, span: SourceSpan, title: str) -> ActionChanges:
+        return await self._record_answer(
+            "action_changes", (span, title), self._inner.action_changes(span, title)
         )
 
     async def problems(self, path: str) -> Sequence[FileProblems]:

@@ -15,19 +15,27 @@ from agent_ls.features.base import SessionFeature
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.profiles.create import family_tools
 from agent_ls.tools.base import Tool
+from agent_ls.tools.call_hierarchy import call_hierarchy
+from agent_ls.tools.code_actions import apply_code_action, code_actions
 from agent_ls.tools.definition import definition
 from agent_ls.tools.diagnostics import diagnostics
+from agent_ls.tools.hover import hover
+from agent_ls.tools.implementations import implementations
 from agent_ls.tools.references import references
 from agent_ls.tools.rename_symbol import rename_symbol
 from agent_ls.tools.symbols import symbols
 
-_TOOLS: Mapping[LanguageQuery, Callable[[LanguageHost], Tool[Any]]] = MappingProxyType(
+_TOOLS: Mapping[LanguageQuery, tuple[Callable[[LanguageHost], Tool[Any]], ...]] = MappingProxyType(
     {
-        "definition": definition,
-        "references": references,
-        "symbols": symbols,
-        "rename": rename_symbol,
-        "diagnostics": diagnostics,
+        "definition": (definition,),
+        "references": (references,),
+        "symbols": (symbols,),
+        "rename": (rename_symbol,),
+        "diagnostics": (diagnostics,),
+        "hover": (hover,),
+        "implementations": (implementations,),
+        "calls": (call_hierarchy,),
+        "actions": (code_actions, apply_code_action),
     }
 )
 
@@ -40,7 +48,7 @@ class LanguageTools(SessionFeature):
 
     def __init__(self, host: LanguageHost, *, native_names: bool) -> None:
         answers = host.supported_queries()
-        self._made = [make(host) for query, make in _TOOLS.items() if query in answers]
+        self._made = [make(host) for query, tools in _TOOLS.items() if query in answers for make in tools]
         self._native_names = native_names
 
     def add_tools(self, profile: ProviderProfile) -> None:

@@ -11,14 +11,20 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from agent_ls.environments.errors import NoAnswerError, StaleFileError
 from agent_ls.environments.language_host import (
+    ActionChanges,
+    CallDirection,
     CodeProblem,
     FileChanges,
     FileProblems,
+    FoundCall,
+    FoundCalls,
     FoundLocation,
     FoundLocations,
     FoundSymbols,
     LanguageQuery,
+    OfferedAction,
     SourcePosition,
+    SourceSpan,
     Symbol,
     TextChange,
 )
@@ -42,7 +48,8 @@ KINDS = (
     "constant string number boolean array object key null enum-member struct event operator type-parameter"
 ).split()
 
-_ALL: frozenset[LanguageQuery] = frozenset(("definition", "references", "symbols", "rename", "diagnostics"))
+_BASIC: frozenset[LanguageQuery] = frozenset(("definition", "references", "symbols", "rename", "diagnostics"))
+_DETAILS: frozenset[LanguageQuery] = frozenset(("hover", "implementations", "calls", "actions"))
 _PUSHED: frozenset[LanguageQuery] = frozenset(("diagnostics",))
 
 M = TypeVar("M", bound="BaseModel")
@@ -84,7 +91,7 @@ class EditorLanguage:
     def supported_queries(self) -> frozenset[LanguageQuery]:
         client = self._client()
         if client.language:
-            return _ALL
+            return _BASIC | _DETAILS if client.details else _BASIC
         return _PUSHED if client.diagnostics else frozenset()
 
     async def definition(self, position: SourcePosition) -> FoundLocations:
@@ -103,6 +110,49 @@ class EditorLanguage:
         from agent_ls.server import protocol as wire
 
         answer = await self._ask("rename", wire.RenameEdits, {**_position(position), "newName": new_name})
+        return self._all_changes(answer)
+
+    async def hover(self, position: SourcePosition) -> Sequence[str]:
+        from agent_ls.server import protocol as wire
+
+        return (await self._ask("hover", wire.HoverTexts, _position(position))).texts
+
+    async def implementations(self, position: SourcePosition) -> FoundLocations:
+        return await self._find_locations("implementations", position)
+
+    async def calls(self, position: SourcePosition, direction: CallDirection) -> FoundCalls:
+        from agent_ls.server import protocol as wire
+
+        answer = await self._ask("calls", wire.CodeCalls, {**_position(position), "direction": direction})
+        found = tuple(FoundCall(_symbol(one), tuple(sorted(set(one.lines)))) for one in answer.calls)
+        return FoundCalls(found, answer.truncated)
+
+    async def actions(self, span: SourceSpan) -> Sequence[OfferedAction]:
+        from agent_ls.server import protocol as wire
+
+        answer = await self._ask("actions", wire.CodeActions, _span(span))
+        return [
+            OfferedAction(
+                one.title,
+                one.kind,
+                one.preferred,
+                "" if one.disabled is None else one.disabled or "no reason",
+            )
+            for one in answer.actions
+        ]
+
+    async def action_changes(self, span: SourceSpan, title: str) -> ActionChanges:
+        from agent_ls.server import protocol as wire
+
+        answer = await self._ask("actionEdits", wire.ActionEdits, {**_span(span), "title": title})
+        return ActionChanges(tuple(self._all_changes(answer)), answer.command)
+
+    def _all_changes(self, answer: wire.RenameEdits) -> list[FileChanges]:
+        """Return the changes of all files.
+
+        Raises:
+            NoAnswerError: the answer has changes that are not supported. StaleFileError: a document has changed.
+        """
         if answer.file_operations:
             first = _cut(answer.file_operations[0])
             raise NoAnswerError(
@@ -200,6 +250,16 @@ class EditorLanguage:
 
 def _position(position: SourcePosition) -> dict[str, Any]:
     return {"uri": to_lsp.uri(position.path), "line": position.line, "character": position.character}
+
+
+def _span(span: SourceSpan) -> dict[str, Any]:
+    return {
+        "uri": to_lsp.uri(span.path),
+        "startLine": span.start_line,
+        "startCharacter": span.start_character,
+        "endLine": span.end_line,
+        "endCharacter": span.end_character,
+    }
 
 
 def _to_location(location: wire.CodeLocation) -> FoundLocation:

@@ -26,7 +26,17 @@ Encoding: TypeAlias = Literal["utf-8", "utf-16", "utf-32"]
 
 _ENCODINGS: dict[str, Encoding] = {"utf-8": "utf-8", "utf-16": "utf-16", "utf-32": "utf-32"}
 
-GRANTED = ("events", "review", "approvals", "terminal", "save", "diagnostics", "notebooks", "language")
+GRANTED = (
+    "events",
+    "review",
+    "approvals",
+    "terminal",
+    "save",
+    "diagnostics",
+    "notebooks",
+    "language",
+    "details",
+)
 """Members of the client's capability `experimental.agentLs` that this server uses."""
 
 COMMAND = "agentLs/command"
@@ -70,6 +80,7 @@ class ClientAbilities:
 
     - `process_id`: the editor's process, None if not sent. The server ends within seconds after the editor.
     - `text_document_content`: can display documents whose text a server provides.
+    - `details`: answers the queries of `language` and more: hover, implementations, calls and code actions.
     - `code_action_literals` to `work_done_progress` are used by the chat of plugin-free clients.
     - `plain_edits`: declares that it takes no edits with the document's version. The version is then compared only
       before the edit is sent.
@@ -106,6 +117,7 @@ class ClientAbilities:
     notebooks: bool = False
     notebook_sync: bool = False
     language: bool = False
+    details: bool = False
     code_action_literals: bool = False
     code_lens: bool = False
     code_lens_refresh: bool = False

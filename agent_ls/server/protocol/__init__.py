@@ -72,6 +72,10 @@ if TYPE_CHECKING:
         TextInput as TextInput,
     )
     from agent_ls.server.protocol.language import (
+        ActionEdits as ActionEdits,
+        CodeActionInfo as CodeActionInfo,
+        CodeActions as CodeActions,
+        CodeCalls as CodeCalls,
         CodeEdit as CodeEdit,
         CodeLocation as CodeLocation,
         CodeLocations as CodeLocations,
@@ -79,6 +83,8 @@ if TYPE_CHECKING:
         CodeSymbols as CodeSymbols,
         DiagnosedFiles as DiagnosedFiles,
         DocumentEdits as DocumentEdits,
+        FunctionCalls as FunctionCalls,
+        HoverTexts as HoverTexts,
         RenameEdits as RenameEdits,
     )
     from agent_ls.server.protocol.models import (

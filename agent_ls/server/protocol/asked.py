@@ -6,7 +6,16 @@ from collections.abc import Mapping
 from typing import Literal
 
 from agent_ls.server.protocol.base import Empty, Wire
-from agent_ls.server.protocol.language import CodeLocations, CodeSymbols, DiagnosedFiles, RenameEdits
+from agent_ls.server.protocol.language import (
+    ActionEdits,
+    CodeActions,
+    CodeCalls,
+    CodeLocations,
+    CodeSymbols,
+    DiagnosedFiles,
+    HoverTexts,
+    RenameEdits,
+)
 
 
 class NamedCell(Wire):
@@ -95,6 +104,26 @@ class AskedRename(AskedPosition):
     new_name: str
 
 
+class AskedCalls(AskedPosition):
+    direction: Literal["incoming", "outgoing"]
+
+
+class AskedActions(Wire):
+    """Asks for the code actions of a range of a document. Lines and characters from 0, UTF-16."""
+
+    uri: str
+    start_line: int
+    start_character: int
+    end_line: int
+    end_character: int
+
+
+class AskedActionEdits(AskedActions):
+    """Asks for the edits of the code action with this title."""
+
+    title: str
+
+
 class AskedSymbols(Wire):
     """Asks for the symbols of the file `uri`, or for those of the workspace that match `query`. Exactly one
     of the two is given.
@@ -121,5 +150,10 @@ ASKED: Mapping[str, tuple[type[Wire], type[Wire]]] = {
     "symbols": (AskedSymbols, CodeSymbols),
     "rename": (AskedRename, RenameEdits),
     "diagnostics": (AskedDiagnostics, DiagnosedFiles),
+    "hover": (AskedPosition, HoverTexts),
+    "implementations": (AskedPosition, CodeLocations),
+    "calls": (AskedCalls, CodeCalls),
+    "actions": (AskedActions, CodeActions),
+    "actionEdits": (AskedActionEdits, ActionEdits),
 }
 """The types of the parameters and the result of each request, by the member `what` of its event."""

@@ -9,6 +9,8 @@ from agent_ls.server.protocol.editor import Diagnostics
 
 MAX_PLACES = 5_000
 MAX_DOCUMENTS = 1_000
+MAX_TEXTS = 100
+MAX_ACTIONS = 1_000
 MAX_EDITS = 10_000  # per document
 MAX_CHARACTER = 2**31 - 1
 
@@ -68,6 +70,48 @@ class RenameEdits(Wire):
 
     documents: tuple[DocumentEdits, ...] = Field(max_length=MAX_DOCUMENTS)
     file_operations: tuple[str, ...] = Field(default=(), max_length=MAX_DOCUMENTS)
+
+
+class HoverTexts(Wire):
+    """The client's answer to `hover`: Markdown texts, without empty ones."""
+
+    texts: tuple[str, ...] = Field(max_length=MAX_TEXTS)
+
+
+class FunctionCalls(CodeSymbol):
+    """A function that calls another or is called. `lines` has the lines of the calls in the calling file."""
+
+    lines: tuple[int, ...] = Field(default=(), max_length=MAX_PLACES)
+
+
+class CodeCalls(Wire):
+    """The client's answer to `calls`. `truncated`: there are more functions."""
+
+    calls: tuple[FunctionCalls, ...] = Field(max_length=MAX_PLACES)
+    truncated: bool = False
+
+
+class CodeActionInfo(Wire):
+    """`disabled` is the reason why the action cannot be applied, null if it can."""
+
+    title: str = Field(min_length=1)
+    kind: str = ""
+    preferred: bool = False
+    disabled: str | None = None
+
+
+class CodeActions(Wire):
+    """The client's answer to `actions`."""
+
+    actions: tuple[CodeActionInfo, ...] = Field(max_length=MAX_ACTIONS)
+
+
+class ActionEdits(RenameEdits):
+    """The client's answer to `actionEdits`: the edits of one code action, which the client has not applied.
+    `command` is the title of a command that belongs to the action and was not run.
+    """
+
+    command: str = ""
 
 
 class DiagnosedFiles(Wire):

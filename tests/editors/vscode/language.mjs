@@ -9,18 +9,24 @@ await play(async (actor) => {
   await workbench.openFile("cart.js");
   // Wait until the language server has read the project; before that it finds nothing.
   await actor.until(() => references(workbench), "the language server to know the project", 120_000);
+  await actor.until(() => problems(workbench, "never"), "the language server to see what is unused");
   await actor.newSession();
   const chat = await actor.chat();
   await actor.say("Look around.");
   await chat.getByText("I have looked.").first().waitFor({ timeout: 90_000 });
   await actor.step("looked around");
 
+  await actor.say("Fix it.");
+  await chat.getByText("It is fixed.").first().waitFor({ timeout: 90_000 });
+  await actor.until(async () => !(await workbench.text("cart.js")).includes("never"), "the fix in the open file");
+  await actor.step("fixed");
+
   await actor.say("Give it another name.");
   await chat.getByText("It has another name.").first().waitFor({ timeout: 90_000 });
   await actor.until(async () => (await workbench.text("cart.js")).includes("function sumOf"), "the new name in the open file");
   await actor.step("renamed");
 
-  await actor.until(() => problems(workbench), "the language server to see the mistake");
+  await actor.until(() => problems(workbench, "nothere"), "the language server to see the mistake");
   await actor.say("What is wrong?");
   await chat.getByText("I see what is wrong.").first().waitFor({ timeout: 90_000 });
   await actor.step("problems told");
@@ -37,9 +43,9 @@ function references(workbench) {
   });
 }
 
-function problems(workbench) {
-  return workbench.eval((vscode) => {
+function problems(workbench, word) {
+  return workbench.eval((vscode, word) => {
     const uri = vscode.Uri.joinPath(vscode.workspace.workspaceFolders[0].uri, "cart.js");
-    return vscode.languages.getDiagnostics(uri).some(({ message }) => message.includes("nothere"));
-  });
+    return vscode.languages.getDiagnostics(uri).some(({ message }) => message.includes(word));
+  }, word);
 }

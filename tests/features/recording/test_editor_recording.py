@@ -12,12 +12,15 @@ import pytest
 
 from agent_ls.environments.errors import NoAnswerError
 from agent_ls.environments.language_host import (
+    ActionChanges,
     CodeProblem,
     FileChanges,
     FileProblems,
+    FoundCall,
     FoundLocation,
     FoundLocations,
     LanguageQuery,
+    OfferedAction,
     SourcePosition,
     Symbol,
     TextChange,
@@ -75,9 +78,14 @@ def model() -> FakeProvider:
                 call("symbols", query="one"),
                 call("symbols_", query="one"),
                 call("diagnostics"),
+                call("hover", **ASKED),
+                call("implementations", **ASKED),
+                call("call_hierarchy", **ASKED),
+                call("code_actions", file_path="a.py", line=1),
             ],
             call("references", **ASKED),
             call("rename_symbol", **ASKED, new_name="two"),
+            call("apply_code_action", file_path="a.py", line=1, title="Add one"),
             text("Done."),
         ]
     )
@@ -94,6 +102,10 @@ async def recorded(tmp_path: Path) -> Path:
         [Symbol("one", "variable", here, 0)],
         [lambda: [FileChanges(path, (TextChange(0, 0, 0, 3, "two"),))]],
         [FileProblems(path, (CodeProblem(0, "error", "odd"),))],
+        texts=["int"],
+        called=[FoundCall(Symbol("one", "variable", here, 0), (0,))],
+        offered=[OfferedAction("Add one")],
+        edits=[lambda: ActionChanges((FileChanges(path, (TextChange(0, 7, 0, 7, " + 1"),)),), "Format")],
     )
     file = tmp_path / "run.jsonl"
     rig = SessionManager(
@@ -111,10 +123,13 @@ async def recorded(tmp_path: Path) -> Path:
         )
         talk = Talk(live, allow)
         await talk.say("go")
-        (told,) = talk.of(EditDiagnosed)
-        assert (told.call_id, told.files) == ("c-rename_symbol", (DiagnosedFile(path, 1, is_settled=True),))
+        edited = ("c-rename_symbol", "c-apply_code_action")
+        files = (DiagnosedFile(path, 1, is_settled=True),)
+        assert [(told.call_id, told.files) for told in talk.of(EditDiagnosed)] == [
+            (it, files) for it in edited
+        ]
         tasks.cancel_scope.cancel()
-    assert (project / "a.py").read_text() == "two = 1\n"
+    assert (project / "a.py").read_text() == "two = 1 + 1\n"
     return file
 
 
@@ -129,13 +144,14 @@ async def test_recorded_editor_answers_are_replayed_without_an_editor(tmp_path: 
     told = await played(file)
 
     assert told.differences == []
-    assert told.files == {str(tmp_path / "project" / "a.py"): b"two = 1\n"}
+    assert told.files == {str(tmp_path / "project" / "a.py"): b"two = 1 + 1\n"}
 
 
 async def test_replay_reports_an_editor_answer_that_is_missing_from_the_recording(tmp_path: Path) -> None:
     file = await recorded(tmp_path)
     lines = file.read_text().splitlines(keepends=True)
-    file.write_text("".join(line for line in lines if not line.startswith('{"place":"rename"')))
+    missing = ('{"place":"rename"', '{"place":"action_changes"')
+    file.write_text("".join(line for line in lines if not line.startswith(missing)))
 
     told = await played(file)
 

@@ -9,8 +9,8 @@ import type { Requests } from "../wire/requests";
 export type { ClientRequests } from "../wire/asked";
 export type { DeltaData, Event as AgentEvent, EventData, UnrecordedData } from "../wire/events";
 export type {
-  ApprovalRequested, BlameResult, CodeLocations, CodeSymbol, CodeSymbols, CommandInfo, CommandInput, Completion, ContextParts, Diagnostic, Diagnostics,
-  DocumentEdits, DraftInfo, EditorSelection, EditorState, FileHunks, FileSum, GuideRow, HunkInfo, InputPart, McpServerInfo, ModelsResult, NamedDocument, NewCell,
+  ActionEdits, ApprovalRequested, BlameResult, CodeActions, CodeCalls, CodeLocations, CodeSymbol, CodeSymbols, CommandInfo, CommandInput, Completion, ContextParts, Diagnostic, Diagnostics,
+  DocumentEdits, DraftInfo, EditorSelection, EditorState, FileHunks, FileSum, GuideRow, HoverTexts, HunkInfo, InputPart, McpServerInfo, ModelsResult, NamedDocument, NewCell,
   BroughtFile, OwnerInfo, PlanChanged, QuestionAsked, RenameEdits, RevertFile, RevertResult, Reverted, ReviewResult, RuleInfo, RuleOffer, Saved,
   SessionInfo, SubscribeResult, TerminalInfo, TerminalTextInput, ToolCallEnd, TurnFacts, UsageReport,
 } from "../wire/objects";
@@ -32,6 +32,7 @@ export const ABILITIES = {
   diagnostics: true,
   notebooks: true,
   language: true,
+  details: true,
 } as const;
 
 export const MODES: readonly Mode[] = ["plan", "ask", "edits", "full"];

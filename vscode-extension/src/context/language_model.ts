@@ -5,7 +5,8 @@ import type { CodeLocations, CodeSymbol, CodeSymbols, DocumentEdits, EditorSelec
 export const MAX_PLACES = 5_000; // the server's limit
 const MAX_DOCUMENTS = 1_000;
 const MAX_EDITS = 10_000;
-const TEXT_EDIT = 2; // VS Code's number for a text entry of a workspace edit
+const TEXT_EDIT = 2; // VS Code's numbers for entries of a workspace edit
+const SNIPPET_EDIT = 6;
 
 export interface Uri {
   toString(): string;
@@ -54,7 +55,7 @@ export interface Edit {
   entries(): readonly (readonly [Uri, readonly Change[]])[];
 }
 
-function rangeOf({ start, end }: Span): EditorSelection {
+export function rangeOf({ start, end }: Span): EditorSelection {
   return { startLine: start.line, startCharacter: start.character, endLine: end.line, endCharacter: end.character };
 }
 
@@ -100,7 +101,7 @@ function fileOperations(edit: Edit): string[] {
   const { _allEntries: all } = edit as { _allEntries?: () => readonly { readonly _type: number; readonly from?: Uri; readonly to?: Uri }[] };
   return (all?.call(edit) ?? [])
     .filter(({ _type }) => _type !== TEXT_EDIT)
-    .map(({ from, to }) => [from, to].filter((uri) => uri !== undefined).join(" to ") || "a notebook");
+    .map(({ _type, from, to }) => [from, to].filter((uri) => uri !== undefined).join(" to ") || (_type === SNIPPET_EDIT ? "a snippet" : "a notebook"));
 }
 
 /** Converts an edit. `versionOf` returns the version that an open document had before the edit was requested. */

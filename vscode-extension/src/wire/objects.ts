@@ -13,6 +13,12 @@ export interface AcceptPlan {
 
 export interface AcceptPlanResult { readonly session: SessionInfo; readonly turnId: string; }
 
+export interface ActionEdits {
+  readonly documents: readonly DocumentEdits[];
+  readonly fileOperations?: readonly string[];
+  readonly command?: string;
+}
+
 export interface Answer {
   readonly sessionId: string;
   readonly questionId: string;
@@ -62,6 +68,30 @@ export interface Approve {
 }
 
 export interface ApproveResult { readonly decision: "allow" | "deny"; readonly decidedBy: string; }
+
+export interface AskedActionEdits {
+  readonly uri: string;
+  readonly startLine: number;
+  readonly startCharacter: number;
+  readonly endLine: number;
+  readonly endCharacter: number;
+  readonly title: string;
+}
+
+export interface AskedActions {
+  readonly uri: string;
+  readonly startLine: number;
+  readonly startCharacter: number;
+  readonly endLine: number;
+  readonly endCharacter: number;
+}
+
+export interface AskedCalls {
+  readonly uri: string;
+  readonly line: number;
+  readonly character: number;
+  readonly direction: "incoming" | "outgoing";
+}
 
 export interface AskedCheckTime { readonly uris: readonly string[]; }
 
@@ -188,6 +218,17 @@ export interface ClientAnswer {
 }
 
 export interface CloseSession { readonly sessionId: string; readonly clientKey: string; }
+
+export interface CodeActionInfo {
+  readonly title: string;
+  readonly kind?: string;
+  readonly preferred?: boolean;
+  readonly disabled?: string;
+}
+
+export interface CodeActions { readonly actions: readonly CodeActionInfo[]; }
+
+export interface CodeCalls { readonly calls: readonly FunctionCalls[]; readonly truncated?: boolean; }
 
 export interface CodeEdit {
   readonly startLine: number;
@@ -450,6 +491,19 @@ export interface FollowUpResult { readonly queuedId: string; }
 
 export interface Fork { readonly sessionId: string; readonly clientKey: string; readonly atTurnId?: string; }
 
+export interface FunctionCalls {
+  readonly startLine: number;
+  readonly startCharacter?: number;
+  readonly endLine: number;
+  readonly endCharacter?: number;
+  readonly uri: string;
+  readonly name: string;
+  readonly kind: number;
+  readonly container?: string;
+  readonly depth?: number;
+  readonly lines?: readonly number[];
+}
+
 export interface GuideMark {
   readonly kind: "untested" | "newProblem" | "sensitive" | "signature" | "yourText";
   readonly text: string;
@@ -467,6 +521,8 @@ export interface GuideRow {
 export interface History { readonly sessionId: string; readonly before?: number; readonly limit?: number; }
 
 export interface HistoryResult { readonly items: readonly Item[]; readonly more: boolean; }
+
+export interface HoverTexts { readonly texts: readonly string[]; }
 
 export interface Hunk {
   readonly id: string;

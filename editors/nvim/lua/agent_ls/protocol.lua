@@ -64,6 +64,7 @@ function M.build_capabilities()
     save = true,
     diagnostics = true,
     language = true,
+    details = true,
   }
 end
 

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { golden } from "../support/golden";
+import { type Hovers, convertActionEdits, convertActions, convertCalls, convertHovers } from "../../context/language_details";
 import { type Edit, MAX_PLACES, type Span, convertLocations, convertEdits, convertSymbols } from "../../context/language_model";
 
 const span = (line: number, from: number, to: number, last = line): Span => ({ start: { line, character: from }, end: { line: last, character: to } });
@@ -14,8 +15,17 @@ test("the answers are the golden messages", () => {
   const cart = { name: "Cart", kind: 4, range: span(0, 0, 1, 5), selectionRange: span(0, 6, 10), children: [total] };
   const edit: Edit = { entries: () => [[uri, [{ range: span(3, 4, 9), newText: "sum_of" }]]] };
   const { answers } = golden("language.json") as { answers: Record<string, unknown> };
+  const checkout = { name: "checkout", kind: 11, detail: "cart", uri, range: span(8, 0, 1, 12), selectionRange: span(8, 4, 12) };
+  const imported: Edit = { entries: () => [[uri, [{ range: span(0, 0, 0), newText: "import shop\n" }]]] };
   assert.deepEqual({
     definition: convertLocations([{ uri, range: span(3, 4, 9) }]), symbols: convertSymbols([cart], uri), rename: convertEdits(edit, () => 7),
+    hover: convertHovers([{ contents: [{ language: "python", value: "def total(self) -> int" }, "The price of all rows."] }]),
+    calls: convertCalls([{ from: checkout, fromRanges: [span(9, 2, 7), span(11, 2, 7), span(11, 9, 12)] }]),
+    actions: convertActions([
+      { title: "Import Cart", kind: { value: "quickfix" }, isPreferred: true },
+      { title: "Extract", kind: { value: "refactor.extract" }, disabled: { reason: "select an expression" } },
+    ]),
+    actionEdits: convertActionEdits({ title: "Import Cart", edit: imported, command: { title: "Organize", command: "python.organize" } }, () => 7),
   }, answers);
 });
 
@@ -69,4 +79,23 @@ test("a rename has its edits with their versions, and its operations other than 
   const one = [{ range: span(0, 0, 1), newText: "" }];
   const huge: Edit = { entries: () => Array.from({ length: 1_001 }, () => [A, one] as const) };
   assert.throws(() => convertEdits(huge, () => undefined), /too many places/);
+});
+
+for (const [what, hovers, texts] of [
+  ["nothing", undefined, []],
+  ["an empty object", [{}], []],
+  ["no contents", [null, { contents: null }], []],
+  ["empty values", [{ contents: [null, null, "", { language: "ts", value: "" }, { value: "  " }] }], []],
+  ["several servers, one with nothing", [{ contents: [] }, { contents: ["a"] }, { contents: { value: "b" } }], ["a", "b"]],
+  ["a text and a language", [{ contents: ["a", { language: "php", value: "class A" }] }], ["a", "```php\nclass A\n```"]],
+] as const satisfies readonly (readonly [string, Hovers, readonly string[]])[]) {
+  test(`hovers of all forms are texts, without empty ones: ${what}`, () => { assert.deepEqual(convertHovers(hovers).texts, texts); });
+}
+
+test("actions of this extension are left out, and a command that is offered as an action has no edits", () => {
+  const own = { title: "Fix with the agent", command: { title: "Fix with the agent", command: "agentLs.fix" } };
+  const bare = { title: "Run it", command: "toy.run" };
+  assert.deepEqual(convertActions([own, bare]).actions, [{ title: "Run it", kind: "", preferred: false }]);
+  assert.deepEqual(convertActionEdits(bare, () => undefined), { documents: [], fileOperations: [], command: "Run it" });
+  assert.deepEqual(convertActions(null), { actions: [] });
 });

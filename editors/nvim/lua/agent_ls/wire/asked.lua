@@ -13,6 +13,11 @@
 ---@field symbols agent_ls.wire.AskedSymbols
 ---@field rename agent_ls.wire.AskedRename
 ---@field diagnostics agent_ls.wire.AskedDiagnostics
+---@field hover agent_ls.wire.AskedPosition
+---@field implementations agent_ls.wire.AskedPosition
+---@field calls agent_ls.wire.AskedCalls
+---@field actions agent_ls.wire.AskedActions
+---@field actionEdits agent_ls.wire.AskedActionEdits
 
 ---@class agent_ls.wire.AskedResults
 ---@field save agent_ls.wire.Saved
@@ -25,6 +30,37 @@
 ---@field symbols agent_ls.wire.CodeSymbols
 ---@field rename agent_ls.wire.RenameEdits
 ---@field diagnostics agent_ls.wire.DiagnosedFiles
+---@field hover agent_ls.wire.HoverTexts
+---@field implementations agent_ls.wire.CodeLocations
+---@field calls agent_ls.wire.CodeCalls
+---@field actions agent_ls.wire.CodeActions
+---@field actionEdits agent_ls.wire.ActionEdits
+
+---@class agent_ls.wire.ActionEdits
+---@field documents agent_ls.wire.DocumentEdits[]
+---@field fileOperations? string[]
+---@field command? string
+
+---@class agent_ls.wire.AskedActionEdits
+---@field uri string
+---@field startLine integer
+---@field startCharacter integer
+---@field endLine integer
+---@field endCharacter integer
+---@field title string
+
+---@class agent_ls.wire.AskedActions
+---@field uri string
+---@field startLine integer
+---@field startCharacter integer
+---@field endLine integer
+---@field endCharacter integer
+
+---@class agent_ls.wire.AskedCalls
+---@field uri string
+---@field line integer
+---@field character integer
+---@field direction "incoming"|"outgoing"
 
 ---@class agent_ls.wire.AskedCheckTime
 ---@field uris string[]
@@ -66,6 +102,13 @@
 ---@field terminalId string
 ---@field callId string
 
+---@class agent_ls.wire.CodeActions
+---@field actions agent_ls.wire.CodeActionInfo[]
+
+---@class agent_ls.wire.CodeCalls
+---@field calls agent_ls.wire.FunctionCalls[]
+---@field truncated? boolean
+
 ---@class agent_ls.wire.CodeLocations
 ---@field locations agent_ls.wire.CodeLocation[]
 ---@field truncated? boolean
@@ -76,6 +119,9 @@
 
 ---@class agent_ls.wire.DiagnosedFiles
 ---@field files agent_ls.wire.Diagnostics[]
+
+---@class agent_ls.wire.HoverTexts
+---@field texts string[]
 
 ---@class agent_ls.wire.RenameEdits
 ---@field documents agent_ls.wire.DocumentEdits[]

@@ -61,6 +61,12 @@
 ---@field durationMs? integer
 ---@field changedFiles integer
 
+---@class agent_ls.wire.CodeActionInfo
+---@field title string
+---@field kind? string
+---@field preferred? boolean
+---@field disabled? string
+
 ---@class agent_ls.wire.CodeEdit
 ---@field startLine integer
 ---@field startCharacter? integer
@@ -196,6 +202,18 @@
 ---@class agent_ls.wire.FolderInput
 ---@field type "folder"
 ---@field uri string
+
+---@class agent_ls.wire.FunctionCalls
+---@field startLine integer
+---@field startCharacter? integer
+---@field endLine integer
+---@field endCharacter? integer
+---@field uri string
+---@field name string
+---@field kind integer
+---@field container? string
+---@field depth? integer
+---@field lines? integer[]
 
 ---@class agent_ls.wire.GuideMark
 ---@field kind "untested"|"newProblem"|"sensitive"|"signature"|"yourText"

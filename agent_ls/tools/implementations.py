@@ -1,0 +1,56 @@
+"""implementations: find what implements an interface or overrides a method, with the editor's language server."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from pydantic import Field
+
+from agent_ls.environments.language_host import LanguageHost
+from agent_ls.tools.base import Prepared, Tool, ToolContext, ToolOutput
+from agent_ls.tools.location_list import CUT, list_locations, sort_locations
+from agent_ls.tools.look import Look
+from agent_ls.tools.summary import one_line
+from agent_ls.tools.symbol_lookup import SymbolArguments, find_symbol, grep_hint, lookup_effect, query_editor
+
+
+class ImplementationsArguments(SymbolArguments):
+    offset: int = Field(default=1, ge=1, description="The number of the first result to return.")
+
+
+async def prepare(host: LanguageHost, arguments: ImplementationsArguments, context: ToolContext) -> Prepared:
+    async def run() -> ToolOutput:
+        position = await find_symbol(arguments, host, context)
+        found = await query_editor(host.implementations(position), grep_hint(arguments.symbol))
+        if not found.places:
+            return ToolOutput(
+                f"The editor finds no implementation of {arguments.symbol!r}. {grep_hint(arguments.symbol)}"
+            )
+        text = await list_locations(
+            sort_locations(found.places, context), arguments.offset, "implementations", context
+        )
+        count = len(found.places)
+        summary = f"{count} implementation{'s' if count != 1 else ''}"
+        return ToolOutput(f"{text}\n{CUT}" if found.is_cut else text, summary=summary)
+
+    return Prepared(lookup_effect(arguments, context), run)
+
+
+def summarize(arguments: ImplementationsArguments) -> str:
+    return one_line(arguments.symbol)
+
+
+def implementations(host: LanguageHost) -> Tool[Any]:
+    return Tool(
+        name="implementations",
+        description=(
+            "Find the classes that implement an interface or an abstract class, or the methods that override a "
+            "method. The editor's language server finds them. Arguments as for definition."
+        ),
+        category="read",
+        arguments=ImplementationsArguments,
+        prepare=partial(prepare, host),
+        look=Look("search", "Finding implementations of", "Found implementations of"),
+        summarize=summarize,
+    )
