@@ -1,4 +1,4 @@
-// Shows approvals in Chromium at several sizes, and measures whether what the user decides about is in sight. Prints JSON
+// Shows approvals and finished changes in Chromium at several sizes, and measures whether what differs is in sight. Prints JSON
 // lines, which the Python test reads.
 //
 //   APPROVAL='{"sources": "vscode-extension", "pictures": "…", "rig": "…"}' node approval.mjs
@@ -32,8 +32,13 @@ const THEMES = {
   contrast: { "--vscode-editor-background": "#000", "--vscode-foreground": "#fff", "--vscode-contrastBorder": "#6fc3df", "--vscode-button-background": "#000", "--vscode-button-foreground": "#fff" },
 };
 
+const FINISHED = {
+  kind: "file", id: "f1", index: 2, uri: "file:///h11/_headers.py", path: "h11/_headers.py", action: "modify", added: 1, removed: 1, openIds: ["h1"],
+  states: [{ state: "pending", count: 1 }], movedFrom: "", isProposed: false, callId: "",
+};
+
 const bundle = await build({
-  stdin: { contents: 'export { approvalElement } from "./approval";', resolveDir: path.join(sources, "src/webview"), loader: "ts" },
+  stdin: { contents: 'export { approvalElement } from "./approval"; export { itemElement } from "./render";', resolveDir: path.join(sources, "src/webview"), loader: "ts" },
   bundle: true, format: "iife", globalName: "Page", write: false, logLevel: "error",
 });
 const style = fs.readFileSync(path.join(sources, "src/webview/style.css"), "utf8");
@@ -43,7 +48,14 @@ const page = await browser.newPage();
 /** The parts of the page that are not completely in sight, by a word for each. */
 function outOfSight() {
   const diff = document.querySelector(".diff"), box = diff.getBoundingClientRect();
-  const isIn = (part) => [...part.getClientRects()].every((at) => at.left >= box.left && at.right <= box.right + 1 && at.top >= box.top - 1 && at.bottom <= box.bottom + 1 && at.bottom <= innerHeight);
+  // A blank at the end of a wrapped line hangs over the edge, so only letters are measured.
+  const letters = (part) => [...part.firstChild.data].flatMap((letter, i) => {
+    const range = document.createRange();
+    range.setStart(part.firstChild, i);
+    range.setEnd(part.firstChild, i + 1);
+    return letter.trim() === "" ? [] : [range.getBoundingClientRect()];
+  });
+  const isIn = (part) => letters(part).every((at) => at.left >= box.left && at.right <= box.right + 1 && at.top >= box.top - 1 && at.bottom <= box.bottom + 1 && at.bottom <= innerHeight);
   const marks = [...document.querySelectorAll(".diff mark")];
   const buttons = [...document.querySelectorAll(".approval.pending .answers button")].filter((it) => it.offsetParent !== null);
   const isShown = (button) => { const at = button.getBoundingClientRect(); return at.right <= innerWidth && at.bottom <= innerHeight; };
@@ -64,7 +76,14 @@ for (const [theme, colours] of Object.entries(THEMES)) {
       await page.evaluate((item) => { document.getElementById("transcript").append(globalThis.Page.approvalElement(item, () => undefined, false)); }, asked);
       process.stdout.write(`${JSON.stringify({ theme, width, name, lost: await page.evaluate(outOfSight) })}\n`);
       if (name === "end" && pictures) await page.screenshot({ path: path.join(pictures, `approval-${theme}-${width}.png`) });
+      await page.evaluate((item) => {
+        const context = { send: () => undefined, expanded: new Map(), isReadOnly: () => false, sendAgain: () => undefined, focusPrompt: () => undefined, fold: () => undefined, toggleCall: () => undefined };
+        document.getElementById("transcript").replaceChildren(globalThis.Page.itemElement(item, context));
+      }, { ...FINISHED, diff: asked.files[0].diff });
+      process.stdout.write(`${JSON.stringify({ theme, width, name: `finished ${name}`, lost: await page.evaluate(outOfSight) })}\n`);
+      if (name === "end" && pictures) await page.screenshot({ path: path.join(pictures, `finished-${theme}-${width}.png`) });
       if (name !== "end") continue;
+      await page.evaluate((item) => { document.getElementById("transcript").replaceChildren(globalThis.Page.approvalElement(item, () => undefined, false)); }, asked);
       await page.click("button.more");
       const rows = await page.evaluate(() => [...document.querySelectorAll(".answer-menu [role=menuitem]")].map((it) => ({ height: it.getBoundingClientRect().height, text: it.textContent })));
       process.stdout.write(`${JSON.stringify({ theme, width, rows })}\n`);
