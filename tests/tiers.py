@@ -117,6 +117,7 @@ GROUPS = {
             "e2e/test_archive.py",
             "e2e/test_commit_message.py",
             "e2e/test_completion.py",
+            "e2e/test_first_run.py",
             "e2e/test_history.py",
             "e2e/test_keys.py",
             "e2e/test_memory.py",
@@ -135,6 +136,7 @@ GROUPS = {
         "Neovim itself, beyond one story for each of its features",
         ("neovim",),
         kept=(
+            "neovim/test_first_run.py",
             "neovim/test_lua_specs.py",
             "neovim/test_plugin_approvals.py",
             "neovim/test_plugin_conversation.py",

@@ -1,9 +1,11 @@
 // Builds out/: the extension (Node.js), its webview (browser) and, with --tests, the unit tests. With --panel, builds the
-// page of `agent-ls panel` instead. Needs no network.
+// page of `agent-ls panel` instead; with --programs and a folder, the webview and the programs that tests run. Needs no
+// network.
 import { build, context } from "esbuild";
 import { copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 
-const flags = new Set(process.argv.slice(2));
+const [, , ...words] = process.argv;
+const flags = new Set(words);
 const production = flags.has("--production");
 const shared = { bundle: true, sourcemap: !production, minify: production, logLevel: "warning" };
 
@@ -60,18 +62,25 @@ if (production) {
   writeFileSync("CHANGELOG.md", readFileSync("../docs/changelog.md", "utf8").replace(/\[([^\]]*)\]\([^)]*\)/g, "$1"));
 }
 
+const forTests = (folder, outdir) => ({
+  ...shared,
+  entryPoints: readdirSync(folder).map((name) => `${folder}/${name}`),
+  outdir,
+  platform: "node",
+  format: "cjs",
+  target: "node20",
+  external: ["vscode", "jsdom", "axe-core", "typescript"],
+  outExtension: { ".js": ".cjs" },
+});
+
 if (flags.has("--tests")) {
   rmSync("out/test", { recursive: true, force: true });
-  builds.push({
-    ...shared,
-    entryPoints: readdirSync("src/test/unit").map((name) => `src/test/unit/${name}`),
-    outdir: "out/test",
-    platform: "node",
-    format: "cjs",
-    target: "node20",
-    external: ["vscode", "jsdom", "axe-core", "typescript"],
-    outExtension: { ".js": ".cjs" },
-  });
+  builds.push(forTests("src/test/unit", "out/test"));
+}
+
+if (flags.has("--programs")) {
+  const outdir = words[words.indexOf("--programs") + 1];
+  builds.splice(0, builds.length, { ...builds[1], outdir: `${outdir}/webview` }, forTests("src/test/programs", outdir));
 }
 
 if (flags.has("--watch")) {

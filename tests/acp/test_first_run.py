@@ -6,34 +6,36 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import anyio.to_thread
 import pytest
 
 from agent_ls.services.permissions.trust import TRUST_VARIABLE
 from tests.acp.client import AcpError, acp_client
 from tests.support.commands import command, environment
-from tests.support.first_runs import STATES, blocked
-from tests.support.loopback import AnthropicServer, ChatServer, Reply, Text, ToolCall
+from tests.support.first_runs import LAST, MADE, STOPPED, blocked
+from tests.support.loopback import AnthropicServer, ToolCall
 
 pytestmark = pytest.mark.req("H13", "U8")
 
 
-@pytest.mark.parametrize("name", STATES)
+@pytest.mark.parametrize("name", STOPPED)
 async def test_a_blocked_first_prompt_says_why_and_the_same_session_goes_on_when_it_is_mended(
     name: str, project: Path
 ) -> None:
-    with blocked(name, project, ["Hello."]) as state:
+    with blocked(name, project) as state:
         variables: Any = state.variables
         async with acp_client(project, **variables) as client:
-            await client.initialize(_meta={"agent-ls": state.choice})
+            await client.initialize(_meta={"agent-ls": {"mode": "edits", **state.choice}})
             session_id = await client.new_session()
             with pytest.raises(AcpError) as caught:
                 await client.prompt(session_id)
             refused = caught.value
             first, rest = refused.message.lower(), refused.details[len(refused.message) :].lower()
             assert state.reason in first and state.step in rest, (refused.message, refused.details)
-            state.mend()
+            assert not (project / MADE).exists()
+            await anyio.to_thread.run_sync(state.mend)
             assert await client.prompt(session_id) == "end_turn"
-            assert client.text().count("Hello.") == 1
+            assert (project / MADE).exists() and client.text().count(LAST) == 1
             (listed,) = (await client.request("session/list"))["sessions"]
             assert listed["sessionId"] == session_id
 
@@ -68,11 +70,11 @@ async def test_a_folder_trusted_in_another_process_is_trusted_in_the_open_sessio
 
 
 async def test_a_model_without_tools_gets_the_text_protocol_with_a_notice(project: Path) -> None:
-    call: Any = [Reply([Text('```tool\n{"name": "read_file", "arguments": {"path": "a.py"}}\n```')]), "Done."]
-    with ChatServer(call, tools=False) as server:
-        async with acp_client(project, LMSTUDIO_BASE_URL=server.base_url) as client:
-            await client.initialize(_meta={"agent-ls": {"provider": "lmstudio", "model": "m"}})
+    with blocked("no tools", project) as state:
+        variables: Any = state.variables
+        async with acp_client(project, **variables) as client:
+            await client.initialize(_meta={"agent-ls": {"mode": "edits", **state.choice}})
             session_id = await client.new_session()
             assert await client.prompt(session_id) == "end_turn"
-            shown = client.text("agent_thought_chunk") + client.text()
-    assert "tools" in shown, shown
+            shown = (client.text("agent_thought_chunk") + client.text()).lower()
+    assert state.reason in shown and state.step in shown and (project / MADE).exists(), shown

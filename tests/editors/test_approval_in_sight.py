@@ -1,4 +1,4 @@
-"""Measure in a real Chromium that the changed words and the buttons of an approval are in sight at every width."""
+"""Measure in a real Chromium that changed words, and the buttons of an approval, are in sight at every width."""
 
 from __future__ import annotations
 

@@ -2,78 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from agent_ls.services.permissions.trust import TRUST_VARIABLE
 from tests.support.commands import environment, provider_variables, run
-from tests.support.loopback import AnthropicServer, ErrorReply
+from tests.support.first_runs import MADE, STATES, STOPPED, blocked
+from tests.support.loopback import AnthropicServer
 
 pytestmark = pytest.mark.req("H13", "U8")
 
-NOBODY = "http://127.0.0.1:9"
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    return folder
 
 
-@contextmanager
-def state(name: str) -> Iterator[tuple[dict[str, str], list[str]]]:
-    """Yield the variables and the options of exec for one state of the machine."""
-    with AnthropicServer([ErrorReply(401)] if name == "wrong key" else []) as server:
-        match name:
-            case "no key":
-                yield {}, []
-            case "no key of this provider":
-                yield {"OPENAI_API_KEY": "k"}, ["--provider", "anthropic"]
-            case "wrong key":
-                yield provider_variables(server), []
-            case "no network":
-                yield {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": NOBODY}, []
-            case _:
-                yield {"LMSTUDIO_BASE_URL": NOBODY}, ["--provider", "lmstudio", "--model", "m"]
-
-
-STATES = {
-    "no key": ("no key", "keys set"),
-    "no key of this provider": ("no key", "key"),
-    "wrong key": ("key", "key"),
-    "no network": ("connection", "network"),
-    "no model server": ("connection", "network"),
-}
+def options_of(choice: dict[str, str]) -> list[str]:
+    return ["--approve", "edits", *(word for name, value in choice.items() for word in (f"--{name}", value))]
 
 
 @pytest.mark.parametrize("is_trusted", [True, False], ids=["trusted", "undecided"])
-@pytest.mark.parametrize("name", STATES)
+@pytest.mark.parametrize("name", STOPPED)
 def test_a_run_that_cannot_begin_says_first_why_and_then_what_to_do(
-    name: str, is_trusted: bool, tmp_path: Path
+    name: str, is_trusted: bool, project: Path
 ) -> None:
-    project = tmp_path / "project"
-    project.mkdir()
-    reason, step = STATES[name]
-    with state(name) as (variables, options):
-        environ = environment(tmp_path / "home", **variables)
+    with blocked(name, project) as state:
+        environ = environment(project.parent / "home", **state.variables)
         if not is_trusted:
             environ.pop(TRUST_VARIABLE)
+        options = options_of(state.choice)
         done = run("exec", *options, "do it", cwd=project, environ=environ)
         listed = run("sessions", "--all", "--json", cwd=project, environ=environ)
         as_json = run("exec", "--json", *options, "do it", cwd=project, environ=environ)
         listed_then = run("sessions", "--all", "--json", cwd=project, environ=environ)
     lines = done.out.splitlines()
-    assert done.code == 1 and reason in lines[0].lower(), done
+    assert done.code == 1 and state.reason in lines[0].lower(), done
     # attempts that are repeated are reported as they happen, before the error
     (last,) = [number for number, line in enumerate(lines) if line.startswith("error:")]
-    assert all(reason in line.lower() for line in lines[: last + 1]) and step in lines[last + 1], done
+    assert all(state.reason in line.lower() for line in lines[: last + 1]), done
+    assert state.step in lines[last + 1].lower(), done
     assert not listed.out and not listed_then.out
     assert "session " not in done.err
     assert as_json.code == 1 and as_json.events[-1]["kind"] == "session_end", as_json
 
 
-def test_an_undecided_folder_is_named_before_the_answer(tmp_path: Path) -> None:
-    project = tmp_path / "project"
-    project.mkdir()
+@pytest.mark.parametrize("name", STATES)
+def test_the_same_run_does_its_work_when_the_cause_is_mended(name: str, project: Path) -> None:
+    with blocked(name, project) as state:
+        environ = environment(project.parent / "home", **state.variables)
+        arguments = ("exec", *options_of(state.choice), "do it")
+        if not state.goes_on:
+            blocked_run = run(*arguments, cwd=project, environ=environ)
+            assert blocked_run.code != 0 and not (project / MADE).exists(), blocked_run
+            state.mend()
+        done = run(*arguments, cwd=project, environ=environ)
+    assert done.code == 0 and (project / MADE).exists(), done
+
+
+def test_a_provider_without_a_key_is_refused_though_another_has_one(project: Path) -> None:
+    environ = environment(project.parent / "home", OPENAI_API_KEY="k")
+    done = run("exec", "--provider", "anthropic", "do it", cwd=project, environ=environ)
+    reason, step = done.out.splitlines()[:2]
+    assert done.code == 1 and "no key for anthropic" in reason and "keys set anthropic" in step, done
+    assert not run("sessions", "--all", "--json", cwd=project, environ=environ).out
+
+
+def test_an_undecided_folder_is_named_before_the_answer(project: Path) -> None:
     with AnthropicServer(["Hello."]) as server:
-        environ = environment(tmp_path / "home", **provider_variables(server))
+        environ = environment(project.parent / "home", **provider_variables(server))
         environ.pop(TRUST_VARIABLE)
         done = run("exec", "do it", cwd=project, environ=environ)
     assert done.code == 0, done

@@ -177,7 +177,9 @@ def panel(nvim: Nvim, server: StandIn) -> Panel:
 
 
 class StartReal(Protocol):
-    def __call__(self, variables: Mapping[str, str], provider: str = "", mode: str = "ask") -> Nvim: ...
+    def __call__(
+        self, variables: Mapping[str, str], provider: str = "", mode: str = "ask", model: str = ""
+    ) -> Nvim: ...
 
 
 @pytest.fixture
@@ -187,9 +189,10 @@ def start_real(project: Path, tmp_path: Path) -> Iterator[StartReal]:
     """
     running: list[Nvim] = []
 
-    def start(variables: Mapping[str, str], provider: str = "", mode: str = "ask") -> Nvim:
-        chosen = f", provider = '{provider}'" if provider else ""
-        running.append(start_served(project, tmp_path, f"mode = '{mode}'{chosen}", variables=variables))
+    def start(variables: Mapping[str, str], provider: str = "", mode: str = "ask", model: str = "") -> Nvim:
+        chosen = {"mode": mode, "provider": provider, "model": model}
+        options = ", ".join(f"{name} = '{value}'" for name, value in chosen.items() if value)
+        running.append(start_served(project, tmp_path, options, variables=variables))
         return running[-1]
 
     yield start

@@ -5,7 +5,7 @@ import { Feed } from "../../chat/feed";
 import type { Snapshot } from "../../snapshot/items";
 import type { FromView, Posted, ToView } from "../../webview/messages";
 
-const SCRIPT = readFileSync("out/webview/main.js", "utf8");
+const SCRIPT = readFileSync(process.env["AGENT_LS_PAGE_SCRIPT"] ?? "out/webview/main.js", "utf8");
 
 export class WebviewPage {
   /** Messages for user actions. Automatic messages are recorded in the fields below. */
@@ -23,7 +23,8 @@ export class WebviewPage {
   readonly document: Document;
   state: unknown;
 
-  constructor(state?: unknown) {
+  /** `onPosted` is called with each message of the page. */
+  constructor(state?: unknown, onPosted: (message: Posted) => void = () => undefined) {
     this.state = state;
     this.dom = new JSDOM("<!DOCTYPE html><html lang='en'><head><title>agent-ls</title></head><body><main id='app'></main></body></html>", {
       runScripts: "outside-only",
@@ -35,7 +36,11 @@ export class WebviewPage {
       ResizeObserver: class { observe(): void { return; } },
       acquireVsCodeApi: () => ({
         // Copy the message, as VS Code does.
-        postMessage: (message: Posted) => { this.take(structuredClone(message)); },
+        postMessage: (message: Posted) => {
+          const copy = structuredClone(message);
+          this.take(copy);
+          queueMicrotask(() => { onPosted(copy); }); // never during the call, as in VS Code
+        },
         getState: () => this.state,
         setState: (now: unknown) => (this.state = now),
       }),
