@@ -209,7 +209,7 @@ def test_converted_line_endings_change_no_author(project: Project) -> None:
 )
 @pytest.mark.report(
     "git-ai-project/git-ai#2344",
-    "a line of the agent that was written anew by hand stays the agent's",
+    "a line of the agent that was written again by hand stays the agent's",
     area="git",
     before="passed",
 )

@@ -37,6 +37,8 @@ INTERNAL_ONLY = {
     "ArgumentsError": "loop/calls/dispatch.py makes a tool result of it",
     "FrameError": "server/start.py and the channel end the connection",
     "NeedsThreadError": "services/turn_reads.py reads again in a thread",
+    "OwnEnvironmentError": "of environments of programs: the tools make a result of it",
+    "UnblamableError": "sessions/stored/archive.py and cli/blame.py make a sentence of it",
     "_NotText": "sessions/export/patch.py makes a note of it in the patch",
     "RemoteFrameError": "environments/remote/connection.py ends the connection with an EnvironmentLostError",
     "_NoSubsetError": "llm/providers/gemini/schema.py leaves the schema out",

@@ -76,7 +76,7 @@ async def test_the_parent_reads_how_a_subagent_ended_and_what_it_found(
 @pytest.mark.req("A1")
 @pytest.mark.report("google-gemini/gemini-cli#22323")
 async def test_a_subagent_that_reached_its_limit_has_not_succeeded(tmp_path: Path) -> None:
-    steps = [[text("Half."), GLOB], [GLOB], [GLOB]]
+    steps: Script = [[text("Half."), GLOB], [GLOB], [GLOB]]
     cast = Cast([spawn("look", max_turns=2), wait_for("agent_1"), text("ok")], {"look": steps})
     async with running(tmp_path, model=cast) as rig:
         talk = await rig.talk(say="go")
