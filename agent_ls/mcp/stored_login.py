@@ -133,7 +133,7 @@ async def _is_refused(response: httpx2.Response) -> bool:
     if response.status_code not in (httpx2.codes.BAD_REQUEST, httpx2.codes.FORBIDDEN):
         return response.status_code == httpx2.codes.UNAUTHORIZED
     challenge = bearer_challenge(response.headers.get_list("www-authenticate"))
-    said = {challenge.get("error"), document_of(await response.aread()).get("error")}
+    said = (challenge.get("error"), document_of(await response.aread()).get("error"))
     return "invalid_token" in said
 
 
