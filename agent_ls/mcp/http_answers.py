@@ -1,4 +1,4 @@
-"""Read what the SDK drops of a server's HTTP answers: a lost session, the reason of a refusal, an unfinished event."""
+"""Read what the SDK drops of a server's HTTP answers: a lost session, the reason of a refusal, the true type."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import AsyncIterator
 import httpx2
 
 from agent_ls.mcp.errors import LoginNeededError, RenewalError
+from agent_ls.mcp.events import BOM, ListAsEvents, MendedBody, MendedEvents
 from agent_ls.mcp.stored_login import StoredLogin, missing_scope
 
 _SESSION = "mcp-session-id"
 _OF_SESSION = (400, 404, 410)
 _JSON, _EVENTS = "application/json", "text/event-stream"
-_BOM = b"\xef\xbb\xbf"
 MAX_REASON = 300
 REFUSED_HEADER = "the server refuses the header Authorization that it gets (HTTP status 401)"
 
@@ -46,7 +46,8 @@ class HttpAnswers:
             if response.request.method == "POST" and response.status_code == httpx2.codes.OK:
                 stream = await _with_true_kind(response, stream)
             is_events = response.headers.get("content-type", "").lower().startswith(_EVENTS)
-            response.stream = _Mended(stream, b"\n\n" if is_events else b"")
+            is_mended = isinstance(stream, MendedBody)
+            response.stream = stream if is_mended else (MendedEvents if is_events else MendedBody)(stream)
 
     async def _read_refusal(self, response: httpx2.Response) -> None:
         request = response.request
@@ -79,10 +80,13 @@ async def _with_true_kind(
     first = b""
     async for data in chunks:
         first += data
-        if first.removeprefix(_BOM).strip():
+        if first.removeprefix(BOM).strip():
             break
-    begin = first.removeprefix(_BOM).lstrip()[:6]
-    if begin[:1] in (b"{", b"["):
+    begin = first.removeprefix(BOM).lstrip()[:6]
+    if begin.startswith(b"["):
+        response.headers["content-type"] = _EVENTS
+        return ListAsEvents(_Begun(stream, first, chunks))
+    if begin.startswith(b"{"):
         response.headers["content-type"] = _JSON
     elif begin.startswith((b"data:", b"event:", b"id:", b":")):
         response.headers["content-type"] = _EVENTS
@@ -113,22 +117,3 @@ def _message_in(text: str) -> str:
     inner = found.get("error", found) if isinstance(found, dict) else found
     said = inner.get("message") or inner.get("detail") if isinstance(inner, dict) else inner
     return " ".join(str(said or "").split())[:MAX_REASON]
-
-
-class _Mended(httpx2.AsyncByteStream):
-    """A body without a byte order mark, and with `end` after it: servers forget the empty line behind an event."""
-
-    def __init__(self, stream: httpx2.AsyncByteStream, end: bytes) -> None:
-        self._stream = stream
-        self._end = end
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        is_first = True
-        async for data in self._stream:
-            yield data.removeprefix(_BOM) if is_first else data
-            is_first = False
-        if self._end:
-            yield self._end
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()

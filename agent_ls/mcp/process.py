@@ -26,8 +26,11 @@ from agent_ls.environments.local.processes.pipes import CHUNK_BYTES, Pipe, drain
 from agent_ls.environments.local.processes.thread_pipes import CAN_WAIT_FOR_PIPES, new_input
 from agent_ls.environments.local.trees.base import Child
 from agent_ls.mcp.config import ServerSandboxLimits, StdioTarget
+from agent_ls.text import decode
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
+MAX_BRACES = 4
+"""How many braces in a line are tried as the beginning of its message."""
 STDERR_CHARS = 64 * 1024
 CLOSE_SECONDS = 2.0
 """Seconds that a server may take to exit after its input was closed."""
@@ -220,6 +223,26 @@ def _object(line: bytes) -> Mapping[str, Any] | None:
         return {}
     with suppress(ValueError, RecursionError):
         found = json.loads(line)
-        if isinstance(found, dict):
-            return found
+        return _with_number(found) if isinstance(found, dict) else None
+    return _message_in(decode(line).text)
+
+
+def _message_in(text: str) -> Mapping[str, Any] | None:
+    """Return the message in a line of another encoding, or with other words before or after the message."""
+    at = text.find("{")
+    for _ in range(MAX_BRACES):
+        with suppress(ValueError, RecursionError):
+            found, _ = json.JSONDecoder().raw_decode(text, at)
+            if isinstance(found, dict) and "jsonrpc" in found:
+                return _with_number(found)
+        at = text.find("{", at + 1)
+        if at < 0:
+            break
     return None
+
+
+def _with_number(message: dict[str, Any]) -> dict[str, Any]:
+    """Return an answer with the number of its request, which some servers write as text."""
+    number = message.get("id")
+    is_answer = "method" not in message and isinstance(number, str) and number.isascii() and number.isdigit()
+    return {**message, "id": int(str(number))} if is_answer else message

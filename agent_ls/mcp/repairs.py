@@ -106,6 +106,20 @@ def repair_tool(tool: dict[str, Any]) -> None:
     tool["inputSchema"] = {**kept, "type": "object"}
 
 
+def reduce_tool(tool: dict[str, Any]) -> None:
+    """Remove what nobody needs to call an invalid tool, in place. Hints that are no Booleans do not count."""
+    hints = tool.get("annotations")
+    words = tool.get("description")
+    kept: dict[str, Any] = {name: tool[name] for name in ("name", "inputSchema") if name in tool}
+    kept["description"] = words if isinstance(words, str) else json.dumps(words) if words else ""
+    if isinstance(hints, dict):
+        kept["annotations"] = {name: it for name, it in hints.items() if isinstance(it, bool)}
+    if isinstance(task := tool.get("execution"), dict):
+        kept["execution"] = task
+    tool.clear()
+    tool |= kept
+
+
 def _repair_blocks(content: Any) -> list[Any]:
     if content is None:
         return []

@@ -6,9 +6,10 @@ removed from messages, and reported, and results are repaired, before the SDK re
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -42,7 +43,7 @@ from agent_ls.mcp.http_answers import HttpAnswers
 from agent_ls.mcp.limits import HttpLimits, JudgeAddress
 from agent_ls.mcp.older_version import AskingStream, supported_version
 from agent_ls.mcp.process import MAX_LINE_BYTES, EndedError, ServerProcess
-from agent_ls.mcp.repairs import as_result, repair_result, repair_tool
+from agent_ls.mcp.repairs import as_result, reduce_tool, repair_result, repair_tool
 from agent_ls.mcp.schemas import is_object_schema
 from agent_ls.mcp.session_errors import (
     SDK_REFUSED,
@@ -107,6 +108,8 @@ class _ListFilter:
         name = str(item.get("name", "")) if isinstance(item, dict) else ""
         if kind == "tools" and isinstance(item, dict):
             repair_tool(item)
+        if kind == "tools" and isinstance(item, dict) and not _is_of(model, item):
+            reduce_tool(item)
         try:
             model.model_validate(item, by_name=False)
         except ValidationError as error:
@@ -127,12 +130,62 @@ class _ListFilter:
         return True
 
 
+def _is_of(model: type[Any], item: Any) -> bool:
+    try:
+        model.model_validate(item, by_name=False)
+    except ValidationError:
+        return False
+    return True
+
+
+class Asker:
+    """Asks the user the questions of a server. The time limits of running calls stop while the user answers."""
+
+    def __init__(self, elicit: Callable[[Elicitation], Awaitable[ElicitationReply]]) -> None:
+        self._elicit = elicit
+        self._limits: list[RequestLimit] = []
+
+    @contextmanager
+    def during(self, limit: RequestLimit) -> Iterator[None]:
+        """Pause a call's time limit whenever the user is asked, until the end of the block."""
+        self._limits.append(limit)
+        try:
+            yield
+        finally:
+            self._limits.remove(limit)
+
+    async def ask(self, asked: Elicitation) -> ElicitationReply:
+        begun = anyio.current_time()
+        waiting = list(self._limits)
+        for limit in waiting:
+            limit.pause()
+        try:
+            return await self._elicit(asked)
+        finally:
+            for limit in waiting:
+                limit.resume(anyio.current_time() - begun)
+
+    async def open_pages(self, data: Any) -> bool:
+        """Ask the user to open the pages that a refused call names. Returns whether the user has opened all."""
+        try:
+            named = types.ElicitationRequiredErrorData.model_validate(data).elicitations
+        except ValidationError:
+            return False
+        for page in named:
+            if (await self.ask(Elicitation(page.message, url=page.url))).action != "accept":
+                return False
+        return bool(named)
+
+
 class McpConnection:
     """An open connection. Any task may call it while the connection is open."""
 
-    def __init__(self, client: Client, list_filter: _ListFilter, answers: HttpAnswers | None = None) -> None:
+    def __init__(
+        self, client: Client, list_filter: _ListFilter, asker: Asker, answers: HttpAnswers | None = None
+    ) -> None:
         self._client = client
         self._list_filter = list_filter
+        self._asker = asker
         self._answers = answers
 
     @property
@@ -211,8 +264,15 @@ class McpConnection:
             share = f"{progress:g}/{total:g}" if total else f"{progress:g}"
             on_progress(f"{share} {message}" if message else share)
 
-        with limit:
-            result = await self._client.call_tool(tool, dict(arguments), progress_callback=progress)
+        with limit, self._asker.during(limit):
+            try:
+                result = await self._client.call_tool(tool, dict(arguments), progress_callback=progress)
+            except MCPError as error:
+                if error.error.code != types.URL_ELICITATION_REQUIRED:
+                    raise
+                if not await self._asker.open_pages(error.error.data):
+                    raise
+                result = await self._client.call_tool(tool, dict(arguments), progress_callback=progress)
         blocks = tuple(block for part in result.content if (block := _block(part)))
         return CallResult(blocks, result.structured_content, bool(result.is_error))
 
@@ -343,12 +403,14 @@ async def _connected(
             case types.ResourceListChangedNotification():
                 callbacks.changed("resources")
 
+    asker = Asker(callbacks.elicit)
+
     async def elicit(context: Any, params: Any) -> types.ElicitResult:
         if isinstance(params, types.ElicitRequestURLParams):
             asked = Elicitation(params.message, url=params.url)
         else:
             asked = Elicitation(params.message, fields_of(params.requested_schema))
-        reply = await callbacks.elicit(asked)
+        reply = await asker.ask(asked)
         is_form = reply.action == "accept" and not asked.url
         content: Any = dict(reply.content) if is_form else None
         return types.ElicitResult(action=reply.action, content=content)
@@ -374,7 +436,7 @@ async def _connected(
             async with client:
                 entered = True
                 starting.deadline = float("inf")
-                yield McpConnection(client, list_filter, answers)
+                yield McpConnection(client, list_filter, asker, answers)
         if starting.cancelled_caught and not entered:
             raise McpServerError(f"the server did not answer within {timeout_s:g} s")
     except BaseException as error:
@@ -409,7 +471,9 @@ async def _stdio(process: ServerProcess, list_filter: _ListFilter) -> AsyncItera
         async with outgoing:
             async for item in outgoing:
                 try:
-                    await process.send(item.message.model_dump_json(by_alias=True, exclude_unset=True))
+                    plain = item.message.model_dump(mode="json", by_alias=True, exclude_unset=True)
+                    # ASCII only: on Windows, many servers read their input in the code page of the system
+                    await process.send(json.dumps(plain, separators=(",", ":")))
                 except EndedError:
                     return
 

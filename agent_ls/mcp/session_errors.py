@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -47,6 +48,15 @@ class RequestLimit:
     @property
     def deadline(self) -> float:
         return self._scope.deadline
+
+    def pause(self) -> None:
+        """Stop the time limit while the user is asked."""
+        self._scope.deadline = math.inf
+
+    def resume(self, waited_s: float) -> None:
+        """Begin the time limit again after the user was asked."""
+        self._end += waited_s
+        self.extend(anyio.current_time())
 
     def extend(self, at: float) -> None:
         """Begin the time limit again at this time."""

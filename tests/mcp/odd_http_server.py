@@ -60,6 +60,8 @@ def odd_server(odd: Oddities) -> Iterator[str]:
                 self.send_header("location", odd.path)
                 self.send_header("content-length", "0")
                 self.end_headers()
+            elif "method" not in message:
+                self.reply(400, b"Invalid Request", "text/plain")
             elif "id" not in message:
                 self.reply(*odd.of_notice, "text/plain; charset=utf-8")
             elif odd.supports and message["method"] == "initialize" and self.has_other_version(message):
@@ -111,7 +113,7 @@ def odd_server(odd: Oddities) -> Iterator[str]:
         def write(self, message: dict[str, Any]) -> None:
             data = json.dumps(message)
             kind = odd.kind or (
-                "application/json" if odd.form in ("json", "gzip", "bom") else "text/event-stream"
+                "application/json" if odd.form in ("json", "gzip", "bom", "batch") else "text/event-stream"
             )
             body = {
                 "json": data,
@@ -121,6 +123,11 @@ def odd_server(odd: Oddities) -> Iterator[str]:
                 "bare": f"data: {data}\n\n",
                 "crlf": f": hello\r\n\r\nevent: message\r\nid: 1\r\ndata: {data}\r\n\r\n",
                 "unfinished": f"event: message\ndata: {data}\n",
+                "beating": f'data: {{"type":"heartbeat"}}\n\ndata: alive\n\ndata: {data}\n\n',
+                "empty": f"event: ping\ndata: \n\ndata:\n\n: ping\n\ndata: {data}\n\n",
+                "pinged": f'data: {{"jsonrpc":"2.0","id":"uuid-1","method":"ping"}}\n\ndata: {data}\n\n',
+                "batch": f'[{{"jsonrpc":"2.0","method":"notifications/x"}}, {data}]',
+                "batched": f'data: [{{"jsonrpc":"2.0","method":"notifications/x"}}, {data}]\n\n',
                 "noticed": f'data: {{"jsonrpc":"2.0","method":"notifications/x"}}\n\nevent: message\ndata:{data}\n\n',
             }[odd.form]
             self.reply(200, body.encode(), kind)

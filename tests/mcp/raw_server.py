@@ -30,8 +30,13 @@ _answers: queue.Queue[dict[str, Any]] = queue.Queue()
 
 
 def write(message: dict[str, Any]) -> None:
+    if PLAN.get("ids") == "text" and isinstance(message.get("id"), int):
+        message = {**message, "id": str(message["id"])}
+    data = json.dumps(
+        {"jsonrpc": "2.0", **message}, ensure_ascii="encoding" not in PLAN, indent=PLAN.get("indent")
+    )
     with _turn:
-        sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + PLAN.get("line_end", "\n"))
+        sys.stdout.write(PLAN.get("before", "") + data + PLAN.get("line_end", "\n"))
         sys.stdout.flush()
 
 
@@ -146,6 +151,10 @@ def call(params: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
+    if encoding := PLAN.get("encoding"):
+        streams: Any = (sys.stdin, sys.stdout)
+        for stream in streams:
+            stream.reconfigure(encoding=encoding, errors="replace")
     if PLAN.get("ignore_term"):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if child := PLAN.get("child"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,11 @@ import anyio
 import pytest
 
 from agent_ls.loop.events.types import QuestionAsked
+from agent_ls.mcp.descriptions import Elicitation, ElicitationReply
 from agent_ls.mcp.elicitation import asks_for_secret, fields_of, value_of
-from tests.mcp.plans import raw_server, tool, user_file
+from agent_ls.mcp.session import Asker
+from agent_ls.mcp.session_errors import RequestLimit
+from tests.mcp.plans import raw_server, sent, tool, user_file
 from tests.mcp.rig import running
 from tests.support.commands import environment, provider_variables, run
 from tests.support.fake_provider import text, tool_call
@@ -107,6 +111,53 @@ async def test_a_form_that_asks_for_a_password_has_a_warning(tmp_path: Path) -> 
         asked = await answered(rig, lambda event: "Decline")
 
         assert len(asked) == 1 and "in doubt" in asked[0].question
+
+
+PAGE = {"mode": "url", "elicitationId": "1", "url": "https://auth.example/go", "message": "Allow it"}
+
+
+@pytest.mark.report(
+    "strands-agents/harness-sdk#1742",
+    "a call is refused until the user has opened a page, and its address is lost",
+    area="mcp",
+    before="failed",
+)
+@pytest.mark.parametrize(("answer", "calls"), [("I have opened the page", 2), ("Decline", 1)])
+async def test_a_call_that_needs_a_page_is_made_again_when_the_user_has_opened_it(
+    tmp_path: Path, answer: str, calls: int
+) -> None:
+    log = tmp_path / "log"
+    error = {"code": -32042, "message": "more is required", "data": {"elicitations": [PAGE]}}
+    plan = {"tools": [tool("push")], "calls": {"push": {"error": error}}, "log": str(log)}
+    user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", **plan))
+    async with running(tmp_path, [tool_call("raw__push"), text("done")]) as rig:
+        [asked] = await answered(rig, lambda event: answer)
+
+        assert "https://auth.example/go" in asked.question
+        assert len([it for it in sent(log) if it.get("method") == "tools/call"]) == calls
+        assert "https://auth.example/go" in str(rig.results()[0].content)
+
+
+@pytest.mark.report(
+    "UsefulSoftwareCo/executor#1953",
+    "a call ends at its time limit while the user still answers its question",
+    area="mcp",
+    before="failed",
+)
+async def test_the_time_that_the_user_takes_to_answer_does_not_count() -> None:
+    asking = anyio.Event()
+    with RequestLimit(1000) as limit:
+        begun = limit.deadline
+
+        async def elicit(asked: Elicitation) -> ElicitationReply:
+            assert limit.deadline == math.inf
+            asking.set()
+            return ElicitationReply("decline")
+
+        asker = Asker(elicit)
+        with asker.during(limit):
+            await asker.ask(Elicitation("?"))
+        assert asking.is_set() and begun <= limit.deadline < math.inf
 
 
 @pytest.mark.parametrize(

@@ -39,15 +39,16 @@ async def test_a_tool_with_an_invalid_definition_is_left_out_with_a_warning(tmp_
         tool("good"),
         {**tool("list"), "inputSchema": {"type": "array"}},
         {**tool("bad"), "description": 3},
+        {"inputSchema": {"type": "object"}},
         {**tool("task"), "execution": {"taskSupport": "required"}},
     ]
     user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", tools=tools))
     async with running(tmp_path, [text("done")]) as rig:
         talk = await rig.talk(say="go")
 
-        assert offered(talk) == ["raw__bare", "raw__good"]
+        assert offered(talk) == ["raw__bad", "raw__bare", "raw__good"]
         told = " ".join(it.message for it in talk.of(Warning))
-        assert all(f"the tool {name} is left out" in told for name in ("list", "bad", "task"))
+        assert all(f"the tool {name} is left out" in told for name in ("list", "(no name)", "task"))
 
 
 async def test_a_server_that_exits_at_once_is_reported_with_its_error_output(tmp_path: Path) -> None:

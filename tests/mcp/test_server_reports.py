@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -42,12 +43,74 @@ NOISE: list[Any] = [
     {"noise": ['[{"jsonrpc":"2.0","method":"notifications/x"}]']},
     {"noise": ["x" * 300_000]},
     {"noise": ["\0\0"]},
+    pytest.param(
+        {"ids": "text"},
+        marks=pytest.mark.report(
+            "cognizant-ai-lab/neuro-san#526",
+            "the number of a request comes back as text, and the client waits for ever",
+            area="mcp",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        {"before": "[50] Add handler {x} "},
+        marks=pytest.mark.report(
+            "modelcontextprotocol/python-sdk#924",
+            "words of a log are in front of a message, on the same line",
+            area="mcp",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        {
+            "tools": [
+                {
+                    "name": "echo",
+                    "inputSchema": {"type": "object"},
+                    "annotations": {"readOnlyHint": "yes"},
+                    "title": 5,
+                }
+            ]
+        },
+        marks=pytest.mark.report(
+            "anomalyco/opencode#12094",
+            "a server whose tools have annotations is silently off",
+            area="mcp",
+            before="failed",
+        ),
+    ),
+    {"tools": [{"name": "echo", "inputSchema": {"type": "object"}, "annotations": [], "description": ["a"]}]},
 ]
 
 
 @pytest.mark.parametrize("plan", NOISE)
 async def test_a_server_that_prints_other_lines_works(tmp_path: Path, plan: dict[str, Any]) -> None:
     assert (await echoed(tmp_path, **plan)).content == "echo {}"
+
+
+@pytest.mark.report(
+    "MemPalace/mempalace#929",
+    "a server on Windows reads arguments in the code page of the system, and fails",
+    area="mcp",
+    before="failed",
+)
+@pytest.mark.report(
+    "simonlin1212/Vibe-Research#27",
+    "a server on Windows writes results in the code page of the system",
+    area="mcp",
+    before="failed",
+)
+@pytest.mark.parametrize(("encoding", "word"), [("cp1252", "Messgerät"), ("gbk", "中文内容")])
+async def test_a_server_that_reads_and_writes_in_another_encoding_works(
+    tmp_path: Path, encoding: str, word: str
+) -> None:
+    plan = {"encoding": encoding, "tools": [tool("echo"), tool("say")], "calls": {"say": {"text": word}}}
+    user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", **plan))
+    given = json.dumps({"text": word}, ensure_ascii=False)
+    async with running(tmp_path, [tool_call("raw__echo", given), tool_call("raw__say"), text("done")]) as rig:
+        await (await rig.talk("full")).say("go")
+        echoed, said = (str(it.content) for it in rig.results())
+        assert json.loads(echoed.removeprefix("echo ")) == {"text": word} and said == word
 
 
 SCHEMAS = [
