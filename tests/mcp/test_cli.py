@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import shlex
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.mcp.plans import project_file, raw_server, tool
+from tests.mcp.oauth_server import LoginOddities, login_server
+from tests.mcp.plans import project_file, raw_server, tool, user_file
 from tests.support.commands import environment, run
 
 pytestmark = pytest.mark.req("T11")
@@ -97,3 +100,27 @@ def test_doctor_reports_invalid_entries_of_a_server_file(tmp_path: Path) -> None
     done = run("doctor", "--offline", cwd=tmp_path, environ=environ)
 
     assert "the server x" in done.out and "comand" in done.out
+
+
+def test_the_user_logs_in_in_a_browser_and_a_denied_login_is_told_in_one_line(tmp_path: Path) -> None:
+    visit = "import sys, urllib.request; urllib.request.urlopen(sys.argv[1]).read()"
+    script = tmp_path / "visit.py"
+    script.write_text(visit, "utf-8")
+    state, odd = tmp_path / "state", LoginOddities()
+    environ = environment(
+        tmp_path, AGENT_LS_STATE_DIR=str(state), BROWSER=shlex.join([sys.executable, str(script)])
+    )
+    with login_server(odd) as seen:
+        user_file(state, closed={"url": seen.url})
+        tried = run("mcp", "test", "closed", cwd=tmp_path, environ=environ)
+        assert tried.code == 1 and "mcp login closed" in tried.err
+
+        done = run("mcp", "login", "closed", cwd=tmp_path, environ=environ)
+        assert done.code == 0 and "closed is ready: 1 tools" in done.out, done
+        seen.expire()
+        assert run("mcp", "test", "closed", cwd=tmp_path, environ=environ).code == 0
+
+        odd.denied = "The user said no"
+        denied = run("mcp", "login", "closed", cwd=tmp_path, environ=environ)
+        assert denied.code == 1 and "The user said no" in denied.err and "Traceback" not in denied.err
+        assert run("mcp", "test", "closed", cwd=tmp_path, environ=environ).code == 0
