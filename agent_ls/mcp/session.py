@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -45,6 +45,7 @@ from agent_ls.mcp.older_version import AskingStream, supported_version
 from agent_ls.mcp.process import MAX_LINE_BYTES, EndedError, ServerProcess
 from agent_ls.mcp.repairs import as_result, reduce_tool, repair_result, repair_tool
 from agent_ls.mcp.schemas import is_object_schema
+from agent_ls.mcp.server_questions import Asker
 from agent_ls.mcp.session_errors import (
     SDK_REFUSED,
     McpServerError,
@@ -136,45 +137,6 @@ def _is_of(model: type[Any], item: Any) -> bool:
     except ValidationError:
         return False
     return True
-
-
-class Asker:
-    """Asks the user the questions of a server. The time limits of running calls stop while the user answers."""
-
-    def __init__(self, elicit: Callable[[Elicitation], Awaitable[ElicitationReply]]) -> None:
-        self._elicit = elicit
-        self._limits: list[RequestLimit] = []
-
-    @contextmanager
-    def during(self, limit: RequestLimit) -> Iterator[None]:
-        """Pause a call's time limit whenever the user is asked, until the end of the block."""
-        self._limits.append(limit)
-        try:
-            yield
-        finally:
-            self._limits.remove(limit)
-
-    async def ask(self, asked: Elicitation) -> ElicitationReply:
-        begun = anyio.current_time()
-        waiting = list(self._limits)
-        for limit in waiting:
-            limit.pause()
-        try:
-            return await self._elicit(asked)
-        finally:
-            for limit in waiting:
-                limit.resume(anyio.current_time() - begun)
-
-    async def open_pages(self, data: Any) -> bool:
-        """Ask the user to open the pages that a refused call names. Returns whether the user has opened all."""
-        try:
-            named = types.ElicitationRequiredErrorData.model_validate(data).elicitations
-        except ValidationError:
-            return False
-        for page in named:
-            if (await self.ask(Elicitation(page.message, url=page.url))).action != "accept":
-                return False
-        return bool(named)
 
 
 class McpConnection:

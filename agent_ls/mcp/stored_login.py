@@ -36,25 +36,27 @@ class StoredLogin(httpx2.Auth):
         self._store = store
         self._headers = headers
         self.failure: LoginNeededError | RenewalError | None = None
+        self._current: KeptLogin | None = None
+        self._is_stored = True
         self._ended: KeptLogin | None = None
-        self._unstored: KeptLogin | None = None
 
     async def async_auth_flow(
         self, request: httpx2.Request
     ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        login = self._unstored or await self._store.read()
-        self.failure = None
+        # read once, because a keyring takes its time: if another process has renewed the login, the server refuses ours
+        login = self._current = self._current or await self._store.read()
         if login is None or not login.is_due or login == self._ended:
             _authorize(request, login)
             response = yield request
             await self._note_scope(response)
             if not await _is_refused(response):
+                self.failure = None
                 return
         if login is None or not login.can_renew or login == self._ended:
             self.failure = LoginNeededError()
             return
         async with self._store.turn():
-            newest = self._unstored or await self._store.read() or login
+            newest = (await self._store.read() if self._is_stored else None) or login
             if newest.access == login.access:  # otherwise another process has renewed it
                 answer = yield self._renewal(newest)
                 try:
@@ -64,19 +66,20 @@ class StoredLogin(httpx2.Auth):
                     self._ended = newest if isinstance(error, LoginNeededError) else None
                     return
                 await self._keep(newest)
+        self._current = newest
         _authorize(request, newest)
         response = yield request
         await self._note_scope(response)
-        if await _is_refused(response):
-            self.failure = LoginNeededError()
+        self.failure = LoginNeededError() if await _is_refused(response) else None
 
     async def _keep(self, login: KeptLogin) -> None:
         """Store a renewed login. If that fails, this session goes on with it: the former one has ended."""
         try:
             await self._store.keep(login)
+            self._is_stored = True
         except Exception:  # whatever the store of secrets raises
             log.warning("a renewed login cannot be stored", exc_info=True)
-            self._unstored = login
+            self._is_stored = False
 
     async def _note_scope(self, response: httpx2.Response) -> None:
         if scope := missing_scope(response):

@@ -14,7 +14,7 @@ import pytest
 from agent_ls.loop.events.types import QuestionAsked
 from agent_ls.mcp.descriptions import Elicitation, ElicitationReply
 from agent_ls.mcp.elicitation import asks_for_secret, fields_of, value_of
-from agent_ls.mcp.session import Asker
+from agent_ls.mcp.server_questions import Asker
 from agent_ls.mcp.session_errors import RequestLimit
 from tests.mcp.plans import raw_server, sent, tool, user_file
 from tests.mcp.rig import running
