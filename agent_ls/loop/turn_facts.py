@@ -130,11 +130,18 @@ class TurnEvidence:
         self._new.update((path, problem) for problem in introduced)
 
 
-def facts_line(facts: TurnFacts) -> str:
-    """Return the facts as one line, for example "Since the last change: `pytest -q` passed (exit 0, 3.1 s)."."""
+def in_ticks(command: str) -> str:
+    return f"`{command}`"
+
+
+def facts_line(facts: TurnFacts, quote: Callable[[str], str] = in_ticks) -> str:
+    """Return the facts as one line, for example "Since the last change: `pytest -q` passed (exit 0, 3.1 s).".
+
+    `quote` writes a command, which is the model's text.
+    """
     problems = _problems(facts)
     if facts.checks:
-        shown = [_check(check) for check in facts.checks[-MAX_SHOWN:]]
+        shown = [_check(check, quote) for check in facts.checks[-MAX_SHOWN:]]
         if more := len(facts.checks) - len(shown):
             shown.insert(0, f"{more} more check{'s' * (more > 1)}")
         return f"Since the last change: {' · '.join([*shown, *problems])}."
@@ -151,21 +158,19 @@ def _problems(facts: TurnFacts) -> list[str]:
     return [f"problems in the editor: {facts.new_problems} new, {facts.fixed_problems or 0} fixed"]
 
 
-def _check(check: CheckRun) -> str:
+def _check(check: CheckRun, quote: Callable[[str], str]) -> str:
     words = " ".join(check.command.split())
-    name = words if len(words) <= MAX_COMMAND_CHARS else f"{words[: MAX_COMMAND_CHARS - 1]}…"
+    name = quote(words if len(words) <= MAX_COMMAND_CHARS else f"{words[: MAX_COMMAND_CHARS - 1]}…")
     changed = f", changed {check.changed_files} file{'s' * (check.changed_files > 1)}" * bool(
         check.changed_files
     )
     took = f", {check.duration_ms / 1000:.1f} s" if check.duration_ms is not None else ""
     match check.result:
         case "passed" | "failed":
-            return f"`{name}` {check.result} (exit {check.exit_code}{took}{changed})"
+            return f"{name} {check.result} (exit {check.exit_code}{took}{changed})"
         case "unclear":
-            return (
-                f"`{name}` ran, but its exit code {check.exit_code} may be another command's{took}{changed}"
-            )
+            return f"{name} ran, but its exit code {check.exit_code} may be another command's{took}{changed}"
         case "running":
-            return f"`{name}` is still running"
+            return f"{name} is still running"
         case "stopped":
-            return f"`{name}` did not end by itself{took}"
+            return f"{name} did not end by itself{took}"

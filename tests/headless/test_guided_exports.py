@@ -62,3 +62,33 @@ def test_the_page_shows_lines_and_evidence_of_each_change_without_mark_up_of_oth
 
 def test_the_report_names_files_relative_to_the_folder(exported: dict[str, str], tmp_path: Path) -> None:
     assert "- `cart.py:1`" in exported["report"] and str(tmp_path.parent) not in exported["report"]
+
+
+def test_the_report_calls_nobody_and_refers_to_nothing_by_words_of_the_model(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "a.py").write_text("x = 1\n")
+    said = "This fixes #12, closes GH-3 and o/r#4, see https://github.com/o/r/issues/5 @octocat"
+    edit = ToolCall("edit_file", {"file_path": "a.py", "old_string": "1", "new_string": "2"})
+    check = ToolCall(
+        "shell", {"command": "python3 -m compileall -q a.py # `![x](http://evil.example/p.png) fixes #6`"}
+    )
+    answers: Sequence[Answer] = [
+        [ToolCall("read_file", {"file_path": "a.py"})],
+        [Text(said), edit],
+        [check],
+        "Done.",
+    ]
+    report = tmp_path / "report.md"
+    with ChatServer(answers) as server:
+        environ = environment(tmp_path / "home", **provider_variables(server))
+        given = ("--trust", "--mode", "full", "--report", str(report), "go")
+        assert run("exec", *given, cwd=project, environ=environ).code == 0
+    text = report.read_text()
+
+    shown = text.replace("\\", "").replace("\u200b", "|")
+    assert "This fixes #|12, closes GH|-3 and o/r#|4, see https:|//github.com/o/r/issues/5 @|octocat" in shown
+    assert "`` python3 -m compileall -q a.py # `![x](http://evil.example/p.png) fixes #6` ``" in text
+    session_id = json.loads(run("sessions", "--json", cwd=project, environ=environ).out)["id"]
+    lines = run("sessions", "export", session_id, "--format", "trailers", cwd=project, environ=environ).out
+    assert "fixes #\u200b6" in lines and "fixes #6" not in lines

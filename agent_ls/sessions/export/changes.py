@@ -11,7 +11,7 @@ from pathlib import Path
 
 from agent_ls.loop.events.types import Hunk
 from agent_ls.review.guide.values import LookState
-from agent_ls.sessions.export.markdown import code, words
+from agent_ls.sessions.export.markdown import code, inert, words
 from agent_ls.sessions.guide.session_guide import open_log, session_guide
 
 STATE_WORDS: Mapping[LookState, str] = {
@@ -88,7 +88,7 @@ def markdown_changes(changes: Sequence[ExportedChange], folder: str) -> Iterator
     for change in changes:
         named = [code(f"{_relative(it.path, folder)}:{it.line}") for it in change.places[:MOST_PLACES]]
         more = f" and {len(change.places) - MOST_PLACES} more" if len(change.places) > MOST_PLACES else ""
-        title = f": {words(change.title)}" if change.title else ""
+        title = f": {inert(words(change.title))}" if change.title else ""
         yield f"- {', '.join(named)}{more}{title} — {words(change.facts)}"
 
 

@@ -23,6 +23,7 @@ from agent_ls.loop.events.items import (
 )
 from agent_ls.text import format_code_block, to_display_line
 
+_REFERENCE = re.compile(r"[@#](?=\w)|:(?=//)|\bGH(?=-\d)", re.IGNORECASE)
 _TICKS = re.compile(r"`+")
 _MARKUP = re.compile(r"([\\`*_\[\]<>#|~&])")
 
@@ -104,6 +105,13 @@ def _tool(body: ToolUse) -> Iterator[str]:
 
 def _lines(text: str) -> list[str]:
     return text.replace("\r\n", "\n").replace("\r", "\n").rstrip("\n").split("\n")
+
+
+def inert(text: str) -> str:
+    """Return the words of a model so that they refer to nothing where they are posted: in the description of a pull
+    request or a commit, `fixes #12` would close an issue, and `@name` would call somebody.
+    """
+    return _REFERENCE.sub("\\g<0>\u200b", text)
 
 
 def words(text: str) -> str:

@@ -13,7 +13,8 @@ from typing import Literal, TypeAlias
 
 from agent_ls.loop.events.items import Action, FileSum, Item, TurnEnd, UserMessage
 from agent_ls.loop.events.types import Envelope, FileChange, Hunk, HunkStateChanged
-from agent_ls.sessions.export.markdown import code, format_quote
+from agent_ls.loop.turn_facts import facts_line
+from agent_ls.sessions.export.markdown import code, format_quote, inert
 from agent_ls.text import to_display_line
 
 Decided: TypeAlias = Literal["kept", "undone", "edited", "pending"]
@@ -102,7 +103,7 @@ def trailers(
         "Agent-Session": named.get("Session", ""),
         "Agent-Model": named.get("Model", ""),
         "Agent-Changes": counts,
-        "Agent-Evidence": said,
+        "Agent-Evidence": inert(said),
     }
     return "".join(f"{name}: {to_display_line(value, 500)}\n" for name, value in values.items() if value)
 
@@ -145,13 +146,8 @@ def _requests(items: Sequence[Item]) -> Iterator[str]:
             case UserMessage(text=text):
                 yield from (*format_quote(text), "")
             case TurnEnd(reason=reason, facts=facts) if not item.agent_id:
-                said = facts.text if facts else "No file was changed."
+                said = facts_line(facts, code) if facts else "No file was changed."
                 ended = "" if reason == "completed" else f"The turn ended: {reason}. "
-                yield from (f"{ended}{_plain(said)}", "")
+                yield from (f"{ended}{said}", "")
             case _:
                 pass
-
-
-def _plain(text: str) -> str:
-    """Return a line of evidence. Its commands are from the model, and are in backticks already."""
-    return text.replace("<", "&lt;").replace("\n", " ")
