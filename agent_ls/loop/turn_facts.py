@@ -18,8 +18,10 @@ from agent_ls.loop.events.types import (
     ToolCallEnd,
 )
 
-Judgement: TypeAlias = Literal["", "unclear", "decisive"]
-"""What a command line is as a check: none, one whose exit code may be another command's, or one that decides."""
+Judgement: TypeAlias = Literal["", "unclear", "decisive", "followed"]
+"""What a command line is as a check: none, one whose exit code may be another command's, or one that decides. After
+the checks of a `followed` line other commands run: what it changes, it may change after them.
+"""
 
 JudgeCheck: TypeAlias = Callable[[str], Judgement]
 MAX_CHECKS = 20
@@ -43,6 +45,7 @@ class TurnEvidence:
     _was_checked: bool = False
     _checks: dict[str, CheckRun] = field(default_factory=dict)
     _decisive: set[str] = field(default_factory=set)
+    _followed: set[str] = field(default_factory=set)
     _others: int = 0
     _is_diagnosed: bool = False
     _new: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -86,10 +89,12 @@ class TurnEvidence:
     def _change(self, path: str, call_id: str) -> None:
         self._files.add(path)
         self._has_changed = True
-        if check := self._checks.get(call_id):  # a formatter, or a test that writes a file
+        check = self._checks.get(call_id)
+        if check and call_id not in self._followed:  # a formatter, or a test that writes a file
             self._checks[call_id] = replace(check, changed_files=check.changed_files + 1)
         else:
-            self._checks, self._decisive, self._others = {}, set(), 0
+            self._checks, self._others = {}, 0
+            self._decisive, self._followed = set(), set()
 
     def _begin(self, call_id: str, command: str) -> None:
         judgement = self.judge(command)
@@ -99,8 +104,10 @@ class TurnEvidence:
         self._was_checked = True
         self._forget_earlier(command)
         self._checks[call_id] = CheckRun(call_id, command, "running")
-        if judgement == "decisive":
+        if judgement != "unclear":
             self._decisive.add(call_id)
+        if judgement == "followed":
+            self._followed.add(call_id)
 
     def _forget_earlier(self, command: str) -> None:
         """Forget the ended runs of the same command: nothing changed since, so its newest run says more."""
@@ -109,6 +116,7 @@ class TurnEvidence:
             if each.result != "running" and each.command.split() == words:
                 del self._checks[each.call_id]
                 self._decisive.discard(each.call_id)
+                self._followed.discard(each.call_id)
 
     def _end(self, call_id: str, code: int | None) -> None:
         known = self._checks[call_id]

@@ -38,6 +38,8 @@ def play(folder: Path, answers: Sequence[Answer], *options: str) -> Finished:
         ([[READ], [command("python3 -m compileall -q a.py")], [EDIT]], 1, None),
         ([[READ], [EDIT], [command("test -s a.py")]], 1, None),
         ([[READ], [EDIT], [command("python3 -m compileall -h")]], 1, None),
+        ([[READ], [EDIT], [command("python3 -m compileall -q a.py && echo 'y = 1' >> a.py")]], 1, None),
+        ([[READ], [EDIT], [command("echo 'y = 1' >> a.py && python3 -m compileall -q a.py")]], 0, "passed"),
         ([[READ], [EDIT], [command("bash -c 'python3 -m compileall -q a.py'")]], 0, "passed"),
         ([[READ]], 0, None),
     ],

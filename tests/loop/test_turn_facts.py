@@ -20,7 +20,9 @@ from agent_ls.loop.turn_facts import Judgement, TurnEvidence, facts_line
 
 
 def judge(command: str) -> Judgement:
-    return "" if command.startswith("ls") else "unclear" if "|" in command else "decisive"
+    if command.startswith("ls"):
+        return ""
+    return "unclear" if "|" in command else "followed" if "&&" in command else "decisive"
 
 
 def change(path: str = "/a.py", call: str = "e1") -> FileChange:
@@ -69,6 +71,11 @@ def test_a_turn_without_changes_has_no_facts() -> None:
         ([*ran("c1", "pytest"), change()], []),
         ([change(), *ran("c1", "pytest"), change("/b.py", "e2")], []),
         ([change(), *ran("c1", "mypy"), *ran("c2", "pytest", 1)], [("mypy", "passed"), ("pytest", "failed")]),
+        # a change by what runs behind the check in its line is one after the check
+        ([change(), *ran("c1", "pytest && sed -i s/a/b/ a.py"), change(call="c1")], []),
+        ([change(), *ran("c1", "pytest && ls"), change("/b.py", "c2")], []),
+        ([change(), *ran("c1", "pytest && ls")], [("pytest && ls", "passed")]),
+        ([change(), *ran("c1", "black ."), change(call="c1")], [("black .", "passed")]),
         # the same check once more: its newest run counts
         pytest.param(
             [change(), *ran("c1", "pytest", 1), *ran("c2", "pytest")],

@@ -124,6 +124,24 @@ def test_a_check_whose_exit_code_decides(line: str) -> None:
     assert judge_check(line) == "decisive"
 
 
+@pytest.mark.parametrize(
+    ("line", "judgement"),
+    [
+        ("pytest && sed -i s/a/b/ src/a.py", "followed"),
+        ("pytest && echo y = 1 >> a.py", "followed"),
+        ("set -e; pytest; python gen.py; ruff check .", "followed"),
+        ("bash -c 'pytest && black .'", "followed"),
+        ("(pytest) && git commit -qam done", "followed"),
+        ("pytest && echo fine", "decisive"),
+        ("python gen.py && pytest", "decisive"),
+        ("sed -i s/a/b/ a.py && ruff check --fix . && pytest > log.txt 2>&1", "decisive"),
+        ("cd a && pytest && cd ..", "decisive"),
+    ],
+)
+def test_a_command_behind_a_check_may_change_what_was_checked(line: str, judgement: str) -> None:
+    assert judge_check(line) == judgement
+
+
 @pytest.mark.parametrize("line", UNCLEAR)
 def test_a_check_whose_exit_code_may_be_another_commands(line: str) -> None:
     assert judge_check(line) == "unclear"

@@ -35,17 +35,20 @@ class _Part:
     is_decisive: bool = True
 
 
-def judge_check(command: str, more: Sequence[str] = ()) -> Literal["", "unclear", "decisive"]:
+def judge_check(command: str, more: Sequence[str] = ()) -> Literal["", "unclear", "decisive", "followed"]:
     """Return what a command line is as a check of the project: "" for none; "decisive" if it exits with 0 only if
-    every check in it passed.
+    every check in it passed; "followed" if another command, which may change files, also runs after a check.
 
     `more` are the user's checks: beginnings of commands, such as `./check.sh` or `make verify`.
     """
     root, problem = parse(command)
-    part = _Reader([words for text in more if (words := text.split())]).part(root) if root else _Part()
+    reader = _Reader([words for text in more if (words := text.split())])
+    part = reader.part(root) if root else _Part()
     if not part.checks:
         return ""
-    return "decisive" if part.is_decisive and not problem else "unclear"
+    if problem or not part.is_decisive:
+        return "unclear"
+    return "followed" if reader.is_followed else "decisive"
 
 
 class _Reader:
@@ -55,6 +58,9 @@ class _Reader:
         self._more = more
         self._ends_at_error = ends_at_error  # after `set -e`
         self._has_pipefail = has_pipefail
+        self._has_checked = self._is_last_checking = False
+        self.is_followed = False
+        """Whether a command that is no check, and may change files, comes after a check."""
 
     def part(self, node: Node) -> _Part:
         children = [child for child in node.named_children if child.type != "comment"]
@@ -67,12 +73,17 @@ class _Reader:
                 parts = [self.part(child) for child in children]
                 return _Part(sum(part.checks for part in parts), all(part.is_decisive for part in parts))
             case "pipeline":
+                was_followed = self.is_followed
                 parts = [self.part(child) for child in children]
+                self.is_followed = was_followed  # its parts run at the same time
                 found = sum(part.checks for part in parts)
                 is_last = bool(parts[-1:]) and parts[-1].checks == found
                 return _Part(found, self._has_pipefail or (is_last and parts[-1].is_decisive))
             case "redirected_statement":
-                return self.part(children[0]) if children else _Part()
+                part = self.part(children[0]) if children else _Part()
+                # The grammar puts the redirection of the last command around the whole list.
+                self.is_followed |= self._has_checked and not self._is_last_checking
+                return part
             case "command":
                 return self._command(self._words(node))
             case "variable_assignment" | "declaration_command":
@@ -101,6 +112,9 @@ class _Reader:
             if ospath.basename(argv[0]) in _SHELLS and (script := self._script(argv)).checks:
                 return script
         found = [argv for argv in commands if self._matches(argv)]
+        self._is_last_checking = bool(found)
+        self._has_checked |= self._is_last_checking
+        self.is_followed |= self._has_checked and not found and not _is_harmless(words)
         return _Part(int(bool(found)), not any(_has_option("passing", argv) for argv in found))
 
     def _script(self, argv: Sequence[str]) -> _Part:
@@ -111,7 +125,10 @@ class _Reader:
             return _Part()
         ends_at_error = any(_LONG_OPTIONS.fullmatch(word) for word in argv[1 : flag + 1])
         inner = _Reader(self._more, ends_at_error=ends_at_error, has_pipefail="pipefail" in argv[1:flag])
-        return inner.part(root)
+        part = inner.part(root)
+        self._has_checked |= bool(part.checks)
+        self.is_followed |= inner.is_followed
+        return part
 
     def _matches(self, argv: Sequence[str]) -> bool:
         named = [ospath.basename(argv[0]), *argv[1:]]
@@ -121,6 +138,10 @@ class _Reader:
             return True
         rows = _rows("commands"), _rows("targets")
         return any(_follows(row, named) for row in rows[0]) or any(_names(row, named) for row in rows[1])
+
+
+def _is_harmless(words: Sequence[str]) -> bool:
+    return not words or words[0] in _BEFORE or bool(_ASSIGNMENT.fullmatch(words[-1]))
 
 
 def _commands(words: list[str], depth: int) -> Iterator[Sequence[str]]:
