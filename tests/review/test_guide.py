@@ -167,6 +167,21 @@ def test_the_state_of_a_row_is_what_is_left_to_do(states: Sequence[str], state: 
     assert state_of(states) == state  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("x = True\n", "x = False\n"),
+        ("a and b\n", "a or b\n"),
+        ("x: int\n", "x: float\n"),
+        ("let x\n", "const x\n"),
+    ],
+)
+def test_a_changed_word_of_the_language_is_no_rename(old: str, new: str) -> None:
+    rows = guide([hunk("a.py", old, new, start=at, number=at) for at in range(4)])
+
+    assert [row.kind for row in rows] == ["change"] * 4
+
+
 # -- marks
 
 

@@ -18,6 +18,18 @@ MOST_CHARS = 40_000
 _TOKEN = re.compile(
     r"\"(?:[^\"\\\n]|\\.){0,400}\"|'(?:[^'\\\n]|\\.){0,400}'|`[^`]{0,400}`|[^\W\d]\w*|\d[\w.]*|\S"
 )
+_KEYWORDS = frozenset(
+    """
+    True False None true false null nil undefined NaN self this super
+    and or not is in xor if elif elsif else unless then for foreach while until do loop break continue return yield
+    raise throw try catch except finally rescue ensure switch case match when default with as from import export
+    public private protected internal static final const let var val mut async await class def function fn func struct
+    enum interface trait impl type abstract override virtual extends implements new delete typeof instanceof void goto
+    int long short byte char float double bool boolean str string unsigned signed any unknown never object
+    """.split()
+)
+"""Words of programming languages: a changed one is a change of what the code does, not a rename."""
+
 _GENERATED_NAME = re.compile(
     r"(?:^|/)(?:package-lock\.json|yarn\.lock|pnpm-lock\.yaml|poetry\.lock|uv\.lock|Cargo\.lock|go\.sum|composer\.lock|"
     r"Gemfile\.lock|Pipfile\.lock|[^/]+\.min\.(?:js|css)|[^/]+_pb2(?:_grpc)?\.pyi?|[^/]+\.pb\.(?:go|cc|h)|"
@@ -58,7 +70,11 @@ def find_rename(hunk: GuidedHunk) -> NameChange | None:
     if not pairs or any(pair != pairs[0] for pair in pairs):
         return None
     was, now = pairs[0]
-    return NameChange(was, now, len(pairs)) if was.isidentifier() and now.isidentifier() else None
+    return NameChange(was, now, len(pairs)) if _is_name(was) and _is_name(now) else None
+
+
+def _is_name(word: str) -> bool:
+    return word.isidentifier() and word not in _KEYWORDS
 
 
 def is_white_space(hunk: GuidedHunk) -> bool:
