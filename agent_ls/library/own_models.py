@@ -14,7 +14,7 @@ from anyio import get_cancelled_exc_class
 
 from agent_ls.argument_types import find_misuse
 from agent_ls.llm.adapter import ProviderAdapter
-from agent_ls.llm.errors import LlmError
+from agent_ls.llm.errors import LlmError, NetworkError, RequestTimeoutError
 from agent_ls.llm.requests import Request, Response, Usage
 from agent_ls.llm.stream import StreamEvent
 from agent_ls.own_code import FailureLog, WrongValueError, describe_failure, error_words, is_cancelled
@@ -78,6 +78,9 @@ class OwnAdapter:
         )  # raises if the error came of a cancellation, such as in a `finally`
         message = describe_failure(self._inner, name, error)
         self._failures.write(name, message, error)
+        if isinstance(error, ConnectionError | TimeoutError):  # repeated, as such errors of other providers
+            kind = RequestTimeoutError if isinstance(error, TimeoutError) else NetworkError
+            raise kind(message, provider=self.name) from error
         raise LlmError(message, provider=self.name, hint=HINT) from error
 
 

@@ -19,7 +19,8 @@ from agent_ls.loop.inbox import Input
 from agent_ls.loop.turns import AssistantTurn, Turn
 from agent_ls.tools.base import Question, QuestionReply
 
-_CLOSING = re.compile(r"[\s*_`\"'”’»)\]]+$")
+_CLOSING = re.compile("[\\s*_`\"'”’»)\\]!！\u200d\ufe0f\u2600-\u27bf\U0001f000-\U0001faff]+$")
+"""Quotes, brackets and markup after a sentence, a second mark (`?!`), and pictographs."""
 
 
 class UnknownQuestionError(Exception):
@@ -149,5 +150,5 @@ def resting_state(reason: EndReason, turns: Sequence[Turn], queue: Sequence[Inpu
 
 
 def ends_with_question(text: str) -> bool:
-    """Return whether the last sentence is a question, ignoring closing markup."""
+    """Return whether the last sentence is a question, ignoring what closes it."""
     return _CLOSING.sub("", text).endswith(("?", "？", "؟"))

@@ -38,7 +38,7 @@ from agent_ls.services.models.service import WALKTHROUGH, ModelService, profile_
 from agent_ls.services.models.warm_up import warm_up
 from agent_ls.services.permissions.paths import user_memory
 from agent_ls.services.permissions.read_only_sandbox import ReadOnlySandbox
-from agent_ls.services.permissions.trust import WorkspaceTrust
+from agent_ls.services.permissions.trust import BY_COMMAND, BY_PROGRAM, WorkspaceTrust
 from agent_ls.services.review.decision_request import Selection
 from agent_ls.services.review.restore import find, gather, restore_proposals
 from agent_ls.services.review.service import ReviewService
@@ -129,6 +129,7 @@ class SessionManager:
             client.trusting,
             of_editor=client.trusted_folders,
             on_change=client.on_trust,
+            advice=BY_COMMAND if program.personal else BY_PROGRAM,
         )
         state, has_editor = self._store.layout.root, bool(editor.host or editor.client_files)
         self.sites = RemoteSites(lambda: self.settings, self.models, state, has_editor)

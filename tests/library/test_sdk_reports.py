@@ -230,3 +230,65 @@ async def test_an_answer_that_announces_calls_but_has_none_says_so(tmp_path: Pat
         events: list[Any] = [event async for event in session.run("go")]
         assert await session.ask("next") == "Next."
     assert [event.message for event in events if event.kind == "warning"] != []
+
+
+class Gone(FakeProvider):
+    """A provider of a program whose connection is lost at the first requests."""
+
+    async def stream(self, request: Any) -> Any:
+        if len(self.requests) < 2:
+            self.requests.append(request)
+            raise (ConnectionResetError("gone"), TimeoutError())[len(self.requests) - 1]
+        async for event in super().stream(request):
+            yield event
+
+
+@pytest.mark.req("U8", "H25")
+async def test_a_lost_connection_of_an_own_provider_is_retried(tmp_path: Path) -> None:
+    given = options(tmp_path, Gone([text("Back.")]), settings={"retry": {"baseDelayMs": 1}})
+    async with agent_ls.open_session(**given) as session:
+        assert await session.ask("go") == "Back."
+
+
+@pytest.mark.req("H25")
+async def test_a_lost_own_provider_is_replaced_by_the_fallback(tmp_path: Path) -> None:
+    given = options(tmp_path, FakeProvider([error(ConnectionResetError("gone"))] * 9))
+    given["adapters"]["other"] = agent_ls.ScriptedModel("From the other.")
+    given["settings"] = {"models": {"fallbacks": ["other/m"]}, "retry": {"maxRetries": 0}}
+    async with agent_ls.open_session(**given) as session:
+        assert await session.ask("go") == "From the other."
+
+
+@pytest.mark.req("E5", "X7")
+async def test_summaries_have_no_characters_that_hide_what_is_approved(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    @agent_ls.tool(category="write")
+    def put(path: str) -> str:
+        """Puts."""
+        return "\x1b[32mput\x1b[0m \u202ethere"
+
+    def approve(request: agent_ls.ApprovalRequested) -> bool:
+        asked.append(request.summary)
+        return True
+
+    shown = call("shell", command="rm -r x\x1b[2K\x1b[1G# \u202eonly reads")
+    model = FakeProvider([call("put", path="\u2066a\u2069"), shown, text("Done.")])
+    given = options(tmp_path, model, tools=[put], approve=approve, trusted=True)
+    async with agent_ls.open_session(**given) as session:
+        events: list[Any] = [event async for event in session.run("go")]
+    summaries = [event.summary for event in events if event.kind in ("tool_call_start", "tool_call_end")]
+    assert len(asked) == 2 and len(summaries) == 4
+    assert [it for it in (*asked, *summaries) if set(it) & set("\x1b\u202e\u2066\u2069")] == []
+    assert "rm -r x" in asked[1] and "# " in asked[1] and summaries[1].startswith("put ")
+
+
+@pytest.mark.parametrize(("personal", "words"), [(False, "trusted=True"), (True, "agent-ls trust add")])
+async def test_the_warning_about_trust_says_what_helps(
+    tmp_path: Path, personal: bool, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("AGENT_LS_TRUSTED_FOLDERS", raising=False)
+    given = options(tmp_path, FakeProvider([text("One.")]), personal=personal)
+    async with agent_ls.open_session(**given) as session:
+        events: list[Any] = [event async for event in session.run("go")]
+    assert [words in event.message for event in events if event.kind == "warning"] == [True]

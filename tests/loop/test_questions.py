@@ -207,6 +207,10 @@ async def test_a_final_question_does_not_set_awaiting_input_if_a_follow_up_is_qu
         ("(or not?) ", True),
         ("a? b.", False),
         ("```\na?\n```", True),
+        ("Shall I go on? \U0001f642", True),
+        ("Is that all?! \u2764\ufe0f", True),
+        ("Is it? Yes! \u2728", False),
+        ("\U0001f642", False),
         ("", False),
     ],
 )

@@ -6,6 +6,7 @@ import json
 import logging
 from typing import Any
 
+from agent_ls.text import reveal_controls, strip_escapes
 from agent_ls.tools.base import Arguments, Tool
 
 logger = logging.getLogger(__name__)
@@ -19,9 +20,11 @@ _TELLING = ("command", "path", "file_path", "query", "pattern", "url")
 def one_line(text: str, max_chars: int) -> str:
     """Return the text as one line: white space is collapsed to single blanks, and a long text ends with an
     ellipsis.
+
+    Control characters become visible, because programs print summaries, also in questions about approvals.
     """
     # Split only the start of the text, because outputs may be megabytes long.
-    line = " ".join(text[: max_chars * 8].split())
+    line = reveal_controls(" ".join(text[: max_chars * 8].split()))
     return line if len(line) <= max_chars else f"{line[: max_chars - 1]}…"
 
 
@@ -40,7 +43,7 @@ def summary_of(tool: Tool[Any], arguments: Arguments) -> str:
 
 
 def output_summary(text: str) -> str:
-    first = next((line for line in text[:4096].splitlines() if line.strip()), "")
+    first = next((line for line in strip_escapes(text[:4096]).splitlines() if line.strip()), "")
     return one_line(first, OUTPUT_CHARS)
 
 

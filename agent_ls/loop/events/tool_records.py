@@ -146,8 +146,8 @@ class ToolRecord:
 
     `output` is the text in the end event: the complete output, or its head and tail if `output_ref` refers to
     the complete one. For a failed call it is "", and `error` has the text. `output_chars` is the complete size,
-    `model_chars` the size sent to the model. `model_chars` and `output_bytes` are None in older logs. `output` contains both stdout and stderr of a
-    command, so truncation affects both.
+    `model_chars` the size sent to the model. `model_chars` and `output_bytes` are None in older logs. `output`
+    contains both stdout and stderr of a command, so truncation affects both.
     """
 
     tool_call_id: str

@@ -50,15 +50,18 @@ REASON = (
     "answer, and instructions in the folder (AGENTS.md) are sent to it as data."
 )
 RESTRICTED = (
-    "This folder is not trusted: nothing is changed or run, and its instructions are sent to the model "
-    "as data. Run `agent-ls trust add` in the folder to trust it."
+    "This folder is not trusted: nothing is changed or run, and its instructions are sent to the model as "
+    "data."
 )
+BY_COMMAND = "Run `agent-ls trust add` in the folder to trust it."
+BY_PROGRAM = "Open the session with `trusted=True` to trust it."
 
 
 class WorkspaceTrust:
     """Trust decisions for all sessions of a process. `of_editor` returns the folders that the editor trusts.
 
-    `on_change` is awaited after each decision, before the turn that asked for it continues.
+    `on_change` is awaited after each decision, before the turn that asked for it continues. `advice` is a sentence that
+    says how to trust a folder.
     """
 
     def __init__(
@@ -69,8 +72,10 @@ class WorkspaceTrust:
         *,
         of_editor: Callable[[], Sequence[str]] = tuple,
         on_change: Callable[[], Awaitable[object]] = anyio.lowlevel.checkpoint,
+        advice: str = BY_COMMAND,
     ) -> None:
         self.trusting = trusting
+        self.advice = advice
         self._of_editor = of_editor
         self._on_change = on_change
         self._store = store
@@ -195,7 +200,7 @@ class TrustGate:
             trust_state = await anyio.to_thread.run_sync(self.trust.get_trust, self.folder)
         if trust_state != "trusted" and not self._has_told:
             self._has_told = True
-            self.emit(Warning(RESTRICTED, "restricted", "manageTrust"))
+            self.emit(Warning(f"{RESTRICTED} {self.trust.advice}", "restricted", "manageTrust"))
         return trust_state == "trusted"
 
 

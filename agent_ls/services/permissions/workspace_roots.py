@@ -60,7 +60,7 @@ class SessionRoots:
         for folder in wanted if tell else ():
             if not (folder in trusted or folder in self._told or self.bounds.places.is_inside(folder)):
                 self._told.add(folder)
-                self.emit(Warning(_not_trusted(folder), "folder_not_trusted"))
+                self.emit(Warning(_not_trusted(folder, self.trust.advice), "folder_not_trusted"))
         if trusted != self.others:
             self.bounds.places = await anyio.to_thread.run_sync(self.find_places, self.own, *trusted)
             self.others = trusted
@@ -91,8 +91,8 @@ class SessionRoots:
         return listed
 
 
-def _not_trusted(folder: str) -> str:
+def _not_trusted(folder: str, advice: str) -> str:
     return (
         f"{folder} is an additional folder that you have not trusted: every access to it needs your approval. "
-        "`agent-ls trust add` in that folder trusts it."
+        f"{advice}"
     )

@@ -74,7 +74,7 @@ class Worktrees:
         if await anyio.to_thread.run_sync(self._trust.get_trust, folder) != "trusted":
             raise BadChoiceError(
                 f"{folder} is not trusted, and git may run programs of a repository for a worktree",
-                "trust the folder first (`agent-ls trust add`), or begin the session without a worktree",
+                f"begin the session without a worktree, or trust the folder first: {self._trust.advice}",
             )
 
     def check_fork(self, header: Header) -> None:
