@@ -337,7 +337,7 @@ ONLY_IN = {
     "pygls": ("server",),
     "lsprotocol": ("server", "lean_imports"),
     "websockets": ("server.transport.websocket", "panel.serve"),
-    "jsonschema": ("llm.schema_check",),
+    "jsonschema": ("llm.schema_check", "llm.schema_cost"),
     "asyncio": (
         "server.server",
         "server.transport.io",

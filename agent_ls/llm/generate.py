@@ -475,7 +475,7 @@ def _parse_object(response: Response, schema: JsonObject) -> Any:
         value = json.loads(_strip_fence(response.text))
     except (ValueError, RecursionError):
         raise NoObjectGeneratedError("the answer is not valid JSON", text=response.text, **where) from None
-    if problem := find_schema_error(value, schema):
+    if problem := find_schema_error(value, schema, is_own=True):
         raise NoObjectGeneratedError(
             f"the answer does not match the schema: {problem}", text=response.text, **where
         )

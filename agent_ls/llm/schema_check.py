@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 # `jsonschema` is imported only when a value is checked, because a server that runs only the agent never checks one.
 
 
-def find_schema_error(value: Any, schema: Any) -> str:
+def find_schema_error(value: Any, schema: Any, *, is_own: bool = False) -> str:
     """Return the first problem of `value`, "" if `value` matches `schema`.
 
-    Problems of an object come before problems of its members.
+    Problems of an object come before problems of its members. `is_own`: the program wrote the schema, so a check may
+    take as long as it needs. A schema of others cannot be used for a value where that may take too long.
 
     References are resolved only inside the schema. Nothing is fetched.
 
@@ -26,7 +27,7 @@ def find_schema_error(value: Any, schema: Any) -> str:
         ConfigurationError: the schema cannot be used.
     """
     try:
-        found = min(_validator(schema).iter_errors(value), key=_rank, default=None)
+        found = min(_validator(schema, is_own=is_own).iter_errors(value), key=_rank, default=None)
     except RecursionError:
         return "the value or its schema is nested too deeply"
     except (
@@ -46,7 +47,7 @@ def check_schema(schema: Any) -> None:
     from jsonschema.exceptions import SchemaError
 
     try:
-        _validator(schema).check_schema(schema)
+        _validator(schema, is_own=True).check_schema(schema)
     except (SchemaError, RecursionError) as error:
         raise _unusable(error) from None
 
@@ -59,12 +60,15 @@ def _unusable(error: Exception) -> ConfigurationError:
     )
 
 
-def _validator(schema: Any) -> Draft202012Validator:
+def _validator(schema: Any, *, is_own: bool) -> Draft202012Validator:
     from jsonschema import Draft202012Validator
     from referencing.jsonschema import EMPTY_REGISTRY
 
+    from agent_ls.llm.schema_cost import limited_validator
+
     # The validator's default registry may fetch references from the network.
-    return Draft202012Validator(schema, registry=EMPTY_REGISTRY)
+    kind = Draft202012Validator if is_own else limited_validator(schema)
+    return kind(schema, registry=EMPTY_REGISTRY)
 
 
 _ORDER = ("type", "const", "enum", "anyOf", "oneOf", "required", "additionalProperties")

@@ -82,7 +82,7 @@ def _arguments(text: str, tool: CallableTool) -> tuple[dict[str, Any], str]:
     if not isinstance(value, dict):
         return {}, "an object is expected"
     value = in_wanted_form(without_absent(value, tool.parameters), tool.parameters)
-    return value, find_schema_error(value, tool.parameters)
+    return value, find_schema_error(value, tool.parameters, is_own=True)
 
 
 def _injected_arguments(
