@@ -28,6 +28,7 @@ ALLOWED: dict[str, set[str]] = {
     "addresses": set(),
     "background": set(),
     "own_code": {"text"},
+    "temporary_folders": set(),
     "text": {"legacy_encodings", "memo"},
     "legacy_encodings": set(),
     "memo": set(),
@@ -175,6 +176,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "services.permissions": {
         "background", "environments", "loop", "paths", "policy", "program_lookup", "services.errors",
+        "temporary_folders",
         "services.permissions", "services.settings", "services.turn_reads", "store", "system",
     },
     "features.suggestions": {

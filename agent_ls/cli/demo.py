@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,9 +24,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    made = None if options.folder else Path(tempfile.mkdtemp(prefix="agent-ls-demo-"))
+    try:
+        return _show(options, made / "shop" if made else options.folder)
+    except BaseException:  # nobody has been told where the sample project is
+        if made:
+            shutil.rmtree(made, ignore_errors=True)
+        raise
+
+
+def _show(options: argparse.Namespace, target: Path) -> int:
     from agent_ls.cli.sample import copy_sample_project
 
-    target = options.folder or Path(tempfile.mkdtemp(prefix="agent-ls-demo-")) / "shop"
     try:
         folder = copy_sample_project(target.absolute())
     except FileExistsError:

@@ -108,6 +108,26 @@ def test_python_runs_a_module_of_the_folder(scratch: Scratch) -> None:
     assert (scratch.work / "made").exists()
 
 
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("python3 -m pip list", "pip.py"),
+        ("python3 -m pip show x", "pip/__init__.py"),
+        ("cd src && python3 -m pip --version", "_manylinux.py"),
+        ("python3 -c 'import platform; print(platform.platform())'", "platform.py"),
+        ("python3 -c 'import os; print(os.cpu_count())'", "json.py"),
+    ],
+)
+def test_python_that_imports_is_asked_about_beside_such_a_module(
+    line: str, name: str, scratch: Scratch
+) -> None:
+    assert scratch.is_silent(line)
+    for folder in (scratch.work, scratch.work / "src"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("open('made', 'w')\n")
+    assert not scratch.is_silent(line)
+
+
 def test_a_folder_that_is_no_package_replaces_no_module(scratch: Scratch) -> None:
     (scratch.work / "site").mkdir()
     (scratch.work / "types.txt").write_text("")

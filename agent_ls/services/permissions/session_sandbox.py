@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -34,6 +32,7 @@ from agent_ls.services.permissions.placeholders import Placeholders, is_placehol
 from agent_ls.services.permissions.read_only_sandbox import ReadOnlySandbox
 from agent_ls.services.permissions.readable_places import list_installation, list_readable
 from agent_ls.services.settings.model import SandboxSettings
+from agent_ls.temporary_folders import make_temporary_folder, remove_temporary_folder
 
 
 @dataclass(slots=True)
@@ -114,7 +113,7 @@ class SessionSandbox:
 
     def take_down(self) -> None:
         if self._temporary:
-            shutil.rmtree(self._temporary, ignore_errors=True)
+            remove_temporary_folder(self._temporary)
         self._temporary, self.sandbox = "", None
 
     def _limits(self) -> SandboxLimits:
@@ -124,7 +123,7 @@ class SessionSandbox:
         command.
         """
         if not self._temporary:
-            self._temporary = os.path.realpath(tempfile.mkdtemp(prefix="agent-ls-tmp-"))
+            self._temporary = make_temporary_folder("agent-ls-tmp-")
         limits = limits_of(self.settings, self.places(), self.state, self._temporary)
         return replace(limits, replaced=self.replaced)
 
