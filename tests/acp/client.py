@@ -321,10 +321,26 @@ async def acp_client(
 
 
 @asynccontextmanager
+async def acp_ready(
+    cwd: Path,
+    provider: LoopbackProvider | None = None,
+    name: str = "",
+    *,
+    permission: str = "allow_once",
+    is_schema_checked: bool = True,
+    **more: Any,
+) -> AsyncIterator[AcpClient]:
+    """Run the agent as `acp_client` does, and initialize it."""
+    async with acp_client(cwd, provider, is_schema_checked=is_schema_checked) as client:
+        client.permission = permission
+        await client.initialize(name, **more)
+        yield client
+
+
+@asynccontextmanager
 async def acp_session(
-    cwd: Path, provider: LoopbackProvider | None = None, **options: Any
+    cwd: Path, provider: LoopbackProvider | None = None, **more: Any
 ) -> AsyncIterator[tuple[AcpClient, str]]:
-    """Run the agent as `acp_client` does, with a new session."""
-    async with acp_client(cwd, provider, **options) as client:
-        await client.initialize()
+    """Run the agent as `acp_ready` does, with a new session."""
+    async with acp_ready(cwd, provider, **more) as client:
         yield client, await client.new_session()

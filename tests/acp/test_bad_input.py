@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from agent_ls.acp.capabilities import EXTENSIONS
-from tests.acp.client import AcpClient, acp_client, acp_session
+from tests.acp.client import AcpClient, acp_client, acp_ready, acp_session
 from tests.support.loopback import AnthropicServer, Gate, Text, ToolCall
 from tests.support.processes import is_running
 
@@ -102,8 +102,7 @@ async def test_unknown_methods_are_refused_and_unknown_notifications_ignored(pro
 
 
 async def test_the_error_for_an_unknown_session_contains_the_session_id(project: Path) -> None:
-    async with acp_client(project) as client:
-        await client.initialize()
+    async with acp_ready(project) as client:
         prompt = [{"type": "text", "text": "hi"}]
         for method in (
             "session/load",
@@ -163,8 +162,7 @@ async def test_a_request_id_already_in_use_is_refused(project: Path) -> None:
 async def test_the_process_and_its_children_end_when_the_client_disconnects(project: Path, how: str) -> None:
     command = "echo $$ > pid; exec sleep 600"
     with AnthropicServer([[ToolCall("shell", {"command": command, "timeout_ms": 600_000})]]) as server:
-        async with acp_client(project, server) as client:
-            await client.initialize()
+        async with acp_ready(project, server) as client:
             await client.start_prompt(await client.new_session())
             with anyio.fail_after(240):
                 while not (project / "pid").exists() or not (project / "pid").read_text().strip():

@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
-from tests.acp.client import NO_ANSWER, AcpClient, Refusal, acp_client, acp_session, write_to_disk
+from tests.acp.client import NO_ANSWER, AcpClient, Refusal, acp_client, acp_ready, acp_session, write_to_disk
 from tests.support.loopback import AnthropicServer, Reasoning, Text, ToolCall
 from tests.support.reports import reported
 
@@ -101,8 +101,7 @@ async def test_the_whole_conversation_is_sent_before_the_answer_to_load(project:
     with AnthropicServer([[Reasoning("Hm."), Text("I look."), READ], "Seen."]) as server:
         async with acp_session(project, server) as (client, session_id):
             await client.prompt(session_id, "Look at it.")
-        async with acp_client(project, server) as client:
-            await client.initialize()
+        async with acp_ready(project, server) as client:
             told = await client.request("session/load", sessionId=session_id, cwd=str(project), mcpServers=[])
             received = [it for way, it in client.wire if way == "<"]
             answer = next(at for at, it in enumerate(received) if "modes" in it.get("result", {}))
@@ -146,9 +145,7 @@ async def test_a_prompt_cancelled_while_it_waits_for_a_permission_ends_as_cancel
 async def test_each_call_ends_with_a_status_and_a_refused_one_ends_no_prompt(project: Path) -> None:
     calls = [READ, TOUCH, ToolCall("glob", {"pattern": "*"}), ToolCall("read_file", {"file_path": "none"})]
     with AnthropicServer([calls, "As you wish."]) as server:
-        async with acp_client(project, server) as client:
-            client.permission = "reject_once"
-            await client.initialize()
+        async with acp_ready(project, server, permission="reject_once") as client:
             assert await client.prompt(await client.new_session()) == "end_turn"
             last = {
                 it["toolCallId"]: it["status"] for it in client.of_kind("tool_call_update") if "status" in it
@@ -232,9 +229,7 @@ async def test_lines_are_right_whatever_a_client_makes_of_line_and_limit(project
 async def test_a_call_is_shown_with_kind_arguments_absolute_place_and_difference(project: Path) -> None:
     new = ToolCall("write_file", {"file_path": "new.py", "content": "y = 1\n"})
     with AnthropicServer([[READ], [EDIT, new], "Done."]) as server:
-        async with acp_client(project, server) as client:
-            client.permission = "allow_always"
-            await client.initialize()
+        async with acp_ready(project, server, permission="allow_always") as client:
             assert await client.prompt(await client.new_session()) == "end_turn"
             for title, path, old in (("a.py", "a.py", "x = 1\n"), ("new.py", "new.py", None)):
                 started = [it for it in client.of_kind("tool_call") if title in it["title"]][-1]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.acp.client import NO_ANSWER, AcpError, acp_client, acp_session
+from tests.acp.client import NO_ANSWER, AcpError, acp_client, acp_ready, acp_session
 from tests.support.loopback import AnthropicServer, ToolCall
 from tests.support.reports import reported
 
@@ -47,16 +47,14 @@ async def test_a_session_without_a_message_is_loaded_again(project: Path) -> Non
             assert client.text() == "Hello."
         async with acp_session(project, server) as (_, session_id):
             pass
-        async with acp_client(project, server) as client:
-            await client.initialize()
+        async with acp_ready(project, server) as client:
             assert await client.request("session/load", sessionId=session_id, cwd=str(project), mcpServers=[])
 
 
 @pytest.mark.report("olimorris/codecompanion.nvim#3367")
 async def test_two_sessions_requested_at_once_are_two_and_both_answer(project: Path) -> None:
     with AnthropicServer(["One.", "Two."]) as server:
-        async with acp_client(project, server) as client:
-            await client.initialize()
+        async with acp_ready(project, server) as client:
             params = {"cwd": str(project), "mcpServers": []}
             numbers = [await client.start("session/new", params) for _ in range(2)]
             ids = [(await client.answer(number))["sessionId"] for number in numbers]
@@ -77,8 +75,7 @@ UNKNOWN = [
 async def test_a_session_that_is_gone_is_an_error_of_its_own_code(
     project: Path, method: str, params: dict[str, Any]
 ) -> None:
-    async with acp_client(project) as client:
-        await client.initialize()
+    async with acp_ready(project) as client:
         cwd = {"cwd": str(project)} if "mcpServers" in params else {}
         refused = await client.refused(method, sessionId="ses_gone", **cwd, **params)
         assert refused.code == -32002
@@ -118,8 +115,7 @@ async def test_wrong_arguments_are_refused_as_wrong_arguments(project: Path) -> 
 async def test_the_list_of_a_folder_has_its_sessions_only(project: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
-    async with acp_client(project) as client:
-        await client.initialize()
+    async with acp_ready(project) as client:
         mine = await client.new_session()
         for _ in range(60):
             await client.new_session(cwd=str(other))
@@ -218,15 +214,13 @@ async def test_plan_usage_output_and_failure_are_told_and_told_again_after_loadi
         ToolCall("read_file", {"file_path": "none.py"}),
     ]
     with AnthropicServer([[todo], calls, "Done."]) as server:
-        async with acp_client(project, server) as client:
-            await client.initialize(capabilities={"_meta": {"terminal_output": True}})
+        async with acp_ready(project, server, capabilities={"_meta": {"terminal_output": True}}) as client:
             session_id = await client.new_session()
             assert await client.prompt(session_id) == "end_turn"
             assert client.of_kind("plan"), [it["title"] for it in client.of_kind("tool_call")]
             assert client.of_kind("usage_update")
             assert client.call("none.py")["status"] == "failed"
-        async with acp_client(project, server) as client:
-            await client.initialize()
+        async with acp_ready(project, server) as client:
             await client.request("session/load", sessionId=session_id, cwd=str(project), mcpServers=[])
             assert client.of_kind("plan")
             assert "output-of-it" in json.dumps(client.call("echo"))

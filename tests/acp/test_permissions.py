@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
-from tests.acp.client import NO_ANSWER, AcpClient, Refusal, acp_client, acp_session
+from tests.acp.client import NO_ANSWER, AcpClient, Refusal, acp_client, acp_ready, acp_session
 from tests.support.loopback import AnthropicServer, Gate, Text, ToolCall
 
 READ = ToolCall("read_file", {"file_path": "a.py"})
@@ -26,8 +26,7 @@ async def test_a_client_that_maps_option_kinds_to_keys_gets_one_permission_optio
     project: Path, name: str
 ) -> None:
     with AnthropicServer([[READ], [EDIT], "Done."]) as server:
-        async with acp_client(project, server) as client:
-            await client.initialize(name)
+        async with acp_ready(project, server, name) as client:
             await client.prompt(await client.new_session())
             assert kinds(client) == ["allow_once", "allow_always", "reject_once"]
             always = client.asked("session/request_permission")[0]["options"][1]["name"]
@@ -39,8 +38,7 @@ async def test_a_client_that_displays_every_option_gets_several_distinct_allow_a
     project: Path, name: str
 ) -> None:
     with AnthropicServer([[TOUCH], "Done."]) as server:
-        async with acp_client(project, server) as client:
-            await client.initialize(name)
+        async with acp_ready(project, server, name) as client:
             await client.prompt(await client.new_session())
             offered = kinds(client)
             assert offered[0] == "allow_once" and offered[-1] == "reject_once"
@@ -51,18 +49,14 @@ async def test_a_client_that_displays_every_option_gets_several_distinct_allow_a
 
 async def test_an_action_that_always_needs_approval_has_no_always_option(project: Path) -> None:
     with AnthropicServer([[ToolCall("shell", {"command": "git push"})], "Done."]) as server:
-        async with acp_client(project, server) as client:
-            client.permission = "reject_once"
-            await client.initialize("zed")
+        async with acp_ready(project, server, "zed", permission="reject_once") as client:
             await client.prompt(await client.new_session())
             assert "allow_always" not in kinds(client)
 
 
 async def test_an_allow_always_answer_allows_the_next_edit_without_approval(project: Path) -> None:
     with AnthropicServer([[READ], [EDIT], [AGAIN], "Done."]) as server:
-        async with acp_client(project, server) as client:
-            client.permission = "allow_always"
-            await client.initialize()
+        async with acp_ready(project, server, permission="allow_always") as client:
             assert await client.prompt(await client.new_session()) == "end_turn"
             assert len(client.asked("session/request_permission")) == 1
             assert (project / "a.py").read_text() == "x = 3\n"
@@ -70,9 +64,7 @@ async def test_an_allow_always_answer_allows_the_next_edit_without_approval(proj
 
 async def test_a_denial_is_reported_to_the_model_and_the_turn_continues(project: Path) -> None:
     with AnthropicServer([[READ], [EDIT], "As you wish."]) as server:
-        async with acp_client(project, server) as client:
-            client.permission = "reject_once"
-            await client.initialize()
+        async with acp_ready(project, server, permission="reject_once") as client:
             assert await client.prompt(await client.new_session()) == "end_turn"
             call = client.call("Editing a.py")
             assert call["status"] == "failed" and call["content"][-1]["content"]["text"]
@@ -184,8 +176,7 @@ async def test_a_form_requests_the_reason_of_a_denial_and_the_reason_is_sent_to_
 
 async def test_an_approval_has_the_complete_text_of_the_command(project: Path) -> None:
     with AnthropicServer([[TOUCH], "Done."]) as server:
-        async with acp_client(project, server) as client:
-            await client.initialize()
+        async with acp_ready(project, server) as client:
             await client.prompt(await client.new_session())
             call = client.asked("session/request_permission")[0]["toolCall"]
             assert call["kind"] == "execute" and "touch made" in call["content"][0]["content"]["text"]
@@ -306,8 +297,7 @@ async def test_in_a_folder_that_is_not_trusted_nothing_is_changed(project: Path)
 async def test_the_output_of_a_command_is_sent_while_it_runs(project: Path) -> None:
     command = "echo first; while [ ! -e go ]; do sleep 0.05; done; echo second"
     with AnthropicServer([[ToolCall("shell", {"command": command})], "Done."]) as server:
-        async with acp_client(project, server) as client:
-            await client.initialize()
+        async with acp_ready(project, server) as client:
             running = await client.start_prompt(await client.new_session())
             await client.wait_for(lambda: _is_shown(client, "first"))
             assert not _is_shown(client, "second\n")
@@ -324,8 +314,9 @@ async def test_a_client_with_terminals_gets_command_output_and_exit_code_as_term
     project: Path,
 ) -> None:
     with AnthropicServer([[ToolCall("shell", {"command": "echo hi; exit 3"})], "Done."]) as server:
-        async with acp_client(project, server) as client:
-            await client.initialize("zed", {"_meta": {"terminal_output": True}})
+        async with acp_ready(
+            project, server, "zed", capabilities={"_meta": {"terminal_output": True}}
+        ) as client:
             await client.prompt(await client.new_session())
             started = client.of_kind("tool_call")[0]
             terminal = started["content"][0]["terminalId"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.acp.client import NO_ANSWER, acp_client
+from tests.acp.client import NO_ANSWER, acp_client, acp_ready
 from tests.mcp.plans import raw_server, sent
 from tests.support.loopback import AnthropicServer, ErrorReply, ToolCall
 from tests.support.processes import new_token, processes_with
@@ -29,8 +29,7 @@ FAILURES = [
 @pytest.mark.parametrize("failure", FAILURES)
 async def test_a_failed_model_call_is_an_error_with_its_reason(project: Path, failure: ErrorReply) -> None:
     with AnthropicServer([failure]) as server:
-        async with acp_client(project, server) as client:
-            await client.initialize()
+        async with acp_ready(project, server) as client:
             prompt = [{"type": "text", "text": "hi"}]
             refused = await client.refused(
                 "session/prompt", sessionId=await client.new_session(), prompt=prompt
@@ -68,8 +67,7 @@ async def test_sessions_of_one_process_run_side_by_side_in_their_own_folders(pro
 async def test_a_process_whose_client_goes_ends_with_its_commands(project: Path) -> None:
     token = new_token()
     with AnthropicServer([[ToolCall("shell", {"command": f": {token}; sleep 600; true"})]]) as server:
-        async with acp_client(project, server) as client:
-            await client.initialize()
+        async with acp_ready(project, server) as client:
             await client.start_prompt(await client.new_session())
             await client.wait_for(lambda: "in_progress" in json.dumps(client.of_kind("tool_call_update")))
             assert await client.end() == 0

@@ -13,7 +13,7 @@ import pytest
 
 from agent_ls.acp.errors import RpcError
 from agent_ls.acp.prompts import file_and_lines, read_prompt
-from tests.acp.client import acp_client, acp_session
+from tests.acp.client import acp_client, acp_ready, acp_session
 from tests.support.loopback import AnthropicServer, Gate, Text, ToolCall
 
 PIXEL = base64.b64encode(
@@ -92,8 +92,7 @@ def test_a_link_to_a_symbol_is_a_file_with_lines() -> None:
 async def test_the_user_reads_that_an_attached_thing_did_not_arrive(project: Path) -> None:
     blocks = [{"type": "resource_link", "uri": "zed:///agent/terminal-selection", "name": "t"}]
     with AnthropicServer(["ok"]) as provider:
-        async with acp_client(project, provider) as client:
-            await client.initialize()
+        async with acp_ready(project, provider) as client:
             assert await client.prompt(await client.new_session(), blocks) == "end_turn"
             assert "terminal selection" in client.text("agent_thought_chunk")
 
@@ -124,8 +123,7 @@ def test_empty_blocks_are_left_out_and_malformed_ones_refused(blocks: Any) -> No
 
 async def test_an_image_reaches_the_model(project: Path) -> None:
     with AnthropicServer(["A pixel."]) as server:
-        async with acp_client(project, server) as client:
-            await client.initialize()
+        async with acp_ready(project, server) as client:
             blocks = [
                 {"type": "text", "text": "What is it?"},
                 {"type": "image", "mimeType": "image/png", "data": PIXEL},
@@ -177,8 +175,7 @@ async def test_a_plan_is_sent_completely_each_time(project: Path) -> None:
     steps = [{"text": "Look", "status": "done"}, {"text": "Change", "status": "active"}]
     plan = ToolCall("plan", {"items": steps})
     with AnthropicServer([[plan], "Planned."]) as server:
-        async with acp_client(project, server) as client:
-            await client.initialize()
+        async with acp_ready(project, server) as client:
             await client.prompt(await client.new_session())
             assert client.of_kind("plan")[-1]["entries"] == [
                 {"content": "Look", "priority": "medium", "status": "completed"},
@@ -189,8 +186,7 @@ async def test_a_plan_is_sent_completely_each_time(project: Path) -> None:
 async def test_a_client_that_keeps_plans_gets_the_plan_with_an_id_and_its_removal(project: Path) -> None:
     plan = ToolCall("plan", {"items": [{"text": "Look", "status": "done"}]})
     with AnthropicServer([[plan], [ToolCall("plan", {"items": []})], "Planned."]) as server:
-        async with acp_client(project, server) as client:
-            await client.initialize(capabilities={"plan": {}})
+        async with acp_ready(project, server, capabilities={"plan": {}}) as client:
             await client.prompt(await client.new_session())
             (shown,) = client.of_kind("plan_update")
             assert [it["status"] for it in shown["plan"]["entries"]] == ["completed"]
@@ -233,9 +229,7 @@ async def test_steering_of_an_idle_session_starts_a_turn(project: Path) -> None:
 async def test_extension_methods_list_and_undo_hunks_and_list_and_remove_rules(project: Path) -> None:
     edit = ToolCall("edit_file", {"file_path": "a.py", "old_string": "x = 1", "new_string": "x = 2"})
     with AnthropicServer([[ToolCall("read_file", {"file_path": "a.py"})], [edit], "Done."]) as server:
-        async with acp_client(project, server) as client:
-            client.permission = "allow_always"
-            await client.initialize()
+        async with acp_ready(project, server, permission="allow_always") as client:
             session_id = await client.new_session()
             await client.prompt(session_id)
             found = (await client.request("_agent-ls/hunks", sessionId=session_id))["hunks"]

@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
-from tests.acp.client import AcpError, acp_client, acp_session
+from tests.acp.client import AcpError, acp_client, acp_ready, acp_session
 from tests.support.loopback import AnthropicServer, ErrorReply, Gate, Text, ToolCall
 
 READ = ToolCall("read_file", {"file_path": "a.py"})
@@ -55,8 +55,9 @@ async def test_compaction_of_an_empty_conversation_is_refused_with_a_message(pro
 
 async def test_the_compact_command_runs_as_a_turn_and_later_prompts_work(project: Path) -> None:
     with AnthropicServer([*(f"Answer {number}." for number in range(8)), "A summary.", "Last."]) as server:
-        async with acp_client(project, server) as client:
-            await client.initialize(_meta={"agent-ls": {"context": {"keepRecentMessages": 1}}})
+        async with acp_ready(
+            project, server, _meta={"agent-ls": {"context": {"keepRecentMessages": 1}}}
+        ) as client:
             session_id = await client.new_session()
             for number in range(8):
                 await client.prompt(session_id, f"Question {number} {'word ' * 50}")

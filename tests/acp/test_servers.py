@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.acp.client import AcpClient, acp_client
+from tests.acp.client import AcpClient, acp_client, acp_ready
 from tests.mcp.http_servers import counting_server, served
 from tests.mcp.plans import raw_server, sent, tool
 from tests.support.loopback import AnthropicServer, ToolCall
@@ -58,9 +58,7 @@ async def test_an_mcp_server_of_the_client_is_approved_once_connected_and_called
         assert not processes_with(str(tmp_path / "plans"))
 
         # The same server in a later session is already approved, although its secret has changed.
-        async with acp_client(project, server) as client:
-            await client.initialize(_meta=PATIENT)
-            client.permission = "reject_once"
+        async with acp_ready(project, server, _meta=PATIENT, permission="reject_once") as client:
             again = [handed_over(entry, API_TOKEN="another-secret", MODE="dev")]
             await client.prompt(await client.new_session(mcpServers=again))
             assert not asked_for(client, "Start the MCP server")
@@ -73,9 +71,7 @@ async def test_an_mcp_server_with_a_changed_command_needs_approval_again(
     starts = tmp_path / "starts"
     entry = raw_server(tmp_path / "plans", "raw")
     with AnthropicServer(["One.", "Two."]) as server:
-        async with acp_client(project, server) as client:
-            client.permission = "allow_always"
-            await client.initialize(_meta=PATIENT)
+        async with acp_ready(project, server, _meta=PATIENT, permission="allow_always") as client:
             await client.prompt(await client.new_session(mcpServers=[handed_over(entry)]))
             client.permission = "reject_once"
             other = raw_server(tmp_path / "plans", "other", starts=str(starts))
@@ -115,13 +111,10 @@ async def test_a_loaded_session_has_the_mcp_servers_of_the_load_request(
 ) -> None:
     entry = raw_server(tmp_path / "plans", "raw")
     with AnthropicServer(["One.", [ECHO], "Two."]) as server:
-        async with acp_client(project, server) as client:
-            await client.initialize(_meta=PATIENT)
+        async with acp_ready(project, server, _meta=PATIENT) as client:
             session_id = await client.new_session()
             await client.prompt(session_id)
-        async with acp_client(project, server) as client:
-            client.permission = "allow_always"
-            await client.initialize(_meta=PATIENT)
+        async with acp_ready(project, server, _meta=PATIENT, permission="allow_always") as client:
             given = [handed_over(entry)]
             await client.request("session/load", sessionId=session_id, cwd=str(project), mcpServers=given)
             await client.prompt(session_id)
@@ -137,9 +130,7 @@ async def test_an_http_mcp_server_gets_its_headers_and_their_values_are_not_sent
     secret = "Bearer secret-of-the-editor"
     mcp_server = served(counting_server(), authorization=secret)
     with AnthropicServer([[count], "Done."]) as server, mcp_server as url:
-        async with acp_client(project, server) as client:
-            client.permission = "allow_always"
-            await client.initialize(_meta=PATIENT)
+        async with acp_ready(project, server, _meta=PATIENT, permission="allow_always") as client:
             headers = [{"name": "Authorization", "value": secret}]
             given = [{"type": "http", "name": "counting", "url": url, "headers": headers}]
             await client.prompt(await client.new_session(mcpServers=given))
@@ -157,9 +148,7 @@ async def test_an_unusable_mcp_server_is_reported_and_the_remaining_servers_work
     entry = raw_server(tmp_path / "plans", "raw")
     sse = {"type": "sse", "name": "old", "url": "https://old.example/sse", "headers": []}
     with AnthropicServer(["Hello."]) as server:
-        async with acp_client(project, server) as client:
-            client.permission = "allow_always"
-            await client.initialize(_meta=PATIENT)
+        async with acp_ready(project, server, _meta=PATIENT, permission="allow_always") as client:
             given = [handed_over(entry), sse, handed_over(entry)]
             await client.prompt(await client.new_session(mcpServers=given))
             told = client.text("agent_thought_chunk")

@@ -12,7 +12,15 @@ from typing import Any
 
 import pytest
 
-from tests.acp.client import NO_ANSWER, Refusal, acp_client, process_environment, unsaved, write_to_disk
+from tests.acp.client import (
+    NO_ANSWER,
+    Refusal,
+    acp_client,
+    acp_ready,
+    process_environment,
+    unsaved,
+    write_to_disk,
+)
 from tests.support.commands import command, environment, run
 from tests.support.loopback import AnthropicServer, Gate, Text, ToolCall
 from tests.support.served import served
@@ -44,8 +52,7 @@ def test_the_start_module_imports_no_heavy_modules() -> None:
 
 async def test_settings_of_the_client_apply_in_a_trusted_folder(project: Path) -> None:
     with AnthropicServer(["Hello."]) as server:
-        async with acp_client(project, server) as client:
-            await client.initialize(_meta={"agent-ls": {"mode": "plan", "nonsense": 1}})
+        async with acp_ready(project, server, _meta={"agent-ls": {"mode": "plan", "nonsense": 1}}) as client:
             told = await client.request("session/new", cwd=str(project), mcpServers=[])
             assert told["modes"]["currentModeId"] == "plan"
             await client.prompt(told["sessionId"])
@@ -140,8 +147,7 @@ async def test_an_edit_that_the_client_refuses_is_reported_as_failed(project: Pa
 
 async def test_no_file_read_requests_are_sent_to_codecompanion(project: Path) -> None:
     with AnthropicServer([[READ], [EDIT], "Done."]) as server:
-        async with acp_client(project, server) as client:
-            await client.initialize("CodeCompanion.nvim", FILES)
+        async with acp_ready(project, server, "CodeCompanion.nvim", capabilities=FILES) as client:
             assert await client.prompt(await client.new_session()) == "end_turn"
             assert not client.asked("fs/read_text_file")
     assert (project / "a.py").read_text() == "x = 2\n"
@@ -150,8 +156,7 @@ async def test_no_file_read_requests_are_sent_to_codecompanion(project: Path) ->
 async def test_long_output_and_long_lines_are_truncated_to_the_clients_limits(project: Path) -> None:
     command_ = "head -c 3000000 /dev/zero | tr '\\0' 'a' | fold -w 100"
     with AnthropicServer([[ToolCall("shell", {"command": command_})], "Done."]) as server:
-        async with acp_client(project, server) as client:
-            await client.initialize()
+        async with acp_ready(project, server) as client:
             assert await client.prompt(await client.new_session()) == "end_turn"
             longest = max(len(json.dumps(message)) for way, message in client.wire if way == "<")
             assert longest < 256 * 1024
@@ -178,8 +183,7 @@ async def test_a_subagent_appears_as_one_tool_call_that_contains_its_text(projec
         return [ToolCall("spawn_agent", {"task": "Count the files"})]
 
     with AnthropicServer(script) as server:
-        async with acp_client(project, server) as client:
-            await client.initialize()
+        async with acp_ready(project, server) as client:
             assert await client.prompt(await client.new_session()) == "end_turn"
             call = client.call("Subagent: Count the files")
             assert call["kind"] == "think" and call["status"] == "completed"
@@ -205,8 +209,7 @@ async def test_a_session_created_in_an_editor_can_be_listed_and_loaded_over_acp(
 
 async def test_loading_an_already_open_session_replays_its_transcript(project: Path) -> None:
     with AnthropicServer(["One.", "Two."]) as server:
-        async with acp_client(project, server) as client:
-            await client.initialize()
+        async with acp_ready(project, server) as client:
             session_id = await client.new_session()
             await client.prompt(session_id)
             client.updates.clear()

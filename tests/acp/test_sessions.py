@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.acp.client import NO_ANSWER, acp_client, acp_session
+from tests.acp.client import NO_ANSWER, acp_client, acp_ready, acp_session
 from tests.support.commands import environment, provider_variables, run
 from tests.support.loopback import Answer, AnthropicServer, ErrorReply, Reasoning, Text, ToolCall
 
@@ -24,8 +24,7 @@ async def test_load_replays_the_whole_transcript_in_another_process(project: Pat
         async with acp_session(project, server) as (client, session_id):
             await client.prompt(session_id, "Change it.")
             said = client.text()
-        async with acp_client(project, server) as client:
-            await client.initialize()
+        async with acp_ready(project, server) as client:
             told = await client.request("session/load", sessionId=session_id, cwd=str(project), mcpServers=[])
             assert told["modes"]["currentModeId"] == "ask"
             assert client.text("user_message_chunk") == "Change it."
@@ -44,8 +43,7 @@ async def test_many_sessions_opened_at_the_same_time_all_open(project: Path) -> 
     folders = [project.parent / f"tab {number}" for number in range(12)]
     for folder in folders:
         folder.mkdir()
-    async with acp_client(project) as client:
-        await client.initialize(_meta={"agent-ls": {"mode": "plan", "maxRounds": 7}})
+    async with acp_ready(project, _meta={"agent-ls": {"mode": "plan", "maxRounds": 7}}) as client:
         params = [{"cwd": str(folder), "mcpServers": []} for folder in folders * 4]
         numbers = [await client.start("session/new", it) for it in params]
         opened = [(await client.answer(number))["sessionId"] for number in numbers]
@@ -56,8 +54,7 @@ async def test_resume_replays_nothing(project: Path) -> None:
     with AnthropicServer(["One.", "Two."]) as server:
         async with acp_session(project, server) as (client, session_id):
             await client.prompt(session_id)
-        async with acp_client(project, server) as client:
-            await client.initialize()
+        async with acp_ready(project, server) as client:
             await client.request("session/resume", sessionId=session_id, cwd=str(project))
             assert await client.prompt(session_id) == "end_turn"
             assert client.text() == "Two."
@@ -78,8 +75,7 @@ async def test_a_permission_request_pending_at_process_exit_is_sent_again_at_the
             session_id = await client.new_session()
             await client.start_prompt(session_id)
             await client.wait_for(lambda: client.requests)
-        async with acp_client(project, server) as client:
-            await client.initialize()
+        async with acp_ready(project, server) as client:
             await client.request(method, sessionId=session_id, cwd=str(project), mcpServers=[])
             assert not client.requests
             if method == "session/load":
@@ -130,8 +126,7 @@ async def test_loading_a_session_of_another_process_fails_with_its_owner_and_a_h
 
 async def test_a_session_list_is_paged(project: Path) -> None:
     with AnthropicServer(["Hello."] * 3) as server:
-        async with acp_client(project, server) as client:
-            await client.initialize()
+        async with acp_ready(project, server) as client:
             ids = [await client.new_session() for _ in range(3)]
             found = (await client.request("session/list", cwd=str(project)))["sessions"]
             assert {it["sessionId"] for it in found} == set(ids)
@@ -184,9 +179,7 @@ async def test_additional_folders_belong_to_their_session_only(project: Path, tm
     (beside / "b.py").write_text("y = 1\n")
     look = ToolCall("read_file", {"file_path": str(beside / "b.py")})
     with AnthropicServer([[look], "Seen.", [look], "Asked."]) as server:
-        async with acp_client(project, server) as client:
-            client.permission = "reject_once"
-            await client.initialize()
+        async with acp_ready(project, server, permission="reject_once") as client:
             first = await client.new_session(additionalDirectories=[str(beside)])
             assert await client.prompt(first) == "end_turn"
             assert not client.requests
@@ -197,9 +190,7 @@ async def test_additional_folders_belong_to_their_session_only(project: Path, tm
 
 async def test_built_in_slash_commands_run_without_a_model_call(project: Path) -> None:
     with AnthropicServer([[READ], [EDIT], "Done."]) as server:
-        async with acp_client(project, server) as client:
-            client.permission = "allow_always"
-            await client.initialize()
+        async with acp_ready(project, server, permission="allow_always") as client:
             session_id = await client.new_session()
             await client.prompt(session_id)
             for command, words in (
