@@ -19,6 +19,7 @@ from tests.mcp.oauth_server import Answer, LoginOddities, Seen, login_server
 from tests.mcp.plans import user_file
 from tests.mcp.rig import running, servers_of, until_state
 from tests.support.fake_provider import Piece, text, tool_call
+from tests.support.reports import reported
 
 pytestmark = pytest.mark.req("T11")
 
@@ -43,48 +44,33 @@ async def why_not(tmp_path: Path, seen: Seen, show: object = browse, **more: obj
 @pytest.mark.parametrize(
     ("odd", "words"),
     [
-        pytest.param(
+        reported(
+            "modelcontextprotocol/inspector#167",
             LoginOddities(metadata={"registration_endpoint": None}, register_at="/none"),
             "oauthClientId",
             id="no registration",
-            marks=pytest.mark.report(
-                "modelcontextprotocol/inspector#167",
-                "a login server registers nobody, and the error does not say what to do",
-                area="mcp",
-                before="failed",
-            ),
         ),
         pytest.param(
             LoginOddities(registration=refused("invalid_redirect_uri")),
             "invalid_redirect_uri",
             id="registration",
         ),
-        pytest.param(
+        reported(
+            "OpenRouterLabs/spawn#2038",
             LoginOddities(denied="The user said no"),
             "The user said no",
             id="denied",
-            marks=pytest.mark.report(
-                "OpenRouterLabs/spawn#2038",
-                "a denied login goes on waiting until its time ends, and says nothing",
-                area="mcp",
-                before="failed",
-            ),
         ),
         pytest.param(
             LoginOddities(token=(200, "application/json", b'{"error": "bad_verification_code"}')),
             "bad_verification_code",
             id="refused with 200",
         ),
-        pytest.param(
+        reported(
+            "anthropics/claude-ai-mcp#560",
             LoginOddities(resource={"resource": "https://other.example/mcp"}),
             "https://other.example/mcp",
             id="metadata of another server",
-            marks=pytest.mark.report(
-                "anthropics/claude-ai-mcp#560",
-                "the metadata is that of another server, and the error names the registration",
-                area="mcp",
-                before="failed",
-            ),
         ),
         pytest.param(LoginOddities(denied="\x1b[31mno\x1b[0m"), "no", id="control characters"),
         pytest.param(LoginOddities(token=(502, "text/html", PAGE)), "502", id="page"),
@@ -133,12 +119,7 @@ async def test_a_renewed_login_that_cannot_be_stored_is_used_by_its_session(tmp_
                 assert (await client.post(seen.url, json=message)).status_code == 200
 
 
-@pytest.mark.report(
-    "NousResearch/hermes-agent#98759",
-    "a new login that is not finished has deleted the old one, which worked",
-    area="mcp",
-    before="failed",
-)
+@pytest.mark.report("NousResearch/hermes-agent#98759")
 async def test_a_new_login_that_fails_keeps_the_old_one(tmp_path: Path) -> None:
     odd = LoginOddities()
     with login_server(odd) as seen:
@@ -148,12 +129,7 @@ async def test_a_new_login_that_fails_keeps_the_old_one(tmp_path: Path) -> None:
         assert await tried(tmp_path, entry_of(seen))
 
 
-@pytest.mark.report(
-    "BaseIntelligence/bounty-challenge#44315",
-    "an old tab of the browser ends a new login",
-    area="mcp",
-    before="failed",
-)
+@pytest.mark.report("BaseIntelligence/bounty-challenge#44315")
 async def test_a_redirect_of_an_earlier_login_does_not_end_this_one(tmp_path: Path) -> None:
     async def with_an_old_tab(address: str) -> None:
         redirect = httpx2.URL(address).params["redirect_uri"]
@@ -167,12 +143,7 @@ async def test_a_redirect_of_an_earlier_login_does_not_end_this_one(tmp_path: Pa
         assert await tried(tmp_path, entry_of(seen))
 
 
-@pytest.mark.report(
-    "anomalyco/opencode#30888",
-    "the port of the redirect is in use, and the login waits for a page that another program answers",
-    area="mcp",
-    before="failed",
-)
+@pytest.mark.report("anomalyco/opencode#30888")
 async def test_a_login_whose_port_is_in_use_says_so_at_once(tmp_path: Path) -> None:
     with login_server(LoginOddities()) as seen, socket.create_server(("127.0.0.1", 0)) as used:
         port = used.getsockname()[1]
@@ -180,12 +151,7 @@ async def test_a_login_whose_port_is_in_use_says_so_at_once(tmp_path: Path) -> N
         assert str(port) in said and not seen.authorizations
 
 
-@pytest.mark.report(
-    "anthropics/claude-code#4760",
-    "a client that the login server has deleted is used for ever",
-    area="mcp",
-    before="passed",
-)
+@pytest.mark.report("anthropics/claude-code#4760")
 async def test_a_new_login_registers_a_new_client(tmp_path: Path) -> None:
     with login_server(LoginOddities()) as seen:
         await logged_in(tmp_path, entry_of(seen))
@@ -198,12 +164,7 @@ async def test_a_new_login_registers_a_new_client(tmp_path: Path) -> None:
         assert await tried(tmp_path, entry_of(seen))
 
 
-@pytest.mark.report(
-    "microsoft/copilot-intellij-feedback#1969",
-    "the login of one server is used for another one with the same login server",
-    area="mcp",
-    before="passed",
-)
+@pytest.mark.report("microsoft/copilot-intellij-feedback#1969")
 async def test_two_servers_of_one_login_server_have_their_own_logins(tmp_path: Path) -> None:
     with login_server(LoginOddities()) as one, login_server(LoginOddities()) as two:
         shared = LoginOddities(resource={"authorization_servers": [one.at]})
@@ -224,26 +185,8 @@ async def test_two_servers_of_one_login_server_have_their_own_logins(tmp_path: P
 @pytest.mark.parametrize(
     "answer",
     [
-        pytest.param(
-            refused("invalid_grant"),
-            id="invalid_grant",
-            marks=pytest.mark.report(
-                "can1357/oh-my-pi#1908",
-                "a login that was revoked is renewed again and again, and nobody says that it has ended",
-                area="mcp",
-                before="passed",
-            ),
-        ),
-        pytest.param(
-            refused("invalid_request"),
-            id="invalid_request",
-            marks=pytest.mark.report(
-                "obot-platform/obot#7501",
-                "a login that has ended is refused with another word, and each start fails",
-                area="mcp",
-                before="passed",
-            ),
-        ),
+        reported("can1357/oh-my-pi#1908", refused("invalid_grant"), id="invalid_grant"),
+        reported("obot-platform/obot#7501", refused("invalid_request"), id="invalid_request"),
         pytest.param((401, "application/json", b'{"error":"invalid_client"}'), id="invalid_client"),
     ],
 )
@@ -263,12 +206,7 @@ async def test_a_login_that_has_ended_is_asked_for_once(answer: Answer, tmp_path
 @pytest.mark.parametrize(
     "answer", [(503, "text/html", PAGE), (400, "text/html", PAGE), (200, "text/html", PAGE)]
 )
-@pytest.mark.report(
-    "aaif-goose/goose#12016",
-    "a renewal that fails for a moment throws the login away",
-    area="mcp",
-    before="failed",
-)
+@pytest.mark.report("aaif-goose/goose#12016")
 async def test_a_renewal_that_fails_for_a_moment_keeps_the_login(answer: Answer, tmp_path: Path) -> None:
     odd = LoginOddities(refresh=answer)
     with login_server(odd) as seen:
@@ -281,12 +219,7 @@ async def test_a_renewal_that_fails_for_a_moment_keeps_the_login(answer: Answer,
         assert await tried(tmp_path, entry_of(seen))
 
 
-@pytest.mark.report(
-    "anthropics/claude-code#84440",
-    "several processes renew one login at once, and the login server ends it",
-    area="mcp",
-    before="failed",
-)
+@pytest.mark.report("anthropics/claude-code#84440")
 async def test_several_sessions_renew_one_login_in_turn(tmp_path: Path) -> None:
     with login_server(LoginOddities()) as seen:
         await logged_in(tmp_path, entry_of(seen))
@@ -313,12 +246,7 @@ async def results_of(tmp_path: Path, seen: Seen, *between: object) -> list[str]:
         return [str(it.content) for it in rig.results()]
 
 
-@pytest.mark.report(
-    "modelcontextprotocol/typescript-sdk#2031",
-    "a token expires within a session, and the call fails instead of being made with a new one",
-    area="mcp",
-    before="failed",
-)
+@pytest.mark.report("modelcontextprotocol/typescript-sdk#2031")
 async def test_a_token_that_expires_in_a_session_is_renewed_and_the_call_is_made(tmp_path: Path) -> None:
     with login_server(LoginOddities()) as seen:
         await logged_in(tmp_path, entry_of(seen))
@@ -329,12 +257,7 @@ async def test_a_token_that_expires_in_a_session_is_renewed_and_the_call_is_made
         ]
 
 
-@pytest.mark.report(
-    "anthropics/claude-code#30272",
-    "a login is revoked within a session, and the list of servers does not show it",
-    area="mcp",
-    before="failed",
-)
+@pytest.mark.report("anthropics/claude-code#30272")
 async def test_a_login_that_is_revoked_in_a_session_is_told_to_the_model_and_shown(tmp_path: Path) -> None:
     with login_server(LoginOddities()) as seen:
         await logged_in(tmp_path, entry_of(seen))
@@ -349,18 +272,8 @@ async def test_a_login_that_is_revoked_in_a_session_is_told_to_the_model_and_sho
             assert (await until_state(talk, "closed", "login")).state == "login"
 
 
-@pytest.mark.report(
-    "anomalyco/opencode#21702",
-    "a session goes on with the old login after a new one in a terminal",
-    area="mcp",
-    before="failed",
-)
-@pytest.mark.report(
-    "openai/codex#14144",
-    "a new login helps only after the session is restarted",
-    area="mcp",
-    before="failed",
-)
+@pytest.mark.report("anomalyco/opencode#21702")
+@pytest.mark.report("openai/codex#14144")
 @pytest.mark.parametrize("has_login", [False, True])
 async def test_a_login_in_a_terminal_is_used_with_the_next_message(tmp_path: Path, has_login: bool) -> None:
     with login_server(LoginOddities()) as seen:
@@ -378,12 +291,7 @@ async def test_a_login_in_a_terminal_is_used_with_the_next_message(tmp_path: Pat
             assert rig.results()[0].content == "called 1"
 
 
-@pytest.mark.report(
-    "modelcontextprotocol/python-sdk#3209",
-    "an open stream of the server keeps the calls of a session with a login waiting",
-    area="mcp",
-    before="failed",
-)
+@pytest.mark.report("modelcontextprotocol/python-sdk#3209")
 async def test_an_open_stream_does_not_keep_calls_waiting(tmp_path: Path) -> None:
     with login_server(LoginOddities(holds_stream=True)) as seen:
         await logged_in(tmp_path, entry_of(seen))
@@ -391,30 +299,15 @@ async def test_an_open_stream_does_not_keep_calls_waiting(tmp_path: Path) -> Non
         assert seen.streams
 
 
-@pytest.mark.report(
-    "liketrek/TREK#1475",
-    "a renewed token ends the session of the server, and each later call fails",
-    area="mcp",
-    before="failed",
-)
+@pytest.mark.report("liketrek/TREK#1475")
 async def test_a_session_that_a_renewal_has_ended_is_begun_again(tmp_path: Path) -> None:
     with login_server(LoginOddities(ends_session=True)) as seen:
         await logged_in(tmp_path, entry_of(seen))
         assert await results_of(tmp_path, seen, seen.expire) == ["called 1", "called 2"]
 
 
-@pytest.mark.report(
-    "anthropics/claude-code#44652",
-    "a call needs another permission, and a new login does not ask for it",
-    area="mcp",
-    before="failed",
-)
-@pytest.mark.report(
-    "anthropics/claude-code#68720",
-    "a call needs another permission, and the user reads that the login has expired",
-    area="mcp",
-    before="failed",
-)
+@pytest.mark.report("anthropics/claude-code#44652")
+@pytest.mark.report("anthropics/claude-code#68720")
 async def test_a_permission_that_a_call_lacks_is_named_and_asked_for_by_the_next_login(
     tmp_path: Path,
 ) -> None:
@@ -428,12 +321,7 @@ async def test_a_permission_that_a_call_lacks_is_named_and_asked_for_by_the_next
         assert await results_of(tmp_path, seen) == ["called 1"]
 
 
-@pytest.mark.report(
-    "Kilo-Org/kilocode#12768",
-    "the server refuses a header of the user, and the user is sent to a login",
-    area="mcp",
-    before="failed",
-)
+@pytest.mark.report("Kilo-Org/kilocode#12768")
 async def test_a_refused_header_of_the_user_is_named(tmp_path: Path) -> None:
     with login_server(LoginOddities()) as seen:
         entry = {"url": seen.url, "headers": {"Authorization": "Bearer wrong"}}

@@ -9,6 +9,7 @@ import pytest
 
 from tests.mcp.logins import asked_for, entry_of, logged_in, tried
 from tests.mcp.oauth_server import METADATA, OPENID, PRM, LoginOddities, login_server
+from tests.support.reports import reported
 
 pytestmark = pytest.mark.req("T11")
 
@@ -40,229 +41,93 @@ def registered(method: str, **members: Any) -> LoginOddities:
 @pytest.mark.parametrize(
     "odd",
     [
-        pytest.param(
-            challenged(f'Bearer resource_metadata = "{AT_PLACE}"'),
-            id="blanks",
-            marks=pytest.mark.report(
-                "vercel-labs/fx#481",
-                "the metadata is only where the challenge says, and the login does not find it",
-                area="mcp",
-                before="passed",
-            ),
-        ),
-        pytest.param(
-            challenged(f"Bearer resource_metadata='{AT_PLACE}'"),
-            id="single quotes",
-            marks=pytest.mark.report(
-                "QwenLM/qwen-code#5343",
-                "blanks and single quotes in a challenge hide where the metadata is",
-                area="mcp",
-                before="failed",
-            ),
+        reported("vercel-labs/fx#481", challenged(f'Bearer resource_metadata = "{AT_PLACE}"'), id="blanks"),
+        reported(
+            "QwenLM/qwen-code#5343", challenged(f"Bearer resource_metadata='{AT_PLACE}'"), id="single quotes"
         ),
         pytest.param(challenged(f"BEARER Resource_Metadata={AT_PLACE}, error=x"), id="no quotes"),
-        pytest.param(
+        reported(
+            "QwenLM/qwen-code#5344",
             challenged(f'Bearer realm="a resource_metadata=b, c", resource_metadata="{AT_PLACE}"'),
             id="in a text",
-            marks=pytest.mark.report(
-                "QwenLM/qwen-code#5344",
-                "the text of another parameter is taken for the address of the metadata",
-                area="mcp",
-                before="failed",
-            ),
         ),
-        pytest.param(
+        reported(
+            "getsentry/sentry-mcp#939",
             LoginOddities(
                 challenges=[
                     f'Bearer realm="x", resource_metadata="{{at}}{PRM}", resource_metadata="{{at}}{PRM}/mcp"'
                 ]
             ),
             id="two addresses",
-            marks=pytest.mark.report(
-                "getsentry/sentry-mcp#939",
-                "a challenge names two addresses of metadata, and the first one does not exist",
-                area="mcp",
-                before="passed",
-            ),
         ),
-        pytest.param(
+        reported(
+            "btsouth/toolport#598",
             challenged(f'Basic realm="a, b", Bearer resource_metadata="{AT_PLACE}"', 'Digest realm="c"'),
             id="several schemes",
-            marks=pytest.mark.report(
-                "btsouth/toolport#598",
-                "challenges of several schemes are mixed up",
-                area="mcp",
-                before="passed",
-            ),
         ),
-        pytest.param(
-            LoginOddities(challenges=["Bearer"], resource_at=[PRM]),
-            id="root",
-            marks=pytest.mark.report(
-                "archestra-ai/archestra#7246",
-                "metadata at the root of the server only is not found",
-                area="mcp",
-                before="passed",
-            ),
+        reported(
+            "archestra-ai/archestra#7246", LoginOddities(challenges=["Bearer"], resource_at=[PRM]), id="root"
         ),
         pytest.param(LoginOddities(challenges=[], resource_at=[]), id="no metadata of the resource"),
-        pytest.param(
-            issued("", "/"),
-            id="slash of the issuer",
-            marks=pytest.mark.report(
-                "anomalyco/opencode#50036",
-                "the issuer ends with a slash that the list of login servers does not have",
-                area="mcp",
-                before="failed",
-            ),
-        ),
-        pytest.param(
-            issued("/", ""),
-            id="slash in the list",
-            marks=pytest.mark.report(
-                "github/copilot-cli#4606",
-                "the list of login servers has a slash that the issuer does not have",
-                area="mcp",
-                before="failed",
-            ),
-        ),
-        pytest.param(
+        reported("anomalyco/opencode#50036", issued("", "/"), id="slash of the issuer"),
+        reported("github/copilot-cli#4606", issued("/", ""), id="slash in the list"),
+        reported(
+            "openai/codex#37373",
             issued("/oauth2/", "/oauth2/", METADATA + "/oauth2"),
             id="slash behind a path",
-            marks=pytest.mark.report(
-                "openai/codex#37373",
-                "the slash behind the path of an issuer is dropped, and then misses",
-                area="mcp",
-                before="passed",
-            ),
         ),
         pytest.param(issued("/oauth2", "/oauth2/", METADATA + "/oauth2"), id="slash of a path"),
-        pytest.param(
+        reported(
+            "modelcontextprotocol/inspector#2296",
             issued("/realms/t", "/realms/t", "/realms/t" + OPENID),
             id="metadata behind the path",
-            marks=pytest.mark.report(
-                "modelcontextprotocol/inspector#2296",
-                "metadata behind the path of the login server is not found",
-                area="mcp",
-                before="passed",
-            ),
         ),
-        pytest.param(
-            issued("", "", OPENID),
-            id="openid",
-            marks=pytest.mark.report(
-                "modelcontextprotocol/typescript-sdk#616",
-                "a login server has metadata in the form of OpenID only",
-                area="mcp",
-                before="passed",
-            ),
-        ),
-        pytest.param(
+        reported("modelcontextprotocol/typescript-sdk#616", issued("", "", OPENID), id="openid"),
+        reported(
+            "vercel/ai#18674",
             LoginOddities(metadata={"code_challenge_methods_supported": None}),
             id="no pkce",
-            marks=pytest.mark.report(
-                "vercel/ai#18674",
-                "a login server that does not announce PKCE is refused, although it knows it",
-                area="mcp",
-                before="passed",
-            ),
         ),
         pytest.param(
             LoginOddities(metadata={"scopes_supported": "a b", "service_documentation": "no address"}),
             id="odd metadata",
         ),
-        pytest.param(
-            LoginOddities(is_form=True),
-            id="form",
-            marks=pytest.mark.report(
-                "modelcontextprotocol/typescript-sdk#759",
-                "tokens in the form of a query cannot be read",
-                area="mcp",
-                before="failed",
-            ),
-        ),
-        pytest.param(
+        reported("modelcontextprotocol/typescript-sdk#759", LoginOddities(is_form=True), id="form"),
+        reported(
+            "LibreChat-AI/librechat.ai#420",
             LoginOddities(tokens={"expires_in": "5250", "ext_expires_in": "5250"}),
             id="lifetime as text",
-            marks=pytest.mark.report(
-                "LibreChat-AI/librechat.ai#420",
-                "the lifetime of a token is a text, and the login fails",
-                area="mcp",
-                before="passed",
-            ),
         ),
         pytest.param(LoginOddities(tokens={"expires_in": 5250.5, "scope": ["a", "b"]}), id="odd tokens"),
-        pytest.param(
-            LoginOddities(tokens={"expires_in": 0}),
-            id="no lifetime",
-            marks=pytest.mark.report(
-                "QwenLM/qwen-code#5355",
-                "a lifetime of 0 s counts as no end, and the token is never renewed",
-                area="mcp",
-                before="failed",
-            ),
-        ),
+        reported("QwenLM/qwen-code#5355", LoginOddities(tokens={"expires_in": 0}), id="no lifetime"),
         pytest.param(
             LoginOddities(tokens={"expires_in": None, "token_type": "bearer"}),
             id="lifetime unknown",
             marks=[
-                pytest.mark.report(
-                    "danny-avila/LibreChat#13248",
-                    "a token of unknown lifetime is never renewed",
-                    area="mcp",
-                    before="failed",
-                ),
-                pytest.mark.report(
-                    "desplega-ai/agent-swarm#368",
-                    "the kind of a token is sent in lower case, and the server refuses it",
-                    area="mcp",
-                    before="passed",
-                ),
+                pytest.mark.report("danny-avila/LibreChat#13248"),
+                pytest.mark.report("desplega-ai/agent-swarm#368"),
             ],
         ),
-        pytest.param(
+        reported(
+            "modelcontextprotocol/rust-sdk#921",
             LoginOddities(refreshed={"refresh_token": None}),
             id="kept refresh token",
-            marks=pytest.mark.report(
-                "modelcontextprotocol/rust-sdk#921",
-                "a renewal that names no new refresh token loses the old one",
-                area="mcp",
-                before="failed",
-            ),
         ),
-        pytest.param(
+        reported(
+            "modelcontextprotocol/python-sdk#3240",
             LoginOddities(
                 token_at="/oauth2/api/v1/token", authorize_at="/oauth2/go", register_at="/oauth2/new"
             ),
             id="paths",
-            marks=pytest.mark.report(
-                "modelcontextprotocol/python-sdk#3240",
-                "after a restart a token is renewed at an address that was guessed",
-                area="mcp",
-                before="failed",
-            ),
         ),
-        pytest.param(
+        reported(
+            "2anki/2anki.net#4488",
             LoginOddities(refusal=(400, "application/json", b'{"error": "invalid_token"}')),
             id="400",
-            marks=pytest.mark.report(
-                "2anki/2anki.net#4488",
-                "a token that has expired is refused with 400, and is never renewed",
-                area="mcp",
-                before="failed",
-            ),
         ),
-        pytest.param(
-            LoginOddities(registers_with=200),
-            id="200",
-            marks=pytest.mark.report(
-                "GluuFederation/oxAuth#1790",
-                "a registration is answered with 200",
-                area="mcp",
-                before="passed",
-            ),
-        ),
-        pytest.param(
+        reported("GluuFederation/oxAuth#1790", LoginOddities(registers_with=200), id="200"),
+        reported(
+            "matrix-org/matrix-authentication-service#2848",
             LoginOddities(
                 registered=dict.fromkeys(
                     (
@@ -275,12 +140,6 @@ def registered(method: str, **members: Any) -> LoginOddities:
                 )
             ),
             id="only an id",
-            marks=pytest.mark.report(
-                "matrix-org/matrix-authentication-service#2848",
-                "a registration is answered with an id only",
-                area="mcp",
-                before="passed",
-            ),
         ),
         pytest.param(
             LoginOddities(
@@ -288,66 +147,26 @@ def registered(method: str, **members: Any) -> LoginOddities:
             ),
             id="odd registration",
         ),
-        pytest.param(
-            registered(POST, token_endpoint_auth_method=POST),
-            id="post",
-            marks=pytest.mark.report(
-                "openai/codex#40928",
-                "the secret of a client is sent in another way than the server has said",
-                area="mcp",
-                before="passed",
-            ),
-        ),
-        pytest.param(
-            registered(BASIC, token_endpoint_auth_method=BASIC),
-            id="basic",
-            marks=pytest.mark.report(
-                "BerriAI/litellm#31635",
-                "a secret with a colon is not encoded in the header",
-                area="mcp",
-                before="passed",
-            ),
-        ),
-        pytest.param(
+        reported("openai/codex#40928", registered(POST, token_endpoint_auth_method=POST), id="post"),
+        reported("BerriAI/litellm#31635", registered(BASIC, token_endpoint_auth_method=BASIC), id="basic"),
+        reported(
+            "cloudflare/workers-oauth-provider#164",
             registered(BASIC, token_endpoint_auth_method=None, client_secret_expires_at=None),
             id="basic, not said",
-            marks=pytest.mark.report(
-                "cloudflare/workers-oauth-provider#164",
-                "a registration with a secret that does not say until when",
-                area="mcp",
-                before="failed",
-            ),
         ),
-        pytest.param(
+        reported(
+            "archestra-ai/archestra#7977",
             registered(POST, token_endpoint_auth_method=BASIC),
             id="says basic, knows post",
-            marks=pytest.mark.report(
-                "archestra-ai/archestra#7977",
-                "a login server announces a header for the secret and reads only the body",
-                area="mcp",
-                before="failed",
-            ),
         ),
-        pytest.param(
-            LoginOddities(resource={"resource": "{at}"}),
-            id="origin",
-            marks=pytest.mark.report(
-                "agentconnect-md/agentconnect#2119",
-                "the metadata names the origin, and not the address of the server",
-                area="mcp",
-                before="passed",
-            ),
+        reported(
+            "agentconnect-md/agentconnect#2119", LoginOddities(resource={"resource": "{at}"}), id="origin"
         ),
         pytest.param(LoginOddities(resource={"authorization_servers": None}), id="no list"),
-        pytest.param(
+        reported(
+            "nicobailon/pi-mcp-adapter#530",
             LoginOddities(header=("CF-Access-Client-Id", "me")),
             id="headers of the user",
-            marks=pytest.mark.report(
-                "nicobailon/pi-mcp-adapter#530",
-                "headers of the user are missing in the requests of the login",
-                area="mcp",
-                before="failed",
-            ),
         ),
     ],
 )
@@ -366,40 +185,25 @@ async def test_a_login_at_an_odd_server_succeeds_and_is_renewed(odd: LoginOdditi
 @pytest.mark.parametrize(
     ("odd", "scope"),
     [
-        pytest.param(
+        reported(
+            "punkpeye/mcp-remote#162",
             LoginOddities(resource={"scopes_supported": ["a", "b"]}, metadata={"scopes_supported": ["c"]}),
             "a b",
             id="of the resource",
-            marks=pytest.mark.report(
-                "punkpeye/mcp-remote#162",
-                "the permissions that the metadata of the server names are not asked for",
-                area="mcp",
-                before="passed",
-            ),
         ),
-        pytest.param(
+        reported(
+            "punkpeye/mcp-remote#216",
             LoginOddities(resource={"scopes_supported": []}, metadata={"scopes_supported": []}),
             None,
             id="none",
-            marks=pytest.mark.report(
-                "punkpeye/mcp-remote#216",
-                "an empty list of permissions is replaced by others, which the server refuses",
-                area="mcp",
-                before="passed",
-            ),
         ),
-        pytest.param(
+        reported(
+            "anthropics/claude-code#41610",
             LoginOddities(
                 resource={"scopes_supported": ["a"]}, metadata={"scopes_supported": ["a", "openid"]}
             ),
             "a",
             id="no other",
-            marks=pytest.mark.report(
-                "anthropics/claude-code#41610",
-                "a permission that the login server does not name is asked for",
-                area="mcp",
-                before="passed",
-            ),
         ),
         pytest.param(
             LoginOddities(challenges=['Bearer scope="d0:invoke"']), "d0:invoke", id="of the challenge"
@@ -414,18 +218,8 @@ async def test_permissions_are_asked_for_as_the_server_names_them(
         assert asked_for(seen).get("scope") == scope
 
 
-@pytest.mark.report(
-    "anthropics/claude-code#52871",
-    "the name of the resource gets a slash that it does not have",
-    area="mcp",
-    before="passed",
-)
-@pytest.mark.report(
-    "apify/mcpc#395",
-    "the name of the resource is missing in a renewal, and the new token is refused",
-    area="mcp",
-    before="failed",
-)
+@pytest.mark.report("anthropics/claude-code#52871")
+@pytest.mark.report("apify/mcpc#395")
 async def test_the_resource_is_named_as_the_server_names_it_also_in_renewals(tmp_path: Path) -> None:
     with login_server(LoginOddities(resource={"resource": "{at}"})) as seen:
         await logged_in(tmp_path, entry_of(seen))
@@ -435,18 +229,8 @@ async def test_the_resource_is_named_as_the_server_names_it_also_in_renewals(tmp
         assert [it["resource"] for it in given] == [seen.at] * 3
 
 
-@pytest.mark.report(
-    "apify/mcpc#269",
-    "the redirect goes to 127.0.0.1, and the registered one to localhost",
-    area="mcp",
-    before="failed",
-)
-@pytest.mark.report(
-    "aipoch/open-science#1562",
-    "a client that was registered with a port is sent to another one",
-    area="mcp",
-    before="failed",
-)
+@pytest.mark.report("apify/mcpc#269")
+@pytest.mark.report("aipoch/open-science#1562")
 @pytest.mark.parametrize("method", [POST, BASIC])
 async def test_a_client_that_is_registered_beforehand_logs_in(
     method: str, tmp_path: Path, free_tcp_port: int

@@ -64,12 +64,7 @@ async def test_prompts_of_a_server_are_offered_as_slash_commands_with_arguments(
             await prompt_text(talk.live.servers, "db:other", "")
 
 
-@pytest.mark.report(
-    "mcpjungle/MCPJungle#214",
-    "a prompt whose name has a blank needs an argument, and the error does not name it",
-    area="mcp",
-    before="failed",
-)
+@pytest.mark.report("mcpjungle/MCPJungle#214")
 async def test_a_prompt_whose_name_has_blanks_is_one_command(tmp_path: Path) -> None:
     prompts = [
         {"name": "User Summary", "title": "A title", "arguments": [{"name": "user_id", "required": True}]}

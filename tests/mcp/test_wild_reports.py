@@ -13,6 +13,7 @@ from tests.mcp.odd_http_server import Oddities, odd_server
 from tests.mcp.plans import change_plan, raw_server, tool, user_file
 from tests.mcp.rig import running, servers_of
 from tests.support.fake_provider import text, tool_call
+from tests.support.reports import reported
 
 pytestmark = pytest.mark.req("T11")
 
@@ -26,46 +27,18 @@ def handshake(**members: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "answer",
     [
-        pytest.param(
+        reported(
+            "springfall2008/batpred#3501",
             handshake(capabilities={"tools": [tool("echo")]}),
             id="list of tools",
-            marks=pytest.mark.report(
-                "springfall2008/batpred#3501",
-                "a server announces its tools as a list, and the connection fails",
-                area="mcp",
-                before="failed",
-            ),
         ),
-        pytest.param(
-            handshake(capabilities={}),
-            id="nothing announced",
-            marks=pytest.mark.report(
-                "DeusData/codebase-memory-mcp#1185",
-                "a server announces nothing, and its tools are never listed",
-                area="mcp",
-                before="failed",
-            ),
-        ),
+        reported("DeusData/codebase-memory-mcp#1185", handshake(capabilities={}), id="nothing announced"),
         pytest.param(handshake(), id="no announcement"),
-        pytest.param(
-            {"capabilities": {"tools": {}}},
-            id="no version and name",
-            marks=pytest.mark.report(
-                "ian-cowley/MCPSqlServer#3",
-                "a server names neither a version nor itself, and the connection fails",
-                area="mcp",
-                before="failed",
-            ),
-        ),
-        pytest.param(
+        reported("ian-cowley/MCPSqlServer#3", {"capabilities": {"tools": {}}}, id="no version and name"),
+        reported(
+            "anthropics/claude-code#79849",
             handshake(capabilities={"tools": {}, "completions": {}, "logging": {}}),
             id="more",
-            marks=pytest.mark.report(
-                "anthropics/claude-code#79849",
-                "servers that announce completions and a log cannot be connected",
-                area="mcp",
-                before="passed",
-            ),
         ),
         pytest.param(
             handshake(
@@ -94,12 +67,7 @@ async def test_a_server_that_announces_nothing_and_has_no_tools_runs(tmp_path: P
         assert server and server.state == "running"
 
 
-@pytest.mark.report(
-    "zed-industries/zed#57361",
-    "the connection ends before the result of a call, and the call hangs",
-    area="mcp",
-    before="passed",
-)
+@pytest.mark.report("zed-industries/zed#57361")
 async def test_a_result_is_asked_for_again_when_its_connection_ends(tmp_path: Path) -> None:
     odd = Oddities(form="sse", is_cut=True)
     with odd_server(odd) as url:
@@ -122,96 +90,24 @@ def resource(**members: Any) -> dict[str, Any]:
 
 
 BLOCKS: list[Any] = [
-    pytest.param(
-        image(data=URL, mimeType="image/png"),
-        "",
-        1,
-        marks=pytest.mark.report(
-            "laurent22/joplin#16141", "the data of an image is a data URL", area="mcp", before="passed"
-        ),
-    ),
+    reported("laurent22/joplin#16141", image(data=URL, mimeType="image/png"), "", 1),
     (image(data=URL), "", 1),
     (image(data=PNG, mimeType="application/octet-stream"), "", 1),
     (image(data=PNG), "", 1),
-    pytest.param(
-        image(data=PNG, mediaType="image/png"),
-        "",
-        1,
-        marks=pytest.mark.report(
-            "openai/openai-agents-js#1070",
-            "the type of an image has another name, and the image is sent as text",
-            area="mcp",
-            before="failed",
-        ),
-    ),
+    reported("openai/openai-agents-js#1070", image(data=PNG, mediaType="image/png"), "", 1),
     (image(data=PNG, mime_type="image/png"), "", 1),
-    pytest.param(
-        {"type": "text", "text": URL},
-        "",
-        1,
-        marks=pytest.mark.report(
-            "open-webui/open-webui#29665",
-            "an image as text costs hundreds of thousands of tokens",
-            area="mcp",
-            before="failed",
-        ),
-    ),
-    pytest.param(
-        image(data="not-base64!!!", mimeType="image/png"),
-        "not displayed",
-        0,
-        marks=pytest.mark.report(
-            "NVIDIA-NeMo/DataDesigner#689",
-            "an image that is no base64 is sent, and the service refuses the request",
-            area="mcp",
-            before="passed",
-        ),
-    ),
-    pytest.param(
-        image(uri="https://cdn.example/a.png"),
-        "https://cdn.example/a.png",
-        0,
-        marks=pytest.mark.report(
-            "modelcontextprotocol/modelcontextprotocol#793",
-            "an image is named by its address only",
-            area="mcp",
-            before="passed",
-        ),
-    ),
-    pytest.param(
+    reported("open-webui/open-webui#29665", {"type": "text", "text": URL}, "", 1),
+    reported("NVIDIA-NeMo/DataDesigner#689", image(data="not-base64!!!", mimeType="image/png"), "not displayed", 0),
+    reported("modelcontextprotocol/modelcontextprotocol#793", image(uri="https://cdn.example/a.png"),
+        "https://cdn.example/a.png", 0),
+    reported("baruchiro/paperless-mcp#87",
         resource(uri="15 Vendor Co._Mobile.pdf", mimeType="application/pdf", blob="JVBERi0="),
-        "Vendor Co._Mobile.pdf",
-        0,
-        marks=pytest.mark.report(
-            "baruchiro/paperless-mcp#87",
-            "a file whose address is only its name makes the whole result invalid",
-            area="mcp",
-            before="passed",
-        ),
-    ),
-    pytest.param(
-        resource(uri="/package.json", mimeType="text/plain", blob="e30K"),
-        "{}",
-        0,
-        marks=pytest.mark.report(
-            "microsoft/azure-devops-mcp#1540",
-            "the text of a file is sent as bytes with a path, and nothing can be read",
-            area="mcp",
-            before="passed",
-        ),
-    ),
-    pytest.param(
-        resource(uri="a:b", mimeType="application/pdf", blob="JVBERi0=", _meta=None),
-        "a:b",
-        0,
-        marks=pytest.mark.report(
-            "anthropics/claude-code#93946",
-            "null in a resource makes the whole result invalid",
-            area="mcp",
-            before="passed",
-        ),
-    ),
-]
+        "Vendor Co._Mobile.pdf", 0),
+    reported("microsoft/azure-devops-mcp#1540", resource(uri="/package.json", mimeType="text/plain", blob="e30K"),
+        "{}", 0),
+    reported("anthropics/claude-code#93946",
+        resource(uri="a:b", mimeType="application/pdf", blob="JVBERi0=", _meta=None), "a:b", 0),
+]  # fmt: skip
 
 
 async def test_images_and_files_of_any_form_reach_the_model(tmp_path: Path) -> None:
@@ -233,51 +129,16 @@ TITLED = [{"const": "a", "title": "The a"}, {"const": "b", "title": "The b"}]
 @pytest.mark.parametrize(
     ("field", "answers", "value"),
     [
-        pytest.param(
-            {"type": "integer", "format": "int32"},
-            ("7",),
-            7,
-            marks=pytest.mark.report(
-                "spring-projects/spring-ai#4993",
-                "the format of a number in a form is not known, and no answer is valid",
-                area="mcp",
-                before="passed",
-            ),
-        ),
-        pytest.param(
+        reported("spring-projects/spring-ai#4993", {"type": "integer", "format": "int32"}, ("7",), 7),
+        reported(
+            "modelcontextprotocol/go-sdk#791",
             {"type": "array", "items": {"anyOf": TITLED}},
             ("The a", "b"),
             ["a", "b"],
-            marks=pytest.mark.report(
-                "modelcontextprotocol/go-sdk#791",
-                "a form with several choices is refused, and the user is never asked",
-                area="mcp",
-                before="passed",
-            ),
         ),
-        pytest.param(
-            {"$ref": "#/$defs/Status"},
-            ("done",),
-            "done",
-            marks=pytest.mark.report(
-                "PrefectHQ/fastmcp#1632",
-                "choices behind a reference are asked for as free text",
-                area="mcp",
-                before="failed",
-            ),
-        ),
+        reported("PrefectHQ/fastmcp#1632", {"$ref": "#/$defs/Status"}, ("done",), "done"),
         ({"allOf": [{"$ref": "#/$defs/Status"}], "default": "todo"}, ("done",), "done"),
-        pytest.param(
-            {"oneOf": TITLED},
-            ("The a",),
-            "a",
-            marks=pytest.mark.report(
-                "PrefectHQ/fastmcp#2774",
-                "choices with titles and without a type are refused",
-                area="mcp",
-                before="passed",
-            ),
-        ),
+        reported("PrefectHQ/fastmcp#2774", {"oneOf": TITLED}, ("The a",), "a"),
         ({"anyOf": [{"type": "integer"}, {"type": "null"}], "default": None}, ("7",), 7),
         ({"type": ["number", "null"]}, ("7.5",), 7.5),
         ({"type": "integer", "enum": [1, 2]}, ("2",), 2),
@@ -291,18 +152,8 @@ def test_a_field_of_any_form_is_asked_for(
     assert bool(found.choices) is any(word in str(field) for word in ("enum", "const", "$ref"))
 
 
-@pytest.mark.report(
-    "github/copilot-cli#3125",
-    "tools that a call adds can be called with the next message only",
-    area="mcp",
-    before="failed",
-)
-@pytest.mark.report(
-    "MoonshotAI/kimi-code#1138",
-    "tools that a server adds within a session are never offered",
-    area="mcp",
-    before="passed",
-)
+@pytest.mark.report("github/copilot-cli#3125")
+@pytest.mark.report("MoonshotAI/kimi-code#1138")
 async def test_a_tool_that_a_call_adds_is_called_in_the_same_turn(tmp_path: Path) -> None:
     plan: dict[str, Any] = {"tools": [tool("load")], "calls": {"load": {"do": "change"}}}
     user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", **plan))
@@ -316,18 +167,8 @@ async def test_a_tool_that_a_call_adds_is_called_in_the_same_turn(tmp_path: Path
         assert [it.content for it in rig.results()] == ["load {}", "extra {}"]
 
 
-@pytest.mark.report(
-    "anthropics/claude-code#470",
-    "a long call ends at its time limit, although the server tells its progress",
-    area="mcp",
-    before="failed",
-)
-@pytest.mark.report(
-    "NousResearch/hermes-agent#94723",
-    "a call that makes progress is ended, and without a limit it would never end",
-    area="mcp",
-    before="failed",
-)
+@pytest.mark.report("anthropics/claude-code#470")
+@pytest.mark.report("NousResearch/hermes-agent#94723")
 async def test_progress_begins_the_time_limit_of_a_call_again_but_not_for_ever() -> None:
     with RequestLimit(1000) as limit:
         first = limit.deadline
@@ -337,12 +178,7 @@ async def test_progress_begins_the_time_limit_of_a_call_again_but_not_for_ever()
         assert limit.deadline < first + 1000 * MAX_EXTENDED
 
 
-@pytest.mark.report(
-    "anthropics/claude-code#85833",
-    "the reason of a failure is in another member of the error, and is dropped",
-    area="mcp",
-    before="failed",
-)
+@pytest.mark.report("anthropics/claude-code#85833")
 @pytest.mark.parametrize("data", ["User(#19704) expected", {"reason": "User(#19704) expected"}])
 async def test_the_reason_of_a_failure_reaches_the_model_wherever_it_is(tmp_path: Path, data: Any) -> None:
     error = {"code": -32603, "message": "Internal error", "data": data}
@@ -353,18 +189,8 @@ async def test_the_reason_of_a_failure_reaches_the_model_wherever_it_is(tmp_path
         assert "19704" in str(rig.results()[0].content)
 
 
-@pytest.mark.report(
-    "slopus/happy#1021",
-    "a server of this machine is asked through the proxy of the company, and fails",
-    area="mcp",
-    before="failed",
-)
-@pytest.mark.report(
-    "anthropics/claude-code#23344",
-    "a server of this machine is asked through the proxy, although NO_PROXY excludes it",
-    area="mcp",
-    before="passed",
-)
+@pytest.mark.report("slopus/happy#1021")
+@pytest.mark.report("anthropics/claude-code#23344")
 @pytest.mark.parametrize("excluded", ["", "localhost,127.0.0.1"])
 async def test_a_server_of_this_machine_is_not_asked_through_a_proxy(
     tmp_path: Path, excluded: str, monkeypatch: pytest.MonkeyPatch
