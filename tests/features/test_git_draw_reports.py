@@ -19,6 +19,7 @@ from agent_ls.profiles.git_snapshot import GitSnapshot, take_git_snapshot
 from agent_ls.services.errors import BadChoiceError
 from tests.sessions.test_uncommitted_work import changed, commit
 from tests.support.git import git
+from tests.support.reports import reported
 
 pytestmark = pytest.mark.req("H23")
 
@@ -61,23 +62,13 @@ async def worktree_of(folder: Path, number: int = 0) -> Worktree:
 @pytest.mark.parametrize(
     "settings",
     [
-        pytest.param(
-            {"diff.noprefix": "true"}, marks=pytest.mark.report("folke/snacks.nvim#2174"), id="no prefix"
-        ),
-        pytest.param(
-            {"diff.mnemonicPrefix": "true"},
-            marks=pytest.mark.report("superset-sh/superset#7596"),
-            id="other prefix",
-        ),
-        pytest.param({"diff.external": "false"}, marks=pytest.mark.report("fwdai/fletch#617"), id="external"),
-        pytest.param(
-            {"color.ui": "always", "diff.colorMoved": "zebra"},
-            marks=pytest.mark.report("nilbuild/diffity#31"),
-            id="colours",
-        ),
-        pytest.param(
+        reported("folke/snacks.nvim#2174", {"diff.noprefix": "true"}, id="no prefix"),
+        reported("superset-sh/superset#7596", {"diff.mnemonicPrefix": "true"}, id="other prefix"),
+        reported("fwdai/fletch#617", {"diff.external": "false"}, id="external"),
+        reported("nilbuild/diffity#31", {"color.ui": "always", "diff.colorMoved": "zebra"}, id="colours"),
+        reported(
+            "HISKP-LQCD/hadron#120",
             {"status.showUntrackedFiles": "no", "status.short": "true", "status.branch": "true"},
-            marks=pytest.mark.report("HISKP-LQCD/hadron#120"),
             id="untracked",
         ),
         pytest.param(

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.profiles.test_rule_reports import at_start, with_file
+from tests.support.reports import reported
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("O5")]
 
@@ -21,26 +22,12 @@ FILES: dict[str, str | bytes] = {
 }
 
 LISTS: list[Any] = [
-    pytest.param(
+    reported(
+        "anomalyco/opencode#4553",
         ["docs/standards.md", "test/guide.md", "packages/*/AGENTS.md"],
         ["docs/standards.md", "test/guide.md", "packages/api/AGENTS.md", "packages/web/AGENTS.md"],
-        marks=pytest.mark.report(
-            "anomalyco/opencode#4553",
-            "files that the configuration lists are not read, only AGENTS.md",
-            area="rules",
-            before="failed",
-        ),
     ),
-    pytest.param(
-        ["docs/**/*.md"],
-        ["docs/more/a.md", "docs/standards.md"],
-        marks=pytest.mark.report(
-            "anomalyco/opencode#11317",
-            "a pattern with two asterisks matches no file",
-            area="rules",
-            before="failed",
-        ),
-    ),
+    reported("anomalyco/opencode#11317", ["docs/**/*.md"], ["docs/more/a.md", "docs/standards.md"]),
     (["./test/guide.md", "test/guide.md"], ["test/guide.md"]),
     (["docs/{standards,none}.md", "none/*.md"], ["docs/standards.md"]),
     (["https://example.com/rules.md", "", 7, None], []),
@@ -56,12 +43,7 @@ async def test_files_that_a_configuration_lists_are_read(name: str, listed: obje
     assert [it.partition("=")[0] for it in found] == read
 
 
-@pytest.mark.report(
-    "marcusquinn/aidevops#266",
-    "a file of the home folder is to be read in each session (here: reported, not read)",
-    area="rules",
-    before="flaw",
-)
+@pytest.mark.report("marcusquinn/aidevops#266")
 async def test_a_listed_file_that_cannot_be_read_is_reported() -> None:
     config = json.dumps({"instructions": ["~/.aidevops/agents/AGENTS.md", "gone.md"]})
     found = await at_start({"opencode.json": config})
@@ -81,12 +63,7 @@ async def test_a_configuration_counts_in_its_folder() -> None:
     assert "R." in await with_file(files, "packages/web/a.ts") and await at_start(files) == []
 
 
-@pytest.mark.report(
-    "anomalyco/opencode#18903",
-    "rules in a folder of OpenCode are not read",
-    area="rules",
-    before="failed",
-)
+@pytest.mark.report("anomalyco/opencode#18903")
 async def test_rules_of_opencode_are_read() -> None:
     rule = "---\npaths: src/**\n---\nMind it."
     files: dict[str, str | bytes] = {".opencode/rules/a.md": "Always.", ".opencode/rules/b.mdc": rule}

@@ -62,11 +62,8 @@ def test_a_matcher_means_the_tools_that_its_author_names(
 
 
 FORMS: list[Any] = [
-    reported(
-        "anthropics/claude-code#52876",
-        {"hooks": {"UserPromptSubmit": {"hooks": [HOOK]}}},
-        ["UserPromptSubmit"],
-    ),
+    reported("anthropics/claude-code#52876", {"hooks": {"UserPromptSubmit": {"hooks": [HOOK]}}},
+        ["UserPromptSubmit"]),
     reported(
         "anthropics/claude-code#5648",
         {
@@ -76,66 +73,18 @@ FORMS: list[Any] = [
         },
         ["SessionStart"],
     ),
-    pytest.param(
-        {"hooks": {"postToolUse": {"Bash": "python3 x.py"}}},
-        ["PostToolUse"],
-        marks=pytest.mark.report(
-            "anthropics/claude-code#3983",
-            "the hooks of an event are an object with the names of tools",
-            area="rules",
-            before="failed",
-        ),
-    ),
-    pytest.param(
-        {"hooks": {"preToolUse": [{"matcher": {}, "hooks": [HOOK]}]}},
-        ["PreToolUse"],
-        marks=pytest.mark.report(
-            "anthropics/claude-code#3672",
-            "a matcher is an empty object",
-            area="rules",
-            before="passed",
-        ),
-    ),
-    pytest.param(
+    reported("anthropics/claude-code#3983", {"hooks": {"postToolUse": {"Bash": "python3 x.py"}}}, ["PostToolUse"]),
+    reported("anthropics/claude-code#3672", {"hooks": {"preToolUse": [{"matcher": {}, "hooks": [HOOK]}]}},
+        ["PreToolUse"]),
+    reported("entireio/external-agents#28",
         {"hooks": {"pre_user_prompt": [HOOK], "post_write_code": [HOOK], "post_cascade_response": [HOOK]}},
-        ["UserPromptSubmit", "PostToolUse", "Stop"],
-        marks=pytest.mark.report(
-            "entireio/external-agents#28",
-            "the event after an answer is unknown",
-            area="rules",
-            before="failed",
-        ),
-    ),
-    pytest.param(
-        {"hooks": {"AfterAgent": [{"hooks": [HOOK]}]}},
-        ["Stop"],
-        marks=pytest.mark.report(
-            "kharmanskyi/open-steps#33",
-            "the event at the end of an answer has another name",
-            area="rules",
-            before="passed",
-        ),
-    ),
-    pytest.param(
+        ["UserPromptSubmit", "PostToolUse", "Stop"]),
+    reported("kharmanskyi/open-steps#33", {"hooks": {"AfterAgent": [{"hooks": [HOOK]}]}}, ["Stop"]),
+    reported("OthmanAdi/planning-with-files#262",
         {"hooks": {"beforeSubmitPrompt": [HOOK], "userPromptSubmit": [HOOK], "afterFileEdit": [HOOK]}},
-        ["UserPromptSubmit", "PostToolUse"],
-        marks=pytest.mark.report(
-            "OthmanAdi/planning-with-files#262",
-            "names of events of an early version and of the documented one",
-            area="rules",
-            before="passed",
-        ),
-    ),
-    pytest.param(
-        {"hooks": {"beforeReadFile": [{"matcher": "Read|TabRead", **HOOK}]}},
-        ["PreToolUse"],
-        marks=pytest.mark.report(
-            "SonarSource/sonarqube-cli#450",
-            "a guard of reads names tools that only one agent has",
-            area="rules",
-            before="passed",
-        ),
-    ),
+        ["UserPromptSubmit", "PostToolUse"]),
+    reported("SonarSource/sonarqube-cli#450", {"hooks": {"beforeReadFile": [{"matcher": "Read|TabRead", **HOOK}]}},
+        ["PreToolUse"]),
     ({"hooks": {"SessionStart": HOOK}}, ["SessionStart"]),
     ({"hooks": {"SessionStart": "echo hi"}}, ["SessionStart"]),
     ({"hooks": {"SessionStart": ["echo hi", {"hooks": ["echo ho"]}]}}, ["SessionStart", "SessionStart"]),
@@ -149,7 +98,7 @@ FORMS: list[Any] = [
         ["PreToolUse"],
     ),
     ({"hooks": {"pre_run_command": [{"command": "x"}]}}, ["PreToolUse"]),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("value", "events"), FORMS)
@@ -159,18 +108,8 @@ def test_a_file_in_the_form_of_any_agent_is_read(tmp_path: Path, value: object, 
     assert all(1 <= hook.timeout_s <= 60 for hook in found.hooks)
 
 
-@pytest.mark.report(
-    "google-gemini/gemini-cli#15063",
-    "a hook whose name is in a list of disabled ones runs",
-    area="rules",
-    before="failed",
-)
-@pytest.mark.report(
-    "shunkakinoki/dotfiles#2810",
-    "the switch for all hooks of a file",
-    area="rules",
-    before="failed",
-)
+@pytest.mark.report("google-gemini/gemini-cli#15063")
+@pytest.mark.report("shunkakinoki/dotfiles#2810")
 def test_hooks_that_are_switched_off_do_not_run(tmp_path: Path) -> None:
     group = {"matcher": "*", "hooks": [{"name": "all", **HOOK}, {"name": "lint", **HOOK, "command": "lint"}]}
     events = {"disabled": ["all"], "enabled": True, "AfterTool": [group]}
@@ -180,12 +119,7 @@ def test_hooks_that_are_switched_off_do_not_run(tmp_path: Path) -> None:
     assert len(hooks_in(tmp_path, {"disableAllHooks": False, "hooks": events}).hooks) == 1
 
 
-@pytest.mark.report(
-    "anthropics/claude-code#76297",
-    "a hook that is in two files runs twice for each call",
-    area="rules",
-    before="failed",
-)
+@pytest.mark.report("anthropics/claude-code#76297")
 def test_a_hook_in_several_files_runs_once(tmp_path: Path) -> None:
     value = {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [HOOK, HOOK]}], "Stop": [HOOK]}}
     path = tmp_path / "p/.claude/settings.json"
@@ -255,33 +189,9 @@ def test_a_hook_runs_in_the_folder_that_it_names(tmp_path: Path) -> None:
 
 
 FOREIGN: list[Any] = [
-    pytest.param(
-        ".windsurf/hooks.json",
-        marks=pytest.mark.report(
-            "RealZST/HarnessKit#25",
-            "hooks of a project of Windsurf",
-            area="rules",
-            before="failed",
-        ),
-    ),
-    pytest.param(
-        ".continue/settings.json",
-        marks=pytest.mark.report(
-            "dyoshikawa/rulesync#3046",
-            "hooks in the settings of Continue",
-            area="rules",
-            before="failed",
-        ),
-    ),
-    pytest.param(
-        ".github/hooks/team/a.json",
-        marks=pytest.mark.report(
-            "jayminwest/overstory#74",
-            "hooks of Copilot are in files of a subfolder",
-            area="rules",
-            before="failed",
-        ),
-    ),
+    reported("RealZST/HarnessKit#25", ".windsurf/hooks.json"),
+    reported("dyoshikawa/rulesync#3046", ".continue/settings.json"),
+    reported("jayminwest/overstory#74", ".github/hooks/team/a.json"),
     ".qwen/settings.json",
     ".claude/settings.json",
     ".cursor/hooks.json",
@@ -291,12 +201,7 @@ FOREIGN: list[Any] = [
 ]
 
 
-@pytest.mark.report(
-    "fencesandbox/fence#163",
-    "hooks of Windsurf in the home folder",
-    area="rules",
-    before="failed",
-)
+@pytest.mark.report("fencesandbox/fence#163")
 def test_hooks_of_windsurf_in_the_home_folder_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,6 +14,7 @@ from tests.features.hooks.test_hook_forms import HOOK, hooks_in
 from tests.features.hooks.test_session import confirm, played, script, write_hooks
 from tests.library.sessions import call, personal_options
 from tests.support.fake_provider import FakeProvider, text
+from tests.support.reports import reported
 
 pytestmark = pytest.mark.req("T15")
 
@@ -31,69 +32,34 @@ COMMANDS: list[Any] = [
         ["git commit -m x", "cd a && git commit -m x", "sudo git commit -m x"],
         ["npx prettier --write a.ts", "git status", "echo $(date)"],
         marks=[
-            pytest.mark.report(
-                "anthropics/claude-code#41376",
-                "a limit in the field if is ignored, so the hook runs for every command",
-                area="rules",
-                before="failed",
-            ),
-            pytest.mark.report(
-                "anthropics/claude-code#46056",
-                "a command behind && is no case for the hook that guards it",
-                area="rules",
-                before="passed",
-            ),
-            pytest.mark.report(
-                "anthropics/claude-code#63066",
-                "a hook for git runs for commands without git that have substitutions",
-                area="rules",
-                before="failed",
-            ),
+            pytest.mark.report("anthropics/claude-code#41376"),
+            pytest.mark.report("anthropics/claude-code#46056"),
+            pytest.mark.report("anthropics/claude-code#63066"),
         ],
     ),
-    pytest.param(
+    reported(
+        "genealogix/glx#869",
         limited("Bash(git commit*)"),
         ["git commit", "git commit --amend", "bash -c 'git commit -m x'"],
         ["git add .", "ls"],
-        marks=pytest.mark.report(
-            "genealogix/glx#869",
-            "a matcher with a command in round brackets never runs (here: it ran for every command)",
-            area="rules",
-            before="failed",
-        ),
     ),
-    pytest.param(
+    reported(
+        "anthropics/claude-plugins-official#5096",
         {"matcher": "Bash", "hooks": [{**HOOK, "if": "Bash(git commit:*)"}]},
         ["git -C /x commit -m y", "git -c user.name=x commit -S", "git commit"],
         ["git log", "echo commit"],
-        marks=pytest.mark.report(
-            "anthropics/claude-plugins-official#5096",
-            "options of git before the verb hide a commit from the hook",
-            area="rules",
-            before="passed",
-        ),
     ),
-    pytest.param(
+    reported(
+        "anthropics/claude-code#49703",
         {"matcher": "Bash", "hooks": [{**HOOK, "if": "Bash(*git commit*)"}]},
         ["cd x; git commit -m y"],
         ["git push"],
-        marks=pytest.mark.report(
-            "anthropics/claude-code#49703",
-            "a limit that begins with a wildcard matches nothing",
-            area="rules",
-            before="passed",
-        ),
     ),
-    pytest.param(
+    reported(
+        "potpie-ai/potpie#1076",
         limited("curl|wget|nc ", "beforeShellExecution"),
         ["curl -s http://x", "true && wget x"],
         ["echo hi"],
-        marks=pytest.mark.report(
-            "potpie-ai/potpie#1076",
-            "the matcher of a shell event is for the whole command (here: the guard never ran)",
-            area="rules",
-            before="failed",
-        ),
     ),
     (limited("^rm\\s+-rf", "before_shell_execution"), ["rm -rf x"], ["rm x"]),
     (limited("Bash", "beforeShellExecution"), ["ls"], []),
@@ -118,17 +84,7 @@ def test_a_hook_runs_for_the_commands_that_its_author_names(
 
 
 FILES: list[Any] = [
-    pytest.param(
-        "Edit:.*\\.cs",
-        ["/p/src/A.cs"],
-        ["/p/src/a.css.md"],
-        marks=pytest.mark.report(
-            "anthropics/claude-code#5314",
-            "a file pattern behind the name of a tool matches nothing, so no hook runs",
-            area="rules",
-            before="failed",
-        ),
-    ),
+    reported("anthropics/claude-code#5314", "Edit:.*\\.cs", ["/p/src/A.cs"], ["/p/src/a.css.md"]),
     ("Edit(*.ts)", ["/p/a/b.ts"], ["/p/a/b.py"]),
     ("Edit(src/**)", ["/p/src/a/b.py"], ["/p/lib/a.py"]),
     ("Edit(./src/*.py)|Write", ["/p/src/b.py"], ["/p/lib/b.py"]),
@@ -168,12 +124,7 @@ async def test_a_guard_with_a_limit_stops_only_the_calls_in_it(tmp_path: Path) -
     assert [end.is_error for end in ends] == [False, True] and "not on main" in ends[1].output
 
 
-@pytest.mark.report(
-    "akasecurity/ai-tc#411",
-    "a guard of Copilot reads the name of the tool, and its arguments as text, in other fields",
-    area="rules",
-    before="failed",
-)
+@pytest.mark.report("akasecurity/ai-tc#411")
 async def test_a_guard_of_copilot_finds_the_tool_and_its_arguments(tmp_path: Path) -> None:
     body = "given = json.loads(event['toolArgs'])\n"
     body += "print(event['toolName'], given['command'], event['toolUseId'], file=sys.stderr)\nsys.exit(2)"
@@ -183,12 +134,7 @@ async def test_a_guard_of_copilot_finds_the_tool_and_its_arguments(tmp_path: Pat
     assert ends[0].is_error and "Bash touch made call_0" in ends[0].output
 
 
-@pytest.mark.report(
-    "diazoxide/charter#5",
-    "a hook that runs in the background holds up the session if the field is not known",
-    area="rules",
-    before="flaw",
-)
+@pytest.mark.report("diazoxide/charter#5")
 async def test_nobody_waits_for_an_asynchronous_hook(tmp_path: Path) -> None:
     """The hook ends only after the call that it would hold up has made a file."""
     body = "import time\nwhile not os.path.exists('made'): time.sleep(0.05)\nopen('seen', 'w').close()\nsys.exit(2)"
@@ -202,33 +148,11 @@ async def test_nobody_waits_for_an_asynchronous_hook(tmp_path: Path) -> None:
     assert not ends[0].is_error and (tmp_path / "project/seen").exists()
 
 
-@pytest.mark.report(
-    "conceptadev/mix#813", "a hook of a start has the source in its matcher", area="rules", before="passed"
-)
-@pytest.mark.report(
-    "thedotmack/claude-mem#3969",
-    "a resumed session gets no context, because its start has another source",
-    area="rules",
-    before="failed",
-)
-@pytest.mark.report(
-    "anthropics/claude-plugins-official#1110",
-    "a hook for new sessions also runs when one is resumed",
-    area="rules",
-    before="failed",
-)
-@pytest.mark.report(
-    "zai-org/feedback#357",
-    "after a compaction no hook runs with the source compact",
-    area="rules",
-    before="failed",
-)
-@pytest.mark.report(
-    "anthropics/claude-code#28305",
-    "what a hook says after a compaction does not reach the model",
-    area="rules",
-    before="failed",
-)
+@pytest.mark.report("conceptadev/mix#813")
+@pytest.mark.report("thedotmack/claude-mem#3969")
+@pytest.mark.report("anthropics/claude-plugins-official#1110")
+@pytest.mark.report("zai-org/feedback#357")
+@pytest.mark.report("anthropics/claude-code#28305")
 async def test_hooks_of_a_start_run_for_the_sources_that_they_name(tmp_path: Path) -> None:
     groups = [
         {"matcher": matcher, "hooks": [{"type": "command", "command": f"echo SAID-{name}"}]}
@@ -257,18 +181,8 @@ async def test_hooks_of_a_start_run_for_the_sources_that_they_name(tmp_path: Pat
     assert said(-1) == ["RESUMED", "COMPACTED"]
 
 
-@pytest.mark.report(
-    "anthropics/claude-code#83877",
-    "a guard compares a path with one of another form, so it lets every call pass",
-    area="rules",
-    before="failed",
-)
-@pytest.mark.report(
-    "google-antigravity/antigravity-cli#395",
-    "the input of a hook after an edit does not name the file",
-    area="rules",
-    before="passed",
-)
+@pytest.mark.report("anthropics/claude-code#83877")
+@pytest.mark.report("google-antigravity/antigravity-cli#395")
 @pytest.mark.parametrize("event", ["PreToolUse", "PostToolUse"])
 async def test_a_hook_gets_the_absolute_path_of_a_file(tmp_path: Path, event: str) -> None:
     body = "print(event['tool_input']['file_path'], event['file_path'], file=sys.stderr)\nsys.exit(2)"
@@ -285,12 +199,7 @@ async def test_a_hook_gets_the_absolute_path_of_a_file(tmp_path: Path, event: st
         (tmp_path / "project/sub/a.txt").unlink(missing_ok=True)
 
 
-@pytest.mark.report(
-    "anthropics/claude-code#91226",
-    "after a cd in a command, a hook with a relative path is no longer found",
-    area="rules",
-    before="passed",
-)
+@pytest.mark.report("anthropics/claude-code#91226")
 async def test_a_hook_runs_in_the_folder_of_the_session_after_a_cd(tmp_path: Path) -> None:
     (tmp_path / "project/sub").mkdir(parents=True)
     (tmp_path / "project/gate.sh").write_text("echo seen >&2; exit 2\n")

@@ -18,39 +18,20 @@ pytestmark = pytest.mark.req("T15")
 CONTEXT = json.dumps({"hookSpecificOutput": {"additionalContext": "known"}})
 ANSWERS = [
     reported("anthropics/claude-code#21992", ("Stop", 0, "✅ Shell ready on arm64\n{}\n", ""), HookAnswer()),
-    reported(
-        "cline/cline#7314", ("PreToolUse", 0, f"loading...\n{CONTEXT}\n\n", ""), HookAnswer(context="known")
-    ),
-    reported(
-        "mindfold-ai/Trellis#18",
-        ("SessionStart", 0, "<session-context>\nBe brief.\n", ""),
-        HookAnswer(context="<session-context>\nBe brief."),
-    ),
-    reported(
-        "arpitnath/claude-capsule-kit#27", ("SessionEnd", 0, "=== Session summary ===\n", ""), HookAnswer()
-    ),
+    reported("cline/cline#7314", ("PreToolUse", 0, f"loading...\n{CONTEXT}\n\n", ""), HookAnswer(context="known")),
+    reported("mindfold-ai/Trellis#18", ("SessionStart", 0, "<session-context>\nBe brief.\n", ""),
+        HookAnswer(context="<session-context>\nBe brief.")),
+    reported("arpitnath/claude-capsule-kit#27", ("SessionEnd", 0, "=== Session summary ===\n", ""), HookAnswer()),
     reported("mksglu/context-mode#235", ("PostToolUse", 0, "", ""), HookAnswer()),
-    reported(
-        "vybestack/llxprt-code#2942",
-        ("PreToolUse", 2, "", ""),
-        HookAnswer("deny", blocks=True, reason="no reason was given"),
-    ),
-    reported(
-        "anthropics/claude-code#26923",
+    reported("vybestack/llxprt-code#2942", ("PreToolUse", 2, "", ""),
+        HookAnswer("deny", blocks=True, reason="no reason was given")),
+    reported("anthropics/claude-code#26923",
         ("PreToolUse", 2, '{"hookSpecificOutput": {"additionalContext": "x"}}', "no issues here"),
-        HookAnswer("deny", blocks=True, reason="no issues here"),
-    ),
-    pytest.param(
-        ("PreToolUse", 2, 'lint 1\n{"decision": "deny", "reason": "no lint"}\n', ""),
-        HookAnswer("deny", blocks=True, reason="no lint"),
-        marks=pytest.mark.report(
-            "mmnto-ai/totem#2615",
-            "the reason is in an object behind other output, and standard error is empty",
-            area="rules",
-            before="flaw",
-        ),
-    ),
-    pytest.param(
+        HookAnswer("deny", blocks=True, reason="no issues here")),
+    reported("mmnto-ai/totem#2615", ("PreToolUse", 2, 'lint 1\n{"decision": "deny", "reason": "no lint"}\n', ""),
+        HookAnswer("deny", blocks=True, reason="no lint")),
+    reported(
+        "anthropics/claude-code#37210",
         (
             "PreToolUse",
             2,
@@ -58,49 +39,15 @@ ANSWERS = [
             "",
         ),
         HookAnswer("deny", blocks=True, reason="Blocked by policy"),
-        marks=pytest.mark.report(
-            "anthropics/claude-code#37210",
-            "a hook denies in both ways, and the edit is made (here: without its reason)",
-            area="rules",
-            before="flaw",
-        ),
     ),
-    pytest.param(
-        ("PreToolUse", 2, "not an object", ""),
-        HookAnswer("deny", blocks=True, reason="no reason was given"),
-        marks=pytest.mark.report(
-            "openai/codex#27833",
-            "a hook that ends with 2 and explains nothing does not stop a patch",
-            area="rules",
-            before="passed",
-        ),
-    ),
-    pytest.param(
-        ("Stop", 0, '{"followup_message": "go on"}', ""),
-        HookAnswer("deny", blocks=True, reason="go on"),
-        marks=pytest.mark.report(
-            "OthmanAdi/planning-with-files#262",
-            "what the agent is to do next is in a field of its own",
-            area="rules",
-            before="failed",
-        ),
-    ),
-    pytest.param(
-        ("Stop", 0, "", ""),
-        HookAnswer(),
-        marks=pytest.mark.report(
-            "anthropics/claude-code#10463",
-            "a hook that prints nothing is shown as an error",
-            area="rules",
-            before="passed",
-        ),
-    ),
-    reported(
-        "anthropics/claude-code#24794",
-        ("PreToolUse", 0, json.dumps(json.loads(CONTEXT), indent=2), ""),
-        HookAnswer(context="known"),
-    ),
-]
+    reported("openai/codex#27833", ("PreToolUse", 2, "not an object", ""),
+        HookAnswer("deny", blocks=True, reason="no reason was given")),
+    reported("OthmanAdi/planning-with-files#262", ("Stop", 0, '{"followup_message": "go on"}', ""),
+        HookAnswer("deny", blocks=True, reason="go on")),
+    reported("anthropics/claude-code#10463", ("Stop", 0, "", ""), HookAnswer()),
+    reported("anthropics/claude-code#24794", ("PreToolUse", 0, json.dumps(json.loads(CONTEXT), indent=2), ""),
+        HookAnswer(context="known")),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("run", "answer"), ANSWERS)
@@ -128,15 +75,8 @@ def test_another_exit_code_is_a_problem() -> None:
 
 
 DECISIONS = [
-    pytest.param(
-        '{"decision": "ask", "message": "uses sudo"}',
-        ("ask", "uses sudo"),
-        marks=pytest.mark.report(
-            "aws/amazon-q-developer-cli#3596",
-            "a hook cannot ask the user to confirm a command",
-            area="rules",
-            before="passed",
-        ),
+    reported(
+        "aws/amazon-q-developer-cli#3596", '{"decision": "ask", "message": "uses sudo"}', ("ask", "uses sudo")
     ),
     reported(
         "anthropics/claude-code#4669",
@@ -169,21 +109,14 @@ def test_a_decision_counts_in_the_form_of_any_agent(stdout: str, answer: tuple[s
     assert (found.decision, found.reason, found.problem) == (*answer, "")
 
 
-@pytest.mark.report(
-    "github/copilot-cli#2585",
-    "the context of a hook that denies a call does not reach the model",
-    area="rules",
-    before="passed",
-)
+@pytest.mark.report("github/copilot-cli#2585")
 def test_context_counts_beside_a_refusal() -> None:
     said = '{"permissionDecision": "deny", "permissionDecisionReason": "no", "additionalContext": "why"}'
     assert parse_answer(0, said, "", "PreToolUse") == HookAnswer("deny", reason="no", context="why")
 
 
-@pytest.mark.report(
-    "QwenLM/qwen-code#8752", "a hook is a prompt and not a command", area="rules", before="passed"
-)
-@pytest.mark.report("mcs-cli/mcs#227", "a hook is the address of a server", area="rules", before="passed")
+@pytest.mark.report("QwenLM/qwen-code#8752")
+@pytest.mark.report("mcs-cli/mcs#227")
 @pytest.mark.parametrize(
     "hook", [{"type": "prompt", "prompt": "Review $ARGUMENTS"}, {"type": "http", "url": "http://localhost:1"}]
 )

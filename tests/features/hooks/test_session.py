@@ -383,12 +383,7 @@ def test_errors_in_a_hooks_file_are_reported_and_the_rest_applies(tmp_path: Path
     assert not load_hooks(HookSettings(enabled=False), str(tmp_path), None).problems
 
 
-@pytest.mark.report(
-    "google-gemini/gemini-cli#9092",
-    "a hook names its script by the variable of its own agent",
-    area="rules",
-    before="failed",
-)
+@pytest.mark.report("google-gemini/gemini-cli#9092")
 @pytest.mark.parametrize("agent", ["GEMINI", "CURSOR", "CONTINUE", "QWEN", "FACTORY"])
 async def test_the_variable_of_another_agent_has_the_folder_of_the_project(
     tmp_path: Path, agent: str
@@ -401,18 +396,8 @@ async def test_the_variable_of_another_agent_has_the_folder_of_the_project(
     assert ends[0].is_error and "seen" in ends[0].output
 
 
-@pytest.mark.report(
-    "can1357/oh-my-pi#6473",
-    "after a guard says no, the other hooks of the call do not run",
-    area="rules",
-    before="passed",
-)
-@pytest.mark.report(
-    "anthropics/claude-code#52715",
-    "a guard in the folder of the user, named with a tilde, is never run",
-    area="rules",
-    before="passed",
-)
+@pytest.mark.report("can1357/oh-my-pi#6473")
+@pytest.mark.report("anthropics/claude-code#52715")
 async def test_all_hooks_of_a_call_run_though_the_first_says_no(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -432,18 +417,8 @@ async def test_all_hooks_of_a_call_run_though_the_first_says_no(
     assert ends[0].is_error and (home / "seen").exists()
 
 
-@pytest.mark.report(
-    "anthropics/claude-code#87542",
-    "a warning after a call, with exit code 2, does not reach the model",
-    area="rules",
-    before="passed",
-)
-@pytest.mark.report(
-    "melodic-software/claude-code-plugins#1587",
-    "the input of a large write is cut off, so guards refuse it or do not look",
-    area="rules",
-    before="passed",
-)
+@pytest.mark.report("anthropics/claude-code#87542")
+@pytest.mark.report("melodic-software/claude-code-plugins#1587")
 async def test_a_warning_after_a_large_write_reaches_the_model(tmp_path: Path) -> None:
     body = "print('length', len(event['tool_input']['content']), file=sys.stderr)\nsys.exit(2)"
     write_hooks(tmp_path / "state/hooks.json", PostToolUse=("Write", script(tmp_path / "hooks", body)))
@@ -452,12 +427,7 @@ async def test_a_warning_after_a_large_write_reaches_the_model(tmp_path: Path) -
     assert not ends[0].is_error and "length 300000" in ends[0].output
 
 
-@pytest.mark.report(
-    "openai/codex#26733",
-    "guards of edits never run, because the tool that edits has another name",
-    area="rules",
-    before="passed",
-)
+@pytest.mark.report("openai/codex#26733")
 @pytest.mark.parametrize("matcher", ["Write", "Edit", "apply_patch|Edit|Write"])
 async def test_a_guard_of_edits_stops_a_patch(tmp_path: Path, matcher: str) -> None:
     no = script(tmp_path / "hooks", "print('no', file=sys.stderr)\nsys.exit(2)")
