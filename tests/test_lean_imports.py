@@ -208,6 +208,22 @@ def test_what_only_edits_need_is_imported_after_the_first_request_and_before_the
     assert printed(LEAN + EDITS) == "[]\nTrue\n"
 
 
+BEFORE_A_REQUEST = """
+import sys
+import agent_ls.server.backend, agent_ls.server.server, agent_ls.server.assembly, agent_ls.server.create_manager
+import agent_ls.headless.exec, agent_ls.llm.http.direct
+from agent_ls.services.models.service import make_profile
+
+make_profile("anthropic", "").registry.definitions()
+late = ("email", "tomllib", "httpx", "httpx2", "yaml", "sqlite3", "importlib.metadata")
+print([name for name in late if name in sys.modules])
+"""
+
+
+def test_a_request_needs_no_parser_of_dates_or_tables_and_no_second_http_client() -> None:
+    assert printed(LEAN + BEFORE_A_REQUEST) == "[]\n"
+
+
 SETTINGS = """
 from agent_ls.services.settings import model
 from agent_ls.mcp import entry

@@ -15,7 +15,6 @@ call:DIGEST                  one exact call of a tool
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -77,6 +76,8 @@ class OpenEnd:
 @cache
 def _open_ends() -> Mapping[tuple[str, ...], OpenEnd]:
     """Load the patterns of further words from rules.toml. The keys are the first words of the commands."""
+    import tomllib  # imported here, to keep the start fast: it compiles long patterns
+
     text = files("agent_ls.policy.shell").joinpath("rules.toml").read_text("utf-8")
     found = {}
     for name, row in tomllib.loads(text).items():

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
 
 from agent_ls.llm.errors import (
     AuthenticationError,
@@ -337,6 +336,10 @@ def retry_after_s(head: ReplyHead) -> float | None:
     seconds = _number(told)
     if seconds is not None:
         return seconds
+    from email.utils import (
+        parsedate_to_datetime,  # imported here, to keep the start fast: few servers send a date
+    )
+
     try:
         return max(0.0, parsedate_to_datetime(told).timestamp() - head.received_at_s)
     except (ValueError, OverflowError):

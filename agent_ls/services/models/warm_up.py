@@ -13,8 +13,13 @@ from agent_ls.loop.events import codec as event_codec
 from agent_ls.services.errors import BadChoiceError
 from agent_ls.services.models.service import make_profile
 
-FOR_EDITS = ("agent_ls.patch.replace", "agent_ls.tools.apply_patch", "agent_ls.services.review.advance")
-"""Modules that the first request to a model does not need, and the first edit does."""
+FOR_EDITS = (
+    "tomllib",
+    "agent_ls.patch.replace",
+    "agent_ls.tools.apply_patch",
+    "agent_ls.services.review.advance",
+)
+"""Modules that the first request to a model does not need, and the first command or edit does."""
 
 
 async def warm_up(
