@@ -64,7 +64,7 @@ def test_the_language_server_of_vscode_is_queried_and_agent_ls_applies_the_renam
         'shop.js:3: console.log("😀", total([]), total([1]));',
     ]
     assert told[2].splitlines() == ["cart.js:", "  function total [1-4]"]
-    assert "function total(rows: any): any" in told[3]
+    assert "total(rows: any): any" in told[3]
     assert told[4] == "cart.js:1: export function total(rows) {"
     assert told[5].startswith("shop.js:1: ") and told[5].endswith("called on line 3")
     assert FIX in told[6] and "agent" not in told[6]
