@@ -47,10 +47,10 @@ class SessionConfig:
     `max_turns` counts model calls over the whole session. `tool_output_limits` (characters) and
     `tool_line_limits` (lines, 0: none) override the default output limits by tool name. `max_subagents` is
     the number of subagents of one parent that may run at the same time, `max_subagent_turns` the number of model
-    calls of one subagent. `refuse_ambiguous_edits`: refuse an
-    edit that matches loosely at several positions. `read_first` says which changes require that the model has
-    read the file (see ToolContext). A change of the config during a turn applies from the next model call
-    (Session.configure).
+    calls of one subagent, `max_subagent_cost_usd` their cost, as far as their price is known.
+    `refuse_ambiguous_edits`: refuse an edit that matches loosely at several positions. `read_first` says which
+    changes require that the model has read the file (see ToolContext). A change of the config during a turn applies
+    from the next model call (Session.configure).
     """
 
     max_turns: int = 0
@@ -65,6 +65,7 @@ class SessionConfig:
     max_subagent_depth: int = 1
     max_subagents: int = 8
     max_subagent_turns: int = 0
+    max_subagent_cost_usd: float = 0.0
     user_instructions: str = ""
     refuse_ambiguous_edits: bool = False
     read_first: ReadFirst = "edit"

@@ -35,12 +35,14 @@ class StepState:
     before the first answer). `rounds` counts the tool rounds since that message, `model_calls` the model's
     answers in the whole session. `ended_by` is set if a tool of the last round ended the loop: `completed` by a
     terminal tool, `error` by a fatal failure. `steering` is True if a steer is queued for the next model call.
+    `subagent_cost_usd` is the cost of the model calls so far, 0 for the main agent.
     """
 
     last: Turn
     answer: AssistantTurn | None = None
     rounds: int = 0
     model_calls: int = 0
+    subagent_cost_usd: float = 0.0
     ended_by: Literal["completed", "error"] | None = None
     steering: bool = False
 
@@ -73,7 +75,7 @@ class Finish:
     """
 
     reason: EndReason
-    limit: Literal["", "rounds", "turns", "budget"] = ""
+    limit: Literal["", "rounds", "turns", "cost", "budget"] = ""
     count: int = 0
     message: str = ""
     error: Error | None = None
@@ -148,6 +150,13 @@ def _call_model(at: StepState, config: SessionConfig) -> CallModel | Finish:
             at.model_calls,
             f"Stopped after {_times(at.model_calls, 'model call')}, the limit of this session. "
             "Raise the limit to continue.",
+        )
+    if 0 < config.max_subagent_cost_usd <= at.subagent_cost_usd:
+        return Finish(
+            "limit",
+            "cost",
+            round(at.subagent_cost_usd * 100),
+            f"Stopped at ${at.subagent_cost_usd:.2f}, the limit of the cost of one subagent.",
         )
     return CallModel()
 

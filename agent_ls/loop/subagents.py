@@ -148,7 +148,7 @@ class Subagents:
         self.inbox = inbox
         self._agent_id = agent_id
         self._emitter: Emitter = AgentEmitter(kit.emitter, agent_id) if agent_id else kit.emitter
-        self._depth = depth
+        self.depth = depth
         self._agents: dict[str, _Agent] = {}
         self._stored = {it.changed.agent_id: it for it in kit.restored if it.parent == agent_id}
         self._news = anyio.Event()
@@ -163,9 +163,9 @@ class Subagents:
     async def spawn(self, task: AgentTask, call_id: str) -> AgentState:
         """Start a subagent for a task. Raises ToolError at a limit or for an invalid folder."""
         limit = self._kit.config().max_subagent_depth
-        if self._depth >= limit:
+        if self.depth >= limit:
             raise ToolError(
-                f"Agents at depth {self._depth} cannot start agents (the limit is {limit}). Do the task yourself.",
+                f"Agents at depth {self.depth} cannot start agents (the limit is {limit}). Do the task yourself.",
                 kind="permission_denied",
             )
         self._check_capacity()
@@ -349,7 +349,7 @@ class Subagents:
         """Build a subagent with its own loop, inbox and tools, without starting it."""
         kit, agent_id, inbox = self._kit, changed.agent_id, Inbox()
         parent = self.parent.profile
-        leaf = self._depth + 1 >= kit.config().max_subagent_depth
+        leaf = self.depth + 1 >= kit.config().max_subagent_depth
 
         def fitted(model: ProviderProfile) -> ProviderProfile:
             """Return a copy of the profile `model` that has only the tools of this subagent."""
@@ -365,7 +365,7 @@ class Subagents:
         is_parents = profile is parent
         profile = fitted(profile)
         calls_before = sum(isinstance(turn, AssistantTurn) for turn in turns) if task.with_history else 0
-        agents = Subagents(kit, inbox, agent_id, self._depth + 1)
+        agents = Subagents(kit, inbox, agent_id, self.depth + 1)
         ports = replace(
             kit.ports,
             environment=environment,

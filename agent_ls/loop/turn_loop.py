@@ -62,8 +62,11 @@ SAID_NOTHING = "The model ended its turn without a text. Send a message to conti
 class Agents(SubagentSpawner, Protocol):
     """Interface to the subagents that this loop's model has started; see `subagents.py`.
 
-    `inbox` contains the messages for this loop's model.
+    `inbox` contains the messages for this loop's model. `depth` is the nesting depth of this loop's agent, 0 for the
+    main agent.
     """
+
+    depth: int
 
     @property
     def inbox(self) -> Inbox: ...
@@ -145,6 +148,7 @@ class TurnLoop:
         self._inbox = agents.inbox
         self._config = config
         self._model = ModelCalls(ports.client, ports.clock, emitter, shared.call_ids, self.record)
+        self._own_cost_usd = 0.0
         self._limits = TurnLimits(
             ports,
             shared,
@@ -335,6 +339,7 @@ class TurnLoop:
             answer=progress.answer,
             rounds=progress.rounds,
             model_calls=self.history.model_calls,
+            subagent_cost_usd=self._own_cost_usd if self._agents.depth else 0.0,
             ended_by=progress.ended_by,
             steering=bool(self._inbox.steers),
         )
@@ -532,10 +537,15 @@ class TurnLoop:
         answered, if it is not `profile`.
         """
         cost_usd, spending = (by or profile).cost_usd(usage), self._shared.spending
-        if cost_usd is None and spending.cost_usd is not None and config.limits.has_cost:
+        if (
+            cost_usd is None
+            and spending.cost_usd is not None
+            and (config.limits.has_cost or config.max_subagent_cost_usd)
+        ):
             model = (by or profile).model
             self._emitter.emit(Warning(UNKNOWN_PRICE.format(model=model), "unknown_price"))
         spending.add(usage, cost_usd)
+        self._own_cost_usd += cost_usd or 0.0
         parts = self.context.measure(config)
         self._emitter.emit(
             UsageReport(

@@ -38,8 +38,16 @@ NO_LIMITS = SessionConfig()
 ROUNDS = SessionConfig(max_tool_rounds_per_input=2)
 TURNS = SessionConfig(max_turns=3)
 
+COST = SessionConfig(max_subagent_cost_usd=0.5)
+
 CASES: dict[str, tuple[StepState, SessionConfig, Step]] = {
     "an input": (StepState(USER), NO_LIMITS, CallModel()),
+    "below the cost limit": (StepState(USER, subagent_cost_usd=0.49), COST, CallModel()),
+    "the cost limit": (
+        StepState(USER, subagent_cost_usd=0.5),
+        COST,
+        Finish("limit", "cost", 50, "Stopped at $0.50, the limit of the cost of one subagent."),
+    ),
     "a steer": (StepState(SteeringTurn("s", "t")), NO_LIMITS, CallModel()),
     "a system turn": (StepState(SystemTurn("s", "t")), NO_LIMITS, CallModel()),
     "words": (StepState(TEXT, TEXT), NO_LIMITS, Finish("completed")),

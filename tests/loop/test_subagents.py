@@ -19,6 +19,7 @@ from agent_ls.loop.events.types import (
     SubagentChanged,
     ToolCallEnd,
     ToolCallStart,
+    TurnLimit,
     UsageReport,
 )
 from agent_ls.loop.restored import RestoredAgent, RestoredSession
@@ -284,6 +285,19 @@ async def test_a_subagent_at_its_turn_limit_stops_and_its_parent_does_not(of_tas
     async with running_session(cast, LOOK, *SUBAGENT_TOOLS, config=config) as b:
         await b.say("go")
     assert "failed (limit)" in results(b)["wait"] and "Turns used: 2" in results(b)["wait"]
+    assert b.recorder.of(ProcessingEnd) == [ProcessingEnd("completed")]
+
+
+async def test_a_subagent_at_its_cost_limit_stops_and_its_parent_does_not() -> None:
+    cast = Cast(
+        [spawn("endless"), wait_for("agent_1"), text("ok")],
+        {"endless": [tool_call("look", id=str(i)) for i in range(9)]},
+    )
+    config = SessionConfig(max_subagent_cost_usd=1.5)
+    async with running_session(cast, LOOK, *SUBAGENT_TOOLS, config=config, cost_usd=lambda usage: 1.0) as b:
+        await b.say("go")
+    assert "failed (limit)" in results(b)["wait"] and "Turns used: 2" in results(b)["wait"]
+    assert [(it.limit, it.count) for it in b.recorder.of(TurnLimit)] == [("cost", 200)]
     assert b.recorder.of(ProcessingEnd) == [ProcessingEnd("completed")]
 
 

@@ -67,6 +67,8 @@ LOOSENED: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({}, {"subagents": {"maxDepth": 2}}),
     ({}, {"subagents": {"maxRunning": 9, "maxDepth": 0}}),
     ({"subagents": {"maxTurns": 5}}, {"subagents": {"maxTurns": 0}}),
+    ({"subagents": {"maxCostUsd": 1}}, {"subagents": {"maxCostUsd": 2}}),
+    ({"subagents": {"maxCostUsd": 1}}, {"subagents": {}}),
     ({}, {"retry": {"maxRetries": 3}}),
 ]
 

@@ -43,7 +43,7 @@ async def test_limits_and_times_apply_to_an_open_session(tmp_path: Path) -> None
             "toolOutputLimits": {"shell": 8},
             "toolLineLimits": {"grep": 9},
             "loopDetection": {"enabled": False, "window": 11},
-            "subagents": {"maxDepth": 2, "maxRunning": 3, "maxTurns": 4},
+            "subagents": {"maxDepth": 2, "maxRunning": 3, "maxTurns": 4, "maxCostUsd": 5},
             "retry": {"maxRetries": 4, "baseDelayMs": 500, "maxDelayMs": 6000},
         }
         assert rig.manager.change_settings(changed) == []
@@ -57,6 +57,7 @@ async def test_limits_and_times_apply_to_an_open_session(tmp_path: Path) -> None
         assert (config.tool_output_limits, config.tool_line_limits) == ({"shell": 8}, {"grep": 9})
         assert (config.enable_loop_detection, config.loop_detection_window) == (False, 11)
         assert (config.max_subagent_depth, config.max_subagents, config.max_subagent_turns) == (2, 3, 4)
+        assert config.max_subagent_cost_usd == 5
         assert config.retry == RetryPolicy(max_retries=4, base_delay_s=0.5, max_delay_s=6)
 
 
@@ -66,7 +67,8 @@ def test_each_session_config_field_can_be_changed_by_a_setting() -> None:
     others = {
         "maxTurns": 1, "maxToolRoundsPerInput": 1, "defaultCommandTimeoutMs": 1, "maxCommandTimeoutMs": 1,
         "toolOutputLimits": {"shell": 1}, "toolLineLimits": {"shell": 1}, "userInstructions": "x",
-        "loopDetection": {"enabled": False, "window": 2}, "subagents": {"maxDepth": 0, "maxRunning": 1, "maxTurns": 1},
+        "loopDetection": {"enabled": False, "window": 2},
+        "subagents": {"maxDepth": 0, "maxRunning": 1, "maxTurns": 1, "maxCostUsd": 1},
         "edits": {"ambiguous": "refuse", "readFirst": "all"}, "limits": {"tokensPerInput": 1},
         "context": {"keepMessages": 6}, "retry": {"maxRetries": 0},
     }  # fmt: skip

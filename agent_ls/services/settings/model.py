@@ -159,12 +159,13 @@ class LoopDetectionSettings(_Section):
 
 class SubagentSettings(_Section):
     """How many levels of subagents may be started (0: none), how many of one parent run at the same time, and how
-    often one may call its model (0: no limit).
+    often one may call its model, and for how many US dollars (0: no limit).
     """
 
     max_depth: int = Field(default=1, ge=0, le=5)
     max_running: int = Field(default=8, ge=1, le=64)
     max_turns: int = Field(default=0, ge=0)
+    max_cost_usd: float = Field(default=0.0, ge=0)
 
 
 def _check_model_name(name: str) -> str:

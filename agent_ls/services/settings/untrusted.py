@@ -64,7 +64,8 @@ def _any_longer(now: BaseModel, then: BaseModel) -> bool:
 
 def _more_subagents(now: SubagentSettings, then: SubagentSettings) -> bool:
     is_more = then.max_depth > now.max_depth or then.max_running > now.max_running
-    return is_more or _higher(now.max_turns, then.max_turns)
+    limits = ("max_turns", "max_cost_usd")
+    return is_more or any(_higher(getattr(now, name), getattr(then, name)) for name in limits)
 
 
 def _any_limit(now: LimitSettings, then: LimitSettings) -> bool:

@@ -25,6 +25,7 @@ def session_config(settings: Settings, effort: str | None) -> SessionConfig:
         max_subagent_depth=settings.subagents.max_depth,
         max_subagents=settings.subagents.max_running,
         max_subagent_turns=settings.subagents.max_turns,
+        max_subagent_cost_usd=settings.subagents.max_cost_usd,
         retry=settings.retry.policy(),
         user_instructions=settings.user_instructions,
         refuse_ambiguous_edits=settings.edits.ambiguous == "refuse",
