@@ -26,6 +26,12 @@ def calls(gate: Gate) -> list[Answer]:
         [ToolCall("references", {"file_path": "shop.toy", "line": 2, "symbol": "total"})],
         [ToolCall("symbols", {"file_path": "shop.toy"}), ToolCall("symbols", {"query": "tot"})],
         [
+            ToolCall("hover", {"file_path": "user.toy", "line": 1, "symbol": "total"}),
+            ToolCall("implementations", {"file_path": "user.toy", "line": 1, "symbol": "total"}),
+            ToolCall("call_hierarchy", {"file_path": "user.toy", "line": 1, "symbol": "total"}),
+            ToolCall("code_actions", {"file_path": "shop.toy", "line": 3}),
+        ],
+        [
             ToolCall("definition", {"symbol": "add"}),
             ToolCall("definition", {"file_path": "plain.txt", "symbol": "x"}),
         ],
@@ -41,6 +47,8 @@ def calls(gate: Gate) -> list[Answer]:
             )
         ],
         [gate, ToolCall("diagnostics", {"file_path": "shop.toy"})],
+        [ToolCall("code_actions", {"file_path": "shop.toy", "line": 3})],
+        [ToolCall("apply_code_action", {"file_path": "shop.toy", "line": 3, "title": "Correct it"})],
         "All done.",
     ]
 
@@ -121,6 +129,13 @@ def test_language_tools_query_the_editors_language_servers_and_agent_ls_applies_
     ]
     assert next(told).splitlines() == ["shop.toy:", "  function total [1]", "  function add [3]"]
     assert next(told) == "shop.toy:1: function total"
+    assert next(told) == "```toy\ndef total\n```\n\nThe word total."
+    assert next(told) == "shop.toy:1: def total"
+    assert next(told).splitlines() == [
+        "shop.toy:1: file file, called on line 2",
+        "user.toy:1: file file, called on line 1",
+    ]
+    assert next(told) == "The editor offers no code actions for shop.toy:3."
     assert next(told) == "shop.toy:3: def add"
     assert "no language server" in next(told)
     assert next(told).splitlines() == [
@@ -132,9 +147,11 @@ def test_language_tools_query_the_editors_language_servers_and_agent_ls_applies_
     ]
     assert [next(told).split(" ")[0] for _ in ("read_file", "edit_file")] == ["1", "Edited"]
     assert next(told) == "shop.toy:3: error: this is bad (toy)"
+    assert next(told) == "shop.toy:3:\n  Correct it [quickfix]"
+    assert next(told) == "Applied 'Correct it' in 1 file:\n\nshop.toy:3: def add good"
 
     shop = nvim.lua("return vim.api.nvim_buf_get_lines(vim.fn.bufnr('shop.toy'), 0, -1, false)")
-    assert shop == ["def sum", "  '😀' add sum", "def add bad"]
+    assert shop == ["def sum", "  '😀' add sum", "def add good"]
     assert (project / "shop.toy").read_text() == SHOP, "an open file is changed in its buffer"
     assert (project / "user.toy").read_text() == "'é😀' sum; sum\nadd\n"
     assert nvim.lua("return vim.fn.bufloaded('user.toy')") == 0, (

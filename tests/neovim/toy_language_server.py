@@ -89,6 +89,64 @@ def rename(params: lsp.RenameParams) -> lsp.WorkspaceEdit:
     return lsp.WorkspaceEdit(changes=changes)
 
 
+@server.feature(lsp.TEXT_DOCUMENT_HOVER)
+def hover(params: lsp.HoverParams) -> lsp.Hover:
+    word = word_at(params.text_document.uri, params.position)
+    return lsp.Hover([lsp.MarkedStringWithLanguage("toy", f"def {word}"), f"The word {word}."])
+
+
+@server.feature(lsp.TEXT_DOCUMENT_IMPLEMENTATION)
+def implementation(params: lsp.ImplementationParams) -> list[lsp.LocationLink]:
+    found = matches(_DEFINED, word_at(params.text_document.uri, params.position))
+    return [lsp.LocationLink(one.uri, one.range, one.range) for one in found]
+
+
+@server.feature(lsp.TEXT_DOCUMENT_PREPARE_CALL_HIERARCHY)
+def prepare_calls(params: lsp.CallHierarchyPrepareParams) -> list[lsp.CallHierarchyItem]:
+    word = word_at(params.text_document.uri, params.position)
+    kind = lsp.SymbolKind.Function
+    return [lsp.CallHierarchyItem(word, kind, it.uri, it.range, it.range) for it in matches(_DEFINED, word)]
+
+
+@server.feature(lsp.CALL_HIERARCHY_INCOMING_CALLS)
+def incoming(params: lsp.CallHierarchyIncomingCallsParams) -> list[lsp.CallHierarchyIncomingCall]:
+    """Return each file that has the word, apart from its definition, as a caller."""
+    item, ranges = params.item, dict[str, list[lsp.Range]]()
+    for found in matches(_WORD, item.name):
+        if (found.uri, found.range) != (item.uri, item.range):
+            ranges.setdefault(found.uri, []).append(found.range)
+    top = lsp.Range(lsp.Position(0, 0), lsp.Position(0, 0))
+    return [
+        lsp.CallHierarchyIncomingCall(
+            lsp.CallHierarchyItem("file", lsp.SymbolKind.File, uri, top, top), places
+        )
+        for uri, places in ranges.items()
+    ]
+
+
+@server.feature(lsp.TEXT_DOCUMENT_CODE_ACTION, lsp.CodeActionOptions(resolve_provider=True))
+def actions(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+    """Offer a fix for each problem that the editor names. The fix has its edit only when it is resolved."""
+    return [
+        lsp.CodeAction(
+            "Correct it",
+            lsp.CodeActionKind.QuickFix,
+            diagnostics=[problem],
+            data={"uri": params.text_document.uri, "line": problem.range.start.line},
+        )
+        for problem in params.context.diagnostics
+    ]
+
+
+@server.feature(lsp.CODE_ACTION_RESOLVE)
+def resolve(action: lsp.CodeAction) -> lsp.CodeAction:
+    assert isinstance(action.data, dict) and action.diagnostics
+    edit = lsp.TextEdit(action.diagnostics[0].range, "good")
+    return lsp.CodeAction(
+        action.title, action.kind, edit=lsp.WorkspaceEdit(changes={action.data["uri"]: [edit]})
+    )
+
+
 @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
 def opened(params: lsp.DidOpenTextDocumentParams) -> None:
     _check(params.text_document.uri)
