@@ -40,6 +40,11 @@ _TOOLS: Mapping[LanguageQuery, tuple[Callable[[LanguageHost], Tool[Any]], ...]] 
 )
 
 
+SMALL_WINDOW_TOKENS = 32_000
+"""Models with a smaller context window get only the basic tools, because each description is part of each request."""
+_BASIC: frozenset[LanguageQuery] = frozenset(("definition", "references", "symbols", "rename", "diagnostics"))
+
+
 class LanguageTools(SessionFeature):
     """Adds language tools to profiles: the tools whose queries `host` can answer.
 
@@ -48,11 +53,16 @@ class LanguageTools(SessionFeature):
 
     def __init__(self, host: LanguageHost, *, native_names: bool) -> None:
         answers = host.supported_queries()
-        self._made = [make(host) for query, tools in _TOOLS.items() if query in answers for make in tools]
+        self._made = [
+            (query, make(host)) for query, tools in _TOOLS.items() if query in answers for make in tools
+        ]
         self._native_names = native_names
 
     def add_tools(self, profile: ProviderProfile) -> None:
-        for tool in self._made:
+        has_small_window = profile.context_window_tokens < SMALL_WINDOW_TOKENS
+        for query, tool in self._made:
+            if has_small_window and query not in _BASIC:
+                continue
             if profile.registry.lookup(tool.name) is None:
                 for shaped in family_tools(tool, profile.id, native_names=self._native_names):
                     profile.registry.register(shaped)
