@@ -223,7 +223,7 @@ def _object(line: bytes) -> Mapping[str, Any] | None:
         return {}
     with suppress(ValueError, RecursionError):
         found = json.loads(line)
-        return _with_number(found) if isinstance(found, dict) else None
+        return found if isinstance(found, dict) else None
     return _message_in(decode(line).text)
 
 
@@ -234,15 +234,8 @@ def _message_in(text: str) -> Mapping[str, Any] | None:
         with suppress(ValueError, RecursionError):
             found, _ = json.JSONDecoder().raw_decode(text, at)
             if isinstance(found, dict) and "jsonrpc" in found:
-                return _with_number(found)
+                return found
         at = text.find("{", at + 1)
         if at < 0:
             break
     return None
-
-
-def _with_number(message: dict[str, Any]) -> dict[str, Any]:
-    """Return an answer with the number of its request, which some servers write as text."""
-    number = message.get("id")
-    is_answer = "method" not in message and isinstance(number, str) and number.isascii() and number.isdigit()
-    return {**message, "id": int(str(number))} if is_answer else message

@@ -49,7 +49,7 @@ NOISE: list[Any] = [
             "cognizant-ai-lab/neuro-san#526",
             "the number of a request comes back as text, and the client waits for ever",
             area="mcp",
-            before="failed",
+            before="passed",
         ),
     ),
     pytest.param(
@@ -62,23 +62,15 @@ NOISE: list[Any] = [
         ),
     ),
     pytest.param(
-        {
-            "tools": [
-                {
-                    "name": "echo",
-                    "inputSchema": {"type": "object"},
-                    "annotations": {"readOnlyHint": "yes"},
-                    "title": 5,
-                }
-            ]
-        },
+        {"tools": [tool("echo", annotations={"readOnlyHint": True, "title": "Echo"})]},
         marks=pytest.mark.report(
             "anomalyco/opencode#12094",
             "a server whose tools have annotations is silently off",
             area="mcp",
-            before="failed",
+            before="passed",
         ),
     ),
+    {"tools": [tool("echo", annotations={"readOnlyHint": "yes"}, title=5)]},
     {"tools": [{"name": "echo", "inputSchema": {"type": "object"}, "annotations": [], "description": ["a"]}]},
 ]
 
