@@ -5,21 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 FOREIGN_NAMES: Mapping[str, tuple[str, ...]] = {
-    "shell": ("Bash", "run_shell_command", "execute_bash", "local_shell", "run_terminal_cmd"),
+    "shell": (
+        "Bash", "run_shell_command", "execute_bash", "local_shell", "run_terminal_cmd", "execute_command",
+    ),
     "read_file": ("Read", "fs_read", "view"),
-    "write_file": ("Write", "create", "fs_write"),
-    "edit_file": ("Edit", "MultiEdit", "replace", "str_replace", "fs_write"),
-    "apply_patch": ("Edit", "MultiEdit", "Write", "replace", "write_file", "fs_write"),
+    "write_file": ("Write", "create", "fs_write", "write_to_file"),
+    "edit_file": ("Edit", "MultiEdit", "replace", "str_replace", "fs_write", "replace_in_file", "apply_diff"),
+    "apply_patch": (
+        "Edit", "MultiEdit", "Write", "replace", "write_file", "fs_write", "write_to_file", "replace_in_file",
+        "apply_diff",
+    ),
     "edit_notebook": ("NotebookEdit",),
-    "grep": ("Grep",),
+    "grep": ("Grep", "search_files"),
     "glob": ("Glob",),
-    "list_dir": ("LS",),
+    "list_dir": ("LS", "list_files"),
     "web_fetch": ("WebFetch", "fetch"),
     "web_search": ("WebSearch", "google_web_search"),
     "plan": ("TodoWrite",),
     "spawn_agent": ("Task", "Agent"),
     "use_skill": ("Skill",),
-}
+}  # fmt: skip
 """Names of tools in other agents, by our name. The first name of each entry is Claude Code's usual name."""
 
 _GROUPS: Mapping[str, tuple[str, ...]] = {

@@ -96,7 +96,7 @@ def _answer(read: Mapping[str, Any], event: str) -> HookAnswer:
         return HookAnswer(problem=f"the hook returned the unknown decision {unknown[0]!r}")
     decision = max((_DECISIONS[word] for word in said), key=_STRICTNESS.index, default=_STRICTNESS[0])
     more = read.get("followup_message") if event == "Stop" else None  # what Cursor's agent is to do next
-    stops = str(read.get("continue")).lower() == "false"
+    stops = any(str(read.get(name)).lower() == word for name, word in _STOPS)
     blocks = bool(_text(more)) or stops or _DECISIONS.get(str(read.get("decision")).strip().lower()) == "deny"
     reasons = (
         specific.get("permissionDecisionReason"),
@@ -105,24 +105,33 @@ def _answer(read: Mapping[str, Any], event: str) -> HookAnswer:
         *(read.get(name) for name in _REASONS),
     )
     reason = next(filter(None, map(_text, reasons)), "")
-    changes = (specific.get("updatedInput"), read.get("updatedInput"), read.get("updated_input"))
+    shown = _text(read.get("systemMessage"))  # some guards explain themselves only to the user
+    changes = (specific.get("updatedInput"), *(read.get(name) for name in _CHANGES))
     changed = next((it for it in changes if isinstance(it, dict)), None)
     contexts = (
         specific.get("additionalContext"),
         read.get("additionalContext"),
         read.get("additional_context"),
+        read.get("contextModification"),
     )
     return HookAnswer(
         "deny" if blocks else decision,
         blocks,
-        reason or (_NO_REASON if blocks or decision in ("ask", "deny") else ""),
+        reason or ((shown or _NO_REASON) if blocks or decision in ("ask", "deny") else ""),
         next(filter(None, map(_text, contexts)), ""),
-        _text(read.get("systemMessage")),
+        shown,
         changed,
     )
 
 
-_REASONS = ("permissionDecisionReason", "reason", "stopReason", "agent_message", "user_message", "message")
+_CHANGES = ("updatedInput", "updated_input", "modifiedArgs")
+
+_STOPS = (("continue", "false"), ("shouldContinue", "false"), ("cancel", "true"))
+"""Fields with which a hook blocks, and their value. The last two are Cline's."""
+
+_REASONS = (
+    "permissionDecisionReason", "reason", "stopReason", "agent_message", "user_message", "errorMessage", "message",
+)  # fmt: skip
 
 
 def call_verdict(answers: Sequence[HookAnswer]) -> CallVerdict:

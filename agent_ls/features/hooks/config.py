@@ -12,7 +12,16 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from agent_ls.features.hooks.conditions import Subject
-from agent_ls.features.hooks.forms import COMMANDS, EVENTS, Matcher, find_event, read_command, read_matcher
+from agent_ls.features.hooks.forms import (
+    COMMANDS,
+    EVENTS,
+    Matcher,
+    compile_matcher,
+    find_event,
+    read_command,
+    read_matcher,
+)
+from agent_ls.features.hooks.scripts import FOLDERS_OF_A_PROJECT, FOLDERS_OF_THE_USER, find_scripts
 from agent_ls.jsonc import parse_jsonc
 from agent_ls.services.permissions.command_files import Coverage, cover
 from agent_ls.services.settings.model import HookSettings
@@ -44,7 +53,7 @@ class Hook:
 
     `matcher` must match the whole name of a tool; None matches all tools. `folder` is the folder in which the command
     runs. A hook runs only as long as `coverage` is the same as when it was confirmed. Nobody waits for the answer of a
-    hook that `is_async`.
+    hook that `is_async`. A hook that `is_script` is a file named after the event, which reads the input of Cline.
     """
 
     event: str
@@ -56,6 +65,7 @@ class Hook:
     folder: str
     coverage: Coverage
     is_async: bool = False
+    is_script: bool = False
 
     @property
     def is_of_project(self) -> bool:
@@ -103,6 +113,12 @@ def load_hooks(settings: HookSettings, state: str, workspace: str | None, *, fol
                 problems.append(f"{path}: {found}")
             elif workspace or not found.is_of_project:
                 hooks.append(found)
+    for place, origin in _script_folders(settings, workspace):
+        for found in _scripts(place, origin, folder or workspace or state):
+            if isinstance(found, str):
+                problems.append(found)
+            elif workspace or not found.is_of_project:
+                hooks.append(found)
     hooks = _once(hooks)
     if len(hooks) > MAX_HOOKS:
         problems.append(f"There are {len(hooks)} hooks; only the first {MAX_HOOKS} run.")
@@ -118,9 +134,9 @@ def _once(hooks: Sequence[Hook]) -> list[Hook]:
 
 
 def hook_files(settings: HookSettings, state: str, workspace: str | None) -> Iterator[str]:
-    """Yield the files at which `load_hooks` looks."""
+    """Yield the files and folders at which `load_hooks` looks."""
     if settings.enabled:
-        for path, _ in _files(settings, state, workspace):
+        for path, _ in (*_files(settings, state, workspace), *_script_folders(settings, workspace)):
             yield path
 
 
@@ -140,6 +156,28 @@ def _files(settings: HookSettings, state: str, workspace: str | None) -> Iterato
                 )
             ):
                 yield path, "project"
+
+
+def _script_folders(settings: HookSettings, workspace: str | None) -> Iterator[tuple[str, Origin]]:
+    if settings.foreign:
+        for name in FOLDERS_OF_THE_USER:
+            yield os.path.expanduser(os.path.join("~", *name.split("/"))), "user"
+        for name in FOLDERS_OF_A_PROJECT if workspace else ():
+            yield os.path.join(workspace or "", *name.split("/")), "project"
+
+
+def _scripts(place: str, origin: Origin, folder: str) -> Iterator[Hook | str]:
+    """Yield the hooks of a folder of Cline, or what is wrong with them."""
+    for path, name, command in find_scripts(place):
+        if not command:
+            yield f"{path}: hooks in TypeScript are not run."
+            continue
+        event, tools = find_event(name)
+        covered = cover(command, folder, is_users=origin == "user")
+        limit = _timeout_s({}, event)
+        yield Hook(
+            event, compile_matcher(tools), command, limit, origin, path, folder, covered, is_script=True
+        )
 
 
 def _read(path: str, origin: Origin, folder: str) -> Iterator[Hook | str]:

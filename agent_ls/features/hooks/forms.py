@@ -58,6 +58,11 @@ _OF_OTHER_AGENTS: Mapping[str, tuple[str, str]] = {
     "postmcptooluse": ("PostToolUse", _SERVERS),
     "preuserprompt": ("UserPromptSubmit", ""),
     "postcascaderesponse": ("Stop", ""),
+    # Cline
+    "taskstart": ("SessionStart", "startup"),
+    "taskresume": ("SessionStart", "resume"),
+    "taskcomplete": ("Stop", ""),
+    "sessionshutdown": ("SessionEnd", ""),
 }
 """Events of other agents, in small letters without underscores: our event, and the tools that they are about."""
 

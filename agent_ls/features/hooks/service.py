@@ -25,6 +25,7 @@ from agent_ls.features.hooks.conditions import Subject, subject_of
 from agent_ls.features.hooks.config import Hook, hook_files, load_hooks
 from agent_ls.features.hooks.confirmed import ConfirmedHooks, state_of
 from agent_ls.features.hooks.payload import call_rows, cut, payload, tool_names
+from agent_ls.features.hooks.scripts import script_rows
 from agent_ls.loop.calls.hooks import CallVerdict, HookedCall, Hooks, PromptVerdict
 from agent_ls.loop.calls.redaction import Known, redacted
 from agent_ls.loop.events.types import RecordedEvent, Warning
@@ -268,6 +269,8 @@ class SessionHooks(SessionFeature):
         await self._answer(hook, rows)
 
     async def _answer(self, hook: Hook, rows: Mapping[str, Any]) -> HookAnswer:
+        if hook.is_script:
+            rows = script_rows(hook.event, rows, self._session.session_id, self._session.folder)
         text = payload(
             hook.event,
             session_id=self._session.session_id,

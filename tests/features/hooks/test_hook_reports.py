@@ -10,28 +10,56 @@ import pytest
 from agent_ls.features.hooks.answers import HookAnswer, parse_answer
 from agent_ls.features.hooks.config import load_hooks
 from agent_ls.services.settings.model import HookSettings
-from tests.support.reports import reported
 
 pytestmark = pytest.mark.req("T15")
 
 
 CONTEXT = json.dumps({"hookSpecificOutput": {"additionalContext": "known"}})
 ANSWERS = [
-    reported("anthropics/claude-code#21992", ("Stop", 0, "✅ Shell ready on arm64\n{}\n", ""), HookAnswer()),
-    reported("cline/cline#7314", ("PreToolUse", 0, f"loading...\n{CONTEXT}\n\n", ""), HookAnswer(context="known")),
-    reported("mindfold-ai/Trellis#18", ("SessionStart", 0, "<session-context>\nBe brief.\n", ""),
-        HookAnswer(context="<session-context>\nBe brief.")),
-    reported("arpitnath/claude-capsule-kit#27", ("SessionEnd", 0, "=== Session summary ===\n", ""), HookAnswer()),
-    reported("mksglu/context-mode#235", ("PostToolUse", 0, "", ""), HookAnswer()),
-    reported("vybestack/llxprt-code#2942", ("PreToolUse", 2, "", ""),
-        HookAnswer("deny", blocks=True, reason="no reason was given")),
-    reported("anthropics/claude-code#26923",
+    pytest.param(
+        ("Stop", 0, "✅ Shell ready on arm64\n{}\n", ""),
+        HookAnswer(),
+        marks=pytest.mark.report("anthropics/claude-code#21992"),
+    ),
+    pytest.param(
+        ("PreToolUse", 0, f"loading...\n{CONTEXT}\n\n", ""),
+        HookAnswer(context="known"),
+        marks=pytest.mark.report("cline/cline#7314"),
+    ),
+    pytest.param(
+        ("SessionStart", 0, "<session-context>\nBe brief.\n", ""),
+        HookAnswer(context="<session-context>\nBe brief."),
+        marks=pytest.mark.report("mindfold-ai/Trellis#18"),
+    ),
+    pytest.param(
+        ("SessionEnd", 0, "=== Session summary ===\n", ""),
+        HookAnswer(),
+        marks=pytest.mark.report("arpitnath/claude-capsule-kit#27"),
+    ),
+    pytest.param(
+        ("PostToolUse", 0, "", ""), HookAnswer(), marks=pytest.mark.report("mksglu/context-mode#235")
+    ),
+    pytest.param(
+        ("PreToolUse", 2, "", ""),
+        HookAnswer("deny", blocks=True, reason="no reason was given"),
+        marks=pytest.mark.report("vybestack/llxprt-code#2942"),
+    ),
+    pytest.param(
         ("PreToolUse", 2, '{"hookSpecificOutput": {"additionalContext": "x"}}', "no issues here"),
-        HookAnswer("deny", blocks=True, reason="no issues here")),
-    reported("mmnto-ai/totem#2615", ("PreToolUse", 2, 'lint 1\n{"decision": "deny", "reason": "no lint"}\n', ""),
-        HookAnswer("deny", blocks=True, reason="no lint")),
-    reported(
-        "anthropics/claude-code#37210",
+        HookAnswer("deny", blocks=True, reason="no issues here"),
+        marks=pytest.mark.report("anthropics/claude-code#26923"),
+    ),
+    pytest.param(
+        ("PreToolUse", 2, 'lint 1\n{"decision": "deny", "reason": "no lint"}\n', ""),
+        HookAnswer("deny", blocks=True, reason="no lint"),
+        marks=pytest.mark.report(
+            "mmnto-ai/totem#2615",
+            "the reason is in an object behind other output, and standard error is empty",
+            area="rules",
+            before="flaw",
+        ),
+    ),
+    pytest.param(
         (
             "PreToolUse",
             2,
@@ -39,15 +67,138 @@ ANSWERS = [
             "",
         ),
         HookAnswer("deny", blocks=True, reason="Blocked by policy"),
+        marks=pytest.mark.report(
+            "anthropics/claude-code#37210",
+            "a hook denies in both ways, and the edit is made (here: without its reason)",
+            area="rules",
+            before="flaw",
+        ),
     ),
-    reported("openai/codex#27833", ("PreToolUse", 2, "not an object", ""),
-        HookAnswer("deny", blocks=True, reason="no reason was given")),
-    reported("OthmanAdi/planning-with-files#262", ("Stop", 0, '{"followup_message": "go on"}', ""),
-        HookAnswer("deny", blocks=True, reason="go on")),
-    reported("anthropics/claude-code#10463", ("Stop", 0, "", ""), HookAnswer()),
-    reported("anthropics/claude-code#24794", ("PreToolUse", 0, json.dumps(json.loads(CONTEXT), indent=2), ""),
-        HookAnswer(context="known")),
-]  # fmt: skip
+    pytest.param(
+        ("PreToolUse", 2, "not an object", ""),
+        HookAnswer("deny", blocks=True, reason="no reason was given"),
+        marks=pytest.mark.report(
+            "openai/codex#27833",
+            "a hook that ends with 2 and explains nothing does not stop a patch",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        ("Stop", 0, '{"followup_message": "go on"}', ""),
+        HookAnswer("deny", blocks=True, reason="go on"),
+        marks=pytest.mark.report(
+            "OthmanAdi/planning-with-files#262",
+            "what the agent is to do next is in a field of its own",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        (
+            "PreToolUse",
+            0,
+            '{"hookSpecificOutput": {"permissionDecision": "deny"}, "systemMessage": "use x"}',
+            "",
+        ),
+        HookAnswer("deny", reason="use x", message="use x"),
+        marks=pytest.mark.report(
+            "anthropics/claude-plugins-official#1865",
+            "a guard explains its refusal only to the user, so the model tries again",
+            area="rules",
+            before="flaw",
+        ),
+    ),
+    pytest.param(
+        ("PreToolUse", 0, '{"cancel": true, "errorMessage": "no js"}', ""),
+        HookAnswer("deny", blocks=True, reason="no js"),
+        marks=pytest.mark.report(
+            "open-gsd/gsd-core#787",
+            "a guard of Cline refuses with words of its own",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        ("PreToolUse", 0, '{"cancel": false, "contextModification": "", "errorMessage": ""}', ""),
+        HookAnswer(),
+        marks=pytest.mark.report(
+            "git-ai-project/git-ai#654",
+            "a hook of Cline answers that all is well",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    (
+        ("PreToolUse", 0, '{"shouldContinue": false}', ""),
+        HookAnswer("deny", blocks=True, reason="no reason was given"),
+    ),
+    pytest.param(
+        ("PreToolUse", 0, '{"modifiedArgs": {"command": "x"}}', ""),
+        HookAnswer(arguments={"command": "x"}),
+        marks=pytest.mark.report(
+            "Hypabolic/Hypa#51",
+            "hooks of Copilot change the arguments in a field of another name",
+            area="rules",
+            before="failed",
+        ),
+    ),
+    pytest.param(
+        ("UserPromptSubmit", 0, "test output", ""),
+        HookAnswer(context="test output"),
+        marks=pytest.mark.report(
+            "anthropics/claude-code#13912",
+            "text that a hook prints before a message is taken for an error",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        ("PreToolUse", 0, '{"hookSpecificOutput": {"updatedInput": {"command": "x"}}}', ""),
+        HookAnswer(arguments={"command": "x"}),
+        marks=pytest.mark.report(
+            "awslabs/aidlc-workflows#1024",
+            "new arguments without a decision are refused",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        ("PreToolUse", 0, '{"permissionDecision": "allow"}', ""),
+        HookAnswer("allow"),
+        marks=pytest.mark.report(
+            "nikhilsitaram/claude-caliper#96",
+            "a decision at the top of the object has no effect",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        ("PreToolUse", 0, '{"permission": "ask", "updatedInput": {"command": "x"}, "reason": "own"}', ""),
+        HookAnswer("ask", reason="own", arguments={"command": "x"}),
+        marks=pytest.mark.report(
+            "anthropics/claude-code#15773",
+            "new arguments are lost if the hook also asks",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        ("Stop", 0, "", ""),
+        HookAnswer(),
+        marks=pytest.mark.report(
+            "anthropics/claude-code#10463",
+            "a hook that prints nothing is shown as an error",
+            area="rules",
+            before="passed",
+        ),
+    ),
+    pytest.param(
+        ("PreToolUse", 0, json.dumps(json.loads(CONTEXT), indent=2), ""),
+        HookAnswer(context="known"),
+        marks=pytest.mark.report("anthropics/claude-code#24794"),
+    ),
+]
 
 
 @pytest.mark.parametrize(("run", "answer"), ANSWERS)
@@ -59,8 +210,13 @@ def test_the_answer_of_a_hook_is_what_its_author_meant(
 
 
 UNREADABLE = [
-    reported("thedotmack/claude-mem#3910", '{"continue":true,"status":"ready"}\n{"continue":true}\n'),
-    reported("baekenough/oh-my-customcode#1632", '{"decision": "block", "reason": "cut'),
+    pytest.param(
+        '{"continue":true,"status":"ready"}\n{"continue":true}\n',
+        marks=pytest.mark.report("thedotmack/claude-mem#3910"),
+    ),
+    pytest.param(
+        '{"decision": "block", "reason": "cut', marks=pytest.mark.report("baekenough/oh-my-customcode#1632")
+    ),
 ]
 
 
@@ -75,23 +231,32 @@ def test_another_exit_code_is_a_problem() -> None:
 
 
 DECISIONS = [
-    reported(
-        "aws/amazon-q-developer-cli#3596", '{"decision": "ask", "message": "uses sudo"}', ("ask", "uses sudo")
+    pytest.param(
+        '{"decision": "ask", "message": "uses sudo"}',
+        ("ask", "uses sudo"),
+        marks=pytest.mark.report(
+            "aws/amazon-q-developer-cli#3596",
+            "a hook cannot ask the user to confirm a command",
+            area="rules",
+            before="passed",
+        ),
     ),
-    reported(
-        "anthropics/claude-code#4669",
+    pytest.param(
         '{"permissionDecision": "deny", "permissionDecisionReason": "no"}',
         ("deny", "no"),
+        marks=pytest.mark.report("anthropics/claude-code#4669"),
     ),
-    reported(
-        "garrytan/gstack#2331", '{"permissionDecision": "ask", "message": "careful"}', ("ask", "careful")
+    pytest.param(
+        '{"permissionDecision": "ask", "message": "careful"}',
+        ("ask", "careful"),
+        marks=pytest.mark.report("garrytan/gstack#2331"),
     ),
-    reported(
-        "aovestdipaperino/tokensave#187",
+    pytest.param(
         '{"permission": "deny", "user_message": "no", "agent_message": "use rg"}',
         ("deny", "use rg"),
+        marks=pytest.mark.report("aovestdipaperino/tokensave#187"),
     ),
-    reported("pcvelz/superpowers#9", '{"decision": "allow"}', ("allow", "")),
+    pytest.param('{"decision": "allow"}', ("allow", ""), marks=pytest.mark.report("pcvelz/superpowers#9")),
     ('{"hookSpecificOutput": {"permissionDecision": "block"}}', ("deny", "no reason was given")),
     ('{"decision": "Deny", "reason": "x"}', ("deny", "x")),
     ('{"continue": "false", "stopReason": "x"}', ("deny", "x")),
@@ -109,14 +274,21 @@ def test_a_decision_counts_in_the_form_of_any_agent(stdout: str, answer: tuple[s
     assert (found.decision, found.reason, found.problem) == (*answer, "")
 
 
-@pytest.mark.report("github/copilot-cli#2585")
+@pytest.mark.report(
+    "github/copilot-cli#2585",
+    "the context of a hook that denies a call does not reach the model",
+    area="rules",
+    before="passed",
+)
 def test_context_counts_beside_a_refusal() -> None:
     said = '{"permissionDecision": "deny", "permissionDecisionReason": "no", "additionalContext": "why"}'
     assert parse_answer(0, said, "", "PreToolUse") == HookAnswer("deny", reason="no", context="why")
 
 
-@pytest.mark.report("QwenLM/qwen-code#8752")
-@pytest.mark.report("mcs-cli/mcs#227")
+@pytest.mark.report(
+    "QwenLM/qwen-code#8752", "a hook is a prompt and not a command", area="rules", before="passed"
+)
+@pytest.mark.report("mcs-cli/mcs#227", "a hook is the address of a server", area="rules", before="passed")
 @pytest.mark.parametrize(
     "hook", [{"type": "prompt", "prompt": "Review $ARGUMENTS"}, {"type": "http", "url": "http://localhost:1"}]
 )
@@ -132,21 +304,21 @@ def test_an_unknown_decision_asks_the_user() -> None:
 
 HOOK = {"type": "command", "command": "true"}
 FILES = [
-    reported(
-        "raymondchins/agentmap#19",
+    pytest.param(
         '{"hooks": {"PreToolUse": [{"hooks": [' + json.dumps(HOOK) + "]}, // ours\n],}}",
+        marks=pytest.mark.report("raymondchins/agentmap#19"),
     ),
-    reported(
-        "vshulcz/deja-vu#3230",
+    pytest.param(
         "\ufeff" + json.dumps({"hooks": {"PreToolUse": [{"matcher": "Bash|Edit", "hooks": [HOOK]}]}}),
+        marks=pytest.mark.report("vshulcz/deja-vu#3230"),
     ),
 ]
 
 
 FILES += [
-    reported(
-        "aws/amazon-q-developer-cli#2875",
+    pytest.param(
         '{"hooks": {"preToolUse": [{"matcher": "execute_bash", "command": "cat"}]}}',
+        marks=pytest.mark.report("aws/amazon-q-developer-cli#2875"),
     ),
     pytest.param('{"PreToolUse": [{"matcher": ["Bash", "Edit"], "hooks": [{"command": ["x", "a b"]}]}]}'),
     pytest.param('{"hooks": {"PreToolUse": [{"hooks": [{"command": "x", "timeout": "30"}]}], "Stop": null}}'),

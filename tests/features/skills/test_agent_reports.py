@@ -122,6 +122,7 @@ def test_a_tool_whose_calls_are_all_denied_is_taken_away(home: Path) -> None:
         ("allowed-tools: Read, Bash(git *)", ["read_file", "shell"]),
         ("tools: Read\nallowed-tools: Bash", ["read_file"]),
         ("tools: Agent(a), Agent(b), Read", ["read_file", "spawn_agent"]),
+        ("tools: read_file, execute_command", ["read_file", "shell"]),
     ],
 )
 def test_tools_are_limited_in_the_field_of_a_skill_too(home: Path, rows: str, kept: list[str]) -> None:
