@@ -7,23 +7,24 @@ from collections.abc import Mapping
 FOREIGN_NAMES: Mapping[str, tuple[str, ...]] = {
     "shell": (
         "Bash", "run_shell_command", "execute_bash", "local_shell", "run_terminal_cmd", "execute_command",
+        "run_command", "run_in_terminal", "terminal", "powershell",
     ),
-    "read_file": ("Read", "fs_read", "view"),
-    "write_file": ("Write", "create", "fs_write", "write_to_file"),
+    "read_file": ("Read", "fs_read", "view", "view_file", "ReadFile"),
+    "write_file": ("Write", "create", "fs_write", "write_to_file", "WriteFile", "create_file"),
     "edit_file": ("Edit", "MultiEdit", "replace", "str_replace", "fs_write", "replace_in_file", "apply_diff"),
     "apply_patch": (
         "Edit", "MultiEdit", "Write", "replace", "write_file", "fs_write", "write_to_file", "replace_in_file",
         "apply_diff",
     ),
     "edit_notebook": ("NotebookEdit",),
-    "grep": ("Grep", "search_files"),
-    "glob": ("Glob",),
-    "list_dir": ("LS", "list_files"),
+    "grep": ("Grep", "search_files", "grep_search", "search_file_content", "SearchText"),
+    "glob": ("Glob", "find_path", "file_search", "find_files", "FindFiles"),
+    "list_dir": ("LS", "list_files", "list_directory", "ReadFolder"),
     "web_fetch": ("WebFetch", "fetch"),
     "web_search": ("WebSearch", "google_web_search"),
-    "plan": ("TodoWrite",),
+    "plan": ("TodoWrite", "write_todos"),
     "spawn_agent": ("Task", "Agent"),
-    "use_skill": ("Skill",),
+    "use_skill": ("Skill", "activate_skill"),
 }  # fmt: skip
 """Names of tools in other agents, by our name. The first name of each entry is Claude Code's usual name."""
 

@@ -54,6 +54,9 @@ class AgentKind:
     def keeps(self, tool: Any) -> bool:
         """Return whether this kind of subagent may use `tool`, a tool of its parent agent."""
         names = [name.lower() for name in names_of_tool(tool.kind, tool.name)]
+        if "__" in tool.name:  # OpenCode and Gemini CLI join the server and the tool with one line
+            joined = tool.name.lower().replace("__", "_", 1)
+            names += (joined, f"mcp_{joined}")
 
         def matches(patterns: Sequence[str]) -> bool:
             return any(fnmatchcase(name, pattern.lower()) for pattern in patterns for name in names)
@@ -143,7 +146,7 @@ def _read(path: str, place: SkillFolder) -> tuple[AgentKind, list[str]]:
         path=path,
         instructions=page.text,
         tools=_tools(page, "tools" if "tools" in page.rows else "allowed-tools"),
-        denied=(*(_tools(page, "disallowedTools") or ()), *_switched_off(page)),
+        denied=(*(_patterns(page, "disallowedTools") or ()), *_switched_off(page)),
         models=tuple(it for it in page.names("model") if it != "inherit"),
         only_reads=mode == "plan",
         max_turns=turns if type(turns) is int and 0 < turns <= MAX_TURNS else 0,
@@ -179,17 +182,31 @@ def _toml_page(text: str) -> MarkdownPage:
 
 
 def _tools(page: MarkdownPage, row: str) -> tuple[str, ...] | None:
-    """Return the tool name patterns in a field; None if the field is absent or names all tools."""
+    """Return the patterns for the tools that a subagent gets; None for all tools.
+
+    A file of OpenCode may turn all tools off and some of them on: `tools: {"*": false, read: true}`.
+    """
+    switches = _switches(page)
+    if any(name == "*" and _is_off(value) for name, value in switches):
+        return tuple(_pattern(name) for name, value in switches if name != "*" and not _is_off(value))
+    names = _patterns(page, row)
+    return None if names and "*" in names else names
+
+
+def _patterns(page: MarkdownPage, row: str) -> tuple[str, ...] | None:
+    """Return the tool name patterns in a field; None if the field is absent."""
     if row not in page.rows or page.rows[row] is None or page.switches(row):
         return None
-    names = tuple(_pattern(name) for name in page.names(row))
-    return None if "*" in names else names
+    return tuple(_pattern(name) for name in page.names(row))
 
 
 def _switched_off(page: MarkdownPage) -> tuple[str, ...]:
     """Return the tools that a file of OpenCode takes away: `tools: {write: false}`, `permission: {edit: deny}`."""
-    switches = (*page.switches("tools").items(), *page.switches("permission").items())
-    return tuple(_pattern(name) for name, value in switches if _is_off(value))
+    return tuple(_pattern(name) for name, value in _switches(page) if name != "*" and _is_off(value))
+
+
+def _switches(page: MarkdownPage) -> Sequence[tuple[str, object]]:
+    return (*page.switches("tools").items(), *page.switches("permission").items())
 
 
 def _is_off(value: object) -> bool:
@@ -202,8 +219,9 @@ def _is_off(value: object) -> bool:
 def _pattern(name: str) -> str:
     """Convert a tool name in the form of other agents to the form of agent-ls.
 
-    `Bash(git:*)` becomes `Bash`; `mcp__db__query` and `db/query`, tools of an MCP server, become
-    `db__query`.
+    `Bash(git:*)` becomes `Bash`; `mcp__db__query`, `db/query` and `@db/query`, tools of an MCP server, become
+    `db__query`; a server without a tool (`mcp__db`) means all its tools.
     """
-    name = name.partition("(")[0].removeprefix("mcp__")
-    return name.replace("/", "__")
+    name = name.partition("(")[0].strip()
+    plain = name.removeprefix("mcp__").removeprefix("@").replace("/", "__")
+    return f"{plain}__*" if name.startswith(("mcp__", "@")) and "__" not in plain else plain
