@@ -27,7 +27,7 @@ def run(options: argparse.Namespace) -> int:
     made = None if options.folder else Path(tempfile.mkdtemp(prefix="agent-ls-demo-"))
     try:
         return _show(options, made / "shop" if made else options.folder)
-    except BaseException:  # nobody has been told where the sample project is
+    except BaseException:  # the place of the sample project was not printed
         if made:
             shutil.rmtree(made, ignore_errors=True)
         raise
