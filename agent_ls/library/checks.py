@@ -7,7 +7,7 @@ from typing import Any
 
 from agent_ls.argument_types import checked
 from agent_ls.services.errors import BadChoiceError
-from agent_ls.services.settings.model import parse_settings
+from agent_ls.services.settings.model import parse_settings, setting_problems
 
 typed = checked(BadChoiceError)
 """Decorate a function of the library: an argument of a wrong type raises BadChoiceError."""
@@ -32,7 +32,9 @@ def rename_settings(settings: Mapping[str, Any]) -> Mapping[str, Any]:
     Raises:
         BadChoiceError: a setting is unknown or invalid.
     """
-    parsed, problems = parse_settings(settings)
-    if problems:
-        raise BadChoiceError("; ".join(problems), "`agent-ls docs configuration` lists the settings")
+    if problems := setting_problems(settings):
+        raise BadChoiceError(
+            f"settings: {'; '.join(problems)}", "`agent-ls docs configuration` lists the settings"
+        )
+    parsed, _ = parse_settings(settings)
     return parsed.model_dump(by_alias=True, exclude_unset=True)

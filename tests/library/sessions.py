@@ -6,14 +6,15 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.support.fake_provider import FakeProvider, tool_call
+import agent_ls
+from tests.support.fake_provider import tool_call
 
 
 def call(name: str, **arguments: Any) -> Any:
     return tool_call(name, json.dumps(arguments))
 
 
-def options(tmp_path: Path, model: FakeProvider, **more: Any) -> dict[str, Any]:
+def options(tmp_path: Path, model: agent_ls.ProviderAdapter, **more: Any) -> dict[str, Any]:
     project = tmp_path / "project"
     project.mkdir(exist_ok=True)
     return {
@@ -25,6 +26,6 @@ def options(tmp_path: Path, model: FakeProvider, **more: Any) -> dict[str, Any]:
     }
 
 
-def personal_options(tmp_path: Path, model: FakeProvider, **more: Any) -> dict[str, Any]:
+def personal_options(tmp_path: Path, model: agent_ls.ProviderAdapter, **more: Any) -> dict[str, Any]:
     """Return options of a session that has what the user set up: hooks, tools, skills."""
     return options(tmp_path, model, personal=True, **more)

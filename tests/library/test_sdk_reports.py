@@ -15,6 +15,12 @@ import pytest
 
 import agent_ls
 from agent_ls.environments.effects import NoEffect
+from agent_ls.llm.errors import (
+    AuthenticationError,
+    ContentFilterError,
+    ProviderError,
+    QuotaExceededError,
+)
 from agent_ls.tools.base import Arguments, Prepared, ToolContext, ToolError, ToolOutput
 from tests.library.sessions import call, options
 from tests.support.agents import Cast, spawn, wait_for
@@ -292,3 +298,59 @@ async def test_the_warning_about_trust_says_what_helps(
     async with agent_ls.open_session(**given) as session:
         events: list[Any] = [event async for event in session.run("go")]
     assert [words in event.message for event in events if event.kind == "warning"] == [True]
+
+
+WRONG_SETTINGS: list[tuple[dict[str, Any], str]] = [
+    ({"context": {"charsPerToken": 33}}, "context.charsPerToken"),
+    ({"contxt": {}}, "did you mean context"),
+    ({"limits": {"costUsd": 1}}, "costUsdPerInput"),
+]
+
+
+@pytest.mark.parametrize(("settings", "words"), WRONG_SETTINGS, ids=[words for _, words in WRONG_SETTINGS])
+async def test_a_wrong_setting_of_a_program_is_named_and_not_called_ignored(
+    tmp_path: Path, settings: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(agent_ls.AppError) as caught:
+        await agent_ls.open_session(**options(tmp_path, FakeProvider(), settings=settings))
+    assert str(caught.value).startswith("settings: ") and words in str(caught.value)
+    assert "ignored" not in str(caught.value) and "agentLs" not in str(caught.value)
+
+
+@pytest.mark.req("R1", "L3")
+@pytest.mark.parametrize("kind", [AuthenticationError, ContentFilterError, QuotaExceededError])
+async def test_a_session_closed_by_a_failed_call_is_resumed_with_its_conversation(
+    tmp_path: Path, kind: type[ProviderError]
+) -> None:
+    model = agent_ls.ScriptedModel(kind("refused"), "Here.")
+    async with agent_ls.open_session(**options(tmp_path, model)) as session:
+        with pytest.raises(agent_ls.TurnFailedError, match="refused"):
+            await session.ask("first")
+        assert session.state == "CLOSED"
+        with pytest.raises(agent_ls.SessionClosedError):
+            await session.ask("second")
+    async with agent_ls.open_session(**options(tmp_path, model), resume=session.id) as session:
+        assert await session.ask("second") == "Here."
+    said = [message.text for message in model.requests[-1].messages]
+    assert "first" in said and "second" in said
+
+
+@pytest.mark.req("H18")
+async def test_a_limit_of_a_session_holds_after_it_is_resumed(tmp_path: Path) -> None:
+    @agent_ls.tool
+    def look(n: int) -> str:
+        """Looks."""
+        return "nothing"
+
+    calls = [("look", {"n": n}) for n in range(9)]
+    given = {"tools": [look], "settings": {"limits": {"tokensPerSession": 50}}}
+    kept, made = "", []
+    for _ in range(2):
+        model = agent_ls.ScriptedModel(*calls)
+        async with agent_ls.open_session(**options(tmp_path, model, **given), resume=kept) as session:
+            with pytest.raises(agent_ls.TurnFailedError) as caught:
+                await session.ask("go")
+            kept = session.id
+            made.append(len(model.requests))
+        assert caught.value.reason == "limit"
+    assert made == [4, 0]  # of 15 tokens each
