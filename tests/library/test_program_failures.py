@@ -328,3 +328,37 @@ async def test_a_prompt_that_cannot_be_built_is_an_error_that_names_it(tmp_path:
         with pytest.raises(agent_ls.TurnFailedError, match="prompt_builder raised"):
             await session.ask("go")
         assert session.state == "IDLE"
+
+
+CALLBACKS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "approve": (call("shell", command="touch made"), {}),
+    "answer": (call("ask_user", question="Which?"), {}),
+    "review_changes": (
+        call("write_file", file_path="made", content="x"),
+        {"review": "before", "mode": "edits"},
+    ),
+    "extend_limit": (call("glob", pattern="*"), {"settings": {"limits": {"tokensPerInput": 1}}}),
+}
+
+
+@pytest.mark.parametrize("is_async", [True, False], ids=["async", "plain"])
+@each("callback", CALLBACKS)
+async def test_an_error_of_a_callback_is_a_denial(
+    tmp_path: Path, callback: str, error: str, is_async: bool
+) -> None:
+    def plain(subject: object) -> Any:
+        raise ERRORS[error]()
+
+    async def coroutine(subject: object) -> Any:
+        raise ERRORS[error]()
+
+    wanted, more = CALLBACKS[callback]
+    given = options(tmp_path, FakeProvider([wanted, text("Done.")]), trusted=True, **more)
+    given[callback] = coroutine if is_async else plain
+    async with agent_ls.open_session(**given) as session:
+        with anyio.fail_after(DEADLINE_S):
+            events: list[Any] = [event async for event in session.run("go")]
+        assert session.state == "IDLE"
+    reasons = {"extend_limit": "limit", "answer": "completed"}
+    assert events[-1].reason == reasons.get(callback, "refused")
+    assert not (tmp_path / "project" / "made").exists()
