@@ -113,3 +113,22 @@ async def test_environment_wrappers_log_and_forbid_writes_in_a_session(tmp_path:
         await session.ask("go")
     assert "read-only mode" in str(model.requests[-1].messages)
     assert any(line.startswith("write /notes/a.txt: ") for line in said)
+
+
+@pytest.mark.req("X4", "X10")
+async def test_changes_of_commands_below_a_wrapper_are_recorded_and_rolled_back(tmp_path: Path) -> None:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "a.txt").write_text("a\n")
+    said: list[str] = []
+    place = agent_ls.LoggingEnvironment(agent_ls.LocalEnvironment(str(folder)), said.append)
+    model = FakeProvider([call("shell", command="echo b >> a.txt; echo x > new.txt"), text("Done.")])
+    given = options(tmp_path, model, environment=place, mode="full", trusted=True)
+    async with agent_ls.open_session(**given) as session:
+        events: list[Any] = [event async for event in session.run("go")]
+        changed = {Path(event.path).name: event.action for event in events if event.kind == "file_change"}
+        assert changed == {"a.txt": "modify", "new.txt": "create"}
+        await session.roll_back(events[-1].turn_id)
+    assert [path.name for path in folder.iterdir()] == ["a.txt"]
+    assert (folder / "a.txt").read_text() == "a\n"
+    assert any(line.startswith("run ") for line in said)

@@ -58,7 +58,7 @@ def watch_files(
         record=opened.recorder.record_known,
     )
     opened.recorder.on_read = touched.record_read
-    if location.listed or location.site:
+    if location.on_disk or location.site:
         notices.look_with(touched.check_files)
     return touched
 
@@ -90,7 +90,7 @@ def reviewed_environment(draft: SessionDraft) -> ReviewedEnvironment:
     """Return the environment that the tools use. Its changes are reported to the review."""
     services, location, bounded = draft.services, draft.location, draft.bounded
     commands = None
-    if local := location.listed:
+    if local := location.on_disk:
         # Commands change files on disk. A client returns only single files on request, so text in the client
         # is not searched.
         seen = local if services.editor.client_files else draft.parts.files

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agent_ls.environments.local import LocalEnvironment
+from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 from agent_ls.environments.wrappers.own import OwnEnvironment
 from agent_ls.loop.seams import NoEditorContext
 from agent_ls.policy.places import fold_path
@@ -72,6 +73,15 @@ class SessionLocation:
         """
         local = self.local.inner if isinstance(self.local, OwnEnvironment) else self.local
         return local if isinstance(local, LocalEnvironment) else None
+
+    @property
+    def on_disk(self) -> LocalEnvironment | None:
+        """Like `listed`, but also inside the wrappers of a program. Read the files through `files`, not here."""
+        place = self.local
+        while isinstance(self.local, OwnEnvironment) and isinstance(place, ForwardingEnvironment):
+            place = place.inner
+        is_here = place.working_directory() == self.local.working_directory()  # the wrappers rewrite no paths
+        return place if is_here and isinstance(place, LocalEnvironment) else None
 
 
 @dataclass(frozen=True, slots=True)
