@@ -21,7 +21,7 @@ from agent_ls.system import is_on_own_disk
 MAX_AGE_NS = 1_000_000_000
 """Maximum age of a result that is used. Files may have changed since, for example while the user was asked."""
 
-MAX_LOOKS = 150
+MAX_LOOKS = 400
 """Maximum number of files at which the reads may look without a thread call. A look takes a few microseconds."""
 
 WARM_NS = 60_000_000_000

@@ -44,7 +44,7 @@ def stamps(paths: Iterable[str], documents: Mapping[str, int]) -> dict[str, Stam
             continue
         if version is None:
             version = versions.get((facts.st_dev, facts.st_ino))
-        found[path] = _disk_stamp(facts), version
+        found[path] = disk_stamp(facts), version
     return found
 
 
@@ -55,7 +55,7 @@ def stamp_of_read(read: DiskRead) -> Stamp | None:
     Returns None if the file changed so recently (STEP_NS) that another change might not alter its times.
     """
     changed_ns = max(read.facts.st_mtime_ns, read.facts.st_ctime_ns)
-    return (_disk_stamp(read.facts), None) if changed_ns + STEP_NS < read.began_ns else None
+    return (disk_stamp(read.facts), None) if changed_ns + STEP_NS < read.began_ns else None
 
 
 def stamp_of_file(path: str) -> DiskStamp | None:
@@ -64,10 +64,10 @@ def stamp_of_file(path: str) -> DiskStamp | None:
         facts = os.lstat(path)
     except (OSError, ValueError):
         return None
-    return _disk_stamp(facts) if stat.S_ISREG(facts.st_mode) else None
+    return disk_stamp(facts) if stat.S_ISREG(facts.st_mode) else None
 
 
-def _disk_stamp(facts: os.stat_result) -> DiskStamp:
+def disk_stamp(facts: os.stat_result) -> DiskStamp:
     return facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino
 
 

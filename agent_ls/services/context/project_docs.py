@@ -20,6 +20,7 @@ from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 from agent_ls.policy.named_places import IGNORE_FILE
 from agent_ls.profiles.document_lookup import NO_LOOKUP, Lookup
 from agent_ls.profiles.project_docs import ProjectDocument, find_project_documents
+from agent_ls.services.changes.absent_files import AbsentFiles
 from agent_ls.services.changes.stamps import Documents, Stamp, stamps
 from agent_ls.services.turn_reads import TurnRead, TurnReads
 
@@ -58,6 +59,7 @@ class ProjectDocumentCache:
         self._documents = documents
         self._reads = reads
         self._cache: dict[tuple[str, ...], _CachedDocuments] = {}
+        self._absent = AbsentFiles()
 
     async def find(
         self, environment: ExecutionEnvironment, family: Sequence[str]
@@ -81,18 +83,18 @@ class ProjectDocumentCache:
 
     def _add_check(self, key: tuple[str, ...], documents: Documents) -> TurnRead[Facts]:
         return self._reads.add(
-            lambda: partial(_read_facts, self._cache[key].places, documents()),
+            lambda: partial(_read_facts, self._cache[key].places, documents(), self._absent),
             lambda: [*self._cache[key].places, *documents()],
         )
 
 
-def _read_facts(places: Mapping[str, bool], documents: Mapping[str, int]) -> Facts:
+def _read_facts(places: Mapping[str, bool], documents: Mapping[str, int], absent: AbsentFiles) -> Facts:
     """Return the stamps of the files (size, time, inode). Blocks.
 
     Returns None if a file changed so recently that its time is not reliable.
     """
     began_ns = time.time_ns()
-    return _facts(places, stamps(places, documents), began_ns)
+    return _facts(places, absent.stamps(places, documents), began_ns)
 
 
 def _facts(places: Mapping[str, bool], found: Mapping[str, Stamp], began_ns: int) -> Facts:
