@@ -95,8 +95,20 @@ def _begin(line: str) -> tuple[str, list[str]]:
     return line[: len(line) - len(stripped)] if stripped.strip() else "", tokens((line,))
 
 
-def is_generated(path: str, lines: Sequence[str] | None) -> bool:
-    """Return whether a program made the file, by its name or its first lines."""
+def is_generated(path: str, lines: Sequence[str] | None, hunks: Sequence[GuidedHunk] = ()) -> bool:
+    """Return whether a program made the file, by its name or its first lines. `hunks` are its changes: a mark that
+    they put into a file of another kind does not count.
+    """
     if _GENERATED_NAME.search(path.replace("\\", "/")):
         return True
-    return any(_GENERATED_HEAD.search(line) for line in (lines or ())[:_HEAD_LINES])
+    if any(_adds_mark(hunk) and len(hunk.new) != len(lines or ()) for hunk in hunks):
+        return False
+    return _is_marked(lines or ())
+
+
+def _is_marked(lines: Sequence[str]) -> bool:
+    return any(_GENERATED_HEAD.search(line) for line in lines[:_HEAD_LINES])
+
+
+def _adds_mark(hunk: GuidedHunk) -> bool:
+    return hunk.start < _HEAD_LINES and _is_marked(hunk.new) and not _is_marked(hunk.old)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from posixpath import basename
 
 from agent_ls.review.guide.marks import marks_of, merge_marks
@@ -16,7 +16,7 @@ NOTHING = ProjectFacts()
 
 def guide(hunks: Sequence[GuidedHunk], facts: ProjectFacts = NOTHING) -> list[ReviewRow]:
     """Return the rows in the order in which to read them. Each hunk is in exactly one row."""
-    generated = [hunk for hunk in hunks if is_generated(hunk.path, facts.of(hunk.path).lines)]
+    generated = [hunk for of_file in _by_path(hunks) if _is_generated(of_file, facts) for hunk in of_file]
     written = _without(hunks, generated)
     renames = _large_renames(written)
     rest = _without(written, [hunk for group in renames.values() for hunk in group])
@@ -64,11 +64,21 @@ def _rename(hunk: GuidedHunk) -> NameChange:
     return found
 
 
-def _generated_rows(hunks: Sequence[GuidedHunk], facts: ProjectFacts) -> Iterator[ReviewRow]:
-    by_path: dict[str, list[GuidedHunk]] = {}
+def _by_path(hunks: Sequence[GuidedHunk]) -> Collection[Sequence[GuidedHunk]]:
+    found: dict[str, list[GuidedHunk]] = {}
     for hunk in hunks:
-        by_path.setdefault(hunk.path, []).append(hunk)
-    for path, group in sorted(by_path.items()):
+        found.setdefault(hunk.path, []).append(hunk)
+    return found.values()
+
+
+def _is_generated(of_file: Sequence[GuidedHunk], facts: ProjectFacts) -> bool:
+    path = of_file[0].path
+    return is_generated(path, facts.of(path).lines, of_file)
+
+
+def _generated_rows(hunks: Sequence[GuidedHunk], facts: ProjectFacts) -> Iterator[ReviewRow]:
+    for group in sorted(_by_path(hunks), key=lambda group: group[0].path):
+        path = group[0].path
         count = f"{len(group)} change{'s' * (len(group) > 1)}"
         yield _row("generated", f"generated: {basename(path)}, {count}", group, facts)
 
