@@ -70,6 +70,16 @@ class Story:
         """Another program changes the text of some lines, which makes them the user's."""
         self.text = [self.line("u") if self.chance.random() < 0.2 else it for it in self.text]
 
+    def indent(self) -> None:
+        """Another program changes only white space, which makes no line anybody else's."""
+        width = self.chance.randrange(1, 4)
+        self.text = [
+            " " * self.chance.randrange(4) + (" " * width).join(it.split())
+            if self.chance.random() < 0.5
+            else it
+            for it in self.text
+        ]
+
     def commit(self) -> None:
         self.commits.append(list(self.text))
 
@@ -110,7 +120,7 @@ class Story:
 
     def step(self) -> None:
         steps: list[Callable[[], None]] = [
-            self.user, self.user, self.agent, self.agent, self.agent, self.formatter, self.commit,
+            self.user, self.user, self.agent, self.agent, self.agent, self.formatter, self.indent, self.commit,
             self.checkout, self.rebase, self.undo, self.rename,
         ]  # fmt: skip
         self.chance.choice(steps)()
@@ -119,7 +129,7 @@ class Story:
     # --- what is stored
 
     def alike(self) -> float:
-        now, then = Counter(self.text), Counter(self.recorded)
+        now, then = (Counter(" ".join(it.split()) for it in text) for text in (self.text, self.recorded))
         return 2 * (now & then).total() / max(1, now.total() + then.total())
 
     def session(self, number: int) -> Path:
@@ -153,7 +163,7 @@ def find_wrong(seed: int, folder: Path) -> list[tuple[str, str]]:
     wrong = []
     for line in found:
         by = line.origin.session_id if line.origin else "u" if line.author == "user" else "?"
-        if line.text and by != line.text[0]:
+        if line.text and by != line.text.split()[0]:
             wrong.append((line.text, by))
     return wrong
 
