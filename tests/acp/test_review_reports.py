@@ -27,18 +27,8 @@ def status_of(client: AcpClient, call_id: str) -> str:
     return found[-1]
 
 
-@pytest.mark.report(
-    "zed-industries/codex-acp#267",
-    "rejecting a diff ends the turn as cancelled, instead of telling the model",
-    area="acp",
-    before="passed",
-)
-@pytest.mark.report(
-    "olimorris/codecompanion.nvim#3100",
-    "after the rejection of a diff the prompt ends at once, and the model cannot correct its edit",
-    area="acp",
-    before="passed",
-)
+@pytest.mark.report("zed-industries/codex-acp#267")
+@pytest.mark.report("olimorris/codecompanion.nvim#3100")
 @pytest.mark.parametrize("name", ["CodeCompanion.nvim", "zed", ""])
 async def test_after_a_rejected_diff_the_model_goes_on(project: Path, name: str) -> None:
     with AnthropicServer([[READ], [EDIT], "Another way, then."]) as server:
@@ -51,18 +41,8 @@ async def test_after_a_rejected_diff_the_model_goes_on(project: Path, name: str)
             assert (project / "a.py").read_text() == "x = 1\n"
 
 
-@pytest.mark.report(
-    "anomalyco/opencode#31781",
-    "the request to permit an edit has no diff, so clients ask without showing it",
-    area="acp",
-    before="passed",
-)
-@pytest.mark.report(
-    "can1357/oh-my-pi#1015",
-    "diffs and places name the path as the model wrote it, though it must be absolute",
-    area="acp",
-    before="passed",
-)
+@pytest.mark.report("anomalyco/opencode#31781")
+@pytest.mark.report("can1357/oh-my-pi#1015")
 @pytest.mark.parametrize("path", ["a.py", "./a.py", "sub/../a.py"])
 async def test_a_permission_shows_the_diff_with_an_absolute_path(project: Path, path: str) -> None:
     (project / "sub").mkdir()
@@ -81,12 +61,7 @@ async def test_a_permission_shows_the_diff_with_an_absolute_path(project: Path, 
             assert status_of(client, call["toolCallId"]) == "completed"
 
 
-@pytest.mark.report(
-    "olimorris/codecompanion.nvim#2951",
-    "a request to permit changes of several files shows only the first of them",
-    area="acp",
-    before="passed",
-)
+@pytest.mark.report("olimorris/codecompanion.nvim#2951")
 async def test_a_permission_for_several_files_names_each_of_them(project: Path) -> None:
     (project / "b.py").write_text("y = 1\n")
     patch = (
@@ -107,18 +82,8 @@ async def test_a_permission_for_several_files_names_each_of_them(project: Path) 
             assert (project / "c.py").read_text() == "z = 1\n"
 
 
-@pytest.mark.report(
-    "xenodium/agent-shell#369",
-    "a call is reported as running while it waits for permission, so the question disappears",
-    area="acp",
-    before="passed",
-)
-@pytest.mark.report(
-    "anomalyco/opencode#14301",
-    "in_progress is sent right after the permission request, before its answer",
-    area="acp",
-    before="passed",
-)
+@pytest.mark.report("xenodium/agent-shell#369")
+@pytest.mark.report("anomalyco/opencode#14301")
 @pytest.mark.parametrize("call", [EDIT, ToolCall("shell", {"command": "touch made"})])
 async def test_a_call_stays_pending_until_the_permission_is_given(project: Path, call: ToolCall) -> None:
     seen: list[str] = []
@@ -137,12 +102,7 @@ async def test_a_call_stays_pending_until_the_permission_is_given(project: Path,
             assert status_of(client, client.of_kind("tool_call")[-1]["toolCallId"]) == "completed"
 
 
-@pytest.mark.report(
-    "agentclientprotocol/claude-agent-acp#651",
-    "the output of a command arrives only when it has ended",
-    area="acp",
-    before="passed",
-)
+@pytest.mark.report("agentclientprotocol/claude-agent-acp#651")
 @pytest.mark.parametrize("capabilities", [{"_meta": {"terminal_output": True}}, {}])
 async def test_output_arrives_while_the_command_runs(project: Path, capabilities: Message) -> None:
     command = "echo first; while test ! -e go; do sleep 0.05; done; echo second"
@@ -158,12 +118,7 @@ async def test_output_arrives_while_the_command_runs(project: Path, capabilities
             assert "second\\n" in str(client.of_kind("tool_call_update"))
 
 
-@pytest.mark.report(
-    "sudoprivacy/sudocode#489",
-    "results of tools are sent as rawOutput only, so clients show nothing",
-    area="acp",
-    before="passed",
-)
+@pytest.mark.report("sudoprivacy/sudocode#489")
 @pytest.mark.parametrize(
     "call", [READ, ToolCall("grep", {"pattern": "x ="}), ToolCall("read_file", {"file_path": "missing.py"})]
 )
@@ -178,12 +133,7 @@ async def test_each_result_has_content_to_show(project: Path, call: ToolCall) ->
             assert end["content"] and all(it["content"]["text"].strip() for it in end["content"])
 
 
-@pytest.mark.report(
-    "agentclientprotocol/claude-agent-acp#680",
-    "cancel is not heard while a tool waits for a command that hangs, and the prompt is never answered",
-    area="acp",
-    before="passed",
-)
+@pytest.mark.report("agentclientprotocol/claude-agent-acp#680")
 async def test_cancel_ends_a_command_that_ignores_signals(project: Path) -> None:
     background = ToolCall("shell", {"command": "echo begun; sleep 600", "background": True})
     hanging = ToolCall("shell", {"command": "trap '' INT TERM HUP; echo hangs; while :; do sleep 1; done"})

@@ -29,167 +29,59 @@ def run_git(folder: Path, *words: str) -> str:
 
 
 RULES: list[Any] = [
-    reported(
-        "kaelzhang/node-ignore#166",
-        {".gitignore": f"{BOM}node_modules/\r\ndist/\r\n*.log\r\n"},
-        ["node_modules/a.js", "tests/example/file.http", "a.log", "dist/b"],
-        id="mark and crlf",
-    ),
-    reported(
-        "libgit2/libgit2sharp#1793",
-        {".gitignore": f"{BOM}[Bb]in/\n"},
-        ["TestFolder/bin/test", "Bin/a", "bin2/b"],
-        id="class",
-    ),
-    reported(
-        "BurntSushi/ripgrep#2177",
-        {".gitignore": f"{BOM}ignoreme\n", "sub/.gitignore": f"{BOM}x.txt\n"},
-        ["ignoreme", "sub/x.txt", "x.txt"],
-        id="mark",
-    ),
-    reported(
-        "libgit2/libgit2#5071",
-        {".git/info/exclude": f"{BOM}x.txt\n"},
-        ["x.txt", "y.txt"],
-        id="mark in exclude",
-    ),
-    reported(
-        "google-gemini/gemini-cli#29290",
-        {"pkg/.gitignore": "build/\n"},
-        ["pkg/build/out.js", "pkg/tools/build/out.js", "build/out.js"],
-        id="slash at the end",
-    ),
-    reported(
-        "libgit2/libgit2#2423",
-        {".gitignore": "parent/*\n!parent/child1\n!parent/child2/\n"},
-        ["parent/a", "parent/child1/a", "parent/child2/b"],
-        id="shown again",
-    ),
-    reported(
-        "jelmer/dulwich#530", {".gitignore": "bar\n"}, ["foo/bar/x", "bar2/x", "z/bar"], id="folder or file"
-    ),
-    reported(
-        "jelmer/dulwich#529", {".gitignore": "foo/\n"}, ["test/foo/x", "foo", "a/foo"], id="folders only"
-    ),
+    reported("kaelzhang/node-ignore#166", {".gitignore": f"{BOM}node_modules/\r\ndist/\r\n*.log\r\n"},
+        ["node_modules/a.js", "tests/example/file.http", "a.log", "dist/b"], id="mark and crlf"),
+    reported("libgit2/libgit2sharp#1793", {".gitignore": f"{BOM}[Bb]in/\n"},
+        ["TestFolder/bin/test", "Bin/a", "bin2/b"], id="class"),
+    reported("BurntSushi/ripgrep#2177", {".gitignore": f"{BOM}ignoreme\n", "sub/.gitignore": f"{BOM}x.txt\n"},
+        ["ignoreme", "sub/x.txt", "x.txt"], id="mark"),
+    reported("libgit2/libgit2#5071", {".git/info/exclude": f"{BOM}x.txt\n"}, ["x.txt", "y.txt"],
+        id="mark in exclude"),
+    reported("google-gemini/gemini-cli#29290", {"pkg/.gitignore": "build/\n"},
+        ["pkg/build/out.js", "pkg/tools/build/out.js", "build/out.js"], id="slash at the end"),
+    reported("libgit2/libgit2#2423", {".gitignore": "parent/*\n!parent/child1\n!parent/child2/\n"},
+        ["parent/a", "parent/child1/a", "parent/child2/b"], id="shown again"),
+    reported("jelmer/dulwich#530", {".gitignore": "bar\n"}, ["foo/bar/x", "bar2/x", "z/bar"], id="folder or file"),
+    reported("jelmer/dulwich#529", {".gitignore": "foo/\n"}, ["test/foo/x", "foo", "a/foo"], id="folders only"),
     reported("jelmer/dulwich#700", {".gitignore": "a?b\n"}, ["axb", "a/b"], id="question mark"),
-    reported(
-        "cpburnz/python-pathspec#76",
-        {".gitignore": "foo\\ \nbar \n"},
-        ["foo ", "foo", "bar ", "bar"],
-        id="blank at the end",
-    ),
-    pytest.param(
-        {".gitignore": "*\n!/tools/\n!/tools/**\n"},
-        ["a.js", "tools/sub/helper.js", "x/tools/b"],
-        marks=pytest.mark.report(
-            "google-gemini/gemini-cli#5444",
-            "a list of what is allowed, behind a rule for everything, shows nothing",
-            area="git",
-            before="passed",
-        ),
-    ),
-    pytest.param(
+    reported("cpburnz/python-pathspec#76", {".gitignore": "foo\\ \nbar \n"}, ["foo ", "foo", "bar ", "bar"],
+        id="blank at the end"),
+    reported("google-gemini/gemini-cli#5444", {".gitignore": "*\n!/tools/\n!/tools/**\n"},
+        ["a.js", "tools/sub/helper.js", "x/tools/b"]),
+    reported("Houseofmvps/codesight#42",
         {".gitignore": ".source/testfolder/*\n.source/testfolder*\n.source/testfolder\n!.source\n"},
-        [".source/shown.js", ".source/testfolder/hidden.js"],
-        marks=pytest.mark.report(
-            "Houseofmvps/codesight#42",
-            "a folder that is shown again shows what other rules hide in it",
-            area="git",
-            before="passed",
-        ),
-    ),
-    pytest.param(
-        {".gitignore": "bin/\n**/[Pp]ackages/*\n!**/[Pp]ackages/build/\n"},
-        ["bin/some.thing", "foo.txt", "x/Packages/a", "x/packages/build/b"],
-        marks=pytest.mark.report(
-            "npm/ignore-walk#17",
-            "an exception for one folder shows the others too",
-            area="git",
-            before="passed",
-        ),
-    ),
-    pytest.param(
-        {".gitignore": "node_modules/*\n!node_modules\n"},
-        ["node_modules/a.js", "b.js"],
-        marks=pytest.mark.report(
-            "kaelzhang/node-ignore#24",
-            "an exception for a folder shows the files in it",
-            area="git",
-            before="passed",
-        ),
-    ),
-    pytest.param(
-        {".gitignore": "*\n!assets/\n!assets/**\n!.git*\n"},
-        ["assets/foo/bar.html", "a.html"],
-        marks=pytest.mark.report(
-            "nathankleyn/gitignore.rs#12",
-            "a file in folders that are shown again stays hidden",
-            area="git",
-            before="passed",
-        ),
-    ),
-    pytest.param(
+        [".source/shown.js", ".source/testfolder/hidden.js"]),
+    reported("npm/ignore-walk#17", {".gitignore": "bin/\n**/[Pp]ackages/*\n!**/[Pp]ackages/build/\n"},
+        ["bin/some.thing", "foo.txt", "x/Packages/a", "x/packages/build/b"]),
+    reported("kaelzhang/node-ignore#24", {".gitignore": "node_modules/*\n!node_modules\n"},
+        ["node_modules/a.js", "b.js"]),
+    reported("nathankleyn/gitignore.rs#12", {".gitignore": "*\n!assets/\n!assets/**\n!.git*\n"},
+        ["assets/foo/bar.html", "a.html"]),
+    reported("microsoft/vscode#291157",
         {".gitignore": "test.txt\nnode_modules\n", "Node_Modules/.gitignore": "!test.txt\n"},
-        ["test.txt", "Node_Modules/test.txt", "node_modules/a"],
-        marks=pytest.mark.report(
-            "microsoft/vscode#291157",
-            "an exception in a subfolder, whose name differs in its capitals, has no effect",
-            area="git",
-            before="passed",
-        ),
-    ),
-    pytest.param(
-        {".gitignore": "bin/*\n!bin/res/*\n!bin/www/*\n"},
-        ["bin/a", "bin/www/index.html", "b"],
-        marks=pytest.mark.report(
-            "google-gemini/gemini-cli#26773",
-            "exceptions for files in hidden folders, which git does not follow",
-            area="git",
-            before="passed",
-        ),
-    ),
+        ["test.txt", "Node_Modules/test.txt", "node_modules/a"]),
+    reported("google-gemini/gemini-cli#26773", {".gitignore": "bin/*\n!bin/res/*\n!bin/www/*\n"},
+        ["bin/a", "bin/www/index.html", "b"]),
     pytest.param({".gitignore": "foo\nlast   "}, ["foo", "last", "last   "], id="blanks at the end"),
-    reported(
-        "siers/nix-gitignore#2",
-        {".gitignore": ".stack-work/\n"},
-        [".stack-work/a", "x/.stack-work/b", "y"],
-        id="dot folder",
-    ),
+    reported("siers/nix-gitignore#2", {".gitignore": ".stack-work/\n"}, [".stack-work/a", "x/.stack-work/b", "y"],
+        id="dot folder"),
     pytest.param({".gitignore": "\\#a\n\\!b\n# c\n"}, ["#a", "!b", "# c", "c"], id="escaped first"),
-    pytest.param(
-        {".gitignore": "a/**/b\n**/c/**\n/d/**\n"},
-        ["a/b", "a/x/y/b", "c/x", "x/c/y/z", "d/e", "x/d/e", "c2"],
-        id="stars",
-    ),
-    pytest.param(
-        {".gitignore": "[!a]x\n[^b]y\n[]]z\n[a-c]w\n"},
-        ["ax", "bx", "ay", "by", "]z", "bw", "dw", "!x"],
-        id="classes",
-    ),
-    pytest.param(
-        {".gitignore": "foo/*\n!foo/keep.txt\n", "foo/.gitignore": "*.txt\n"},
-        ["foo/keep.txt", "foo/a.md", "foo/b.txt"],
-        id="inner wins",
-    ),
-    pytest.param(
-        {".gitignore": "a\\\n[unclosed\nb\\*c\n"}, ["a", "a\\", "[unclosed", "b*c", "bxc"], id="broken"
-    ),
-    pytest.param(
-        {".gitignore": "/*\n!/src\n/src/*\n!/src/keep\n"},
-        ["a", "src/b", "src/keep/c", "src/keep/d/e"],
-        id="ladder",
-    ),
+    pytest.param({".gitignore": "a/**/b\n**/c/**\n/d/**\n"},
+        ["a/b", "a/x/y/b", "c/x", "x/c/y/z", "d/e", "x/d/e", "c2"], id="stars"),
+    pytest.param({".gitignore": "[!a]x\n[^b]y\n[]]z\n[a-c]w\n"}, ["ax", "bx", "ay", "by", "]z", "bw", "dw", "!x"],
+        id="classes"),
+    pytest.param({".gitignore": "foo/*\n!foo/keep.txt\n", "foo/.gitignore": "*.txt\n"},
+        ["foo/keep.txt", "foo/a.md", "foo/b.txt"], id="inner wins"),
+    pytest.param({".gitignore": "a\\\n[unclosed\nb\\*c\n"}, ["a", "a\\", "[unclosed", "b*c", "bxc"], id="broken"),
+    pytest.param({".gitignore": "/*\n!/src\n/src/*\n!/src/keep\n"}, ["a", "src/b", "src/keep/c", "src/keep/d/e"],
+        id="ladder"),
     pytest.param({".gitignore": "*\n!*/\n!*.py\n"}, ["a.py", "x/b.py", "x/c.txt", "d"], id="only python"),
-    pytest.param(
-        {".gitignore": "caf\u00e9/\n日本*.txt\n"}, ["caf\u00e9/a", "日本語.txt", "x日本.txt"], id="letters"
-    ),
+    pytest.param({".gitignore": "caf\u00e9/\n日本*.txt\n"}, ["caf\u00e9/a", "日本語.txt", "x日本.txt"], id="letters"),
     pytest.param({".gitignore": "A.TXT\n"}, ["a.txt", "A.TXT"], id="case"),
     pytest.param({".gitignore": "x/\n", "x/.gitignore": "!*\n"}, ["x/a", "b"], id="inner of a hidden folder"),
     pytest.param({".gitignore": "***\n!a***\n"}, ["a", "abc", "b"], id="three stars"),
-    pytest.param(
-        {".gitignore": "*.[oa]\nlib?.so\n"}, ["x.o", "x.a", "x.oa", "lib1.so", "lib.so"], id="objects"
-    ),
-]
+    pytest.param({".gitignore": "*.[oa]\nlib?.so\n"}, ["x.o", "x.a", "x.oa", "lib1.so", "lib.so"], id="objects"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("program", [None, ""], ids=["ripgrep", "without"])
@@ -235,53 +127,29 @@ async def test_list_dir_shows_a_tracked_file_that_a_rule_hides(tmp_path: Path, p
 
 
 SETTINGS: list[Any] = [
-    pytest.param(
-        {".config/git/ignore": "*.mine\n"},
-        ["a.txt", "c.other"],
-        marks=pytest.mark.report(
-            "JetBrains/idea-gitignore#574",
-            "the default place of the user's rules is not known",
-            area="git",
-            before="failed",
-        ),
-    ),
-    pytest.param(
+    reported("JetBrains/idea-gitignore#574", {".config/git/ignore": "*.mine\n"}, ["a.txt", "c.other"]),
+    reported(
+        "ggreer/the_silver_searcher#174",
         {".gitconfig": "[core]\n\texcludesfile = ~/rules\n", "rules": "*.other\r\n"},
         ["a.txt", "b.mine"],
-        marks=pytest.mark.report(
-            "ggreer/the_silver_searcher#174",
-            "files that the user hides in all repositories are searched",
-            area="git",
-            before="failed",
-        ),
     ),
-    pytest.param(
+    reported(
+        "BurntSushi/ripgrep#191",
         {
             ".gitconfig": "[core]\n    excludesfile = ~/first\n    excludesfile = ~/rules\n",
             "first": "*.mine\n",
             "rules": "*.other\n",
         },
         ["a.txt", "b.mine"],
-        marks=pytest.mark.report(
-            "BurntSushi/ripgrep#191",
-            "of two files of rules in the settings, the first counts",
-            area="git",
-            before="failed",
-        ),
     ),
-    pytest.param(
+    reported(
+        "DeusData/codebase-memory-mcp#499",
         {
             ".gitconfig": "[include]\n\tpath = more\n",
             "more": '[core]\nexcludesFile = "~/my rules" ; mine\n',
             "my rules": "*.mine\nx\n",
         },
         ["a.txt", "c.other"],
-        marks=pytest.mark.report(
-            "DeusData/codebase-memory-mcp#499",
-            "the rules of the user are not among those that are read",
-            area="git",
-            before="failed",
-        ),
     ),
     ({".config/git/config": "[core]\nexcludesfile=~/rules\n", "rules": "*.txt"}, ["b.mine", "c.other"]),
     ({".gitconfig": "[core]\nexcludesfile = ~/gone\n"}, ["a.txt", "b.mine", "c.other"]),
@@ -342,12 +210,7 @@ async def test_rules_of_the_user_can_be_lifted_and_folders_named(
         assert list(await environment.glob("*.*", place)) == [*expected, *([".gitignore"] * (place == "."))]
 
 
-@pytest.mark.report(
-    "anthropics/claude-code#8600",
-    "a file with rules for the search program, with letters of other scripts",
-    area="search",
-    before="passed",
-)
+@pytest.mark.report("anthropics/claude-code#8600")
 @pytest.mark.parametrize("program", [None, ""], ids=["ripgrep", "without"])
 async def test_rules_for_search_programs_count(tmp_path: Path, program: str | None) -> None:
     names = ["файл.txt", "文件.log", "file@test.txt", "a.txt"]

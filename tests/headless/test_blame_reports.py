@@ -34,12 +34,7 @@ def begin(project: Project, *settings: str) -> None:
     git(project, "commit", "-qm", "first")
 
 
-@pytest.mark.report(
-    "git-ai-project/git-ai#950",
-    "after a squash, lines of the first of two interleaved sessions count as written by hand",
-    area="git",
-    before="passed",
-)
+@pytest.mark.report("git-ai-project/git-ai#950")
 def test_lines_of_two_sessions_survive_a_squash(project: Project) -> None:
     begin(project)
     project.ask("base", edit("first\n", "first\nopen\nuse\nclose\n"))
@@ -70,12 +65,7 @@ def test_lines_of_two_sessions_survive_a_squash(project: Project) -> None:
         ("def f( a ):\n\treturn 1\n", "def f( a ):\n    return 1   \n"),
     ],
 )
-@pytest.mark.report(
-    "git-ai-project/git-ai#494",
-    "who changes only white space becomes the author of the line, in both directions",
-    area="git",
-    before="failed",
-)
+@pytest.mark.report("git-ai-project/git-ai#494")
 def test_white_space_changes_no_author(project: Project, written: str, now: str) -> None:
     project.ask("write it", write(written))
     project.file.write_text(now)
@@ -87,12 +77,7 @@ def test_white_space_changes_no_author(project: Project, written: str, now: str)
     assert sides(project) == "uu"
 
 
-@pytest.mark.report(
-    "git-ai-project/git-ai#355",
-    "lines that an agent only reviewed, or wrote again as they were, change their author",
-    area="git",
-    before="passed",
-)
+@pytest.mark.report("git-ai-project/git-ai#355")
 def test_text_that_is_written_again_as_it_was_keeps_its_author(project: Project) -> None:
     project.ask("review it", write("first\nlast\n"))
     project.ask("once more", write("first\nnew\nlast\n"))
@@ -100,12 +85,7 @@ def test_text_that_is_written_again_as_it_was_keeps_its_author(project: Project)
     assert sides(project) == "uau"
 
 
-@pytest.mark.report(
-    "git-ai-project/git-ai#589",
-    "an edit of two lines by hand makes ten lines of an agent's list count as written by hand",
-    area="git",
-    before="passed",
-)
+@pytest.mark.report("git-ai-project/git-ai#589")
 def test_a_small_edit_in_a_list_of_the_agent_changes_only_its_lines(project: Project) -> None:
     begin(project)
     project.ask("list them", write(LIST))
@@ -117,12 +97,7 @@ def test_a_small_edit_in_a_list_of_the_agent_changes_only_its_lines(project: Pro
     assert sides(project).count("u") == 2 and sides(project)[7] == sides(project)[31] == "u"
 
 
-@pytest.mark.report(
-    "git-ai-project/git-ai#1904",
-    "edits by hand in a new file of an agent count as the agent's after the commit",
-    area="git",
-    before="passed",
-)
+@pytest.mark.report("git-ai-project/git-ai#1904")
 def test_edits_in_a_new_file_of_the_agent_are_the_users(project: Project) -> None:
     begin(project)
     new = ToolCall("write_file", {"file_path": "new.py", "content": LIST})
@@ -145,12 +120,7 @@ def blame_of(project: Project, name: str) -> str:
     return "".join(json.loads(line)["author"][0] for line in done.out.splitlines())
 
 
-@pytest.mark.report(
-    "git-ai-project/git-ai#168",
-    "empty lines in an agent's code count as written by hand",
-    area="git",
-    before="passed",
-)
+@pytest.mark.report("git-ai-project/git-ai#168")
 def test_empty_lines_of_the_agent_are_the_agents(project: Project) -> None:
     begin(project)
     project.ask("setup", edit("first\n", "first\n\nimport os\n\n\ndef setup():\n    pass\n\n\n"))
@@ -159,12 +129,7 @@ def test_empty_lines_of_the_agent_are_the_agents(project: Project) -> None:
     assert sides(project) == "uaaaaaaaau"
 
 
-@pytest.mark.report(
-    "git-ai-project/git-ai#727",
-    "a file that was emptied and written by hand still counts as the agent's",
-    area="git",
-    before="passed",
-)
+@pytest.mark.report("git-ai-project/git-ai#727")
 @pytest.mark.parametrize("between", ["", None])
 def test_a_file_written_anew_by_hand_is_the_users(project: Project, between: str | None) -> None:
     project.ask("write it", write("def f():\n    return 1\n"))
@@ -176,18 +141,8 @@ def test_a_file_written_anew_by_hand_is_the_users(project: Project, between: str
     assert sides(project) == "uu"
 
 
-@pytest.mark.report(
-    "git-ai-project/git-ai#1920",
-    "with core.autocrlf the agent's lines lose their author in the commit",
-    area="git",
-    before="passed",
-)
-@pytest.mark.report(
-    "git-ai-project/git-ai#1368",
-    "a file that changes its line endings with one real edit counts as rewritten",
-    area="git",
-    before="passed",
-)
+@pytest.mark.report("git-ai-project/git-ai#1920")
+@pytest.mark.report("git-ai-project/git-ai#1368")
 def test_converted_line_endings_change_no_author(project: Project) -> None:
     project.file.write_bytes(b"first\r\nlast\r\n")
     begin(project, "core.autocrlf=true")
@@ -201,18 +156,8 @@ def test_converted_line_endings_change_no_author(project: Project) -> None:
     assert sides(project) == "uauu"
 
 
-@pytest.mark.report(
-    "git-ai-project/git-ai#2067",
-    "a line typed right below one of the agent, in the same commit, counts as the agent's",
-    area="git",
-    before="passed",
-)
-@pytest.mark.report(
-    "git-ai-project/git-ai#2344",
-    "a line of the agent that was written again by hand stays the agent's",
-    area="git",
-    before="passed",
-)
+@pytest.mark.report("git-ai-project/git-ai#2067")
+@pytest.mark.report("git-ai-project/git-ai#2344")
 def test_lines_typed_below_or_instead_of_the_agents_are_the_users(project: Project) -> None:
     begin(project)
     project.ask("say hello", edit("first\n", "first\n<h1>Hello AI4</h1>\n<h1>Hello AI5</h1>\n"))
@@ -222,18 +167,8 @@ def test_lines_typed_below_or_instead_of_the_agents_are_the_users(project: Proje
     assert sides(project) == "uauuu"
 
 
-@pytest.mark.report(
-    "git-ai-project/git-ai#1114",
-    "stash and apply make all lines of the agent count as written by hand",
-    area="git",
-    before="passed",
-)
-@pytest.mark.report(
-    "git-ai-project/git-ai#1660",
-    "lines typed where stashed lines of the agent were count as the agent's",
-    area="git",
-    before="passed",
-)
+@pytest.mark.report("git-ai-project/git-ai#1114")
+@pytest.mark.report("git-ai-project/git-ai#1660")
 def test_a_stash_keeps_the_authors_on_both_sides(project: Project) -> None:
     begin(project)
     project.ask("add one", edit("first\n", "first\none\ntwo\n"))
@@ -248,12 +183,7 @@ def test_a_stash_keeps_the_authors_on_both_sides(project: Project) -> None:
     assert sides(project) == "uuaau"
 
 
-@pytest.mark.report(
-    "git-ai-project/git-ai#173",
-    "after a conflict of a rebase, lines by hand count as the agent's",
-    area="git",
-    before="passed",
-)
+@pytest.mark.report("git-ai-project/git-ai#173")
 def test_a_resolved_conflict_has_the_authors_of_both_sides(project: Project) -> None:
     begin(project)
     git(project, "checkout", "-qb", "feature")
@@ -279,12 +209,7 @@ def test_a_resolved_conflict_has_the_authors_of_both_sides(project: Project) -> 
     assert [text for text, author in code.items() if author == "agent"] == ["def by_agent():", "    return 1"]
 
 
-@pytest.mark.report(
-    "git-ai-project/git-ai#193",
-    "when the agent deletes a line of its own, all lines typed before count as the agent's",
-    area="git",
-    before="passed",
-)
+@pytest.mark.report("git-ai-project/git-ai#193")
 def test_lines_typed_between_two_edits_of_the_agent_stay_the_users(project: Project) -> None:
     begin(project)
     project.ask("three", edit("first\n", "first\nAI 1\nAI 2\nAI 3\n"))

@@ -227,12 +227,7 @@ async def test_a_wrong_result_of_an_own_environment_is_a_tool_error_that_names_i
     assert said == "Two."
 
 
-@pytest.mark.report(
-    "langchain-ai/langgraph#6726",
-    "a tool whose task is cancelled leaves its call without a result, and the next request is refused",
-    area="library",
-    before="failed",
-)
+@pytest.mark.report("langchain-ai/langgraph#6726")
 @each("step", ["run", "prepare"])
 async def test_an_error_of_an_own_tool_is_a_tool_error(tmp_path: Path, step: str, error: str) -> None:
     model = FakeProvider([call("count"), text("One."), text("Two.")])

@@ -31,12 +31,7 @@ pytestmark = pytest.mark.req("H13")
 DEADLINE_S = 120
 
 
-@pytest.mark.report(
-    "langchain-ai/langgraph#5682",
-    "an inner agent goes on calling its model after the request that started the outer one was cancelled",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("langchain-ai/langgraph#5682")
 async def test_cancelling_the_caller_stops_a_session_inside_of_a_tool(tmp_path: Path) -> None:
     gate = Gate()
     inner = FakeProvider([text("Half ", gate, "done."), text("unused")])
@@ -95,18 +90,8 @@ def draw(lines: dict[str, Line], rank: Rank | None = None, colour: Colour = Colo
     return "drawn"
 
 
-@pytest.mark.report(
-    "microsoft/autogen#5736",
-    "a tool with a model or a dataclass as parameter gets a plain dict",
-    area="library",
-    before="passed",
-)
-@pytest.mark.report(
-    "google/adk-python#2733",
-    "a tool with an enum as parameter is refused, or gets a plain string",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("microsoft/autogen#5736")
+@pytest.mark.report("google/adk-python#2733")
 async def test_arguments_inside_of_containers_arrive_as_the_types_of_the_function(tmp_path: Path) -> None:
     lines = {"a": {"points": [{"x": 1}, {"x": 2, "y": 3}]}}
     model = FakeProvider(
@@ -122,18 +107,8 @@ async def test_arguments_inside_of_containers_arrive_as_the_types_of_the_functio
     assert isinstance(got[0][2], Colour) and isinstance(got[0][1], Rank)
 
 
-@pytest.mark.report(
-    "googleapis/python-genai#2782",
-    "fields with defaults of a nested model are required in the schema of a tool",
-    area="library",
-    before="passed",
-)
-@pytest.mark.report(
-    "MervinPraison/PraisonAI#1907",
-    "an enum of numbers is of the type string in the schema of a tool",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("googleapis/python-genai#2782")
+@pytest.mark.report("MervinPraison/PraisonAI#1907")
 async def test_the_schema_has_nested_defaults_and_the_types_of_enums(tmp_path: Path) -> None:
     model = FakeProvider([text("Done.")])
     async with agent_ls.open_session(**options(tmp_path, model, tools=[draw])) as session:
@@ -146,12 +121,7 @@ async def test_the_schema_has_nested_defaults_and_the_types_of_enums(tmp_path: P
     assert '"type": "integer"' in json.dumps(rank) and "string" not in json.dumps(rank), rank
 
 
-@pytest.mark.report(
-    "huggingface/smolagents#2167",
-    "the failure of a subagent's model crashes the agent that started it",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("huggingface/smolagents#2167")
 async def test_the_failure_of_a_subagent_is_a_result_for_the_agent_that_started_it(tmp_path: Path) -> None:
     broken: Any = ZeroDivisionError("in the adapter")
     model: Any = Cast([spawn("count"), wait_for("agent_1"), text("It failed.")], {"count": [error(broken)]})
@@ -161,12 +131,7 @@ async def test_the_failure_of_a_subagent_is_a_result_for_the_agent_that_started_
     assert "ZeroDivisionError" in waited.output
 
 
-@pytest.mark.report(
-    "anthropics/claude-code#76204",
-    "after a subagent has run, the permission callback is never called again",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("anthropics/claude-code#76204")
 async def test_approve_is_called_after_a_subagent_has_ended(tmp_path: Path) -> None:
     asked: list[tuple[str, str]] = []
 
@@ -187,12 +152,7 @@ async def test_approve_is_called_after_a_subagent_has_ended(tmp_path: Path) -> N
     assert {path.name for path in (tmp_path / "project").iterdir()} >= {"one", "two", "three"}
 
 
-@pytest.mark.report(
-    "crewAIInc/crewAI#5156",
-    "the error of a tool whose result is the final answer becomes the final answer",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("crewAIInc/crewAI#5156")
 async def test_a_failed_terminal_tool_does_not_end_the_turn(tmp_path: Path) -> None:
     tries: list[int] = []
 
@@ -224,12 +184,7 @@ async def test_a_failed_terminal_tool_does_not_end_the_turn(tmp_path: Path) -> N
     assert [record.success for record in records] == [False, True] and len(model.requests) == 2
 
 
-@pytest.mark.report(
-    "earendil-works/pi#2119",
-    "an answer that ends for tool calls but has none leaves the agent idle without a word",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("earendil-works/pi#2119")
 async def test_an_answer_that_announces_calls_but_has_none_says_so(tmp_path: Path) -> None:
     model = FakeProvider([[end("tool_calls")], text("Next.")])
     async with agent_ls.open_session(**options(tmp_path, model)) as session:

@@ -17,6 +17,7 @@ from agent_ls.loop.events.types import (
     ToolCallEnd,
 )
 from agent_ls.loop.turn_facts import Judgement, TurnEvidence, facts_line
+from tests.support.reports import reported
 
 
 def judge(command: str) -> Judgement:
@@ -77,15 +78,8 @@ def test_a_turn_without_changes_has_no_facts() -> None:
         ([change(), *ran("c1", "pytest && ls")], [("pytest && ls", "passed")]),
         ([change(), *ran("c1", "black ."), change(call="c1")], [("black .", "passed")]),
         # the same check once more: its newest run counts
-        pytest.param(
-            [change(), *ran("c1", "pytest", 1), *ran("c2", "pytest")],
-            [("pytest", "passed")],
-            marks=pytest.mark.report(
-                "amd/gaia#3989",
-                "a check that failed and then passed reads like one that passed and then failed",
-                area="shell",
-                before="failed",
-            ),
+        reported(
+            "amd/gaia#3989", [change(), *ran("c1", "pytest", 1), *ran("c2", "pytest")], [("pytest", "passed")]
         ),
         ([change(), *ran("c1", "pytest"), *ran("c2", "pytest  ", 1)], [("pytest  ", "failed")]),
         ([change(), *ran("c1", "pytest", None), *ran("c2", "pytest")], [("pytest", "passed")]),
@@ -97,16 +91,7 @@ def test_a_turn_without_changes_has_no_facts() -> None:
             [change(), TerminalOpen("c1", "c1", "pytest", background=True), *ran("c2", "pytest")],
             [("pytest", "running"), ("pytest", "passed")],
         ),
-        pytest.param(
-            [change(), *ran("c1", "pytest"), change()],
-            [],
-            marks=pytest.mark.report(
-                "DevMortimer/pi-warden#1",
-                "a check that passed before the last change counts as one of the end",
-                area="shell",
-                before="passed",
-            ),
-        ),
+        reported("DevMortimer/pi-warden#1", [change(), *ran("c1", "pytest"), change()], []),
         # a later turn checks what this turn changed
         ([change(), END, *ran("c1", "pytest")], [("pytest", "passed")]),
         (

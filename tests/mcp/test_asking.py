@@ -116,12 +116,7 @@ async def test_a_form_that_asks_for_a_password_has_a_warning(tmp_path: Path) -> 
 PAGE = {"mode": "url", "elicitationId": "1", "url": "https://auth.example/go", "message": "Allow it"}
 
 
-@pytest.mark.report(
-    "strands-agents/harness-sdk#1742",
-    "a call is refused until the user has opened a page, and its address is lost",
-    area="mcp",
-    before="failed",
-)
+@pytest.mark.report("strands-agents/harness-sdk#1742")
 @pytest.mark.parametrize(("answer", "calls"), [("I have opened the page", 2), ("Decline", 1)])
 async def test_a_call_that_needs_a_page_is_made_again_when_the_user_has_opened_it(
     tmp_path: Path, answer: str, calls: int
@@ -138,12 +133,7 @@ async def test_a_call_that_needs_a_page_is_made_again_when_the_user_has_opened_i
         assert "https://auth.example/go" in str(rig.results()[0].content)
 
 
-@pytest.mark.report(
-    "UsefulSoftwareCo/executor#1953",
-    "a call ends at its time limit while the user still answers its question",
-    area="mcp",
-    before="failed",
-)
+@pytest.mark.report("UsefulSoftwareCo/executor#1953")
 async def test_the_time_that_the_user_takes_to_answer_does_not_count() -> None:
     asking = anyio.Event()
     with RequestLimit(1000) as limit:

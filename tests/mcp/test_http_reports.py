@@ -36,30 +36,10 @@ ODD = {
 
 @pytest.mark.report("cap-js/mcp#36")
 @pytest.mark.report("akutishevsky/withings-mcp#21")
-@pytest.mark.report(
-    "PhilflowIO/dav-mcp#31",
-    "heartbeats are sent as JSON, and break the connection",
-    area="mcp",
-    before="failed",
-)
-@pytest.mark.report(
-    "modelcontextprotocol/python-sdk#1146",
-    "empty events that keep a connection alive are read as messages",
-    area="mcp",
-    before="passed",
-)
-@pytest.mark.report(
-    "yjacquin/fast-mcp#38",
-    "a server asks whether the client is there, and refuses the answer",
-    area="mcp",
-    before="passed",
-)
-@pytest.mark.report(
-    "tontinton/maki#657",
-    "an answer is a list in which a notification comes first",
-    area="mcp",
-    before="failed",
-)
+@pytest.mark.report("PhilflowIO/dav-mcp#31")
+@pytest.mark.report("modelcontextprotocol/python-sdk#1146")
+@pytest.mark.report("yjacquin/fast-mcp#38")
+@pytest.mark.report("tontinton/maki#657")
 async def test_servers_whose_answers_have_oddities_are_understood(tmp_path: Path) -> None:
     with ExitStack() as open_servers:
         urls = {name: open_servers.enter_context(odd_server(odd)) for name, odd in ODD.items()}

@@ -11,6 +11,7 @@ from agent_ls.llm.messages import Role
 from agent_ls.loop.events.types import SubagentChanged, ToolCallEnd
 from tests.support.agents import Cast, Script, spawn, wait_for
 from tests.support.fake_provider import CallTool, error, text, tool_call
+from tests.support.reports import reported
 from tests.support.session_rig import SessionRig, running
 
 GLOB = tool_call("glob", '{"pattern": "*"}', id="g")
@@ -39,25 +40,21 @@ def last_words(rig: SessionRig) -> list[str]:
             marks=pytest.mark.report("vercel/eve#412", "gotgenes/pi-packages#889"),
             id="no model",
         ),
-        pytest.param(
-            [GLOB, text("")],
-            "completed",
-            ["without a report"],
-            marks=pytest.mark.report("Hmbown/Codewhale#4050"),
-            id="no report",
+        reported(
+            "Hmbown/Codewhale#4050", [GLOB, text("")], "completed", ["without a report"], id="no report"
         ),
-        pytest.param(
+        reported(
+            "nicobailon/pi-subagents#156",
             [tool_call("read_file", '{"file_path": "none"}', id="r"), text("Found it.")],
             "completed",
             ["Success: true", "Found it."],
-            marks=pytest.mark.report("nicobailon/pi-subagents#156"),
             id="recovered",
         ),
-        pytest.param(
+        reported(
+            "justrach/codegraff#793",
             [[text("The fault is in line 3."), GLOB], error(NO_KEY)],
             "failed",
             ["Success: false", "the key is not valid", "The fault is in line 3."],
-            marks=pytest.mark.report("justrach/codegraff#793"),
             id="findings",
         ),
     ],

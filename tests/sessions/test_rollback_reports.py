@@ -49,18 +49,8 @@ def commit_all(folder: Path) -> str:
     return git(folder, "rev-parse", "HEAD")
 
 
-@pytest.mark.report(
-    "cline/cline#14367",
-    "a restore takes back an uncommitted .gitignore, and then deletes the files that it protected",
-    area="git",
-    before="passed",
-)
-@pytest.mark.report(
-    "github/copilot-cli#1675",
-    "restoring a checkpoint deletes all untracked files of the repository",
-    area="git",
-    before="passed",
-)
+@pytest.mark.report("cline/cline#14367")
+@pytest.mark.report("github/copilot-cli#1675")
 async def test_files_that_the_agent_did_not_write_survive_a_roll_back(tmp_path: Path) -> None:
     script: Script = [
         read("c1"), edit("c2", "two", "TWO"), shell("c3", "printf 'data/\\n' > .gitignore"), text("Done."),
@@ -80,18 +70,8 @@ async def test_files_that_the_agent_did_not_write_survive_a_roll_back(tmp_path: 
         assert all((rig.folder / name).exists() for name in kept)
 
 
-@pytest.mark.report(
-    "cline/cline#13550",
-    "restoring a checkpoint takes commits that were made since off the branch",
-    area="git",
-    before="passed",
-)
-@pytest.mark.report(
-    "cline/cline#5598",
-    "checkpoints rename the .git folder of a repository, and leave it so when they are interrupted",
-    area="git",
-    before="passed",
-)
+@pytest.mark.report("cline/cline#13550")
+@pytest.mark.report("cline/cline#5598")
 async def test_a_roll_back_leaves_the_repository_as_it_is(tmp_path: Path) -> None:
     script: Script = [read("c1"), edit("c2", "two", "TWO"), text("Done.")]
     async with running(tmp_path, script) as rig:
@@ -112,12 +92,7 @@ async def test_a_roll_back_leaves_the_repository_as_it_is(tmp_path: Path) -> Non
         assert not list(rig.folder.rglob(".git_disabled"))
 
 
-@pytest.mark.report(
-    "anthropics/claude-code#34368",
-    "rewinding to before a deletion offers to bring the file back, and does not",
-    area="edits",
-    before="passed",
-)
+@pytest.mark.report("anthropics/claude-code#34368")
 @pytest.mark.parametrize("command", ["rm -f made.txt", "mv made.txt other.txt"])
 async def test_a_file_that_the_agent_made_and_deleted_comes_back(tmp_path: Path, command: str) -> None:
     script: Script = [write("c1", "made.txt", "made\n"), text("One."), shell("c2", command), text("Two.")]
@@ -129,12 +104,7 @@ async def test_a_file_that_the_agent_made_and_deleted_comes_back(tmp_path: Path,
         assert {it.name: it.read_text() for it in rig.folder.iterdir()} == {"made.txt": "made\n"}
 
 
-@pytest.mark.report(
-    "anthropics/claude-code#20671",
-    "a file that the agent edited and then moved comes back at its old place by itself",
-    area="edits",
-    before="passed",
-)
+@pytest.mark.report("anthropics/claude-code#20671")
 async def test_a_moved_file_stays_moved(tmp_path: Path) -> None:
     script: Script = [
         read("c1"), edit("c2", "two", "TWO"), shell("c3", "mv a.txt b.txt"), text("One."),
@@ -152,18 +122,8 @@ async def test_a_moved_file_stays_moved(tmp_path: Path) -> None:
         }
 
 
-@pytest.mark.report(
-    "anthropics/claude-code#16023",
-    "text typed after the agent's change is lost when the code is rewound, and nothing brings it back",
-    area="edits",
-    before="passed",
-)
-@pytest.mark.report(
-    "zed-industries/zed#28676",
-    "restoring a checkpoint cannot be undone",
-    area="edits",
-    before="passed",
-)
+@pytest.mark.report("anthropics/claude-code#16023")
+@pytest.mark.report("zed-industries/zed#28676")
 async def test_text_of_the_user_survives_a_roll_back_and_its_way_back(tmp_path: Path) -> None:
     script: Script = [read("c1"), edit("c2", "two", "TWO"), text("Done.")]
     async with running(tmp_path, script) as rig:
@@ -178,12 +138,7 @@ async def test_text_of_the_user_survives_a_roll_back_and_its_way_back(tmp_path: 
         assert file.read_text() == "one\nTWO\nthree\nfour\nmine\n"
 
 
-@pytest.mark.report(
-    "anthropics/claude-code#91733",
-    "an edit of a file that the session made and git does not know is not rewound",
-    area="edits",
-    before="passed",
-)
+@pytest.mark.report("anthropics/claude-code#91733")
 async def test_an_edit_of_an_untracked_new_file_is_rolled_back(tmp_path: Path) -> None:
     script: Script = [
         write("c1", "new.txt", "v1\n"), text("One."), edit("c2", "v1", "v2", "new.txt"), text("Two."),
@@ -196,12 +151,7 @@ async def test_an_edit_of_an_untracked_new_file_is_rolled_back(tmp_path: Path) -
         assert [it.state for it in done.files] == ["restored"]
 
 
-@pytest.mark.report(
-    "anthropics/claude-code#93262",
-    "files that the agent edits with commands are not shown as changed, and rewind leaves them",
-    area="edits",
-    before="passed",
-)
+@pytest.mark.report("anthropics/claude-code#93262")
 @pytest.mark.parametrize(
     "command",
     [
@@ -224,12 +174,7 @@ async def test_a_change_made_by_a_command_is_shown_and_rolled_back(tmp_path: Pat
         assert not rig.manager.review.open_hunks(session_id=talk.session_id)
 
 
-@pytest.mark.report(
-    "jsmestad/minga#2457",
-    "a hunk that the user rejected is written to the file later, and the agent reads it as if it were there",
-    area="edits",
-    before="passed",
-)
+@pytest.mark.report("jsmestad/minga#2457")
 async def test_a_rejected_hunk_stays_out_of_the_file_and_of_what_the_agent_reads(tmp_path: Path) -> None:
     script: Script = [
         read("c1"), edit("c2", "two", "TWO"), write("c3", "made.txt", "made\n"), text("One."),
@@ -251,12 +196,7 @@ async def test_a_rejected_hunk_stays_out_of_the_file_and_of_what_the_agent_reads
         }
 
 
-@pytest.mark.report(
-    "anomalyco/opencode#33940",
-    "undo in one session also takes back what other sessions have changed since",
-    area="edits",
-    before="passed",
-)
+@pytest.mark.report("anomalyco/opencode#33940")
 @pytest.mark.parametrize("name", ["a.txt", "b.txt"])
 async def test_a_roll_back_leaves_the_changes_of_other_sessions(tmp_path: Path, name: str) -> None:
     script: Script = [
@@ -274,12 +214,7 @@ async def test_a_roll_back_leaves_the_changes_of_other_sessions(tmp_path: Path, 
         assert "TWO" not in (rig.folder / "a.txt").read_text()
 
 
-@pytest.mark.report(
-    "anomalyco/opencode#46783",
-    "undo deletes a file that the agent failed to read, and that the user created afterwards",
-    area="edits",
-    before="passed",
-)
+@pytest.mark.report("anomalyco/opencode#46783")
 async def test_a_file_that_was_only_read_survives_a_roll_back(tmp_path: Path) -> None:
     async with running(tmp_path, [read("c1", "later.txt"), text("It is not there.")]) as rig:
         talk, (first,) = await played(rig, "read it")
@@ -289,12 +224,7 @@ async def test_a_file_that_was_only_read_survives_a_roll_back(tmp_path: Path) ->
         assert (rig.folder / "later.txt").read_text() == "downloaded\n" and done.files == ()
 
 
-@pytest.mark.report(
-    "anomalyco/opencode#15391",
-    "redo writes every file of the project again, so that editors ask to reload them",
-    area="edits",
-    before="passed",
-)
+@pytest.mark.report("anomalyco/opencode#15391")
 async def test_other_files_are_not_touched_by_a_roll_back_and_its_way_back(tmp_path: Path) -> None:
     script: Script = [read("c1"), edit("c2", "two", "TWO"), read("c3", "b.txt"), text("Done.")]
     async with running(tmp_path, script) as rig:
@@ -309,12 +239,7 @@ async def test_other_files_are_not_touched_by_a_roll_back_and_its_way_back(tmp_p
         assert [(it.stat().st_mtime_ns, it.stat().st_ino) for it in others] == before
 
 
-@pytest.mark.report(
-    "github/copilot-cli#2757",
-    "undo of the last message takes the file back to the commit, and with it earlier uncommitted changes",
-    area="git",
-    before="passed",
-)
+@pytest.mark.report("github/copilot-cli#2757")
 async def test_uncommitted_text_from_before_the_turn_stays(tmp_path: Path) -> None:
     script: Script = [
         read("c1"), edit("c2", "two", "TWO"), text("One."), edit("c3", "three", "THREE"), text("Two."),
@@ -339,12 +264,7 @@ async def hunks_of(rig: SessionRig, talk: Talk) -> list[str]:
     return [hunk.id for hunks in found.values() for hunk in hunks]
 
 
-@pytest.mark.report(
-    "microsoft/vscode-copilot-release#8299",
-    "after the first change of a file is undone, the later ones act on the wrong lines",
-    area="edits",
-    before="passed",
-)
+@pytest.mark.report("microsoft/vscode-copilot-release#8299")
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2)])
 async def test_hunks_are_undone_in_any_order(tmp_path: Path, order: Sequence[int]) -> None:
     script: Script = [
@@ -364,12 +284,7 @@ async def test_hunks_are_undone_in_any_order(tmp_path: Path, order: Sequence[int
         assert (rig.folder / "a.txt").read_text() == TEN
 
 
-@pytest.mark.report(
-    "microsoft/vscode#260840",
-    "undo takes back changes that the user has accepted before",
-    area="edits",
-    before="passed",
-)
+@pytest.mark.report("microsoft/vscode#260840")
 async def test_undo_leaves_what_was_kept(tmp_path: Path) -> None:
     script: Script = [
         read("c1"), edit("c2", "two", "TWO"), text("One."), edit("c3", "three", "THREE"), text("Two."),
@@ -384,12 +299,7 @@ async def test_undo_leaves_what_was_kept(tmp_path: Path) -> None:
         assert (rig.folder / "a.txt").read_text() == "one\nTWO\nthree\nfour\n"
 
 
-@pytest.mark.report(
-    "microsoft/vscode-copilot-release#3492",
-    "after a restart, undo replaces a file that git has changed since by its content from weeks ago",
-    area="edits",
-    before="passed",
-)
+@pytest.mark.report("microsoft/vscode-copilot-release#3492")
 async def test_undo_after_a_restart_does_not_bring_back_an_old_file(tmp_path: Path) -> None:
     script: Script = [read("c1"), edit("c2", "two", "TWO"), text("Done.")]
     other = "all\nis\nnew\nhere\n"
@@ -406,12 +316,7 @@ async def test_undo_after_a_restart_does_not_bring_back_an_old_file(tmp_path: Pa
         assert (rig.folder / "a.txt").read_text() == other
 
 
-@pytest.mark.report(
-    "microsoft/vscode-copilot-release#3749",
-    "who deletes lines of a new file of the agent before accepting it loses the file",
-    area="edits",
-    before="passed",
-)
+@pytest.mark.report("microsoft/vscode-copilot-release#3749")
 @pytest.mark.parametrize("now", ["made\n", "", "mine\n"])
 async def test_a_new_file_in_which_the_user_deletes_lines_stays(tmp_path: Path, now: str) -> None:
     async with running(tmp_path, [write("c1", "new.txt", "made\nby\nit\n"), text("Done.")]) as rig:
@@ -422,12 +327,7 @@ async def test_a_new_file_in_which_the_user_deletes_lines_stays(tmp_path: Path, 
         assert (rig.folder / "new.txt").read_text() == now
 
 
-@pytest.mark.report(
-    "arthurzengg/opencui#486",
-    "undoing a deletion brings the file back without its last newline",
-    area="edits",
-    before="passed",
-)
+@pytest.mark.report("arthurzengg/opencui#486")
 @pytest.mark.parametrize(
     "content", [b"one\ntwo\n", b"one\ntwo", b"one\r\ntwo\r\n", b"\n", b"\xef\xbb\xbfone\n", b""]
 )

@@ -4,7 +4,7 @@ A test built from a public report of another project names it: `@pytest.mark.rep
 function, or `reported("owner/repository#12", ...)` for a row of a table. The page says what happens there, and what the
 test showed when it was first run on agent-ls. For a new report, give the marker these too,
 `report("owner/repository#12", "what happens there, in our words", area="chat-servers", before="failed")`, or write the
-row into the page.
+row into the page. They are left out again as soon as the page has them.
 """
 
 from __future__ import annotations
@@ -143,5 +143,18 @@ def written() -> str:
     return f"{head}{_MARKER}\n\n{render(read_reports())}"
 
 
+def shorten() -> None:
+    """Leave out of each marker the words that the page has now."""
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        before = after = path.read_text(encoding="utf-8")
+        for node in _marks(path):
+            if node.keywords and isinstance(node.func, ast.Attribute):
+                long = ast.get_source_segment(before, node) or ""
+                after = after.replace(long, f'pytest.mark.report("{ast.literal_eval(node.args[0])}")')
+        if after != before:
+            path.write_text(after, encoding="utf-8")
+
+
 if __name__ == "__main__":
     PAGE.write_text(written(), encoding="utf-8")
+    shorten()

@@ -47,10 +47,7 @@ def calls() -> ToolCalls:
 # -- hover
 
 
-@pytest.mark.report(
-    "microsoft/language-server-protocol#773", "hover contents are an array of a code block and a text", area="lsp",
-    before="passed",
-)  # fmt: skip
+@pytest.mark.report("microsoft/language-server-protocol#773")  # fmt: skip
 async def test_hover_returns_the_texts_of_all_language_servers_once_each() -> None:
     host = KnownCode(texts=[SIGNATURE, "Joins the part.", "  ", SIGNATURE, "\x1b[31mRed\x1b[0m"])
 
@@ -62,10 +59,7 @@ async def test_hover_returns_the_texts_of_all_language_servers_once_each() -> No
 
 
 @pytest.mark.parametrize("texts", [[], ["", " \n"]], ids=["nothing", "blank"])
-@pytest.mark.report(
-    "microsoft/language-server-protocol#261", "servers answer a hover of nothing with empty contents", area="lsp",
-    before="passed",
-)  # fmt: skip
+@pytest.mark.report("microsoft/language-server-protocol#261")  # fmt: skip
 async def test_a_hover_without_text_says_what_to_do_instead(texts: list[str]) -> None:
     output = await calls().call(hover(KnownCode(texts=texts)), **JOIN)
 
@@ -96,10 +90,7 @@ async def test_the_hover_of_a_symbol_from_a_file_with_secrets_is_not_shown(tmp_p
 # -- implementations
 
 
-@pytest.mark.report(
-    "folke/trouble.nvim#94", "implementations come as links with targets, not as locations", area="lsp",
-    before="passed",
-)  # fmt: skip
+@pytest.mark.report("folke/trouble.nvim#94")  # fmt: skip
 async def test_implementations_are_listed_with_their_code() -> None:
     host = KnownCode([FoundLocation("/project/b.py", 0), FoundLocation("jdt://x/A.class", 3, is_file=False)])
 
@@ -140,10 +131,7 @@ async def test_callers_are_listed_with_the_lines_of_their_calls() -> None:
     ]
 
 
-@pytest.mark.report(
-    "isaacphi/mcp-language-server#38", "the callers of a popular function fill the context", area="lsp",
-    before="passed",
-)  # fmt: skip
+@pytest.mark.report("isaacphi/mcp-language-server#38")  # fmt: skip
 async def test_many_callers_come_in_pages() -> None:
     found = [function(f"f{number}", "/project/a.py", 0, number) for number in range(PAGE + 2)]
 
@@ -154,10 +142,7 @@ async def test_many_callers_come_in_pages() -> None:
     assert rest.text.count("function f") == 2
 
 
-@pytest.mark.report(
-    "anthropics/claude-code#75615", "a call hierarchy is empty although the function is called", area="lsp",
-    before="passed",
-)  # fmt: skip
+@pytest.mark.report("anthropics/claude-code#75615")  # fmt: skip
 @pytest.mark.parametrize("direction", ["incoming", "outgoing"])
 async def test_an_empty_call_hierarchy_does_not_claim_that_nothing_calls_it(direction: str) -> None:
     output = await calls().call(call_hierarchy(KnownCode()), **JOIN, direction=direction)
@@ -185,10 +170,7 @@ def edits(
 ADDED = TextChange(0, 0, 0, 0, "from os.path import join\n")
 
 
-@pytest.mark.report(
-    "denoland/deno#11610", "refactorings that cannot be applied are offered on every line", area="lsp",
-    before="passed",
-)  # fmt: skip
+@pytest.mark.report("denoland/deno#11610")  # fmt: skip
 async def test_code_actions_are_listed_with_preferred_ones_first_and_disabled_ones_last() -> None:
     host = KnownCode(offered=[EXTRACT, RUN, IMPORT, RUN])
 
@@ -254,10 +236,7 @@ async def test_an_action_is_planned_as_a_write_and_then_made() -> None:
     ]
 
 
-@pytest.mark.report(
-    "microsoft/vscode#169507", "an action has an edit and a command, and only one of them happens", area="lsp",
-    before="passed",
-)  # fmt: skip
+@pytest.mark.report("microsoft/vscode#169507")  # fmt: skip
 async def test_the_command_of_an_action_with_edits_is_named_and_not_run() -> None:
     host = KnownCode(offered=[IMPORT], edits=[edits(ADDED, command="Organize Imports")])
 
@@ -267,10 +246,7 @@ async def test_the_command_of_an_action_with_edits_is_named_and_not_run() -> Non
 
 
 @pytest.mark.parametrize("command", ["", "Run the tests"])
-@pytest.mark.report(
-    "microsoft/vscode-languageserver-node#1216", "an action has only a command, and no edit after it is resolved",
-    area="lsp", before="passed",
-)  # fmt: skip
+@pytest.mark.report("microsoft/vscode-languageserver-node#1216")  # fmt: skip
 async def test_an_action_without_edits_is_refused(command: str) -> None:
     host = KnownCode(offered=[RUN], edits=[edits(command=command)])
 
@@ -284,10 +260,7 @@ async def test_an_action_without_edits_is_refused(command: str) -> None:
     [([EXTRACT], "validation"), ([], "not_found"), ([IMPORT, RUN], "not_found")],
     ids=["disabled", "none", "others"],
 )
-@pytest.mark.report(
-    "emacs-lsp/lsp-mode#2402", "a disabled action is applied, or the server gives no reason for it", area="lsp",
-    before="passed",
-)  # fmt: skip
+@pytest.mark.report("emacs-lsp/lsp-mode#2402")  # fmt: skip
 async def test_an_action_that_is_not_offered_or_disabled_changes_nothing(
     offered: Sequence[OfferedAction], kind: str
 ) -> None:
