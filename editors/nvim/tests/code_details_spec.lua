@@ -120,8 +120,8 @@ spec["a hover is asked in the encoding of each server"] = function()
 end
 
 spec["a failure of the only server is its reason"] = function()
-  local server = { ["textDocument/hover"] = function() return { code = -32603, message = "still indexing" } end }
-  local result, why = ask("hover", AT, { server })
+  local function fail() return { code = -32603, message = "still indexing" } end
+  local result, why = ask("hover", AT, { { ["textDocument/hover"] = fail } })
   support.same({ result or "none", why }, { "none", "still indexing" })
 end
 
@@ -133,7 +133,8 @@ spec["implementations are links or locations, and their names URIs or paths"] = 
   })
 end
 
-local ITEM = { name = "total", kind = 12, uri = URI, range = range(0, 0, 20), selectionRange = range(0, 17, 22) }
+local ITEM =
+  { name = "total", kind = 12, uri = URI, range = range(0, 0, 20), selectionRange = range(0, 17, 22) }
 
 spec["callers have the lines of their calls once each"] = function()
   local caller = vim.tbl_extend("force", ITEM, { name = "main", detail = "shop" })
@@ -167,8 +168,10 @@ local ACTIONS = {
 }
 
 spec["actions of all servers are listed with their state"] = function()
-  local found = ask("actions", LINE, { { ["textDocument/codeAction"] = ACTIONS }, { ["textDocument/codeAction"] = NULL } })
-  support.same(vim.tbl_map(function(one) return { one.title, one.preferred, one.disabled } end, found.actions), {
+  local servers = { { ["textDocument/codeAction"] = ACTIONS }, { ["textDocument/codeAction"] = NULL } }
+  local found = ask("actions", LINE, servers)
+  local function state(one) return { one.title, one.preferred, one.disabled } end
+  support.same(vim.tbl_map(state, found.actions), {
     { "Rename it", true },
     { "Extract", false, "select an expression" },
     { "Odd", false, "" },

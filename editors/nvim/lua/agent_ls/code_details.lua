@@ -105,7 +105,10 @@ end
 local function flat_actions(answers)
   local found = {}
   for _, answer in ipairs(answers) do
-    each_value(answer.result, function(action) found[#found + 1] = { server = answer.server, action = action } end)
+    each_value(
+      answer.result,
+      function(action) found[#found + 1] = { server = answer.server, action = action } end
+    )
   end
   return found
 end
@@ -143,7 +146,7 @@ end
 
 function answerers.calls(params, done)
   local function make(bufnr) return requests.position_params(bufnr, params) end
-  local method = params.direction == "incoming" and "callHierarchy/incomingCalls" or "callHierarchy/outgoingCalls"
+  local method = ("callHierarchy/%sCalls"):format(params.direction)
   requests.ask_of_file("textDocument/prepareCallHierarchy", params, make, flat_actions, function(items, why)
     if not items then
       return done(nil, why)
@@ -159,10 +162,12 @@ function answerers.calls(params, done)
       return finish()
     end
     for _, one in ipairs(items) do
-      requests.ask_all({ one.server }, method, function() return { item = one.action } end, nil, function(answers, failed)
+      local function item() return { item = one.action } end
+      local function add(call) found[#found + 1] = { server = one.server, call = call } end
+      requests.ask_all({ one.server }, method, item, nil, function(answers, failed)
         problem = problem or failed
         for _, answer in ipairs(answers) do
-          each_value(answer.result, function(call) found[#found + 1] = { server = one.server, call = call } end)
+          each_value(answer.result, add)
         end
         left = left - 1
         if left == 0 then
@@ -186,7 +191,8 @@ function answerers.actionEdits(params, done)
   end
   local function convert(one)
     local answers = one.action.edit and { { server = one.server, result = one.action.edit } } or {}
-    return vim.tbl_extend("error", requests.convert_edits(answers, versions), { command = command_title(one.action) })
+    local edits = requests.convert_edits(answers, versions)
+    return vim.tbl_extend("error", edits, { command = command_title(one.action) })
   end
   requests.ask_of_file("textDocument/codeAction", params, make, flat_actions, function(found, why)
     local one = vim.iter(found or {}):find(
@@ -200,7 +206,8 @@ function answerers.actionEdits(params, done)
     if is_whole or not one.server:supports_method("codeAction/resolve") then
       return requests.convert_answers(function() return convert(one) end, { one }, nil, done)
     end
-    requests.ask_all({ one.server }, "codeAction/resolve", function() return one.action end, nil, function(answers, failed)
+    local function action() return one.action end
+    requests.ask_all({ one.server }, "codeAction/resolve", action, nil, function(answers, failed)
       local resolved = answers[1] and { server = one.server, action = answers[1].result } or one
       if not resolved.action.edit and not resolved.action.command and failed then
         return done(nil, failed)

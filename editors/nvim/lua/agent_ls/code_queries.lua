@@ -25,7 +25,8 @@ local function locations(answers)
       end
     end
   end
-  return { locations = vim.list_slice(found, 1, requests.MAX_PLACES), truncated = #found > requests.MAX_PLACES }
+  local limit = requests.MAX_PLACES
+  return { locations = vim.list_slice(found, 1, limit), truncated = #found > limit }
 end
 
 ---@param answers table[]

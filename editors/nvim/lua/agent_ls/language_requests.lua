@@ -187,7 +187,10 @@ function M.convert_answers(convert, answers, why, done)
     return done(nil, why)
   end
   local ok, result = pcall(convert, answers)
-  done(ok and result or nil, not ok and ("unexpected answer from a language server: " .. tostring(result)) or nil)
+  if ok then
+    return done(result)
+  end
+  done(nil, "unexpected answer from a language server: " .. tostring(result))
 end
 
 ---Sends a request to the servers of one file.
