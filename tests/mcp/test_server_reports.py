@@ -45,30 +45,15 @@ NOISE: list[Any] = [
     {"noise": ["\0\0"]},
     pytest.param(
         {"ids": "text"},
-        marks=pytest.mark.report(
-            "cognizant-ai-lab/neuro-san#526",
-            "the number of a request comes back as text, and the client waits for ever",
-            area="mcp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("cognizant-ai-lab/neuro-san#526"),
     ),
     pytest.param(
         {"before": "[50] Add handler {x} "},
-        marks=pytest.mark.report(
-            "modelcontextprotocol/python-sdk#924",
-            "words of a log are in front of a message, on the same line",
-            area="mcp",
-            before="failed",
-        ),
+        marks=pytest.mark.report("modelcontextprotocol/python-sdk#924"),
     ),
     pytest.param(
         {"tools": [tool("echo", annotations={"readOnlyHint": True, "title": "Echo"})]},
-        marks=pytest.mark.report(
-            "anomalyco/opencode#12094",
-            "a server whose tools have annotations is silently off",
-            area="mcp",
-            before="passed",
-        ),
+        marks=pytest.mark.report("anomalyco/opencode#12094"),
     ),
     {"tools": [tool("echo", annotations={"readOnlyHint": "yes"}, title=5)]},
     {"tools": [{"name": "echo", "inputSchema": {"type": "object"}, "annotations": [], "description": ["a"]}]},
@@ -80,18 +65,8 @@ async def test_a_server_that_prints_other_lines_works(tmp_path: Path, plan: dict
     assert (await echoed(tmp_path, **plan)).content == "echo {}"
 
 
-@pytest.mark.report(
-    "MemPalace/mempalace#929",
-    "a server on Windows reads arguments in the code page of the system, and fails",
-    area="mcp",
-    before="failed",
-)
-@pytest.mark.report(
-    "simonlin1212/Vibe-Research#27",
-    "a server on Windows writes results in the code page of the system",
-    area="mcp",
-    before="failed",
-)
+@pytest.mark.report("MemPalace/mempalace#929")
+@pytest.mark.report("simonlin1212/Vibe-Research#27")
 @pytest.mark.parametrize(("encoding", "word"), [("cp1252", "Messgerät"), ("gbk", "中文内容")])
 async def test_a_server_that_reads_and_writes_in_another_encoding_works(
     tmp_path: Path, encoding: str, word: str

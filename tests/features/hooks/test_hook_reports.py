@@ -52,12 +52,7 @@ ANSWERS = [
     pytest.param(
         ("PreToolUse", 2, 'lint 1\n{"decision": "deny", "reason": "no lint"}\n', ""),
         HookAnswer("deny", blocks=True, reason="no lint"),
-        marks=pytest.mark.report(
-            "mmnto-ai/totem#2615",
-            "the reason is in an object behind other output, and standard error is empty",
-            area="rules",
-            before="flaw",
-        ),
+        marks=pytest.mark.report("mmnto-ai/totem#2615"),
     ),
     pytest.param(
         (
@@ -67,32 +62,17 @@ ANSWERS = [
             "",
         ),
         HookAnswer("deny", blocks=True, reason="Blocked by policy"),
-        marks=pytest.mark.report(
-            "anthropics/claude-code#37210",
-            "a hook denies in both ways, and the edit is made (here: without its reason)",
-            area="rules",
-            before="flaw",
-        ),
+        marks=pytest.mark.report("anthropics/claude-code#37210"),
     ),
     pytest.param(
         ("PreToolUse", 2, "not an object", ""),
         HookAnswer("deny", blocks=True, reason="no reason was given"),
-        marks=pytest.mark.report(
-            "openai/codex#27833",
-            "a hook that ends with 2 and explains nothing does not stop a patch",
-            area="rules",
-            before="passed",
-        ),
+        marks=pytest.mark.report("openai/codex#27833"),
     ),
     pytest.param(
         ("Stop", 0, '{"followup_message": "go on"}', ""),
         HookAnswer("deny", blocks=True, reason="go on"),
-        marks=pytest.mark.report(
-            "OthmanAdi/planning-with-files#262",
-            "what the agent is to do next is in a field of its own",
-            area="rules",
-            before="failed",
-        ),
+        marks=pytest.mark.report("OthmanAdi/planning-with-files#262"),
     ),
     pytest.param(
         (
@@ -102,32 +82,17 @@ ANSWERS = [
             "",
         ),
         HookAnswer("deny", reason="use x", message="use x"),
-        marks=pytest.mark.report(
-            "anthropics/claude-plugins-official#1865",
-            "a guard explains its refusal only to the user, so the model tries again",
-            area="rules",
-            before="flaw",
-        ),
+        marks=pytest.mark.report("anthropics/claude-plugins-official#1865"),
     ),
     pytest.param(
         ("PreToolUse", 0, '{"cancel": true, "errorMessage": "no js"}', ""),
         HookAnswer("deny", blocks=True, reason="no js"),
-        marks=pytest.mark.report(
-            "open-gsd/gsd-core#787",
-            "a guard of Cline refuses with words of its own",
-            area="rules",
-            before="failed",
-        ),
+        marks=pytest.mark.report("open-gsd/gsd-core#787"),
     ),
     pytest.param(
         ("PreToolUse", 0, '{"cancel": false, "contextModification": "", "errorMessage": ""}', ""),
         HookAnswer(),
-        marks=pytest.mark.report(
-            "git-ai-project/git-ai#654",
-            "a hook of Cline answers that all is well",
-            area="rules",
-            before="passed",
-        ),
+        marks=pytest.mark.report("git-ai-project/git-ai#654"),
     ),
     (
         ("PreToolUse", 0, '{"shouldContinue": false}', ""),
@@ -136,62 +101,32 @@ ANSWERS = [
     pytest.param(
         ("PreToolUse", 0, '{"modifiedArgs": {"command": "x"}}', ""),
         HookAnswer(arguments={"command": "x"}),
-        marks=pytest.mark.report(
-            "Hypabolic/Hypa#51",
-            "hooks of Copilot change the arguments in a field of another name",
-            area="rules",
-            before="failed",
-        ),
+        marks=pytest.mark.report("Hypabolic/Hypa#51"),
     ),
     pytest.param(
         ("UserPromptSubmit", 0, "test output", ""),
         HookAnswer(context="test output"),
-        marks=pytest.mark.report(
-            "anthropics/claude-code#13912",
-            "text that a hook prints before a message is taken for an error",
-            area="rules",
-            before="passed",
-        ),
+        marks=pytest.mark.report("anthropics/claude-code#13912"),
     ),
     pytest.param(
         ("PreToolUse", 0, '{"hookSpecificOutput": {"updatedInput": {"command": "x"}}}', ""),
         HookAnswer(arguments={"command": "x"}),
-        marks=pytest.mark.report(
-            "awslabs/aidlc-workflows#1024",
-            "new arguments without a decision are refused",
-            area="rules",
-            before="passed",
-        ),
+        marks=pytest.mark.report("awslabs/aidlc-workflows#1024"),
     ),
     pytest.param(
         ("PreToolUse", 0, '{"permissionDecision": "allow"}', ""),
         HookAnswer("allow"),
-        marks=pytest.mark.report(
-            "nikhilsitaram/claude-caliper#96",
-            "a decision at the top of the object has no effect",
-            area="rules",
-            before="passed",
-        ),
+        marks=pytest.mark.report("nikhilsitaram/claude-caliper#96"),
     ),
     pytest.param(
         ("PreToolUse", 0, '{"permission": "ask", "updatedInput": {"command": "x"}, "reason": "own"}', ""),
         HookAnswer("ask", reason="own", arguments={"command": "x"}),
-        marks=pytest.mark.report(
-            "anthropics/claude-code#15773",
-            "new arguments are lost if the hook also asks",
-            area="rules",
-            before="passed",
-        ),
+        marks=pytest.mark.report("anthropics/claude-code#15773"),
     ),
     pytest.param(
         ("Stop", 0, "", ""),
         HookAnswer(),
-        marks=pytest.mark.report(
-            "anthropics/claude-code#10463",
-            "a hook that prints nothing is shown as an error",
-            area="rules",
-            before="passed",
-        ),
+        marks=pytest.mark.report("anthropics/claude-code#10463"),
     ),
     pytest.param(
         ("PreToolUse", 0, json.dumps(json.loads(CONTEXT), indent=2), ""),
@@ -234,12 +169,7 @@ DECISIONS = [
     pytest.param(
         '{"decision": "ask", "message": "uses sudo"}',
         ("ask", "uses sudo"),
-        marks=pytest.mark.report(
-            "aws/amazon-q-developer-cli#3596",
-            "a hook cannot ask the user to confirm a command",
-            area="rules",
-            before="passed",
-        ),
+        marks=pytest.mark.report("aws/amazon-q-developer-cli#3596"),
     ),
     pytest.param(
         '{"permissionDecision": "deny", "permissionDecisionReason": "no"}',
@@ -274,21 +204,14 @@ def test_a_decision_counts_in_the_form_of_any_agent(stdout: str, answer: tuple[s
     assert (found.decision, found.reason, found.problem) == (*answer, "")
 
 
-@pytest.mark.report(
-    "github/copilot-cli#2585",
-    "the context of a hook that denies a call does not reach the model",
-    area="rules",
-    before="passed",
-)
+@pytest.mark.report("github/copilot-cli#2585")
 def test_context_counts_beside_a_refusal() -> None:
     said = '{"permissionDecision": "deny", "permissionDecisionReason": "no", "additionalContext": "why"}'
     assert parse_answer(0, said, "", "PreToolUse") == HookAnswer("deny", reason="no", context="why")
 
 
-@pytest.mark.report(
-    "QwenLM/qwen-code#8752", "a hook is a prompt and not a command", area="rules", before="passed"
-)
-@pytest.mark.report("mcs-cli/mcs#227", "a hook is the address of a server", area="rules", before="passed")
+@pytest.mark.report("QwenLM/qwen-code#8752")
+@pytest.mark.report("mcs-cli/mcs#227")
 @pytest.mark.parametrize(
     "hook", [{"type": "prompt", "prompt": "Review $ARGUMENTS"}, {"type": "http", "url": "http://localhost:1"}]
 )

@@ -42,40 +42,20 @@ def write(path: Path, body: str, mode: int = 0o755) -> None:
 PLACES = [
     pytest.param(
         "project/.clinerules/hooks/PreToolUse",
-        marks=pytest.mark.report(
-            "cline/cline#13277",
-            "a hook that is an executable file without an ending never runs",
-            area="rules",
-            before="failed",
-        ),
+        marks=pytest.mark.report("cline/cline#13277"),
     ),
     pytest.param(
         "project/.cline/hooks/PreToolUse",
-        marks=pytest.mark.report(
-            "dyoshikawa/rulesync#2405",
-            "hooks of Cline have moved to another folder",
-            area="rules",
-            before="failed",
-        ),
+        marks=pytest.mark.report("dyoshikawa/rulesync#2405"),
     ),
     pytest.param(
         "home/.cline/hooks/PreToolUse.sh",
-        marks=pytest.mark.report(
-            "rtk-ai/rtk#3841",
-            "a hook of Cline in the home folder has an ending and needs no other file",
-            area="rules",
-            before="failed",
-        ),
+        marks=pytest.mark.report("rtk-ai/rtk#3841"),
     ),
     "home/Documents/Cline/Hooks/pretooluse",
     pytest.param(
         "home/Documents/Cline/Rules/Hooks/PreToolUse",
-        marks=pytest.mark.report(
-            "cline/cline#6846",
-            "hooks of all projects are in the folder of documents",
-            area="rules",
-            before="failed",
-        ),
+        marks=pytest.mark.report("cline/cline#6846"),
     ),
 ]
 
@@ -114,12 +94,7 @@ async def test_a_script_gets_the_path_in_the_project(tmp_path: Path, provider: s
     assert "no JavaScript" in ends[0].output and not (tmp_path / "project/sub/a.js").exists()
 
 
-@pytest.mark.report(
-    "vectorize-io/hindsight#2711",
-    "hooks at the start, at a message and at the end of a task are scripts",
-    area="rules",
-    before="failed",
-)
+@pytest.mark.report("vectorize-io/hindsight#2711")
 async def test_scripts_add_context_at_the_start_and_at_a_message(tmp_path: Path) -> None:
     folder = tmp_path / "project/.clinerules/hooks"
     write(folder / "TaskStart", 'echo \'{"cancel": false, "contextModification": "SAID-START"}\'')
@@ -135,12 +110,7 @@ async def test_scripts_add_context_at_the_start_and_at_a_message(tmp_path: Path)
     assert [name for name in ("START", "RESUME", "PROMPT") if f"SAID-{name}" in sent] == ["START", "PROMPT"]
 
 
-@pytest.mark.report(
-    "cline/cline#6755",
-    "beside the hooks are examples and a helper, which are no hooks",
-    area="rules",
-    before="passed",
-)
+@pytest.mark.report("cline/cline#6755")
 def test_other_files_beside_scripts_are_no_hooks(tmp_path: Path) -> None:
     folder = tmp_path / "project/.clinerules/hooks"
     write(folder / "PreToolUse", "true", 0o644)  # switched off

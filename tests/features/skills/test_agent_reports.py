@@ -40,56 +40,31 @@ AGENTS: list[Any] = [
         "~/.config/opencode/agent/tester.md",
         "---\ndescription: Tests.\nmode: subagent\n---\n\nDo",
         "tester",
-        marks=pytest.mark.report(
-            "anomalyco/opencode#8733",
-            "a subagent gets its description, and not the text of its file",
-            area="rules",
-            before="passed",
-        ),
+        marks=pytest.mark.report("anomalyco/opencode#8733"),
     ),
     pytest.param(
         ".agents/agents/child/agent.md",
         "---\nname: child\ndescription: d\nmainAgent: false\n---\nDo",
         "child",
-        marks=pytest.mark.report(
-            "google-antigravity/antigravity-cli#674",
-            "a subagent has a folder of its own",
-            area="rules",
-            before="passed",
-        ),
+        marks=pytest.mark.report("google-antigravity/antigravity-cli#674"),
     ),
     pytest.param(
         ".claude/agents/python-engineer.md",
         "---\nmodel: sonnet\nname: Python Engineer\ndescription: d\n---\nDo",
         "python-engineer",
-        marks=pytest.mark.report(
-            "anthropics/claude-code#44385",
-            "a subagent is started by the name of its file (here: only by the name in it)",
-            area="rules",
-            before="failed",
-        ),
+        marks=pytest.mark.report("anthropics/claude-code#44385"),
     ),
     pytest.param(
         "~/.claude/agents/fe.md",
         "---\nname: fe\ndescription: For ALL - Svelte 5, ...\nmodel: opus\nskills:\n  - a:b\n  - c:d\n---\nDo",
         "fe",
-        marks=pytest.mark.report(
-            "anthropics/claude-code#91890",
-            "the header names skills with colons",
-            area="rules",
-            before="passed",
-        ),
+        marks=pytest.mark.report("anthropics/claude-code#91890"),
     ),
     pytest.param(
         "~/.codex/agents/scout.toml",
         'name = "scout"\ndescription = "d"\ndeveloper_instructions = "Do"\nmodel = "gpt-5"',
         "scout",
-        marks=pytest.mark.report(
-            "openai/codex#15345",
-            "subagents in TOML files that are links are not found",
-            area="rules",
-            before="failed",
-        ),
+        marks=pytest.mark.report("openai/codex#15345"),
     ),
     (".github/agents/my.agent.md", "---\ndescription: d\n---\nDo", "MY"),
 ]
@@ -113,12 +88,7 @@ def test_a_subagent_in_toml_that_cannot_be_read_is_told(home: Path) -> None:
     assert len(kinds(home).problems) == 1 and not kinds(home).found
 
 
-@pytest.mark.report(
-    "github/copilot-cli#1859",
-    "subagents of a subfolder are not offered when the session is in it",
-    area="rules",
-    before="passed",
-)
+@pytest.mark.report("github/copilot-cli#1859")
 def test_subagents_of_the_root_and_of_the_folder_are_found(home: Path) -> None:
     for name in (".github/agents/one.agent.md", "src/team/.github/agents/two.agent.md"):
         command(placed(home, name), "---\ndescription: d\n---\nDo")
@@ -130,155 +100,85 @@ TOOLS: list[Any] = [
         "Read, Grep, Glob",
         ["read_file", "grep", "glob"],
         ["shell", "edit_file"],
-        marks=pytest.mark.report(
-            "anthropics/claude-code#56398",
-            "a subagent has none of the tools that its file names",
-            area="rules",
-            before="passed",
-        ),
+        marks=pytest.mark.report("anthropics/claude-code#56398"),
     ),
     pytest.param(
         "['my-mcp/search_code']",
         ["my-mcp__search_code"],
         ["my-mcp__search_workitem", "read_file"],
-        marks=pytest.mark.report(
-            "github/copilot-cli#2638",
-            "a subagent may call tools that its file does not name",
-            area="rules",
-            before="passed",
-        ),
+        marks=pytest.mark.report("github/copilot-cli#2638"),
     ),
     pytest.param(
         "['*']",
         ["shell", "read_file", "x__y"],
         [],
-        marks=pytest.mark.report(
-            "microsoft/vscode-copilot-release#14096",
-            "an asterisk for all tools",
-            area="rules",
-            before="passed",
-        ),
+        marks=pytest.mark.report("microsoft/vscode-copilot-release#14096"),
     ),
     pytest.param(
         "[execute, read, edit, search, todo, context7/*, ado/wit_get]",
         ["shell", "read_file", "edit_file", "grep", "plan", "context7__find", "ado__wit_get"],
         ["ado__wit_list", "web_fetch"],
-        marks=pytest.mark.report(
-            "github/copilot-cli#3337",
-            "a list of groups and of tools of servers gives no tools",
-            area="rules",
-            before="passed",
-        ),
+        marks=pytest.mark.report("github/copilot-cli#3337"),
     ),
     pytest.param(
         "['search', 'read', 'vscode/memory', 'execute/getTerminalOutput', 'agent']",
         ["grep", "read_file", "spawn_agent"],
         ["edit_file"],
-        marks=pytest.mark.report(
-            "microsoft/vscode#317044",
-            "names of an editor among the tools leave a subagent without tools",
-            area="rules",
-            before="passed",
-        ),
+        marks=pytest.mark.report("microsoft/vscode#317044"),
     ),
     pytest.param(
         "['codebase', 'terminalLastCommand', 'editFiles', 'runCommands']",
         ["grep", "edit_file", "shell"],
         ["web_fetch"],
-        marks=pytest.mark.report(
-            "microsoft/vscode-copilot-release#9452",
-            "names of tools of an early version",
-            area="rules",
-            before="failed",
-        ),
+        marks=pytest.mark.report("microsoft/vscode-copilot-release#9452"),
     ),
     pytest.param(
         "Read, Bash, mcp__delegator__invoke_agent, mcp__context7__*",
         ["context7__docs", "delegator__invoke_agent", "read_file"],
         ["delegator__other"],
-        marks=pytest.mark.report(
-            "anthropics/claude-code#17928",
-            "a wildcard for the tools of a server names none of them",
-            area="rules",
-            before="passed",
-        ),
+        marks=pytest.mark.report("anthropics/claude-code#17928"),
     ),
     pytest.param(
         "mcp__codemaps-direct, Read",
         ["codemaps-direct__find", "read_file"],
         ["other__find"],
-        marks=pytest.mark.report(
-            "anthropics/claude-code#53865",
-            "the name of a server does not stand for its tools",
-            area="rules",
-            before="failed",
-        ),
+        marks=pytest.mark.report("anthropics/claude-code#53865"),
     ),
     pytest.param(
         "mcp__*iteworks*__get, mcp__*__list",
         ["Kiteworks__get", "db__list"],
         ["db__get"],
-        marks=pytest.mark.report(
-            "anthropics/claude-code#95651",
-            "a tool cannot be named without the exact name of its server",
-            area="rules",
-            before="passed",
-        ),
+        marks=pytest.mark.report("anthropics/claude-code#95651"),
     ),
     pytest.param(
         "Read Grep",
         ["read_file", "grep"],
         ["shell"],
-        marks=pytest.mark.report(
-            "Jamie-BitFlight/claude_skills#3136",
-            "names of tools with spaces between them are said to be wrong",
-            area="rules",
-            before="passed",
-        ),
+        marks=pytest.mark.report("Jamie-BitFlight/claude_skills#3136"),
     ),
     pytest.param(
         "\n  - Shell\n  - ReadFile",
         ["shell", "read_file"],
         ["write_file"],
-        marks=pytest.mark.report(
-            "QwenLM/qwen-code#792",
-            "a subagent names its tools as they are displayed, and does not get them",
-            area="rules",
-            before="failed",
-        ),
+        marks=pytest.mark.report("QwenLM/qwen-code#792"),
     ),
     pytest.param(
         "\n  - grep_search\n  - list_directory\n  - search_file_content\n  - mcp_github_list",
         ["grep", "list_dir", "github__list"],
         ["shell", "github__get"],
-        marks=pytest.mark.report(
-            "Jamkris/everything-gemini-code#35",
-            "names of tools of Gemini CLI in the file of a subagent",
-            area="rules",
-            before="failed",
-        ),
+        marks=pytest.mark.report("Jamkris/everything-gemini-code#35"),
     ),
     pytest.param(
         "\n  '*': false\n  db_query: true",
         ["db__query"],
         ["db__list", "shell"],
-        marks=pytest.mark.report(
-            "anomalyco/opencode#1781",
-            "a tool of a server is to be in one subagent only",
-            area="rules",
-            before="failed",
-        ),
+        marks=pytest.mark.report("anomalyco/opencode#1781"),
     ),
     pytest.param(
         "['read', 'web', 'search']",
         ["read_file", "web_fetch", "web_search", "grep", "glob"],
         ["shell"],
-        marks=pytest.mark.report(
-            "github/copilot-cli#4023",
-            "the names of two groups of tools stand for no tool",
-            area="rules",
-            before="passed",
-        ),
+        marks=pytest.mark.report("github/copilot-cli#4023"),
     ),
     ("[terminal, find_path, list_directory]", ["shell", "glob", "list_dir"], ["read_file"]),
     ("mcp__*, Read", ["db__list", "read_file"], ["shell"]),
@@ -299,12 +199,7 @@ def test_a_subagent_has_the_tools_that_its_file_names(
         assert got == dict.fromkeys(names, expected)
 
 
-@pytest.mark.report(
-    "anomalyco/opencode#23045",
-    "tools of a server are to be denied by their prefix",
-    area="rules",
-    before="passed",
-)
+@pytest.mark.report("anomalyco/opencode#23045")
 def test_tools_of_a_server_are_denied_by_their_prefix(home: Path) -> None:
     command(
         home / ".config/opencode/agents/a.md",
@@ -315,12 +210,7 @@ def test_tools_of_a_server_are_denied_by_their_prefix(home: Path) -> None:
     assert [name for name in names if kind.keeps(Named(name))] == ["github__list", "read_file"]
 
 
-@pytest.mark.report(
-    "anthropics/claude-code#68880",
-    "a subagent is to have no tool of a server, which is named without a tool",
-    area="rules",
-    before="failed",
-)
+@pytest.mark.report("anthropics/claude-code#68880")
 @pytest.mark.parametrize(
     ("denied", "left"),
     [
@@ -337,12 +227,7 @@ def test_denied_tools_of_servers_are_taken_away(home: Path, denied: str, left: l
     assert [name for name in names if kind.keeps(Named(name))] == left
 
 
-@pytest.mark.report(
-    "anomalyco/opencode#41712",
-    "permissions for skills in the file of a subagent are ignored",
-    area="rules",
-    before="failed",
-)
+@pytest.mark.report("anomalyco/opencode#41712")
 def test_a_tool_whose_calls_are_all_denied_is_taken_away(home: Path) -> None:
     rows = 'edit: deny\n  bash:\n    "*": deny\n    "git *": allow\n  skill:\n    "*": deny'
     command(home / ".config/opencode/agents/a.md", f"---\ndescription: d\npermission:\n  {rows}\n---\nDo")
@@ -350,18 +235,8 @@ def test_a_tool_whose_calls_are_all_denied_is_taken_away(home: Path) -> None:
     assert [kind.keeps(Named(name)) for name in ("use_skill", "edit_file", "shell")] == [False, False, True]
 
 
-@pytest.mark.report(
-    "anthropics/claude-code#27099",
-    "the field of a skill for tools in the file of a subagent is ignored, and it gets all tools",
-    area="rules",
-    before="failed",
-)
-@pytest.mark.report(
-    "anthropics/claude-code#52293",
-    "a subagent may start two others, each named in a field of its own",
-    area="rules",
-    before="passed",
-)
+@pytest.mark.report("anthropics/claude-code#27099")
+@pytest.mark.report("anthropics/claude-code#52293")
 @pytest.mark.parametrize(
     ("rows", "kept"),
     [
