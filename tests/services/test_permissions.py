@@ -338,7 +338,8 @@ async def test_a_rule_that_was_not_offered_is_refused_and_resolves_nothing(work:
         return ApprovalAnswer("deny")
 
     async with running(work.parent, [[shell("touch t")]]) as rig:
-        talk = await rig.talk("ask", answer, say="go")
+        talk = await rig.talk("ask", answer)
+        await talk.say("go")
         assert [event.decision for event in talk.of(ApprovalResolved)] == ["deny"]
 
 
@@ -381,7 +382,8 @@ async def test_a_changed_mode_applies_from_the_next_tool_call(work: Path) -> Non
         return allow(request)
 
     async with running(work.parent, [[shell("touch t")], [shell("touch u")]]) as rig:
-        talk = await rig.talk("ask", switch, say="go")
+        talk = await rig.talk("ask", switch)
+        await talk.say("go")
         assert len(talk.of(ApprovalRequested)) == 1
 
 
