@@ -43,17 +43,11 @@ NOISE: list[Any] = [
     {"noise": ['[{"jsonrpc":"2.0","method":"notifications/x"}]']},
     {"noise": ["x" * 300_000]},
     {"noise": ["\0\0"]},
-    pytest.param(
-        {"ids": "text"},
-        marks=pytest.mark.report("cognizant-ai-lab/neuro-san#526"),
-    ),
-    pytest.param(
-        {"before": "[50] Add handler {x} "},
-        marks=pytest.mark.report("modelcontextprotocol/python-sdk#924"),
-    ),
-    pytest.param(
+    reported("cognizant-ai-lab/neuro-san#526", {"ids": "text"}),
+    reported("modelcontextprotocol/python-sdk#924", {"before": "[50] Add handler {x} "}),
+    reported(
+        "anomalyco/opencode#12094",
         {"tools": [tool("echo", annotations={"readOnlyHint": True, "title": "Echo"})]},
-        marks=pytest.mark.report("anomalyco/opencode#12094"),
     ),
     {"tools": [tool("echo", annotations={"readOnlyHint": "yes"}, title=5)]},
     {"tools": [{"name": "echo", "inputSchema": {"type": "object"}, "annotations": [], "description": ["a"]}]},

@@ -10,51 +10,43 @@ import pytest
 from agent_ls.features.hooks.answers import HookAnswer, parse_answer
 from agent_ls.features.hooks.config import load_hooks
 from agent_ls.services.settings.model import HookSettings
+from tests.support.reports import reported
 
 pytestmark = pytest.mark.req("T15")
 
 
 CONTEXT = json.dumps({"hookSpecificOutput": {"additionalContext": "known"}})
 ANSWERS = [
-    pytest.param(
-        ("Stop", 0, "✅ Shell ready on arm64\n{}\n", ""),
-        HookAnswer(),
-        marks=pytest.mark.report("anthropics/claude-code#21992"),
+    reported("anthropics/claude-code#21992", ("Stop", 0, "✅ Shell ready on arm64\n{}\n", ""), HookAnswer()),
+    reported(
+        "cline/cline#7314", ("PreToolUse", 0, f"loading...\n{CONTEXT}\n\n", ""), HookAnswer(context="known")
     ),
-    pytest.param(
-        ("PreToolUse", 0, f"loading...\n{CONTEXT}\n\n", ""),
-        HookAnswer(context="known"),
-        marks=pytest.mark.report("cline/cline#7314"),
-    ),
-    pytest.param(
+    reported(
+        "mindfold-ai/Trellis#18",
         ("SessionStart", 0, "<session-context>\nBe brief.\n", ""),
         HookAnswer(context="<session-context>\nBe brief."),
-        marks=pytest.mark.report("mindfold-ai/Trellis#18"),
     ),
-    pytest.param(
-        ("SessionEnd", 0, "=== Session summary ===\n", ""),
-        HookAnswer(),
-        marks=pytest.mark.report("arpitnath/claude-capsule-kit#27"),
+    reported(
+        "arpitnath/claude-capsule-kit#27", ("SessionEnd", 0, "=== Session summary ===\n", ""), HookAnswer()
     ),
-    pytest.param(
-        ("PostToolUse", 0, "", ""), HookAnswer(), marks=pytest.mark.report("mksglu/context-mode#235")
-    ),
-    pytest.param(
+    reported("mksglu/context-mode#235", ("PostToolUse", 0, "", ""), HookAnswer()),
+    reported(
+        "vybestack/llxprt-code#2942",
         ("PreToolUse", 2, "", ""),
         HookAnswer("deny", blocks=True, reason="no reason was given"),
-        marks=pytest.mark.report("vybestack/llxprt-code#2942"),
     ),
-    pytest.param(
+    reported(
+        "anthropics/claude-code#26923",
         ("PreToolUse", 2, '{"hookSpecificOutput": {"additionalContext": "x"}}', "no issues here"),
         HookAnswer("deny", blocks=True, reason="no issues here"),
-        marks=pytest.mark.report("anthropics/claude-code#26923"),
     ),
-    pytest.param(
+    reported(
+        "mmnto-ai/totem#2615",
         ("PreToolUse", 2, 'lint 1\n{"decision": "deny", "reason": "no lint"}\n', ""),
         HookAnswer("deny", blocks=True, reason="no lint"),
-        marks=pytest.mark.report("mmnto-ai/totem#2615"),
     ),
-    pytest.param(
+    reported(
+        "anthropics/claude-code#37210",
         (
             "PreToolUse",
             2,
@@ -62,19 +54,19 @@ ANSWERS = [
             "",
         ),
         HookAnswer("deny", blocks=True, reason="Blocked by policy"),
-        marks=pytest.mark.report("anthropics/claude-code#37210"),
     ),
-    pytest.param(
+    reported(
+        "openai/codex#27833",
         ("PreToolUse", 2, "not an object", ""),
         HookAnswer("deny", blocks=True, reason="no reason was given"),
-        marks=pytest.mark.report("openai/codex#27833"),
     ),
-    pytest.param(
+    reported(
+        "OthmanAdi/planning-with-files#262",
         ("Stop", 0, '{"followup_message": "go on"}', ""),
         HookAnswer("deny", blocks=True, reason="go on"),
-        marks=pytest.mark.report("OthmanAdi/planning-with-files#262"),
     ),
-    pytest.param(
+    reported(
+        "anthropics/claude-plugins-official#1865",
         (
             "PreToolUse",
             0,
@@ -82,56 +74,51 @@ ANSWERS = [
             "",
         ),
         HookAnswer("deny", reason="use x", message="use x"),
-        marks=pytest.mark.report("anthropics/claude-plugins-official#1865"),
     ),
-    pytest.param(
+    reported(
+        "open-gsd/gsd-core#787",
         ("PreToolUse", 0, '{"cancel": true, "errorMessage": "no js"}', ""),
         HookAnswer("deny", blocks=True, reason="no js"),
-        marks=pytest.mark.report("open-gsd/gsd-core#787"),
     ),
-    pytest.param(
+    reported(
+        "git-ai-project/git-ai#654",
         ("PreToolUse", 0, '{"cancel": false, "contextModification": "", "errorMessage": ""}', ""),
         HookAnswer(),
-        marks=pytest.mark.report("git-ai-project/git-ai#654"),
     ),
     (
         ("PreToolUse", 0, '{"shouldContinue": false}', ""),
         HookAnswer("deny", blocks=True, reason="no reason was given"),
     ),
-    pytest.param(
+    reported(
+        "Hypabolic/Hypa#51",
         ("PreToolUse", 0, '{"modifiedArgs": {"command": "x"}}', ""),
         HookAnswer(arguments={"command": "x"}),
-        marks=pytest.mark.report("Hypabolic/Hypa#51"),
     ),
-    pytest.param(
+    reported(
+        "anthropics/claude-code#13912",
         ("UserPromptSubmit", 0, "test output", ""),
         HookAnswer(context="test output"),
-        marks=pytest.mark.report("anthropics/claude-code#13912"),
     ),
-    pytest.param(
+    reported(
+        "awslabs/aidlc-workflows#1024",
         ("PreToolUse", 0, '{"hookSpecificOutput": {"updatedInput": {"command": "x"}}}', ""),
         HookAnswer(arguments={"command": "x"}),
-        marks=pytest.mark.report("awslabs/aidlc-workflows#1024"),
     ),
-    pytest.param(
+    reported(
+        "nikhilsitaram/claude-caliper#96",
         ("PreToolUse", 0, '{"permissionDecision": "allow"}', ""),
         HookAnswer("allow"),
-        marks=pytest.mark.report("nikhilsitaram/claude-caliper#96"),
     ),
-    pytest.param(
+    reported(
+        "anthropics/claude-code#15773",
         ("PreToolUse", 0, '{"permission": "ask", "updatedInput": {"command": "x"}, "reason": "own"}', ""),
         HookAnswer("ask", reason="own", arguments={"command": "x"}),
-        marks=pytest.mark.report("anthropics/claude-code#15773"),
     ),
-    pytest.param(
-        ("Stop", 0, "", ""),
-        HookAnswer(),
-        marks=pytest.mark.report("anthropics/claude-code#10463"),
-    ),
-    pytest.param(
+    reported("anthropics/claude-code#10463", ("Stop", 0, "", ""), HookAnswer()),
+    reported(
+        "anthropics/claude-code#24794",
         ("PreToolUse", 0, json.dumps(json.loads(CONTEXT), indent=2), ""),
         HookAnswer(context="known"),
-        marks=pytest.mark.report("anthropics/claude-code#24794"),
     ),
 ]
 
@@ -145,13 +132,8 @@ def test_the_answer_of_a_hook_is_what_its_author_meant(
 
 
 UNREADABLE = [
-    pytest.param(
-        '{"continue":true,"status":"ready"}\n{"continue":true}\n',
-        marks=pytest.mark.report("thedotmack/claude-mem#3910"),
-    ),
-    pytest.param(
-        '{"decision": "block", "reason": "cut', marks=pytest.mark.report("baekenough/oh-my-customcode#1632")
-    ),
+    reported("thedotmack/claude-mem#3910", '{"continue":true,"status":"ready"}\n{"continue":true}\n'),
+    reported("baekenough/oh-my-customcode#1632", '{"decision": "block", "reason": "cut'),
 ]
 
 
@@ -166,27 +148,23 @@ def test_another_exit_code_is_a_problem() -> None:
 
 
 DECISIONS = [
-    pytest.param(
-        '{"decision": "ask", "message": "uses sudo"}',
-        ("ask", "uses sudo"),
-        marks=pytest.mark.report("aws/amazon-q-developer-cli#3596"),
+    reported(
+        "aws/amazon-q-developer-cli#3596", '{"decision": "ask", "message": "uses sudo"}', ("ask", "uses sudo")
     ),
-    pytest.param(
+    reported(
+        "anthropics/claude-code#4669",
         '{"permissionDecision": "deny", "permissionDecisionReason": "no"}',
         ("deny", "no"),
-        marks=pytest.mark.report("anthropics/claude-code#4669"),
     ),
-    pytest.param(
-        '{"permissionDecision": "ask", "message": "careful"}',
-        ("ask", "careful"),
-        marks=pytest.mark.report("garrytan/gstack#2331"),
+    reported(
+        "garrytan/gstack#2331", '{"permissionDecision": "ask", "message": "careful"}', ("ask", "careful")
     ),
-    pytest.param(
+    reported(
+        "aovestdipaperino/tokensave#187",
         '{"permission": "deny", "user_message": "no", "agent_message": "use rg"}',
         ("deny", "use rg"),
-        marks=pytest.mark.report("aovestdipaperino/tokensave#187"),
     ),
-    pytest.param('{"decision": "allow"}', ("allow", ""), marks=pytest.mark.report("pcvelz/superpowers#9")),
+    reported("pcvelz/superpowers#9", '{"decision": "allow"}', ("allow", "")),
     ('{"hookSpecificOutput": {"permissionDecision": "block"}}', ("deny", "no reason was given")),
     ('{"decision": "Deny", "reason": "x"}', ("deny", "x")),
     ('{"continue": "false", "stopReason": "x"}', ("deny", "x")),
@@ -227,21 +205,21 @@ def test_an_unknown_decision_asks_the_user() -> None:
 
 HOOK = {"type": "command", "command": "true"}
 FILES = [
-    pytest.param(
+    reported(
+        "raymondchins/agentmap#19",
         '{"hooks": {"PreToolUse": [{"hooks": [' + json.dumps(HOOK) + "]}, // ours\n],}}",
-        marks=pytest.mark.report("raymondchins/agentmap#19"),
     ),
-    pytest.param(
+    reported(
+        "vshulcz/deja-vu#3230",
         "\ufeff" + json.dumps({"hooks": {"PreToolUse": [{"matcher": "Bash|Edit", "hooks": [HOOK]}]}}),
-        marks=pytest.mark.report("vshulcz/deja-vu#3230"),
     ),
 ]
 
 
 FILES += [
-    pytest.param(
+    reported(
+        "aws/amazon-q-developer-cli#2875",
         '{"hooks": {"preToolUse": [{"matcher": "execute_bash", "command": "cat"}]}}',
-        marks=pytest.mark.report("aws/amazon-q-developer-cli#2875"),
     ),
     pytest.param('{"PreToolUse": [{"matcher": ["Bash", "Edit"], "hooks": [{"command": ["x", "a b"]}]}]}'),
     pytest.param('{"hooks": {"PreToolUse": [{"hooks": [{"command": "x", "timeout": "30"}]}], "Stop": null}}'),

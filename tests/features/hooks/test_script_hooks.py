@@ -14,6 +14,7 @@ from agent_ls.services.settings.model import HookSettings
 from tests.features.hooks.test_session import played
 from tests.library.sessions import call
 from tests.support.fake_provider import FakeProvider, text
+from tests.support.reports import reported
 
 pytestmark = [
     pytest.mark.req("T15"),
@@ -40,23 +41,11 @@ def write(path: Path, body: str, mode: int = 0o755) -> None:
 
 
 PLACES = [
-    pytest.param(
-        "project/.clinerules/hooks/PreToolUse",
-        marks=pytest.mark.report("cline/cline#13277"),
-    ),
-    pytest.param(
-        "project/.cline/hooks/PreToolUse",
-        marks=pytest.mark.report("dyoshikawa/rulesync#2405"),
-    ),
-    pytest.param(
-        "home/.cline/hooks/PreToolUse.sh",
-        marks=pytest.mark.report("rtk-ai/rtk#3841"),
-    ),
+    reported("cline/cline#13277", "project/.clinerules/hooks/PreToolUse"),
+    reported("dyoshikawa/rulesync#2405", "project/.cline/hooks/PreToolUse"),
+    reported("rtk-ai/rtk#3841", "home/.cline/hooks/PreToolUse.sh"),
     "home/Documents/Cline/Hooks/pretooluse",
-    pytest.param(
-        "home/Documents/Cline/Rules/Hooks/PreToolUse",
-        marks=pytest.mark.report("cline/cline#6846"),
-    ),
+    reported("cline/cline#6846", "home/Documents/Cline/Rules/Hooks/PreToolUse"),
 ]
 
 

@@ -12,6 +12,7 @@ from agent_ls.features.skills.agents import AgentKinds, load_agent_kinds
 from agent_ls.services.settings.model import SkillSettings
 from agent_ls.tools.foreign_names import names_of_tool
 from tests.features.skills.folders import command
+from tests.support.reports import reported
 
 pytestmark = pytest.mark.req("T16")
 
@@ -36,35 +37,35 @@ def kinds(home: Path, folder: str = ".") -> AgentKinds:
 
 
 AGENTS: list[Any] = [
-    pytest.param(
+    reported(
+        "anomalyco/opencode#8733",
         "~/.config/opencode/agent/tester.md",
         "---\ndescription: Tests.\nmode: subagent\n---\n\nDo",
         "tester",
-        marks=pytest.mark.report("anomalyco/opencode#8733"),
     ),
-    pytest.param(
+    reported(
+        "google-antigravity/antigravity-cli#674",
         ".agents/agents/child/agent.md",
         "---\nname: child\ndescription: d\nmainAgent: false\n---\nDo",
         "child",
-        marks=pytest.mark.report("google-antigravity/antigravity-cli#674"),
     ),
-    pytest.param(
+    reported(
+        "anthropics/claude-code#44385",
         ".claude/agents/python-engineer.md",
         "---\nmodel: sonnet\nname: Python Engineer\ndescription: d\n---\nDo",
         "python-engineer",
-        marks=pytest.mark.report("anthropics/claude-code#44385"),
     ),
-    pytest.param(
+    reported(
+        "anthropics/claude-code#91890",
         "~/.claude/agents/fe.md",
         "---\nname: fe\ndescription: For ALL - Svelte 5, ...\nmodel: opus\nskills:\n  - a:b\n  - c:d\n---\nDo",
         "fe",
-        marks=pytest.mark.report("anthropics/claude-code#91890"),
     ),
-    pytest.param(
+    reported(
+        "openai/codex#15345",
         "~/.codex/agents/scout.toml",
         'name = "scout"\ndescription = "d"\ndeveloper_instructions = "Do"\nmodel = "gpt-5"',
         "scout",
-        marks=pytest.mark.report("openai/codex#15345"),
     ),
     (".github/agents/my.agent.md", "---\ndescription: d\n---\nDo", "MY"),
 ]
@@ -96,89 +97,71 @@ def test_subagents_of_the_root_and_of_the_folder_are_found(home: Path) -> None:
 
 
 TOOLS: list[Any] = [
-    pytest.param(
+    reported(
+        "anthropics/claude-code#56398",
         "Read, Grep, Glob",
         ["read_file", "grep", "glob"],
         ["shell", "edit_file"],
-        marks=pytest.mark.report("anthropics/claude-code#56398"),
     ),
-    pytest.param(
+    reported(
+        "github/copilot-cli#2638",
         "['my-mcp/search_code']",
         ["my-mcp__search_code"],
         ["my-mcp__search_workitem", "read_file"],
-        marks=pytest.mark.report("github/copilot-cli#2638"),
     ),
-    pytest.param(
-        "['*']",
-        ["shell", "read_file", "x__y"],
-        [],
-        marks=pytest.mark.report("microsoft/vscode-copilot-release#14096"),
-    ),
-    pytest.param(
+    reported("microsoft/vscode-copilot-release#14096", "['*']", ["shell", "read_file", "x__y"], []),
+    reported(
+        "github/copilot-cli#3337",
         "[execute, read, edit, search, todo, context7/*, ado/wit_get]",
         ["shell", "read_file", "edit_file", "grep", "plan", "context7__find", "ado__wit_get"],
         ["ado__wit_list", "web_fetch"],
-        marks=pytest.mark.report("github/copilot-cli#3337"),
     ),
-    pytest.param(
+    reported(
+        "microsoft/vscode#317044",
         "['search', 'read', 'vscode/memory', 'execute/getTerminalOutput', 'agent']",
         ["grep", "read_file", "spawn_agent"],
         ["edit_file"],
-        marks=pytest.mark.report("microsoft/vscode#317044"),
     ),
-    pytest.param(
+    reported(
+        "microsoft/vscode-copilot-release#9452",
         "['codebase', 'terminalLastCommand', 'editFiles', 'runCommands']",
         ["grep", "edit_file", "shell"],
         ["web_fetch"],
-        marks=pytest.mark.report("microsoft/vscode-copilot-release#9452"),
     ),
-    pytest.param(
+    reported(
+        "anthropics/claude-code#17928",
         "Read, Bash, mcp__delegator__invoke_agent, mcp__context7__*",
         ["context7__docs", "delegator__invoke_agent", "read_file"],
         ["delegator__other"],
-        marks=pytest.mark.report("anthropics/claude-code#17928"),
     ),
-    pytest.param(
+    reported(
+        "anthropics/claude-code#53865",
         "mcp__codemaps-direct, Read",
         ["codemaps-direct__find", "read_file"],
         ["other__find"],
-        marks=pytest.mark.report("anthropics/claude-code#53865"),
     ),
-    pytest.param(
+    reported(
+        "anthropics/claude-code#95651",
         "mcp__*iteworks*__get, mcp__*__list",
         ["Kiteworks__get", "db__list"],
         ["db__get"],
-        marks=pytest.mark.report("anthropics/claude-code#95651"),
     ),
-    pytest.param(
-        "Read Grep",
-        ["read_file", "grep"],
-        ["shell"],
-        marks=pytest.mark.report("Jamie-BitFlight/claude_skills#3136"),
-    ),
-    pytest.param(
-        "\n  - Shell\n  - ReadFile",
-        ["shell", "read_file"],
-        ["write_file"],
-        marks=pytest.mark.report("QwenLM/qwen-code#792"),
-    ),
-    pytest.param(
+    reported("Jamie-BitFlight/claude_skills#3136", "Read Grep", ["read_file", "grep"], ["shell"]),
+    reported("QwenLM/qwen-code#792", "\n  - Shell\n  - ReadFile", ["shell", "read_file"], ["write_file"]),
+    reported(
+        "Jamkris/everything-gemini-code#35",
         "\n  - grep_search\n  - list_directory\n  - search_file_content\n  - mcp_github_list",
         ["grep", "list_dir", "github__list"],
         ["shell", "github__get"],
-        marks=pytest.mark.report("Jamkris/everything-gemini-code#35"),
     ),
-    pytest.param(
-        "\n  '*': false\n  db_query: true",
-        ["db__query"],
-        ["db__list", "shell"],
-        marks=pytest.mark.report("anomalyco/opencode#1781"),
+    reported(
+        "anomalyco/opencode#1781", "\n  '*': false\n  db_query: true", ["db__query"], ["db__list", "shell"]
     ),
-    pytest.param(
+    reported(
+        "github/copilot-cli#4023",
         "['read', 'web', 'search']",
         ["read_file", "web_fetch", "web_search", "grep", "glob"],
         ["shell"],
-        marks=pytest.mark.report("github/copilot-cli#4023"),
     ),
     ("[terminal, find_path, list_directory]", ["shell", "glob", "list_dir"], ["read_file"]),
     ("mcp__*, Read", ["db__list", "read_file"], ["shell"]),
