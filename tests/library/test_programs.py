@@ -299,10 +299,10 @@ async def test_stored_sessions_are_listed_without_opening_them(tmp_path: Path) -
 
 
 async def test_a_scripted_model_says_when_its_script_has_ended(tmp_path: Path) -> None:
-    model = agent_ls.ScriptedModel("One.", ConnectionError("refused"))
+    model = agent_ls.ScriptedModel("One.", ValueError("refused"))
     async with agent_ls.open_session(**options(tmp_path, model)) as session:
         assert await session.ask("first") == "One."
-        for words in ("ConnectionError: refused", "request 3"):
+        for words in ("ValueError: refused", "request 3"):
             with pytest.raises(agent_ls.TurnFailedError, match=words):
                 await session.ask("more")
 
