@@ -68,6 +68,19 @@ async def test_a_references_request_sends_a_uri_and_file_uris_in_the_response_be
 
 
 @pytest.mark.req("T14")
+@pytest.mark.report(
+    "ansible/ansible-language-server#555", "a language server names the target of a link by its path, not by a URI",
+    area="lsp", before="flaw",
+)  # fmt: skip
+async def test_a_path_in_place_of_a_uri_names_the_file() -> None:
+    client = Client({"locations": [{"uri": "/usr/lib/user.py", "startLine": 10, "endLine": 288}]})
+
+    found = await client.language.definition(SPOT)
+
+    assert found.places == (FoundLocation("/usr/lib/user.py", 10),)
+
+
+@pytest.mark.req("T14")
 async def test_symbol_kinds_are_converted_to_names_and_unknown_kinds_to_symbol() -> None:
     one = {"uri": "file:///p/a.py", "startLine": 1, "endLine": 3, "name": "f", "kind": 12}
     client = Client({"symbols": [{**one, "container": "C", "depth": 1}, {**one, "kind": 99}]})

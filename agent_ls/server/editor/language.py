@@ -6,6 +6,7 @@ checked before use.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -32,7 +33,7 @@ from agent_ls.server.editor.client_requests import NotDoneError
 from agent_ls.server.editor.diagnostics import SEVERITIES, EditorDiagnostics, FindDocument
 from agent_ls.server.lsp import to_lsp
 from agent_ls.server.lsp.capabilities import ClientAbilities
-from agent_ls.server.lsp.from_lsp import maybe_path
+from agent_ls.server.lsp.from_lsp import is_path, maybe_path
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -263,7 +264,8 @@ def _span(span: SourceSpan) -> dict[str, Any]:
 
 
 def _to_location(location: wire.CodeLocation) -> FoundLocation:
-    path = maybe_path(location.uri)
+    uri = location.uri  # some language servers name a file by its path
+    path = os.path.normpath(uri) if is_path(uri) and os.path.isabs(uri) else maybe_path(uri)
     return FoundLocation(
         path or location.uri, location.start_line, location.start_character, path is not None
     )
