@@ -18,7 +18,7 @@ from agent_ls.llm.errors import LlmError, NetworkError, RequestTimeoutError
 from agent_ls.llm.requests import Request, Response, Usage
 from agent_ls.llm.stream import StreamEvent
 from agent_ls.own_code import FailureLog, WrongValueError, describe_failure, error_words, is_cancelled
-from agent_ls.profiles.base import ProviderProfile, build_layered_prompt, unknown_cost
+from agent_ls.profiles.base import ProviderProfile
 from agent_ls.services.errors import BadChoiceError
 from agent_ls.services.models.service import OwnProfile
 
@@ -122,6 +122,12 @@ def _guard(profile: ProviderProfile) -> ProviderProfile:
 
     return replace(
         profile,
-        cost_usd=cost if cost is unknown_cost else cost_usd,
-        prompt_builder=build if build is build_layered_prompt else prompt_builder,
+        cost_usd=cost if _is_ours(cost) else cost_usd,
+        prompt_builder=build if _is_ours(build) else prompt_builder,
     )
+
+
+def _is_ours(function: Callable[..., object]) -> bool:
+    """Return whether a function is that of a profile of agent-ls, which knows it by its identity."""
+    place = getattr(function, "__module__", None) or type(function).__module__
+    return place.split(".")[0] == "agent_ls"

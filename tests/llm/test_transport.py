@@ -15,6 +15,7 @@ import pytest
 
 from agent_ls.llm.endpoint import Endpoint
 from agent_ls.llm.errors import ConfigurationError, LlmError, NetworkError, RequestTimeoutError
+from agent_ls.llm.http.failures import START_SERVER
 from agent_ls.llm.http.proxied import ROWS, to_llm_error
 from agent_ls.llm.http_adapter import HttpAdapter
 from agent_ls.llm.stream import StreamFinish
@@ -194,7 +195,7 @@ async def test_refused_connection_is_a_network_error_that_names_the_host() -> No
     assert type(error) is NetworkError
     assert f"127.0.0.1:{port}" in str(error)
     assert error.retryable
-    assert "proxy" in error.hint
+    assert error.hint == START_SERVER
 
 
 BROKEN = {

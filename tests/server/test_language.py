@@ -68,10 +68,7 @@ async def test_a_references_request_sends_a_uri_and_file_uris_in_the_response_be
 
 
 @pytest.mark.req("T14")
-@pytest.mark.report(
-    "ansible/ansible-language-server#555", "a language server names the target of a link by its path, not by a URI",
-    area="lsp", before="flaw",
-)  # fmt: skip
+@pytest.mark.report("ansible/ansible-language-server#555")  # fmt: skip
 async def test_a_path_in_place_of_a_uri_names_the_file() -> None:
     client = Client({"locations": [{"uri": "/usr/lib/user.py", "startLine": 10, "endLine": 288}]})
 

@@ -117,7 +117,7 @@ class LocalSearch:
         else:
             rules = await _in_thread(find_user_rules)
             files = await _in_thread(_files_to_search, plan.folder, self._root, rules)
-        return await _in_thread(self._filter_matching, files, plan) if files else []
+        return await _in_thread(self._filter_matching, files, plan)
 
     async def _is_all_ignored(self, program: str, path: str) -> bool:
         """Return whether `path` is a folder below the working directory whose files are all ignored by git's rules. Who
@@ -131,7 +131,7 @@ class LocalSearch:
         arguments = [program, *rules, *more, *ripgrep.list_arguments(folder, name)]
         async with run_process(arguments, self._root) as process:
             listing = await ripgrep.read_all(process.stdout)
-        return await _in_thread(self._read_listing, listing) if listing else set()
+        return await _in_thread(self._read_listing, listing)
 
     def _read_listing(self, listing: bytes) -> set[str]:
         is_hidden = self._marked_rules()

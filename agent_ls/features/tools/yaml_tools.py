@@ -401,7 +401,8 @@ def _parameter(found: _Parameter) -> CliParameter:
 
 
 SOMETIMES_OFFERED = frozenset(
-    "definition references symbols rename_symbol diagnostics edit_notebook use_skill web_fetch web_search "
+    "definition references symbols rename_symbol diagnostics hover implementations call_hierarchy code_actions "
+    "apply_code_action edit_notebook use_skill web_fetch web_search "
     "find_tools call_tool read_resource remember report_finding abort append_file copy_file create_file delete_file "
     "head move_file read_lines reflect summarize tail".split()
 )
