@@ -72,7 +72,7 @@ def test_output_limit_of_an_unknown_tool_in_the_users_settings_file_is_a_warning
         environ = environment(project.parent / "home", **provider_variables(server))
         done = run("exec", "go", cwd=project, environ=environ | {"AGENT_LS_SETTINGS": str(own)})
     assert done.code == 0, done
-    assert "toolOutputLimits.deploy: unknown tool. Tools: abort, append_file, apply_patch, " in done.out
+    assert "toolOutputLimits.deploy: unknown tool. Tools: abort, append_file, " in done.out
     assert "rename_symbol is no" not in done.out and "tracker" not in done.out
 
 
@@ -106,7 +106,10 @@ WRONG = [
         "toolOutputLimits.shel (did you mean shell?): unknown tool",
     ),
     (["--set", 'toolLineLimits={"Bash":1,"x":2}'], "toolLineLimits.Bash (did you mean shell?)"),
-    (["--set", 'toolLineLimits={"Bash":1,"x":2}'], "Tools: abort, append_file, apply_patch, ask_user"),
+    (
+        ["--set", 'toolLineLimits={"Bash":1,"x":2}'],
+        "Tools: abort, append_file, apply_code_action, apply_patch",
+    ),
     (["--settings", "limits.json"], "did you mean grep?"),
 ]
 

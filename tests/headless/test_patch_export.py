@@ -110,18 +110,20 @@ def test_the_patch_begins_with_trailers_on_demand(project: Project) -> None:
 
 def test_what_is_not_in_the_patch_is_named(project: Project, tmp_path: Path) -> None:
     begin(project)
-    outside = tmp_path / "outside.py"
+    beside = tmp_path / "beside"  # not the home, in which agent-ls itself writes
+    beside.mkdir()
+    outside = beside / "outside.py"
     calls = [
         READ,
         edit("first", "one"),
         write(str(outside), "x\n"),
         shell("printf '\\374\\n' > latin.txt"),
     ]
-    assert play(project, calls, "--add-dir", str(tmp_path)).code == 0
+    assert play(project, calls, "--add-dir", str(beside)).code == 0
     _, patch = export(project)
 
     notes = [line for line in patch.read_text().splitlines() if line.startswith("Note: ")]
-    assert ["latin.txt" in note or "outside.py" in note for note in notes] == [True, True]
+    assert ["latin.txt" in note or "outside.py" in note for note in notes] == [True, True], notes
     apply(project, patch)
     assert project.file.read_text() == "one\nlast\n"
 

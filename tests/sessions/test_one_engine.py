@@ -127,6 +127,7 @@ DONE: list[str] = []
 TESTED_ELSEWHERE = {
     *("search_history", "NotebookEdit", "edit_notebook", "report_finding", "use_skill"),
     *("definition", "references", "symbols", "rename_symbol", "diagnostics"),  # need an editor
+    *("hover", "implementations", "call_hierarchy", "code_actions", "apply_code_action"),
     *("find_tools", "call_tool", "read_resource"),  # need servers
 }
 
