@@ -301,8 +301,10 @@ class Nvim:
                 self._process.terminate()
             else:
                 self.nvim.command("qall!")
-        except (OSError, EOFError, pynvim.NvimError):
+        except (OSError, EOFError):
             pass  # the connection closes before the answer
+        except pynvim.NvimError:  # it refuses to quit while it completes a word
+            self._process.terminate()
         try:
             self._process.wait(DEADLINE_S)
         except subprocess.TimeoutExpired:
