@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TextIO
 
 import anyio
+import anyio.to_thread
 
 from agent_ls.headless.exec import RunOutcome
 from agent_ls.headless.style import style_for
@@ -19,6 +20,7 @@ from agent_ls.headless.transcript import Transcript
 from agent_ls.llm.credentials import Credentials
 from agent_ls.llm.providers.walkthrough.script import load_script
 from agent_ls.loop.calls.approval import ApprovalAnswer
+from agent_ls.loop.events import codec as event_codec
 from agent_ls.loop.events.types import ApprovalRequested, Envelope, FileChange
 from agent_ls.services.settings.model import Settings
 from agent_ls.sessions.host import ClientState
@@ -74,6 +76,10 @@ async def play(
         person = user(live)
         transcript = Transcript(style_for(is_terminal=out.isatty(), environ=os.environ))
         with live.session.subscribe() as events:
+            known = live.session.last_seq  # the session may have begun before the subscription
+            for line in await anyio.to_thread.run_sync(live.events_since, 0, known):
+                if envelope := event_codec.decode(line):
+                    out.write(transcript.feed(envelope))
             live.session.submit(load_script()["task"], client_key="demo")
             async for item in events:
                 out.write(transcript.feed(item.envelope))

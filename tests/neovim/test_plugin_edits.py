@@ -287,4 +287,5 @@ def test_the_plugin_announces_the_expected_client_capabilities(panel: Panel, ser
         "save": True,
         "diagnostics": True,
         "language": True,
+        "details": True,
     }
