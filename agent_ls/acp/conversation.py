@@ -254,7 +254,8 @@ class AcpConversation:
     def send(self, *updates: Update) -> None:
         """Send updates. Updates that some clients ignore between prompts are held until the next prompt."""
         for update in updates:
-            if self.is_sending or update["sessionUpdate"] in _UNASKED_KINDS:
+            is_unasked = self._wire.takes_updates_always or update["sessionUpdate"] in _UNASKED_KINDS
+            if self.is_sending or is_unasked:
                 self._notify(update)
             else:
                 self._held.append(update)

@@ -31,6 +31,7 @@ CheckPrompt = Callable[[Mapping[str, Any]], Awaitable[object]]
 class PreviewWire(AcpWire):
     """An AcpWire whose client speaks version 2. The rest of the agent uses it like one of version 1."""
 
+    takes_updates_always = True
     check_prompt: CheckPrompt
     cancel_command: CancelCommand
 

@@ -72,6 +72,9 @@ class AcpWire:
     A notification is handled at once and in order. A request runs in its own task, and always gets an answer.
     """
 
+    takes_updates_always = False
+    """Whether the client reads updates of any kind between prompts. Some clients of version 1 ignore them."""
+
     def __init__(
         self, writer: LineWriter, group: TaskGroup, *, clean: Callable[[bytes], bytes] = bytes
     ) -> None:
