@@ -49,7 +49,7 @@ def test_search_finds_a_page_when_the_site_is_opened_from_a_file(
 ) -> None:
     document = render(f"{(site / page).as_uri()}?q=sandbox", tmp_path / "profile")
 
-    assert f'href="{(site / "configuration.html").as_uri()}?h=sandbox#sandbox"' in document
+    assert f'href="{(site / "permissions.html").as_uri()}?h=sandbox#sandbox"' in document
 
 
 def test_pages_load_no_script_from_another_host(site: Path) -> None:
