@@ -1,4 +1,4 @@
-"""What is sent to another machine is complete: the remote end starts from the zip alone."""
+"""The remote end starts from the zip that is sent to another machine, and from nothing else."""
 
 from __future__ import annotations
 
