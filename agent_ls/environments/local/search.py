@@ -48,20 +48,24 @@ class LocalSearch:
 
     async def grep(self, pattern: str, path: str, asked: str, options: GrepOptions) -> GrepResult:
         search.check_pattern_text(pattern)
-        path = await _in_thread(_find_path, path, asked)
+        path, rules = await _in_thread(_find_path, path, asked)
         program = await self._ripgrep()
         if not program:
             regex = search.compile_pattern(pattern, options)
-            where = (self._root, path, options, self._limit_s, await _in_thread(find_user_rules))
+            where = (self._root, path, options, self._limit_s, rules)
             return await timed_search.run_timed(
                 pattern, options, _grep_without, regex, *where, limit_s=self._limit_s
             )
-        hidden = await self._list_hidden(program, path)
+        hidden = await self._list_hidden(program, path, rules)
         is_hidden: Callable[[str], bool] | None = self._marked_rules(path, *hidden)
-        rules = ripgrep.rules_arguments(await _in_thread(find_user_rules))
-        arguments = [program, *rules, *ripgrep.grep_arguments(pattern, path, options), *hidden]
+        arguments = [
+            program,
+            *ripgrep.rules_arguments(rules),
+            *ripgrep.grep_arguments(pattern, path, options),
+            *hidden,
+        ]
         findings = await self._grep(arguments, pattern, path, options, is_hidden)
-        if not findings.lines and await self._is_all_ignored(program, path):
+        if not findings.lines and await self._is_all_ignored(program, path, rules):
             arguments[1:1] = ripgrep.NO_GIT_RULES
             is_hidden = None
             findings = await self._grep(arguments, pattern, path, options, is_hidden)
@@ -106,29 +110,27 @@ class LocalSearch:
         return [lines for lines in found if not is_hidden(os.path.join(self._root, lines[0].path))]
 
     async def glob(self, pattern: str, path: str, asked: str) -> Sequence[str]:
-        plan = await _in_thread(_plan, pattern, path, asked)
+        plan, rules = await _in_thread(_plan, pattern, path, asked)
         if plan is None:
             return []
         program = await self._ripgrep()
         if program:
-            files = await self._list(program, plan.folder, plan.name)
-            if not files and await self._is_all_ignored(program, plan.folder):
-                files = await self._list(program, plan.folder, plan.name, *ripgrep.NO_GIT_RULES)
+            files = await self._list(program, rules, plan.folder, plan.name)
+            if not files and await self._is_all_ignored(program, plan.folder, rules):
+                files = await self._list(program, rules, plan.folder, plan.name, *ripgrep.NO_GIT_RULES)
         else:
-            rules = await _in_thread(find_user_rules)
             files = await _in_thread(_files_to_search, plan.folder, self._root, rules)
         return await _in_thread(self._filter_matching, files, plan)
 
-    async def _is_all_ignored(self, program: str, path: str) -> bool:
+    async def _is_all_ignored(self, program: str, path: str, rules: str) -> bool:
         """Return whether `path` is a folder below the working directory whose files are all ignored by git's rules. Who
         names such a folder wants to search it.
         """
         is_inside = path != self._root and await _in_thread(os.path.isdir, path)
-        return is_inside and not await self._list(program, path)
+        return is_inside and not await self._list(program, rules, path)
 
-    async def _list(self, program: str, folder: str, name: str = "", *more: str) -> set[str]:
-        rules = ripgrep.rules_arguments(await _in_thread(find_user_rules))
-        arguments = [program, *rules, *more, *ripgrep.list_arguments(folder, name)]
+    async def _list(self, program: str, rules: str, folder: str, name: str = "", *more: str) -> set[str]:
+        arguments = [program, *ripgrep.rules_arguments(rules), *more, *ripgrep.list_arguments(folder, name)]
         async with run_process(arguments, self._root) as process:
             listing = await ripgrep.read_all(process.stdout)
         return await _in_thread(self._read_listing, listing)
@@ -142,22 +144,22 @@ class LocalSearch:
         is_hidden, never = search.marked_rules(_DiskTree(), self._root), frozenset(shown)
         return lambda file: file not in never and is_hidden(file)
 
-    async def _list_hidden(self, program: str, path: str) -> Sequence[str]:
+    async def _list_hidden(self, program: str, path: str, rules: str) -> Sequence[str]:
         """Return the files below the folder `path` that git tracks although they are ignored."""
         if not await _in_thread(_has_tracked_files, path):
             return ()
-        listed = await self._list(program, path)
+        listed = await self._list(program, rules, path)
         return await _in_thread(tracked_besides, listed, path, self._root, _DiskTree())
 
     async def files(self, limit: int) -> Sequence[str]:
         """Return at most `limit` files of the working directory as relative paths, unordered, without ignored
         files.
         """
-        await _in_thread(_check_folder, self._root, self._root)
+        rules = await _in_thread(_check_root, self._root)
         program = await self._ripgrep()
         if program:
-            return await self._first_listed(program, limit)
-        found = await _in_thread(self._first_walked, limit)
+            return await self._first_listed(program, rules, limit)
+        found = await _in_thread(self._first_walked, rules, limit)
         return found if len(found) >= limit else [*found, *await self._hidden_below_root(found)][:limit]
 
     async def _hidden_below_root(self, shown: Iterable[str]) -> Sequence[str]:
@@ -166,9 +168,8 @@ class LocalSearch:
         hidden = await _in_thread(tracked_besides, listed, self._root, self._root, _DiskTree())
         return [file.removeprefix(above) for file in hidden]
 
-    async def _first_listed(self, program: str, limit: int) -> Sequence[str]:
-        rules = ripgrep.rules_arguments(await _in_thread(find_user_rules))
-        arguments = [program, *rules, *ripgrep.list_arguments(self._root, "")]
+    async def _first_listed(self, program: str, rules: str, limit: int) -> Sequence[str]:
+        arguments = [program, *ripgrep.rules_arguments(rules), *ripgrep.list_arguments(self._root, "")]
         chunks: list[bytes] = []
         count = 0
         async with run_process(arguments, self._root) as process:
@@ -190,10 +191,10 @@ class LocalSearch:
         above = self._root.rstrip("/") + "/"
         return f"\0{text}".replace(f"\0{above}", "\0").split("\0")[1:-1]
 
-    def _first_walked(self, limit: int) -> Sequence[str]:
+    def _first_walked(self, rules: str, limit: int) -> Sequence[str]:
         above = self._root.rstrip("/") + "/"
         names: list[str] = []
-        for file in islice(_files_below(self._root, self._root, find_user_rules()), limit):
+        for file in islice(_files_below(self._root, self._root, rules), limit):
             from_thread.check_cancelled()
             names.append(file.removeprefix(above))
         return names
@@ -319,22 +320,31 @@ def _mtime_ns(path: str) -> int:
         return 0  # the file was removed after it was listed
 
 
-def _plan(pattern: str, path: str, asked: str) -> globs.GlobPlan | None:
-    """Return what to list; None if the folder before the first wildcard does not exist."""
+def _plan(pattern: str, path: str, asked: str) -> tuple[globs.GlobPlan | None, str]:
+    """Return what to list, and the user's ignore file. The plan is None if the folder before the first wildcard does
+    not exist.
+    """
     path = slashed(existing_spelling(path))
     plan = globs.plan_glob(_without_drive(slashed(pattern), path), path)
     _check_folder(path, asked)
     plan = replace(plan, folder=slashed(existing_spelling(plan.folder)))
-    return plan if os.path.isdir(plan.folder) else None
+    return (plan if os.path.isdir(plan.folder) else None), find_user_rules()
 
 
-def _find_path(path: str, asked: str) -> str:
+def _find_path(path: str, asked: str) -> tuple[str, str]:
+    """Return the path as it is spelled on the disk, and the user's ignore file."""
     path = slashed(existing_spelling(path))
     if not os.path.exists(path):
         raise PathNotFoundError(asked)
     if not os.path.isdir(path):
         check_regular_file(os.stat(path), asked)  # in a pipe, ripgrep would wait forever for a writer
-    return path
+    return path, find_user_rules()
+
+
+def _check_root(path: str) -> str:
+    """Raise EnvError if the working directory is missing. Return the user's ignore file."""
+    _check_folder(path, path)
+    return find_user_rules()
 
 
 def _check_folder(path: str, asked: str) -> None:
