@@ -24,6 +24,13 @@ def command(path: Path, text: str) -> Path:
     return path
 
 
+def placed(home: Path, name: str) -> Path:
+    """Return the path of a file in the home folder, or in a project if `name` has no tilde."""
+    project = home.parent / "p"
+    (project / ".git").mkdir(parents=True, exist_ok=True)
+    return home / name[2:] if name.startswith("~/") else project / name
+
+
 def load(home: Path, project: Path | None = None, **settings: bool | list[str]) -> UserCommands:
     """Return the skills and commands of the user and the project. `home` must be the home folder; `home/state` is the
     state folder.

@@ -11,25 +11,10 @@ import pytest
 from agent_ls.features.skills.agents import AgentKinds, load_agent_kinds
 from agent_ls.services.settings.model import SkillSettings
 from agent_ls.tools.foreign_names import names_of_tool
-from tests.features.skills.folders import command
+from tests.features.skills.folders import command, placed
 from tests.support.reports import reported
 
 pytestmark = pytest.mark.req("T16")
-
-
-@pytest.fixture
-def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    folder = tmp_path / "someone"
-    folder.mkdir()
-    monkeypatch.setenv("HOME", str(folder))
-    return folder
-
-
-def placed(home: Path, name: str) -> Path:
-    """Return the path of a file in the home folder, or in a project if `name` has no tilde."""
-    project = home.parent / "p"
-    (project / ".git").mkdir(parents=True, exist_ok=True)
-    return home / name[2:] if name.startswith("~/") else project / name
 
 
 def kinds(home: Path, folder: str = ".") -> AgentKinds:

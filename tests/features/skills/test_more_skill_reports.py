@@ -9,25 +9,10 @@ from typing import Any
 import pytest
 
 from agent_ls.features.skills.placeholders import expand_command, insert_arguments, wrap_instructions
-from tests.features.skills.folders import command, load
+from tests.features.skills.folders import command, load, placed
 from tests.support.reports import reported
 
 pytestmark = pytest.mark.req("T12")
-
-
-@pytest.fixture
-def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    folder = tmp_path / "someone"
-    folder.mkdir()
-    monkeypatch.setenv("HOME", str(folder))
-    return folder
-
-
-def placed(home: Path, name: str) -> Path:
-    """Return the path of a file in the home folder, or in a project if `name` has no tilde."""
-    project = home.parent / "p"
-    (project / ".git").mkdir(parents=True, exist_ok=True)
-    return home / name[2:] if name.startswith("~/") else project / name
 
 
 SKILLS: list[Any] = [
