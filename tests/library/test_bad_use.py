@@ -373,7 +373,7 @@ folder = Path(sys.argv[1])
 session = agent_ls.open_session_sync(**options(folder, FakeProvider([text("One.")])))
 events = session.run("go")
 next(events)
-if not os.fork():
+if not (child := os.fork()):
     uses = [lambda: session.ask("x"), lambda: session.state, lambda: list(events), lambda: list(session.events())]
     for use in uses:
         try:
@@ -384,7 +384,7 @@ if not os.fork():
     with agent_ls.open_session_sync(**options(folder, FakeProvider([text("Own.")]))) as own:
         print(own.ask("go"), flush=True)
     sys.exit(0)  # with all that Python does at the end, other than os._exit
-_, status = os.wait()
+_, status = os.waitpid(child, 0)  # the session starts processes too
 print("status", status, len(list(events)) > 3, session.state)
 """
 
