@@ -1,6 +1,6 @@
 """Real places on this machine: an OpenSSH server, a Podman and a Docker container. Each needs root and its program.
 
-They start at the first use by a test, and end with the test process.
+They start at the first use by a test, and end with the test process, also if it is killed.
 """
 
 from __future__ import annotations
@@ -74,9 +74,16 @@ def shared_host(make: Callable[[], RealPlace]) -> RemoteHost:
     return host
 
 
+PREFIX = "agent-ls-places-"
+
+
 @cache
 def folder() -> Path:
-    made = Path(tempfile.mkdtemp(prefix="agent-ls-places-"))
+    """Create the folder of this process, and remove those of processes that were killed."""
+    for other in Path(tempfile.gettempdir()).glob(f"{PREFIX}*-*"):
+        if not Path("/proc", other.name.removeprefix(PREFIX).partition("-")[0]).exists():
+            shutil.rmtree(other, ignore_errors=True)
+    made = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
     atexit.register(shutil.rmtree, made, True)
     return made
 
@@ -106,6 +113,16 @@ def free_port() -> int:
         found.bind(("127.0.0.1", 0))
         port: int = found.getsockname()[1]
         return port
+
+
+def _daemon(argv: list[str], log: Path) -> subprocess.Popen[bytes]:
+    """Start a daemon that ends with this process."""
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            ["setpriv", "--pdeathsig", "TERM", *argv], stdout=output, stderr=subprocess.STDOUT
+        )
+    atexit.register(_ended, process)
+    return process
 
 
 def _ended(process: subprocess.Popen[bytes]) -> None:
@@ -143,9 +160,7 @@ def ssh_server() -> SshServer:
     )
     known = (top / "host.pub").read_text().rsplit(" ", 1)[0]
     (top / "known_hosts").write_text(f"[127.0.0.1]:{port} {known}\n")
-    with (top / "log").open("wb") as log:
-        process = subprocess.Popen(["/usr/sbin/sshd", "-D", "-e", "-f", str(top / "config")], stderr=log)
-    atexit.register(_ended, process)
+    process = _daemon(["/usr/sbin/sshd", "-D", "-e", "-f", str(top / "config")], top / "log")
     deadline = time.monotonic() + LIMIT_S
     while b"listening" not in (top / "log").read_bytes():
         assert process.poll() is None and time.monotonic() < deadline, (top / "log").read_text()
@@ -196,7 +211,7 @@ def _container(environ: Mapping[str, str], program: str, limits: list[str], *mor
     name = f"agent-ls-{os.getpid()}-{time.monotonic_ns()}"
     _run(
         [program, "run", "-d", "--name", name, "--network", "none", *limits, *more, "agent-ls-test",
-         "/bin/sleep", "100000"], environ,
+         "/bin/sleep", "3600"], environ,
     )  # fmt: skip
     atexit.register(subprocess.run, [program, "rm", "-f", name], env=environ, capture_output=True)
     return name
@@ -243,11 +258,7 @@ def docker_environ() -> Mapping[str, str]:
         f'{{"data-root": "{top}/data", "exec-root": "{top}/exec", "pidfile": "{top}/pid", "bridge": "none",'
         f' "hosts": ["unix://{top}/sock"], "storage-driver": "vfs", "iptables": false}}'
     )
-    with (top / "log").open("wb") as log:
-        process = subprocess.Popen(
-            ["/usr/sbin/dockerd", "--config-file", str(config)], stderr=log, stdout=log
-        )
-    atexit.register(_ended, process)
+    process = _daemon(["/usr/sbin/dockerd", "--config-file", str(config)], top / "log")
     environ = {**_environ(folder()), "DOCKER_HOST": f"unix://{top}/sock"}
     deadline = time.monotonic() + LIMIT_S
     while b"API listen on" not in (top / "log").read_bytes():
