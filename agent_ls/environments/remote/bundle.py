@@ -19,7 +19,7 @@ _OWN = (
     "environments/instruction_files.py",
     "environments/instruction_names.py",
     "environments/globs.py", "environments/search.py", "environments/timed_search.py", "environments/terminal_host.py",
-    "environments/sandbox.py",
+    "environments/sandbox.py", "environments/worker.py",
     "environments/remote", "environments/local", "confinement", "relay",
 )  # fmt: skip
 """Files and folders of the package agent_ls that the zip contains."""
