@@ -15,7 +15,7 @@ from jsonschema import Draft202012Validator
 
 from agent_ls.acp.diffs import PART
 from agent_ls.acp.preview import stable_initialize, wants_preview
-from agent_ls.acp.preview_calls import PreviewCalls
+from agent_ls.acp.preview_wire import PreviewCalls
 from tests.acp.client import AcpClient, Message, acp_client
 from tests.support import REPOSITORY
 from tests.support.loopback import AnthropicServer, ErrorReply, Gate, Text, ToolCall
