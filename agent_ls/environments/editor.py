@@ -45,7 +45,7 @@ from agent_ls.environments.errors import (
 )
 from agent_ls.environments.opened import run_path_check
 from agent_ls.environments.timed_search import grep_texts, run_timed
-from agent_ls.environments.wrappers.fronting import FrontingEnvironment
+from agent_ls.environments.wrappers.forwarding import FrontingEnvironment
 from agent_ls.patch.rebase import MergedText, rebase
 from agent_ls.patch.splice import text_hunks
 from agent_ls.paths import is_within

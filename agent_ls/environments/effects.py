@@ -205,3 +205,14 @@ Effect: TypeAlias = (
 
 def _digest(*parts: str) -> str:
     return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def touched_files(effect: Effect) -> tuple[str, ...]:
+    """Return the files that a call reads or changes, and the folders that it searches."""
+    match effect:
+        case ReadEffect(paths):
+            return tuple(paths)
+        case WriteEffect(files):
+            return tuple(file.path for file in files)
+        case _:
+            return ()

@@ -28,7 +28,7 @@ from agent_ls.environments.errors import (
     UnsupportedError,
 )
 from agent_ls.environments.opened import run_path_check
-from agent_ls.environments.wrappers.fronting import FrontingEnvironment
+from agent_ls.environments.wrappers.forwarding import FrontingEnvironment
 from agent_ls.notebook.cell_alignment import EditorCell, align_cells, editor_cells
 from agent_ls.notebook.cells import Notebook, NotebookError, is_notebook, parse_notebook
 from agent_ls.notebook.notebook_text import NEW_NOTEBOOK, build_notebook_text

@@ -7,9 +7,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from agent_ls.environments import globs, search
-from agent_ls.environments.base import READ_LIMIT_BYTES, DirEntry, GrepOptions, GrepResult
+from agent_ls.environments.base import READ_LIMIT_BYTES, DirEntry, GrepOptions, GrepResult, ProcessInfo
 from agent_ls.environments.errors import FileTooLargeError, NotAFileError, NotAFolderError, PathNotFoundError
-from agent_ls.environments.no_processes import NoProcesses
 from agent_ls.environments.timed_search import grep_texts, run_timed
 
 
@@ -50,7 +49,7 @@ class FileTree:
         return ""
 
 
-class TreeEnvironment(NoProcesses, ABC):
+class TreeEnvironment(ABC):
     """The reading half of an environment. `_root` is the absolute path of its only folder, with `/`."""
 
     def __init__(self, root: str) -> None:
@@ -108,6 +107,23 @@ class TreeEnvironment(NoProcesses, ABC):
         by_name = {search.shown_path(file, plan.folder): file for file in files}
         found = {by_name[name] for name in plan.select(by_name)}
         return [search.shown_path(file, self._root) for file in tree.files if file in found]
+
+    # --- no background process can be started
+
+    async def list_processes(self) -> Sequence[ProcessInfo]:
+        return ()
+
+    async def read_process(self, process_id: str, offset: int = 0) -> tuple[str, int]:
+        raise PathNotFoundError(process_id)
+
+    async def wait_process(self, process_id: str) -> ProcessInfo:
+        raise PathNotFoundError(process_id)
+
+    async def write_process(self, process_id: str, text: str, *, close: bool = False) -> ProcessInfo:
+        raise PathNotFoundError(process_id)
+
+    async def kill_process(self, process_id: str) -> ProcessInfo:
+        raise PathNotFoundError(process_id)
 
     def _resolve(self, path: str) -> str:
         return posixpath.normpath(posixpath.join(self._root, path))

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain, islice
@@ -23,8 +23,8 @@ from agent_ls.environments.local.files import check_regular_file, read_file
 from agent_ls.environments.local.git_index import tracked_files, tracked_paths
 from agent_ls.environments.local.processes.ending import run_process
 from agent_ls.environments.local.spelling import existing_spelling
-from agent_ls.environments.local.tracked import existing, tracked_besides
 from agent_ls.environments.local.user_rules import find_user_rules
+from agent_ls.environments.search import Tree, not_excluded
 from agent_ls.paths import is_within
 
 T = TypeVar("T")
@@ -356,3 +356,22 @@ def _check_folder(path: str, asked: str) -> None:
 
 async def _in_thread(function: Callable[[*Ts], T], *arguments: *Ts) -> T:
     return await to_thread.run_sync(function, *arguments, abandon_on_cancel=True)
+
+
+MAX_FILES = 1_000
+"""Maximum number of such files: they are arguments of ripgrep."""
+
+
+def tracked_besides(listed: Collection[str], folder: str, root: str, tree: Tree) -> list[str]:
+    """Return the tracked files below `folder` that a search reads, and that are not in `listed`. Blocks.
+
+    The paths begin with `folder` as it is given. `root` is the working directory, whose files for search programs
+    (`.ignore`) apply.
+    """
+    return existing(sorted(tracked_paths(folder).difference(listed)), root, tree)
+
+
+def existing(files: Iterable[str], root: str, tree: Tree) -> list[str]:
+    """Return the first MAX_FILES of the files that exist and that no `.ignore` excludes. Blocks."""
+    there = (file for file in files if os.path.isfile(file) and not os.path.islink(file))
+    return [*islice(not_excluded(tree, there, root), MAX_FILES)]

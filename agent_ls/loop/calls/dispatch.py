@@ -15,7 +15,14 @@ from typing import Any
 from anyio import get_cancelled_exc_class, move_on_after
 
 from agent_ls.environments.base import Attribution, DroppedOutput, OutputSink
-from agent_ls.environments.effects import CallEffect, CommandEffect, NoEffect, ReadEffect, WriteEffect
+from agent_ls.environments.effects import (
+    CallEffect,
+    CommandEffect,
+    NoEffect,
+    ReadEffect,
+    WriteEffect,
+    touched_files,
+)
 from agent_ls.environments.errors import EnvError
 from agent_ls.llm.messages import ToolCallPart, ToolResultPart
 from agent_ls.loop.calls.approval import ApprovalQuestion, Decision, Denied
@@ -41,7 +48,6 @@ from agent_ls.loop.calls.output_tap import OutputTap
 from agent_ls.loop.calls.reads import ReadFiles
 from agent_ls.loop.calls.redaction import StreamRedaction, redacted
 from agent_ls.loop.calls.summaries import call_summary, output_summary, summary_of
-from agent_ls.loop.calls.touched_files import touched_files
 from agent_ls.loop.calls.truncation import KeptOutput, render_output, truncate_tool_output
 from agent_ls.loop.config import SessionConfig
 from agent_ls.loop.emission import Emitter, output_part
