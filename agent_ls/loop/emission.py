@@ -17,7 +17,6 @@ import anyio
 
 from agent_ls.loop.calls.redaction import Known, known_end, none_known, redact_line, without_known
 from agent_ls.loop.events import codec as event_codec
-from agent_ls.loop.events.log_lines import log_line
 from agent_ls.loop.events.proposals import ProposedHunks
 from agent_ls.loop.events.subscription import EncodedEvent, Subscription
 from agent_ls.loop.events.types import (
@@ -27,16 +26,21 @@ from agent_ls.loop.events.types import (
     AssistantTextStart,
     Delta,
     Envelope,
+    Error,
     ProcessingEnd,
     QuestionAnswered,
     QuestionAsked,
     ReasoningEnd,
     ReasoningStart,
     RecordedEvent,
+    Retry,
     SessionEnd,
+    SessionStart,
     TerminalExit,
     ToolCallEnd,
     ToolCallStart,
+    UsageReport,
+    Warning,
 )
 from agent_ls.loop.ids import SessionId
 from agent_ls.loop.seams import Clock, Recorder
@@ -338,3 +342,36 @@ class EventEmitter:
         for subscription in self._subscriptions:
             subscription.end()
         self._subscriptions = []
+
+
+def log_line(envelope: Envelope) -> str:
+    """Return the line for the process log, "" for an event that is not logged.
+
+    It contains only numbers and names, no text from the user, the model or a file.
+    """
+    match envelope.event:
+        case SessionStart(provider=provider, model=model, resumed=resumed):
+            said = f"session {'resumed' if resumed else 'begun'} provider={provider} model={model}"
+        case UsageReport(call=usage, duration_ms=duration_ms, first_output_ms=first_ms):
+            said = (
+                f"model_call ms={duration_ms} first_output_ms={first_ms} input={usage.input_tokens} "
+                f"output={usage.output_tokens} cache_read={usage.cache_read_tokens}"
+            )
+        case ToolCallEnd(name=name, duration_ms=duration_ms, error_kind=kind, output_chars=chars):
+            said = f"tool name={name} ms={duration_ms} chars={chars} result={kind or 'ok'}"
+        case ApprovalResolved(decision=decision, decided_by=by):
+            said = f"approval decision={decision} by={by}"
+        case Retry(attempt=attempt, delay_ms=delay_ms, error_kind=kind):
+            said = f"retry attempt={attempt} delay_ms={delay_ms} error={kind}"
+        case Error(error_kind=kind):
+            said = f"error kind={kind}"
+        case Warning(code=code):
+            said = f"warning code={code}"
+        case ProcessingEnd(reason=reason):
+            said = f"turn_end reason={reason}"
+        case SessionEnd(reason=reason):
+            said = f"session_end reason={reason}"
+        case _:
+            return ""
+    who = f" agent={envelope.agent_id}" if envelope.agent_id else ""
+    return f"{said} session={envelope.session_id} turn={envelope.turn_id}{who}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from agent_ls.llm.requests import Usage
+from agent_ls.loop.emission import log_line
 from agent_ls.loop.events.figures import figures_of
-from agent_ls.loop.events.log_lines import log_line
 from agent_ls.loop.events.types import (
     Envelope,
     Error,

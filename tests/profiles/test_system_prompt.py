@@ -10,7 +10,7 @@ from agent_ls.environments.base import CommandOptions, ExecResult, OutputSink
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.loop.calls.arguments import parse_arguments
 from agent_ls.loop.context.prefix import Prefix
-from agent_ls.loop.context.prompting import prefix_now
+from agent_ls.loop.context.requests import prefix_now
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.profiles.create import NATIVE, create_profile, family_presentation
 from agent_ls.profiles.environment_block import (

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.llm.requests import Usage
 from agent_ls.loop.config import SessionConfig
 from agent_ls.loop.context.compactor import AgentConversation, Compactor, Trigger, WindowFill
 from agent_ls.loop.context.history_search import SEARCH_HISTORY, search_history_tool
-from agent_ls.loop.context.prefix import LostBy, Prefix, tools_chars
-from agent_ls.loop.context.prompting import prefix_now
+from agent_ls.loop.context.prefix import LostBy, Prefix, digest_of, tools_chars
 from agent_ls.loop.context.size import ContextMeter
 from agent_ls.loop.emission import Emitter
 from agent_ls.loop.events.types import CacheLost, ContextParts, Warning
@@ -20,6 +20,7 @@ from agent_ls.loop.ids import SessionId
 from agent_ls.loop.model.other_models import ModelUsage
 from agent_ls.loop.ports import Ports
 from agent_ls.loop.restored import RestoredSession
+from agent_ls.loop.seams import PromptSource
 from agent_ls.profiles.base import ProviderProfile
 
 # The loss of a cache with fewer tokens is not reported. The value is the size of the smallest prompt that every
@@ -152,3 +153,30 @@ class ContextKeeper:
     def _fill(self, profile: ProviderProfile, config: SessionConfig) -> WindowFill:
         chars_per_token = config.context.chars_per_token / self._meter.calibration
         return WindowFill(self.measure(config).total, profile.context_window_tokens, chars_per_token)
+
+
+async def prefix_now(
+    source: PromptSource,
+    profile: ProviderProfile,
+    environment: ExecutionEnvironment,
+    instructions: str,
+    before: Prefix,
+) -> Prefix:
+    """Return the prefix for a turn. If no source of the prefix has changed since `before` was built, `before`
+    itself is returned, so that the provider can use its cache.
+    """
+    await source.prepare(profile, environment)
+    documents = source.documents()
+    tools = profile.tools()
+    now = Prefix(
+        tools=tools,
+        provider=profile.id,
+        model=profile.model,
+        instructions=instructions,
+        documents=digest_of(documents),
+        documents_chars=len(documents),
+        tools_chars=before.tools_chars if tools == before.tools else tools_chars(tools),
+    )
+    if before.text and before.find_difference(now) is None:
+        return before
+    return replace(now, text=await source.build(profile, environment, instructions, documents))
