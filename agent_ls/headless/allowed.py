@@ -5,18 +5,23 @@ a site.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 import anyio.to_thread
 
 from agent_ls.features.tools.yaml_tools import own_names
-from agent_ls.loop.events.types import RuleOffer
+from agent_ls.headless.terminal import Lines, ask
+from agent_ls.loop.calls.approval import ApprovalAnswer
+from agent_ls.loop.events.types import ApprovalRequested, RuleOffer
 from agent_ls.mcp.names import tool_name
 from agent_ls.policy.fetches import id_of_site
 from agent_ls.policy.path_rules import parse_path_rule
 from agent_ls.policy.rules import EDITS_RULE, id_of_words, tool_id
+from agent_ls.policy.situation import Mode
 from agent_ls.program_lookup import find_on
 from agent_ls.services.errors import BadChoiceError
 from agent_ls.sessions.live import LiveSession
@@ -152,3 +157,33 @@ def _find_nearest(text: str, names: set[str]) -> str:
 
 def _refused(text: str, why: str, hint: str) -> BadChoiceError:
     return BadChoiceError(f"--allow {text!r}: this {why}", hint)
+
+
+Answerer: TypeAlias = Callable[[ApprovalRequested], Awaitable[ApprovalAnswer]]
+
+_WIDER: dict[Mode, str] = {
+    "plan": "--mode edits or --mode full",
+    "ask": "--mode edits or --mode full",
+    "edits": "--mode full",
+    "full": "an editor, or --ask on a terminal",
+}
+
+
+def answerer(mode: Mode, lines: Lines | None) -> Answerer:
+    """Return the function that answers approval requests of a run in this mode.
+
+    The function reads the user's answers from `lines`; without `lines` it denies each request. Calls that the mode
+    allows cause no request.
+    """
+    if lines:
+        return partial(ask, lines=lines)
+
+    async def refuse(request: ApprovalRequested) -> ApprovalAnswer:
+        return ApprovalAnswer(
+            "deny",
+            reason=f"nobody can approve this action in a run without an editor ({request.reason}); the user can "
+            f"allow it with {_WIDER[mode]}",
+            decided_by="headless",
+        )
+
+    return refuse

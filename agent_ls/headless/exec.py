@@ -18,8 +18,7 @@ from anyio.abc import TaskGroup
 
 from agent_ls.environments.errors import EnvironmentLostError
 from agent_ls.features.worktrees.worktree import Start
-from agent_ls.headless.allowed import allow_listed
-from agent_ls.headless.answerer import answerer
+from agent_ls.headless.allowed import allow_listed, answerer
 from agent_ls.headless.beginning import SHOWN_AFTER_S, Beginning
 from agent_ls.headless.findings import FindingsFormat, findings_text
 from agent_ls.headless.style import PLAIN, style_for

@@ -14,7 +14,7 @@ import pytest
 
 from agent_ls.batch import starting
 from agent_ls.batch.starting import AttemptFiles, AttemptProcess, AttemptStarter
-from agent_ls.cli.batch_warmth import Warmth
+from agent_ls.cli.batch_starter import Warmth
 from tests.support.commands import environment
 from tests.support.processes import eventually
 
@@ -115,7 +115,7 @@ async def test_what_a_fork_has_built_is_built_in_the_process_that_forks(tmp_path
 import json, os
 from agent_ls.lean_imports import make_lean
 make_lean(speaks_lsp=False, forks=True)
-from agent_ls.cli.batch_warmth import Warmth
+from agent_ls.cli.batch_starter import Warmth
 from agent_ls.loop.events import codec
 from agent_ls.loop.events.types import Envelope, ProcessingEnd, Warning
 
