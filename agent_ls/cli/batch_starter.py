@@ -31,7 +31,7 @@ CODEC = "agent_ls.loop.events.codec"
 
 @dataclass(frozen=True, slots=True)
 class Warmth:
-    """What a process had to import and build, so that forks of another process need not: our modules, the numbers of
+    """The imports and builds of a process, which forks of another process need not repeat: our modules, the numbers of
     compiled methods (lean_imports.py), and the kinds of events whose validators were built.
     """
 

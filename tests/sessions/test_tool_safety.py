@@ -12,8 +12,7 @@ from typing import Any
 import anyio
 import pytest
 
-from agent_ls.headless.allowed import allow_listed
-from agent_ls.headless.allowed import answerer
+from agent_ls.headless.allowed import allow_listed, answerer
 from agent_ls.llm.credentials import Credentials
 from agent_ls.loop.events.types import ApprovalRequested, ToolCallEnd
 from agent_ls.policy.situation import Mode
