@@ -250,7 +250,7 @@ class LidClosed(Noted):
     copy.insert(types, "    | LoopDetection\n", "    | LidClosed\n")
     api = "agent_ls/__init__.py"
     copy.insert(api, "        LoopDetection as LoopDetection,\n", "        LidClosed as LidClosed,\n")
-    copy.insert(api, '    "LoopDetection": "loop.events.types",\n', '    "LidClosed": "loop.events.types",\n')
+    copy.insert(api, " LoopDetection PlanChanged", " LidClosed")
     copy.repeat("editors/nvim/lua/agent_ls/reducers.lua", "function by_kind.loop_detection(", "lid_closed")
     copy.repeat("vscode-extension/src/snapshot/folds.ts", "  loop_detection: (s, data, seq) =>", "lid_closed")
     copy.generate("tests.tools.wire_types")
