@@ -175,7 +175,7 @@ ALLOWED: dict[str, set[str]] = {
         "system", "tools",
     },
     "services.permissions": {
-        "background", "environments", "loop", "paths", "policy", "program_lookup", "services.errors",
+        "background", "environments", "loop", "paths", "policy", "program_lookup", "services.clock", "services.errors",
         "temporary_folders",
         "services.permissions", "services.settings", "services.turn_reads", "store", "system",
     },

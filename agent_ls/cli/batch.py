@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent_ls.cli.output import print_error
+
 if TYPE_CHECKING:
     from agent_ls.batch.folder import ResultFolder
     from agent_ls.batch.manifest import Task
@@ -75,9 +77,7 @@ def run(options: argparse.Namespace) -> int:
             raise AppError(f"give one manifest only, without {options.folders[0]}", "`agent-ls batch --help`")
         return _run(options)
     except AppError as error:
-        print(f"agent-ls batch: {error}", file=sys.stderr)
-        if error.hint:
-            print(f"  {error.hint}", file=sys.stderr)
+        print_error("batch", error)
         return EXIT_USAGE
 
 

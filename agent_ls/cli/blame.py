@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_ls.cli.output import add_json_option, print_json, to_single_row
+from agent_ls.cli.output import add_json_option, print_error, print_json, to_single_row
 
 if TYPE_CHECKING:
     from agent_ls.sessions.stored.provenance import BlamedLine
@@ -50,7 +50,7 @@ def _write_note(commit: str) -> int:
     try:
         name, count = anyio.run(partial(write_note, make_git(), Path.cwd(), commit, Blamer(state_layout())))
     except AppError as error:
-        print(f"agent-ls blame: {error}\n  {error.hint}", file=sys.stderr)
+        print_error("blame", error)
         return 2 if error.is_usage else 1
     if count:
         print(f"{name[:12]}: {count} line{'s' * (count > 1)} by the agent, in {REF}")

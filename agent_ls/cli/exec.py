@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent_ls.cli.output import print_error
 from agent_ls.system import postponed_collection
 
 if TYPE_CHECKING:
@@ -253,9 +254,7 @@ def run(options: argparse.Namespace) -> int:
             )
         )
     except AppError as error:
-        print(f"agent-ls exec: {error}", file=sys.stderr)
-        if error.hint:
-            print(f"  {error.hint}", file=sys.stderr)
+        print_error("exec", error)
         if options.ends_at_loss and error.kind == "place":
             return face.LOST
         return face.USAGE if error.is_usage else face.FAILED

@@ -7,6 +7,8 @@ import os
 import sys
 from pathlib import Path
 
+from agent_ls.cli.output import print_error
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
@@ -30,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         read_recording(options.recording)
     except AppError as error:
-        print(f"agent-ls export: {error}\n  {error.hint}", file=sys.stderr)
+        print_error("export", error)
         return 2
     text = options.recording.read_text("utf-8", "backslashreplace")
     known = load_credentials().known_secrets()

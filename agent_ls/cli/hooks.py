@@ -32,15 +32,14 @@ def run(options: argparse.Namespace) -> int:
     from agent_ls.features.hooks.config import load_hooks
     from agent_ls.features.hooks.confirmed import ConfirmedHooks, describe, state_of
     from agent_ls.services.clock import SystemClock
-    from agent_ls.services.permissions.trust import WorkspaceTrust
+    from agent_ls.services.permissions.trust import read_trust
     from agent_ls.services.settings.layers import read_user_settings
     from agent_ls.services.settings.model import parse_settings
     from agent_ls.services.settings.state_folder import state_folder
-    from agent_ls.store.trust import TrustStore
 
     folder, state = str(options.cd.resolve()), state_folder()
     settings, _ = parse_settings(read_user_settings())
-    is_trusted = WorkspaceTrust(TrustStore(state), SystemClock(), "kept").get_trust(folder) == "trusted"
+    is_trusted = read_trust(folder) == "trusted"
     found = load_hooks(settings.hooks, str(state), folder if is_trusted else None, folder=folder)
     store = ConfirmedHooks(state)
     if options.withdraw:

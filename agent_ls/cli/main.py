@@ -27,33 +27,34 @@ class CommandModule(Protocol):
     def run(self, options: argparse.Namespace) -> int: ...
 
 
-COMMANDS = (
-    "serve",
-    "acp",
-    "panel",
-    "exec",
-    "batch",
-    "demo",
-    "sessions",
-    "blame",
-    "models",
-    "keys",
-    "policy",
-    "trust",
-    "tools",
-    "skills",
-    "hooks",
-    "mcp",
-    "nvim-path",
-    "apply-patch",
-    "protocol",
-    "config",
-    "doctor",
-    "docs",
-    "replay",
-    "export",
-    "completions",
-)
+COMMANDS = {
+    "serve": "the language server, over stdio, TCP or WebSocket",
+    "acp": "the agent for clients of the Agent Client Protocol (Zed, JetBrains, …), over stdio",
+    "panel": "the chat page in a browser on this machine, for the sessions of your running editors",
+    "exec": "run one prompt in this folder, without an editor",
+    "batch": "run many tasks of a file, several at a time, and continue where a run was stopped",
+    "demo": "a complete session on a sample project; needs no API key",
+    "sessions": "stored sessions: list, show, export, delete",
+    "blame": "who wrote each line of a file: you or the agent, and for which message",
+    "models": "list usable models, and why other models cannot be used",
+    "keys": "store, list and remove API keys",
+    "policy": "explain whether a command would be allowed; list and remove your stored rules",
+    "trust": "which folders you trust: list, add, restrict, forget",
+    "tools": "the tools that you defined in YAML, and what is wrong with them",
+    "skills": "list the skills and commands in files, and what is wrong with them",
+    "hooks": "list your hooks and those of this project, and confirm the latter",
+    "mcp": "servers of the Model Context Protocol: list, add, remove, import, login, test",
+    "nvim-path": "print the folder of the Neovim plugin, for 'runtimepath' or a plugin manager",
+    "apply-patch": "apply a v4a patch to the files below this folder, all or nothing",
+    "protocol": "the messages between editors and agent-ls, for programs",
+    "config": "the schema of the agentLs settings, for programs",
+    "doctor": "check keys, providers, programs and folders",
+    "docs": "print a page of the documentation",
+    "replay": "replay a recorded session without network, and report differences",
+    "export": "redact a recording so that it can be shared",
+    "completions": "print completions of these commands for bash, zsh or fish",
+}
+"""The commands, in the order of the help, each with its help text."""
 
 
 _SERVERS = ("serve", "acp")
@@ -80,7 +81,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         from agent_ls.cli.output import run_checked
 
         configure_output_encoding()
-        page = first_page(_HELP, is_short=not arguments)
+        page = first_page(COMMANDS, is_short=not arguments)
         return run_checked(lambda: print(page) or 0, str)
     if wanted and wanted not in COMMANDS:
         from agent_ls.cli.first_page import unknown_command
@@ -121,8 +122,8 @@ def build_parser(is_complete: Callable[[str], bool]) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"agent-ls {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name in COMMANDS:
-        sub = commands.add_parser(name, help=_HELP[name], description=_HELP[name])
+    for name, words in COMMANDS.items():
+        sub = commands.add_parser(name, help=words, description=words)
         if is_complete(name):
             _import_command(name).add_arguments(sub)
     return parser
@@ -156,35 +157,6 @@ def _output_cleaner(wanted: str, arguments: Sequence[str]) -> Callable[[str], st
     from agent_ls.text import strip_controls
 
     return strip_controls
-
-
-_HELP = {
-    "serve": "the language server, over stdio, TCP or WebSocket",
-    "acp": "the agent for clients of the Agent Client Protocol (Zed, JetBrains, …), over stdio",
-    "panel": "the chat page in a browser on this machine, for the sessions of your running editors",
-    "exec": "run one prompt in this folder, without an editor",
-    "batch": "run many tasks of a file, several at a time, and continue where a run was stopped",
-    "demo": "a complete session on a sample project; needs no API key",
-    "sessions": "stored sessions: list, show, export, delete",
-    "blame": "who wrote each line of a file: you or the agent, and for which message",
-    "models": "list usable models, and why other models cannot be used",
-    "keys": "store, list and remove API keys",
-    "policy": "explain whether a command would be allowed; list and remove your stored rules",
-    "trust": "which folders you trust: list, add, restrict, forget",
-    "tools": "the tools that you defined in YAML, and what is wrong with them",
-    "skills": "list the skills and commands in files, and what is wrong with them",
-    "hooks": "list your hooks and those of this project, and confirm the latter",
-    "mcp": "servers of the Model Context Protocol: list, add, remove, import, login, test",
-    "nvim-path": "print the folder of the Neovim plugin, for 'runtimepath' or a plugin manager",
-    "replay": "replay a recorded session without network, and report differences",
-    "export": "redact a recording so that it can be shared",
-    "apply-patch": "apply a v4a patch to the files below this folder, all or nothing",
-    "doctor": "check keys, providers, programs and folders",
-    "docs": "print a page of the documentation",
-    "completions": "print completions of these commands for bash, zsh or fish",
-    "config": "the schema of the agentLs settings, for programs",
-    "protocol": "the messages between editors and agent-ls, for programs",
-}
 
 
 def _import_command(name: str) -> CommandModule:

@@ -66,17 +66,14 @@ def _find_servers() -> tuple[FoundServers, bool]:
     """
     from agent_ls.features.mcp.project_files import digest_of_code
     from agent_ls.mcp.sources import SuppliedServers, find_servers
-    from agent_ls.services.clock import SystemClock
-    from agent_ls.services.permissions.trust import WorkspaceTrust
+    from agent_ls.services.permissions.trust import read_trust
     from agent_ls.services.settings.layers import user_layer
     from agent_ls.services.settings.model import parse_settings
     from agent_ls.services.settings.state_folder import state_folder
-    from agent_ls.store.trust import TrustStore
 
     folder = Path().resolve()
     settings = parse_settings(user_layer()[0])[0].mcp
-    trust = WorkspaceTrust(TrustStore(state_folder()), SystemClock(), "kept")
-    is_trusted = trust.get_trust(str(folder)) == "trusted"
+    is_trusted = read_trust(str(folder)) == "trusted"
     entries = {
         name: entry.model_dump(by_alias=True, exclude_unset=True) for name, entry in settings.servers.items()
     }

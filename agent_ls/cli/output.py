@@ -12,7 +12,10 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import TextIO, cast
+from typing import TYPE_CHECKING, TextIO, cast
+
+if TYPE_CHECKING:
+    from agent_ls.services.errors import AppError
 
 _HIDDEN = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
@@ -36,6 +39,13 @@ def print_json(rows: Iterable[Mapping[str, object]]) -> None:
     """Print one JSON object per line."""
     for row in rows:
         print(json.dumps(row, ensure_ascii=False))
+
+
+def print_error(command: str, error: AppError) -> None:
+    """Print an error of a command, and below it what to do."""
+    print(f"agent-ls {command}: {error}", file=sys.stderr)
+    if error.hint:
+        print(f"  {error.hint}", file=sys.stderr)
 
 
 def escaped_json(text: str) -> str:

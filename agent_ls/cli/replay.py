@@ -6,6 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from agent_ls.cli.output import print_error
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
@@ -28,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
         if options.write:
             _write(options.write, str(recording.header["workspaceFolder"]), told.files)
     except AppError as error:
-        print(f"agent-ls replay: {error}\n  {error.hint}", file=sys.stderr)
+        print_error("replay", error)
         return 2 if error.is_usage else 1
     for words in told.differences:
         print(f"differs: {words}", file=sys.stderr)

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_ls.cli.output import to_single_row
+from agent_ls.cli.output import print_error, to_single_row
 
 if TYPE_CHECKING:
     from agent_ls.sessions.stored.queries import StoredSessions
@@ -100,9 +100,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         return _ACTIONS[options.action or "list"](StoredSessions(), options)
     except AppError as error:
-        print(f"agent-ls sessions: {error}", file=sys.stderr)
-        if error.hint:
-            print(f"  {error.hint}", file=sys.stderr)
+        print_error("sessions", error)
         return 2 if error.is_usage else 1
 
 

@@ -53,19 +53,16 @@ def run(options: argparse.Namespace) -> int:
     from agent_ls.features.skills.agents import load_agent_kinds
     from agent_ls.features.skills.catalogue import catalogue_text
     from agent_ls.features.skills.loader import has_skills, load_user_commands
-    from agent_ls.services.clock import SystemClock
     from agent_ls.services.permissions.ignore_file import IgnoreFile
-    from agent_ls.services.permissions.trust import WorkspaceTrust
+    from agent_ls.services.permissions.trust import read_trust
     from agent_ls.services.settings.layers import read_user_settings
     from agent_ls.services.settings.model import parse_settings
     from agent_ls.services.settings.state_folder import state_folder
-    from agent_ls.store.trust import TrustStore
 
     folder = str(options.cd.resolve())
     state, (chosen, _) = str(state_folder()), parse_settings(read_user_settings())
     settings = chosen.skills
-    trust = WorkspaceTrust(TrustStore(state_folder()), SystemClock(), "kept")
-    is_trusted = trust.get_trust(folder) == "trusted"
+    is_trusted = read_trust(folder) == "trusted"
     ignored = IgnoreFile((folder,))
     found = load_user_commands(settings, state, folder if is_trusted else None, is_ignored=ignored)
     kinds = load_agent_kinds(settings, state, folder if is_trusted else None, is_ignored=ignored)

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_ls.cli.output import add_json_option, print_json, to_single_row
+from agent_ls.cli.output import add_json_option, print_error, print_json, to_single_row
 from agent_ls.program_lookup import require_program, safe_path
 
 if TYPE_CHECKING:
@@ -55,22 +55,17 @@ def run(options: argparse.Namespace) -> int:
         if options.check is not None:
             return _check(_load_packs(options.check, options.cd))
     except AppError as error:
-        print(f"agent-ls tools: {error}", file=sys.stderr)
-        if error.hint:
-            print(f"  {error.hint}", file=sys.stderr)
+        print_error("tools", error)
         return 2
     return _list_own(options.cd.resolve(), as_json=options.json)
 
 
 def _list_own(folder: Path, *, as_json: bool) -> int:
     from agent_ls.features.tools.yaml_tools import has_project_tools, load_cli_tools
-    from agent_ls.services.clock import SystemClock
-    from agent_ls.services.permissions.trust import WorkspaceTrust
+    from agent_ls.services.permissions.trust import read_trust
     from agent_ls.services.settings.state_folder import state_folder
-    from agent_ls.store.trust import TrustStore
 
-    trust = WorkspaceTrust(TrustStore(state_folder()), SystemClock(), "kept")
-    is_trusted = trust.get_trust(str(folder)) == "trusted"
+    is_trusted = read_trust(str(folder)) == "trusted"
     found = load_cli_tools(state_folder(), folder, trusted=is_trusted)
     if as_json:
         print_json(
@@ -133,6 +128,7 @@ def _load_packs(text: str, folder: Path) -> SessionPacks:
 
     from agent_ls.features.packs.load import PackChoice, load_packs, permissions_of
     from agent_ls.services.errors import BadChoiceError
+    from agent_ls.services.permissions.trust import read_trust
     from agent_ls.services.settings.layers import chosen_settings, read_user_settings
     from agent_ls.services.settings.tool_packs import pack_settings
 
@@ -151,17 +147,10 @@ def _load_packs(text: str, folder: Path) -> SessionPacks:
         choice,
         place,
         path=os.environ.get("PATH"),
-        permissions=permissions_of(place, is_restricted=_is_restricted(place), has_network=has_network),
+        permissions=permissions_of(
+            place, is_restricted=read_trust(place) == "restricted", has_network=has_network
+        ),
     )
-
-
-def _is_restricted(folder: str) -> bool:
-    from agent_ls.services.clock import SystemClock
-    from agent_ls.services.permissions.trust import WorkspaceTrust
-    from agent_ls.services.settings.state_folder import state_folder
-    from agent_ls.store.trust import TrustStore
-
-    return WorkspaceTrust(TrustStore(state_folder()), SystemClock()).get_trust(folder) == "restricted"
 
 
 def _check(packs: SessionPacks) -> int:

@@ -37,10 +37,9 @@ from agent_ls.services.models.service import model_words, server_title
 from agent_ls.services.permissions.paths import places_of
 from agent_ls.services.permissions.read_only_sandbox import ReadOnlySandbox
 from agent_ls.services.permissions.session_sandbox import SessionSandbox
-from agent_ls.services.permissions.trust import TRUST_VARIABLE, WorkspaceTrust, trusted_by_variable
+from agent_ls.services.permissions.trust import TRUST_VARIABLE, read_trust, trusted_by_variable
 from agent_ls.services.settings.model import SandboxSettings, Settings, ToolPackSettings
 from agent_ls.services.settings.state_folder import state_folder
-from agent_ls.store.trust import TrustStore
 
 SHOWN_MODELS = 5
 PROGRAM_S = 10.0
@@ -197,7 +196,7 @@ def _check_kept_keys() -> Iterator[DoctorFinding]:
 
 def _check_trust() -> list[DoctorFinding]:
     here = str(Path().resolve())
-    trust = WorkspaceTrust(TrustStore(state_folder()), SystemClock()).get_trust(here)
+    trust = read_trust(here)
     words = {
         "trusted": "this folder is trusted",
         "restricted": "this folder is not trusted: nothing is changed or run in it",

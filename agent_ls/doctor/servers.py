@@ -17,12 +17,10 @@ from agent_ls.mcp.cache import DescriptionCache
 from agent_ls.mcp.config import ConfigError, ServerConfig, StdioTarget, VariableValues, fill_variables
 from agent_ls.mcp.sources import PROJECT_FILES, SuppliedServers, find_servers
 from agent_ls.program_lookup import find_on
-from agent_ls.services.clock import SystemClock
 from agent_ls.services.models.key_store import load_credentials
-from agent_ls.services.permissions.trust import WorkspaceTrust
+from agent_ls.services.permissions.trust import read_trust
 from agent_ls.services.settings.model import Settings
 from agent_ls.services.settings.state_folder import state_folder
-from agent_ls.store.trust import TrustStore
 
 
 def _unusable(config: ServerConfig, values: VariableValues) -> Iterator[DoctorFinding]:
@@ -57,7 +55,7 @@ def _unread(folder: Path, settings: Settings, *, is_trusted: bool) -> Iterator[D
 def server_findings(settings: Settings) -> list[DoctorFinding]:
     """Return the findings; empty if no server is configured. Blocks: run in a thread."""
     folder = Path().resolve()
-    is_trusted = WorkspaceTrust(TrustStore(state_folder()), SystemClock()).get_trust(str(folder)) == "trusted"
+    is_trusted = read_trust(str(folder)) == "trusted"
     project = folder if is_trusted and settings.mcp.project_files else None
     entries = {
         name: entry.model_dump(by_alias=True, exclude_unset=True)

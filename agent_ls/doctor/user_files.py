@@ -17,12 +17,10 @@ from agent_ls.features.skills.agents import load_agent_kinds
 from agent_ls.features.skills.loader import load_user_commands
 from agent_ls.features.skills.places import PROJECT_FOLDERS, find_agent_places, find_places
 from agent_ls.features.tools.yaml_tools import own_names
-from agent_ls.services.clock import SystemClock
 from agent_ls.services.permissions.ignore_file import IgnoreFile
-from agent_ls.services.permissions.trust import WorkspaceTrust
+from agent_ls.services.permissions.trust import read_trust
 from agent_ls.services.settings.model import Settings
 from agent_ls.services.settings.state_folder import state_folder
-from agent_ls.store.trust import TrustStore
 from agent_ls.tools.foreign_names import FOREIGN_NAMES
 
 _OF_CALLS = frozenset(("PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest"))
@@ -33,7 +31,7 @@ _FOREIGN_HOOKS = (".cursor/hooks.json", ".codex/hooks.json", ".gemini/settings.j
 def user_file_findings(settings: Settings) -> Iterator[DoctorFinding]:
     """Return findings about the files that the user writes, such as tools and skills. Blocks: run in a thread."""
     folder, state = str(Path().resolve()), str(state_folder())
-    is_trusted = WorkspaceTrust(TrustStore(state_folder()), SystemClock()).get_trust(folder) == "trusted"
+    is_trusted = read_trust(folder) == "trusted"
     project = folder if is_trusted else None
     ignored = IgnoreFile((folder,))
     commands = load_user_commands(settings.skills, state, project, is_ignored=ignored)

@@ -27,7 +27,9 @@ from agent_ls.loop.calls.approval import (
 from agent_ls.loop.events.types import RecordedEvent, Warning
 from agent_ls.loop.seams import Clock
 from agent_ls.paths import is_within
+from agent_ls.services.clock import SystemClock
 from agent_ls.services.errors import AppError
+from agent_ls.services.settings.state_folder import state_folder
 from agent_ls.services.turn_reads import TurnRead, TurnReads
 from agent_ls.store.layout import canonical
 from agent_ls.store.trust import Trust, TrustRecord, TrustStore, owner_of
@@ -202,6 +204,11 @@ class TrustGate:
             self._has_told = True
             self.emit(Warning(f"{RESTRICTED} {self.trust.advice}", "restricted", "manageTrust"))
         return trust_state == "trusted"
+
+
+def read_trust(folder: str) -> TrustState:
+    """Return the user's decision about a folder of this machine. Blocks."""
+    return WorkspaceTrust(TrustStore(state_folder()), SystemClock()).get_trust(folder)
 
 
 def _identity(folder: str) -> tuple[str, str | None]:
