@@ -6,28 +6,18 @@ session continues.
 
 from __future__ import annotations
 
+import inspect
 import json
 import logging
 import os
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
-from agent_ls.environments.base import (
-    READ_LIMIT_BYTES,
-    Attribution,
-    CommandOptions,
-    DirEntry,
-    ExecResult,
-    ExecutionEnvironment,
-    FileState,
-    FileWrite,
-    GrepOptions,
-    GrepResult,
-    OutputSink,
-    ProcessInfo,
-)
+from agent_ls.environments.base import CommandOptions, ExecResult, ExecutionEnvironment, OutputSink
 from agent_ls.environments.errors import EnvError
+from agent_ls.environments.language_host import LanguageHost, LanguageQuery
 from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 from agent_ls.features.recording.codec import to_json_value
 from agent_ls.llm.errors import LlmError
@@ -35,7 +25,9 @@ from agent_ls.llm.messages import Message, Role
 from agent_ls.llm.requests import Request, Response
 from agent_ls.llm.stream import StreamEvent
 from agent_ls.loop.calls.redaction import MARK
+from agent_ls.loop.events.editor import EditNews
 from agent_ls.loop.seams import ModelClient
+from agent_ls.services.context.editor import EditorStatus
 from agent_ls.store.log import FILE_MODE, OPEN_FLAGS, Header, make_private_folder
 from agent_ls.tools.web_fetch import WebFetcher, WebPage
 
@@ -153,93 +145,117 @@ def conversation_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
     return [to_json_value(message) for message in messages if message.role is not Role.SYSTEM]
 
 
-class _RecordingEnvironment(ForwardingEnvironment):
+def _recorded(method: Callable[..., Any], given: Collection[str] = ()) -> Callable[..., Awaitable[Any]]:
+    """Return a method that calls the method of this name of `inner`, and records its result or error.
+
+    `given` names the arguments that are recorded; by default all are.
+    """
+    name, signature = method.__name__, inspect.signature(method)
+
+    @wraps(method)
+    async def call(self: _Recording, *args: Any, **kwargs: Any) -> Any:
+        bound = signature.bind(self, *args, **kwargs)
+        bound.apply_defaults()
+        _, *arguments = bound.arguments.items()
+        values = [value for argument, value in arguments if not given or argument in given]
+        try:
+            answer = await getattr(self.inner, name)(*args, **kwargs)
+        except EnvError as error:
+            self.recording.write_call(name, values, error)
+            raise
+        return self.recording.write_call(name, values, answer)
+
+    return call
+
+
+class _Recording(Protocol):
+    inner: Any
+    recording: RecordingWriter
+
+
+class RecordingCommands(ForwardingEnvironment):
+    """Records results of commands, before other wrappers add text to them."""
+
     def __init__(self, inner: ExecutionEnvironment, recording: RecordingWriter) -> None:
         super().__init__(inner)
-        self._recording = recording
-
-
-class RecordingCommands(_RecordingEnvironment):
-    """Records results of commands, before other wrappers add text to them."""
+        self.recording = recording
 
     async def exec_command(
         self, command: str, options: CommandOptions, on_output: OutputSink | None = None
     ) -> ExecResult:
-        with _record_errors(self._recording, "exec_command", command, options.working_dir):
+        given = (command, options.working_dir)
+        try:
             result = await self.inner.exec_command(command, options, on_output)
-            return self._recording.write_call("exec_command", (command, options.working_dir), result)
+        except EnvError as error:
+            self.recording.write_call("exec_command", given, error)
+            raise
+        return self.recording.write_call("exec_command", given, result)
 
 
-class RecordingFiles(_RecordingEnvironment):
+class RecordingFiles(ForwardingEnvironment):
     """Records results and errors of all operations except commands."""
 
+    def __init__(self, inner: ExecutionEnvironment, recording: RecordingWriter) -> None:
+        super().__init__(inner)
+        self.recording = recording
+
     def platform(self) -> str:
-        return self._recording.write_call("platform", (), self.inner.platform())
+        return self.recording.write_call("platform", (), self.inner.platform())
 
     def os_version(self) -> str:
-        return self._recording.write_call("os_version", (), self.inner.os_version())
+        return self.recording.write_call("os_version", (), self.inner.os_version())
 
-    async def read_bytes(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> bytes:
-        with _record_errors(self._recording, "read_bytes", path, max_bytes):
-            return self._recording.write_call(
-                "read_bytes", (path, max_bytes), await self.inner.read_bytes(path, max_bytes)
-            )
 
-    async def file_exists(self, path: str) -> bool:
-        return self._recording.write_call("file_exists", (path,), await self.inner.file_exists(path))
+_GIVEN = {"commit": ("writes",), "start_process": ("command",), "write_process": ("process_id", "text")}
+"""The arguments that are recorded, of methods with others."""
 
-    async def list_directory(self, path: str, depth: int = 1) -> Sequence[DirEntry]:
-        with _record_errors(self._recording, "list_directory", path, depth):
-            return self._recording.write_call(
-                "list_directory", (path, depth), await self.inner.list_directory(path, depth)
-            )
+for _name, _method in vars(ForwardingEnvironment).items():
+    if inspect.iscoroutinefunction(_method) and _name not in ("initialize", "cleanup", "exec_command"):
+        setattr(RecordingFiles, _name, _recorded(_method, _GIVEN.get(_name, ())))
 
-    async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
-        with _record_errors(self._recording, "commit", list(writes)):
-            return self._recording.write_call(
-                "commit", (list(writes),), await self.inner.commit(writes, attribution)
-            )
 
-    async def start_process(self, command: str, options: CommandOptions) -> ProcessInfo:
-        with _record_errors(self._recording, "start_process", command):
-            return self._recording.write_call(
-                "start_process", (command,), await self.inner.start_process(command, options)
-            )
+class RecordingEditorStatus:
+    """Implements EditorStatus: forwards to another EditorStatus and records the results."""
 
-    async def list_processes(self) -> Sequence[ProcessInfo]:
-        return self._recording.write_call("list_processes", (), await self.inner.list_processes())
+    def __init__(self, inner: EditorStatus, recording: RecordingWriter) -> None:
+        self._inner = inner
+        self._recording = recording
 
-    async def read_process(self, process_id: str, offset: int = 0) -> tuple[str, int]:
-        with _record_errors(self._recording, "read_process", process_id, offset):
-            read = await self.inner.read_process(process_id, offset)
-            return self._recording.write_call("read_process", (process_id, offset), read)
+    def situation(self, shown: Callable[[str], str]) -> str:
+        return self._recording.write_call("situation", (), self._inner.situation(shown))
 
-    async def wait_process(self, process_id: str) -> ProcessInfo:
-        with _record_errors(self._recording, "wait_process", process_id):
-            return self._recording.write_call(
-                "wait_process", (process_id,), await self.inner.wait_process(process_id)
-            )
+    def watch_edit(
+        self, paths: Sequence[str], shown: Callable[[str], str]
+    ) -> Callable[[], Awaitable[EditNews]]:
+        news = self._inner.watch_edit(paths, shown)
 
-    async def write_process(self, process_id: str, text: str, *, close: bool = False) -> ProcessInfo:
-        with _record_errors(self._recording, "write_process", process_id, text):
-            written = await self.inner.write_process(process_id, text, close=close)
-            return self._recording.write_call("write_process", (process_id, text), written)
+        async def noted() -> EditNews:
+            return self._recording.write_call("edit_news", (list(paths),), await news())
 
-    async def kill_process(self, process_id: str) -> ProcessInfo:
-        with _record_errors(self._recording, "kill_process", process_id):
-            return self._recording.write_call(
-                "kill_process", (process_id,), await self.inner.kill_process(process_id)
-            )
+        return noted
 
-    async def grep(self, pattern: str, path: str, options: GrepOptions) -> GrepResult:
-        with _record_errors(self._recording, "grep", pattern, path, options):
-            return self._recording.write_call(
-                "grep", (pattern, path, options), await self.inner.grep(pattern, path, options)
-            )
 
-    async def glob(self, pattern: str, path: str) -> Sequence[str]:
-        with _record_errors(self._recording, "glob", pattern, path):
-            return self._recording.write_call("glob", (pattern, path), await self.inner.glob(pattern, path))
+class _RecordingLanguage:
+    """Implements LanguageHost: forwards to another LanguageHost and records results and errors."""
+
+    def __init__(self, inner: LanguageHost, recording: RecordingWriter) -> None:
+        self.inner = inner
+        self.recording = recording
+
+    def supported_queries(self) -> frozenset[LanguageQuery]:
+        answers = self.inner.supported_queries()
+        self.recording.write_call("answers", (), sorted(answers))
+        return answers
+
+
+for _name, _method in vars(LanguageHost).items():
+    if inspect.iscoroutinefunction(_method):
+        setattr(_RecordingLanguage, _name, _recorded(_method))
+
+
+def recording_language(inner: LanguageHost, recording: RecordingWriter) -> LanguageHost:
+    """Return a LanguageHost that records the results and errors of another one."""
+    return cast("LanguageHost", _RecordingLanguage(inner, recording))
 
 
 class RecordingPages:
@@ -259,17 +275,3 @@ class RecordingPages:
             self._recording.write_call("fetch", (url, private_address), error)
             raise
         return self._recording.write_call("fetch", (url, private_address), page)
-
-
-class _record_errors:  # lower case, because it is used as a context manager
-    """Context manager that records the error of an environment call."""
-
-    def __init__(self, recording: RecordingWriter, what: str, *given: Any) -> None:
-        self._recording, self._what, self._given = recording, what, given
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, EnvError):
-            self._recording.write_call(self._what, self._given, error)

@@ -134,15 +134,20 @@ class RecordedParts:
 
 def record_parts(parts: RecordedParts, recording: RecordingWriter) -> RecordedParts:
     """Return interfaces that also write each call and its result to `recording`."""
-    from agent_ls.features.recording.editor_recorders import RecordingEditorStatus, RecordingLanguage
-    from agent_ls.features.recording.recorders import RecordingClient, RecordingCommands, RecordingFiles
+    from agent_ls.features.recording.recorders import (
+        RecordingClient,
+        RecordingCommands,
+        RecordingEditorStatus,
+        RecordingFiles,
+        recording_language,
+    )
 
     return RecordedParts(
         local=RecordingCommands(RecordingFiles(parts.local, recording), recording),
         files=RecordingFiles(parts.files, recording),
         client=RecordingClient(parts.client, recording),
         editor_status=RecordingEditorStatus(parts.editor_status, recording) if parts.editor_status else None,
-        language=RecordingLanguage(parts.language, recording) if parts.language else None,
+        language=recording_language(parts.language, recording) if parts.language else None,
         recording=recording,
     )
 
