@@ -45,7 +45,7 @@ class RuleStore:
 
     def rules(self, workspace: str | None = None) -> Sequence[StoredRule]:
         """Return the rules that apply in `workspace`, or all rules if it is None, oldest first."""
-        found = self._read()
+        found = _rules(self._list.read())
         if workspace is None:
             return found
         place = canonical(workspace)
@@ -103,9 +103,6 @@ class RuleStore:
             self._change(counted)
         except OSError:
             return
-
-    def _read(self) -> list[StoredRule]:
-        return _rules(self._list.read())
 
     def _change(self, change: Callable[[Sequence[StoredRule]], Sequence[StoredRule]]) -> None:
         self._list.change(lambda entries: [asdict(rule) for rule in change(_rules(entries))])

@@ -11,7 +11,6 @@ from pydantic import Field
 from agent_ls.environments.effects import Effect, NoEffect, ReadEffect
 from agent_ls.environments.errors import NoAnswerError, PathNotFoundError
 from agent_ls.environments.language_host import (
-    FoundLocation,
     LanguageHost,
     SourcePosition,
     Symbol,
@@ -149,12 +148,8 @@ async def _find_position_by_name(symbol: str, host: LanguageHost, context: ToolC
     return (
         _to_position(place.name, place.line, line, column)
         if column is not None
-        else _reported_position(place)
+        else SourcePosition(place.name, place.line, place.character)
     )
-
-
-def _reported_position(place: FoundLocation) -> SourcePosition:
-    return SourcePosition(place.name, place.line, place.character)
 
 
 def _describe_candidates(found: Sequence[Symbol], context: ToolContext) -> Iterator[str]:

@@ -224,7 +224,9 @@ class EventSenders:
                 if seq is None or seq > feed.last:
                     feed.last = seq or feed.last
                     batch.append(to_wire.event(item.encoded))
-                if not batch or (subscription.has_more and not is_delta and _size(batch) < BATCH_BYTES):
+                if not batch or (
+                    subscription.has_more and not is_delta and sum(map(len, batch)) < BATCH_BYTES
+                ):
                     continue
                 self._send(batch)
                 batch = []
@@ -243,7 +245,3 @@ class EventSenders:
         feed.close()
         if self._open.get(session_id) is feed:
             del self._open[session_id]
-
-
-def _size(batch: Sequence[bytes]) -> int:
-    return sum(map(len, batch))

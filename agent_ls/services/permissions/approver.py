@@ -276,7 +276,7 @@ class PolicyApprover:
                 return Allowed(is_confined=judgement.is_confined)
             case Refuse(reason):
                 return Denied(reason)
-            case Ask() if question.is_users_own and _is_command(question):
+            case Ask() if question.is_users_own and isinstance(question.effect, CommandEffect):
                 # The user was asked about the model's command, and replaced it by exactly this one.
                 return Allowed(asked=True)
             case Ask(reason, rules):
@@ -291,10 +291,6 @@ class PolicyApprover:
                 if any(asks == (it.digest, it.reason, it.rules) for it in question.allowed):
                     return Allowed()
                 return await self.approvals.ask(question, PolicyVerdict("ask", reason, offers))
-
-
-def _is_command(question: ApprovalQuestion) -> bool:
-    return isinstance(question.effect, CommandEffect)
 
 
 def _may_change_files(effect: Effect, home: str) -> bool:

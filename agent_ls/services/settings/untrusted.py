@@ -50,12 +50,8 @@ def _make_comparison(*order: str) -> Looser:
     return lambda now, then: order.index(then) > order.index(now)
 
 
-def _is_off(now: bool, then: bool) -> bool:
-    return now and not then
-
-
 def _less_detection(now: LoopDetectionSettings, then: LoopDetectionSettings) -> bool:
-    return _is_off(now.enabled, then.enabled) or then.window > now.window
+    return (now.enabled and not then.enabled) or then.window > now.window
 
 
 def _any_longer(now: BaseModel, then: BaseModel) -> bool:

@@ -127,7 +127,7 @@ class SessionFollower:
         effort = known.get("effort")
         return SessionSummary(
             id=self.id,
-            title=self._title(header),
+            title=self._state.title or header.title,
             state=self.state,
             provider=str(known.get("provider") or state.provider or header.provider),
             model=str(known.get("model") or state.model or header.model),
@@ -297,9 +297,6 @@ class SessionFollower:
             self._beside.discard(hunk.id)
         if not hunks:
             del self._hunks[path]
-
-    def _title(self, header: Header) -> str:
-        return self._state.title or header.title
 
     def _find_update_time(self, header: Header) -> str:
         try:
