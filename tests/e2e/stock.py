@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ from lsprotocol import types as lsp
 from agent_ls.server.lsp import to_lsp
 from agent_ls.server.lsp.capabilities import client_abilities
 from agent_ls.server.lsp.documents import SyncedDocument
-from tests.support.framed_client import DEADLINE_S, FramedClient, ResponseError
+from tests.support.framed_client import DEADLINE_S, FramedClient, ResponseError, server_process
+from tests.support.loopback import LoopbackProvider
 
 FOLDER = Path(__file__).parent / "capabilities"
 
@@ -282,3 +284,29 @@ class StockEditor:
         )
         params: dict[str, Any] = message["params"]
         return params
+
+
+@asynccontextmanager
+async def chatting(
+    chat: Path,
+    text: str | None = "",
+    provider: LoopbackProvider | None = None,
+    *,
+    name: str = "neovim",
+    state: Path | None = None,
+    **settings: Any,
+) -> AsyncIterator[StockEditor]:
+    """Run an editor with this chat document open, unless `text` is None.
+
+    `provider` answers sessions; without it, the walkthrough does. `state` is the server's state folder.
+    """
+    env = {"ANTHROPIC_BASE_URL": provider.base_url, "ANTHROPIC_API_KEY": "k"} if provider else {}
+    if state:
+        env["AGENT_LS_STATE_DIR"] = str(state)
+    async with server_process(env=env) as server:
+        editor = StockEditor(server.client, name)
+        await editor.start(chat.parent, provider="anthropic" if provider else "walkthrough", **settings)
+        if text is not None:
+            await editor.open(chat, text)
+        yield editor
+        assert "Traceback" not in server.log

@@ -6,7 +6,6 @@ The tests run over real stdio. Nothing runs without an approval by the user, wha
 from __future__ import annotations
 
 import json
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -45,11 +44,6 @@ async def begun(editor: Editor) -> str:
     return session_id
 
 
-def ends(session_id: str, message: dict[str, Any]) -> bool:
-    params = message.get("params") or {}
-    return params.get("sessionId") == session_id and params.get("kind") == "processing_end"
-
-
 def answer(event: Event, decision: str, **params: Any) -> dict[str, Any]:
     return {
         "sessionId": event["sessionId"], "requestId": event["data"]["requestId"], "clientKey": new_key(),
@@ -67,7 +61,7 @@ async def test_approval_answers_in_reverse_order_resolve_the_matching_requests(t
             await found.client.request("agent/approve", answer(second, "deny"))
             await found.client.request("agent/approve", answer(first, "allow"))
             for session_id in (one, other):
-                await found.client.wait_for(partial(ends, session_id))
+                await found.editor.turn_end(session_id)
             names = [event["data"]["effect"]["command"].split()[1] for event in (first, second)]
             assert [(found.project / name).exists() for name in names] == [True, False]
 

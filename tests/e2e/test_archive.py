@@ -31,9 +31,7 @@ async def test_a_fork_continues_from_the_named_turn_and_does_not_change_its_sour
             for words in ("first", "second"):
                 seen = len(found.client.received)
                 turns.append((await found.editor.submit(session_id, words))["turnId"])
-                await found.client.wait_for(
-                    lambda m: m.get("params", {}).get("kind") == "processing_end", after=seen
-                )
+                await found.editor.turn_end(session_id, seen)
             key = new_key()
             made = [
                 (await found.ask("fork", session_id, clientKey=key, atTurnId=turns[0]))["session"]

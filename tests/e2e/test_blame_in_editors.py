@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 from agent_ls.cli.sample import copy_sample_project
-from tests.e2e.stock import StockEditor
+from tests.e2e.stock import StockEditor, chatting
 from tests.e2e.test_review import TASK, reviewing
-from tests.support.framed_client import ResponseError, server_process
+from tests.support.framed_client import ResponseError
 
 WHO = "Who wrote this line?"
 
@@ -41,15 +39,7 @@ async def test_other_editors_have_a_hover_and_a_code_action_at_lines_of_the_agen
     project = copy_sample_project(tmp_path / "project")
     cart, other = project / "shop" / "cart.py", project / "other.py"
     other.write_text("mine\n")
-    env = {"AGENT_LS_STATE_DIR": str(tmp_path / "state")}
-
-    @asynccontextmanager
-    async def editing() -> AsyncIterator[StockEditor]:
-        async with server_process(env=env) as server:
-            editor = StockEditor(server.client, "neovim")
-            await editor.start(project, provider="walkthrough")
-            yield editor
-            assert not editor.problems, editor.problems
+    chat, state = project / "chat.agent.md", tmp_path / "state"
 
     async def check(editor: StockEditor, line: int) -> None:
         async def hover(at: int) -> str | None:
@@ -67,14 +57,15 @@ async def test_other_editors_have_a_hover_and_a_code_action_at_lines_of_the_agen
         await editor.open(other)
         assert WHO not in [item["title"] for item in await editor.actions(other, 0, 0, only=["source"])]
 
-    async with editing() as editor:
-        await editor.open(project / "chat.agent.md", "")
+    async with chatting(chat, state=state) as editor:
         editor.on_prompt = lambda titles: "Allow once"
         await editor.say(TASK)
         await editor.chat_until("## you\n\n", after="## agent")
         line = (await editor.marks(cart))[0]["range"]["start"]["line"]
         await editor.open(cart)
         await check(editor, line)
-    async with editing() as editor:  # a new server knows it from the stored sessions
+        assert not editor.problems, editor.problems
+    async with chatting(chat, None, state=state) as editor:  # a new server knows it from the stored sessions
         await editor.open(cart)
         await check(editor, line)
+        assert not editor.problems, editor.problems

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -35,12 +34,7 @@ async def completed(found: Served, session_id: str, start: int) -> None:
     Check that the turn completed, and that each event of the session was sent once and in order.
     """
 
-    def fits(message: dict[str, Any]) -> bool:
-        params = message.get("params") or {}
-        return params.get("kind") == "processing_end" and params["sessionId"] == session_id
-
-    ended = await found.client.wait_for(fits, after=start)
-    assert ended["params"]["data"]["reason"] == "completed"
+    assert await found.editor.turn_end(session_id, start) == "completed"
     seqs = [event["seq"] for event in found.recorded(session_id)]
     assert seqs == list(range(seqs[0], seqs[0] + len(seqs)))
 

@@ -33,9 +33,7 @@ async def test_a_requested_compaction_is_kept_in_the_next_process(
             key, seen = new_key(), len(found.client.received)
             answer = await found.ask("compact", session_id, clientKey=key, instructions="the tests")
             assert await found.ask("compact", session_id, clientKey=key) == answer
-            await found.client.wait_for(
-                lambda m: m.get("params", {}).get("kind") == "processing_end", after=seen
-            )
+            await found.editor.turn_end(session_id, seen)
             begun, done = told(found, session_id, "compaction")
             assert (begun["status"], begun["trigger"], begun["clientKey"]) == ("started", "request", key)
             assert (done["status"], done["summary"]) == ("done", "## Goal\nMend the cart.")

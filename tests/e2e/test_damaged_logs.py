@@ -72,11 +72,7 @@ async def stored_session(found: Served) -> str:
     """Return a closed session of two turns."""
     session_id = await found.editor.new_session(provider="anthropic")
     for text in ("One?", "Two?"):
-        start = len(found.client.received)
-        await found.editor.submit(session_id, text)
-        await found.client.wait_for(
-            lambda m: m.get("params", {}).get("kind") == "processing_end", after=start
-        )
+        await found.editor.say(session_id, text)
     await found.change("closeSession", session_id)
     await found.client.request("agent/unsubscribe", {"sessionId": session_id})
     return session_id
@@ -109,11 +105,7 @@ async def test_a_client_gets_no_damaged_log_line_and_no_gap_in_the_event_numbers
             # Missing lines and other line ends do not count as damaged lines.
             if name not in ("two lines that are lost", "other line ends"):
                 assert [(it["code"], "1 line" in it["message"]) for it in warnings] == [("damaged_log", True)]
-            start = len(found.client.received)
-            await found.editor.submit(session_id, "Three?")
-            await found.client.wait_for(
-                lambda m: m.get("params", {}).get("kind") == "processing_end", after=start
-            )
+            await found.editor.say(session_id, "Three?")
             exported = await found.ask("export", session_id, format="jsonl")
             numbers = [json.loads(line)["seq"] for line in exported["text"].splitlines()]
             assert numbers == sorted(set(numbers))

@@ -38,16 +38,6 @@ async def editing(folder: Path, provider: AnthropicServer, **settings: Any) -> A
         assert "Traceback" not in server.log
 
 
-async def say(editor: Editor, session_id: str, text: str) -> str:
-    start = len(editor.client.received)
-    await editor.submit(session_id, text)
-    ended = await editor.client.wait_for(
-        lambda m: m.get("params", {}).get("kind") == "processing_end", after=start
-    )
-    reason: str = ended["params"]["data"]["reason"]
-    return reason
-
-
 def user_texts(provider: AnthropicServer) -> list[str]:
     """Return the user messages of the last request."""
     messages = [m for m in provider.requests[-1].body["messages"] if m["role"] == "user"]
@@ -63,14 +53,14 @@ async def test_the_editor_position_is_sent_to_the_model_once_and_again_after_a_c
             state: dict[str, Any] = {"activeUri": (tmp_path / "a.py").as_uri()}
             state["selection"] = {"startLine": 1, "endLine": 1}
             await editor.client.notify("agent/editorState", state)
-            await say(editor, session_id, "What is this?")
+            await editor.say(session_id, "What is this?")
             first = provider.requests[0].body
             assert user_texts(provider) == ["What is this?", "[Editor: a.py, cursor at line 2]"]
-            await say(editor, session_id, "And now?")
+            await editor.say(session_id, "And now?")
             assert user_texts(provider)[2:] == ["And now?"]
             state["selection"] = {"startLine": 0, "endLine": 2}
             await editor.client.notify("agent/editorState", state)
-            await say(editor, session_id, "And this?")
+            await editor.say(session_id, "And this?")
             assert user_texts(provider)[3:] == ["And this?", "[Editor: a.py, lines 1 to 2 selected]"]
             last = provider.requests[-1].body
             assert last["system"] == first["system"] and last["tools"] == first["tools"]
@@ -80,7 +70,7 @@ async def test_the_editor_position_is_sent_to_the_model_once_and_again_after_a_c
             assert told_user == ["What is this?", "And now?", "And this?"]
         async with editing(tmp_path, provider) as editor:  # a resumed session has the same history
             assert (await editor.subscribe(session_id))["session"]["title"] == "What is this?"
-            await say(editor, session_id, "Back.")
+            await editor.say(session_id, "Back.")
             assert user_texts(provider)[1] == "[Editor: a.py, cursor at line 2]"
 
 
@@ -102,7 +92,7 @@ async def test_new_diagnostics_after_an_edit_are_in_the_tool_result(tmp_path: Pa
 
             editor.client.handlers["workspace/applyEdit"] = apply_and_check
             session_id = await editor.new_session(provider="anthropic")
-            assert await say(editor, session_id, "Change it.") == "completed"
+            assert await editor.say(session_id, "Change it.") == "completed"
             ended = await editor.client.event("tool_call_end", name="edit_file")
             output = ended["data"]["output"]
             assert output.startswith("Edited a.py") and "a.py:2: error: 2 is a number (lint 17)" in output

@@ -92,18 +92,6 @@ def events_of(editor: Editor, session_id: str, kind: str) -> list[dict[str, Any]
     ]
 
 
-async def said(editor: Editor, session_id: str, text: str) -> str:
-    """Send a message and return why its turn ended."""
-    start = len(editor.client.received)
-    await editor.submit(session_id, text)
-
-    def has_ended(message: dict[str, Any]) -> bool:
-        return _kind(message) == "processing_end" and message["params"]["sessionId"] == session_id
-
-    reason: str = (await editor.client.wait_for(has_ended, after=start))["params"]["data"]["reason"]
-    return reason
-
-
 def _kind(message: dict[str, Any]) -> str:
     """Return the kind of an event; "" for other messages."""
     return str(message["params"]["kind"]) if message.get("method") == "agent/event" else ""
@@ -131,7 +119,7 @@ async def test_each_provider_failure_is_reported_once_and_leaves_the_specified_s
 async def check(editor: Editor, name: str, case: Case) -> None:
     session_id = await editor.new_session(provider=name)
     start = len(editor.client.received)
-    reason = await said(editor, session_id, "Hello?")
+    reason = await editor.say(session_id, "Hello?")
     assert reason == ("error" if case.errors else "completed")
     errors = events_of(editor, session_id, "error")
     assert len(errors) == bool(case.errors), errors
@@ -155,5 +143,5 @@ async def check(editor: Editor, name: str, case: Case) -> None:
     resumed = await editor.subscribe(session_id)
     assert resumed["session"]["state"] == "IDLE"
     assert not resumed["openParts"]
-    assert await said(editor, session_id, "And now?") == "completed"
+    assert await editor.say(session_id, "And now?") == "completed"
     assert events_of(editor, session_id, "assistant_text_end")[-1]["text"] == "Well again."

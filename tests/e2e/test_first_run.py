@@ -16,7 +16,7 @@ import pytest
 
 from agent_ls.services.permissions.trust import TRUST_VARIABLE
 from tests.e2e.stock import StockEditor
-from tests.e2e.test_keys import RIGHT, editing, give, say
+from tests.e2e.test_keys import RIGHT, editing, give
 from tests.support.editor import Editor
 from tests.support.first_runs import LAST, MADE, STATES, Blocked, blocked
 from tests.support.framed_client import server_process
@@ -86,7 +86,7 @@ async def test_a_blocked_first_message_says_why_and_the_same_session_goes_on_whe
             await editor.start(project)
             session_id = await editor.new_session(**{"provider": None, "mode": "edits", **state.choice})
             tasks.start_soon(refuse_trust, editor)
-            ended = await say(editor, session_id, "Make it.")
+            ended = await editor.say(session_id, "Make it.")
             assert ended == {"untrusted folder": "refused", "no tools": "completed"}.get(name, "error")
             shown = [event["data"] for event in editor.client.events if event["kind"] in ("error", "warning")]
             check_words(state, [words for data in shown for words in (data["message"], data.get("hint", ""))])
@@ -95,7 +95,7 @@ async def test_a_blocked_first_message_says_why_and_the_same_session_goes_on_whe
                 await anyio.to_thread.run_sync(state.mend)
                 if name == "wrong key":  # the refusal has closed the session, so the editor opens it again
                     await editor.subscribe(session_id)
-                assert await say(editor, session_id, "And now?") == "completed"
+                assert await editor.say(session_id, "And now?") == "completed"
             assert (project / MADE).exists()
             tasks.cancel_scope.cancel()
 
@@ -143,6 +143,6 @@ async def test_a_session_without_a_chosen_model_uses_the_provider_whose_key_the_
         variables = {"OPENAI_BASE_URL": provider.base_url}
         async with editing(project, "http://127.0.0.1:9", **variables) as (editor, _):
             session_id = await editor.new_session(provider=None)
-            assert await say(editor, session_id, "Hello?") == "error"
+            assert await editor.say(session_id, "Hello?") == "error"
             await give(editor, RIGHT, "openai")
-            assert await say(editor, session_id, "And now?") == "completed"
+            assert await editor.say(session_id, "And now?") == "completed"

@@ -51,17 +51,6 @@ async def give(editor: Editor, secret: str | None, provider: str = "anthropic", 
     return await editor.client.request("agent/setCredential", params)
 
 
-async def say(editor: Editor, session_id: str, text: str) -> str:
-    """Send a message; return how the turn ended."""
-    start = len(editor.client.received)
-    await editor.submit(session_id, text)
-    ended = await editor.client.wait_for(
-        lambda m: m.get("params", {}).get("kind") == "processing_end", after=start
-    )
-    reason: str = ended["params"]["data"]["reason"]
-    return reason
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     made = tmp_path / "project"
@@ -74,13 +63,13 @@ async def test_an_api_key_set_after_an_error_applies_to_the_open_session_at_once
     with AnthropicServer(["Hello."], key=RIGHT) as provider:
         async with editing(folder, provider.base_url) as (editor, _):
             session_id = await editor.new_session(provider="anthropic")
-            assert await say(editor, session_id, "Hello?") == "error"
+            assert await editor.say(session_id, "Hello?") == "error"
             (error,) = [event["data"] for event in editor.client.events if event["kind"] == "error"]
             assert error["errorKind"] == "configuration" and "ANTHROPIC_API_KEY" in error["message"]
             assert await give(editor, f" {RIGHT}\n") == {"ok": True}
-            assert await say(editor, session_id, "And now?") == "completed"
+            assert await editor.say(session_id, "And now?") == "completed"
             await give(editor, None)
-            assert await say(editor, session_id, "And without?") == "error"
+            assert await editor.say(session_id, "And without?") == "error"
         assert len(provider.requests) == 1
 
 
@@ -97,7 +86,7 @@ async def test_a_running_model_call_keeps_its_key(folder: Path) -> None:
             gate.open()
             await editor.client.event("assistant_text_end", text="two.")
             await editor.client.event("processing_end", reason="completed")
-            assert await say(editor, session_id, "Go on.") == "completed"
+            assert await editor.say(session_id, "Go on.") == "completed"
         assert [request.headers["x-api-key"] for request in provider.requests] == [WRONG, RIGHT]
 
 
@@ -182,15 +171,15 @@ async def test_the_cost_of_calls_is_reported_and_summed_across_a_restart(folder:
         async with editing(folder, provider.base_url, ANTHROPIC_API_KEY=RIGHT) as (editor, _):
             session_id = await editor.new_session(provider="anthropic", model="claude-sonnet-4-5")
             for _ in range(2):
-                await say(editor, session_id, "Hello?")
+                await editor.say(session_id, "Hello?")
             assert costs(editor) == [pytest.approx((dear, dear)), pytest.approx((dear, 2 * dear))]
         async with editing(folder, provider.base_url, ANTHROPIC_API_KEY=RIGHT) as (editor, _):
             last = (await editor.subscribe(session_id))["lastSeq"]
-            await say(editor, session_id, "Hello?")
+            await editor.say(session_id, "Hello?")
             assert costs(editor, last) == [pytest.approx((dear, 3 * dear))]
             unheard_of = {"sessionId": session_id, "clientKey": new_key(), "model": "claude-unheard-of"}
             await editor.client.request("agent/configure", unheard_of)
-            await say(editor, session_id, "Hello?")
+            await editor.say(session_id, "Hello?")
             assert costs(editor, last)[1:] == [(None, None)]
 
 

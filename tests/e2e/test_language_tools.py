@@ -71,13 +71,6 @@ class LanguageRig:
         data: dict[str, Any] = ended["data"]
         return data
 
-    async def ask(self, session_id: str) -> None:
-        start = len(self.editor.client.received)
-        await self.editor.submit(session_id, "Go on.")
-        await self.editor.client.wait_for(
-            lambda m: m.get("params", {}).get("kind") == "processing_end", after=start
-        )
-
 
 @asynccontextmanager
 async def language_rig(
@@ -123,9 +116,9 @@ async def test_the_model_is_offered_only_language_tools_that_the_client_supports
 ) -> None:
     async with language_rig(tmp_path, ["Hm.", "Hm."], abilities) as found:
         session_id = await found.editor.new_session(provider="anthropic")
-        await found.ask(session_id)
+        await found.editor.say(session_id, "Go on.")
         assert [name for name in found.offered() if name in TOOLS + DETAILS] == expected
-        await found.ask(session_id)
+        await found.editor.say(session_id, "Go on.")
         first, second = (request.body["tools"] for request in found.provider.requests)
         assert first == second
 
@@ -150,7 +143,7 @@ async def test_definition_references_and_symbols_are_requested_from_the_client(t
             "symbols": [{**here, "name": "total", "kind": 12, "endLine": 1}]
         }
         session_id = await found.editor.new_session(provider="anthropic")
-        await found.ask(session_id)
+        await found.editor.say(session_id, "Go on.")
 
         places = {data["what"]: data["params"] for data in found.asked}
         assert places["definition"] == {"uri": found.b, "line": 2, "character": 12}
@@ -178,7 +171,7 @@ async def test_rename_symbol_edits_open_and_closed_files_and_creates_hunks_that_
         found.answers["rename"] = lambda params: {"documents": found.renamed(params["newName"])}
         session_id = await found.editor.new_session(provider="anthropic")
         tasks.start_soon(found.editor.approve_all)
-        await found.ask(session_id)
+        await found.editor.say(session_id, "Go on.")
         tasks.cancel_scope.cancel()
 
         asked = await found.editor.client.event("approval_requested", tool="rename_symbol")
@@ -230,7 +223,7 @@ async def test_details_are_asked_of_the_client_and_an_action_is_approved_and_und
         }
         session_id = await found.editor.new_session(provider="anthropic")
         tasks.start_soon(found.editor.approve_all)
-        await found.ask(session_id)
+        await found.editor.say(session_id, "Go on.")
         tasks.cancel_scope.cancel()
 
         assert (await found.result("hover"))["output"] == "def total(rows)\n\nSums."
@@ -253,7 +246,7 @@ async def test_the_diagnostics_tool_queries_the_client_or_uses_reported_diagnost
     async with language_rig(tmp_path, script, {"diagnostics": True}) as found:
         await found.editor.client.notify("agent/diagnostics", {"uri": found.b, "items": [told]})
         session_id = await found.editor.new_session(provider="anthropic")
-        await found.ask(session_id)
+        await found.editor.say(session_id, "Go on.")
         assert (await found.result("diagnostics"))["output"] == "b.py:2: error: odd (lint)"
         assert found.asked == []
     async with language_rig(tmp_path, script, ALL) as found:
@@ -262,7 +255,7 @@ async def test_the_diagnostics_tool_queries_the_client_or_uses_reported_diagnost
         file = {"uri": found.b, "items": [{**told, "severity": 2, "code": 7}], "settled": False}
         found.answers["diagnostics"] = lambda params: {"files": [file]}
         session_id = await found.editor.new_session(provider="anthropic")
-        await found.ask(session_id)
+        await found.editor.say(session_id, "Go on.")
         assert (await found.result("diagnostics"))["output"].splitlines() == [
             "b.py:2: warning: odd (lint 7)",
             "[The editor's tools are still checking b.py: call this tool again later.]",
@@ -285,7 +278,7 @@ async def test_an_edit_requests_diagnostics_from_a_client_that_does_not_report_t
 
         found.answers["diagnostics"] = checked
         session_id = await found.editor.new_session(provider="anthropic")
-        await found.ask(session_id)
+        await found.editor.say(session_id, "Go on.")
         assert "a.py:2: error: no name row" in (await found.result("edit_file"))["output"]
         event = await found.editor.client.event("diagnostics")
         (file,) = event["data"]["files"]
@@ -316,9 +309,7 @@ async def test_rename_symbol_changes_nothing_if_one_of_its_files_is_denied_or_ig
                 )
                 assert event["params"]["data"]["effect"]["paths"] == [str(path)]
                 await editor.approve(event["params"], "deny")
-            await editor.client.wait_for(
-                lambda m: m.get("params", {}).get("kind") == "processing_end", after=start
-            )
+            await editor.turn_end(session_id, start)
             ended = [event["data"] for event in editor.client.events if event["kind"] == "tool_call_end"]
             assert len(ended) == number + 1 and ended[-1]["isError"]
             assert path.read_text() == "total\n"

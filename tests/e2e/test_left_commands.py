@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.loopback import Answer, AnthropicServer, ToolCall
 from tests.support.processes import eventually, new_token, processes_with
-from tests.support.served import Served, served
+from tests.support.served import served
 
 pytestmark = [
     pytest.mark.req("R4", "T5"),
@@ -21,12 +21,6 @@ def background(token: str) -> ToolCall:
     return ToolCall("shell", {"command": f"setsid --wait env LEFT={token} sleep 600", "background": True})
 
 
-async def ended(found: Served, session_id: str, text: str) -> None:
-    start = len(found.client.received)
-    await found.editor.submit(session_id, text)
-    await found.client.wait_for(lambda m: m.get("params", {}).get("kind") == "processing_end", after=start)
-
-
 async def test_background_processes_of_a_killed_server_are_ended_on_resume_and_the_model_is_informed(
     tmp_path: Path,
 ) -> None:
@@ -36,7 +30,7 @@ async def test_background_processes_of_a_killed_server_are_ended_on_resume_and_t
         async with served(tmp_path, provider=provider) as found:
             ids = [await found.editor.new_session(provider="anthropic", mode="full") for _ in range(2)]
             for session_id in ids:
-                await ended(found, session_id, "Start it.")
+                await found.editor.say(session_id, "Start it.")
             await eventually(lambda: bool(processes_with(mine) and processes_with(other)))
             found.server.process.kill()
             await found.server.exit_code()
@@ -45,7 +39,7 @@ async def test_background_processes_of_a_killed_server_are_ended_on_resume_and_t
                 await found.editor.subscribe(ids[0])
                 assert processes_with(mine) == {}
                 assert processes_with(other)  # belongs to a session that is not open
-                await ended(found, ids[0], "And now?")
+                await found.editor.say(ids[0], "And now?")
                 assert "processes have ended" in str(provider.requests[-1].body)
                 await found.editor.subscribe(ids[1])
                 assert processes_with(other) == {}

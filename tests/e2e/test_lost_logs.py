@@ -15,7 +15,7 @@ import pytest
 from tests.support.commands import command, environment, finish, provider_variables
 from tests.support.loopback import AnthropicServer, Text, ToolCall
 from tests.support.processes import eventually
-from tests.support.served import Served, served, served_session
+from tests.support.served import served, served_session
 
 pytestmark = [
     pytest.mark.req("R3", "X8"),
@@ -41,22 +41,6 @@ def ran(project: Path) -> int:
 def commands(*lines: str) -> list[Any]:
     """Return a script in which the model runs one command for each message of the user."""
     return [item for line in lines for item in ([ToolCall("shell", {"command": line})], "Done.")]
-
-
-async def ended(found: Served, session_id: str, text: str) -> dict[str, Any]:
-    """Send a message; return the data of the turn's end."""
-    start = len(found.client.received)
-    await found.editor.submit(session_id, text)
-    return await end_after(found, session_id, start)
-
-
-async def end_after(found: Served, session_id: str, start: int) -> dict[str, Any]:
-    def fits(message: dict[str, Any]) -> bool:
-        params = message.get("params") or {}
-        return params.get("kind") == "processing_end" and params["sessionId"] == session_id
-
-    data: dict[str, Any] = (await found.client.wait_for(fits, after=start))["params"]["data"]
-    return data
 
 
 def logged(folder: Path) -> list[int]:
@@ -100,10 +84,10 @@ DELETED: dict[str, Callable[[Path], object]] = {
 async def test_a_log_deleted_while_the_session_runs_is_created_again(what: str, tmp_path: Path) -> None:
     with AnthropicServer(commands("echo ran >> ran.txt", "echo ran >> ran.txt")) as provider:
         async with served_session(tmp_path, provider, mode="full") as (found, session_id):
-            assert (await ended(found, session_id, "One."))["reason"] == "completed"
+            assert await found.editor.say(session_id, "One.") == "completed"
             folder = found.folder(session_id)
             DELETED[what](folder)
-            assert (await ended(found, session_id, "Two."))["reason"] == "completed"
+            assert await found.editor.say(session_id, "Two.") == "completed"
             assert ran(found.project) == 2
             numbers = logged(folder)
             assert numbers == list(range(1, len(numbers) + 1))
@@ -123,8 +107,8 @@ async def test_a_log_deleted_while_a_command_runs_is_created_again(what: str, tm
             folder = found.folder(session_id)
             DELETED[what](folder)
             may_end.touch()
-            assert (await end_after(found, session_id, start))["reason"] == "completed"
-            assert (await ended(found, session_id, "Two."))["reason"] == "completed"
+            assert await found.editor.turn_end(session_id, start) == "completed"
+            assert await found.editor.say(session_id, "Two.") == "completed"
             assert ran(found.project) == 2
             numbers = logged(folder)
             assert numbers == list(range(1, len(numbers) + 1))
@@ -145,7 +129,7 @@ async def test_a_session_with_an_unwritable_log_asks_the_user_before_it_runs_a_c
         [*commands(lines[0]), [ToolCall("shell", {"command": lines[1]})], *commands(*lines[2:])]
     ) as provider:
         async with served_session(tmp_path, provider, mode="full") as (found, session_id):
-            await ended(found, session_id, "One.")
+            await found.editor.say(session_id, "One.")
             folder = found.folder(session_id)
             blocked = block(folder)
             start = len(found.client.received)
@@ -156,7 +140,7 @@ async def test_a_session_with_an_unwritable_log_asks_the_user_before_it_runs_a_c
             await found.change(
                 "answer", session_id, questionId=asked["questionId"], answers=[], declined=True
             )
-            assert (await end_after(found, session_id, start))["reason"] == "error"
+            assert await found.editor.turn_end(session_id, start) == "error"
             error = (await found.client.event("error"))["data"]
             assert "cannot be written" in error["message"]
             assert error["action"] == "retry"
@@ -164,7 +148,7 @@ async def test_a_session_with_an_unwritable_log_asks_the_user_before_it_runs_a_c
             codes = [event["data"].get("code") for event in found.recorded(session_id)]
             assert codes.count("not_recorded") == 1
             blocked.unlink()  # the log can be written again
-            assert (await ended(found, session_id, "Three."))["reason"] == "completed"
+            assert await found.editor.say(session_id, "Three.") == "completed"
             assert ran(found.project) == 2
             numbers = logged(folder)
             assert numbers == list(range(1, len(numbers) + 1))
@@ -175,14 +159,14 @@ async def test_a_user_can_allow_a_session_to_continue_without_a_log(tmp_path: Pa
     script = [*commands(line), [ToolCall("shell", {"command": line})], *commands(line)]
     with AnthropicServer(script) as provider:
         async with served_session(tmp_path, provider, mode="full") as (found, session_id):
-            await ended(found, session_id, "One.")
+            await found.editor.say(session_id, "One.")
             block(found.folder(session_id))
             start = len(found.client.received)
             await found.editor.submit(session_id, "Two.")
             asked = (await found.client.event("question_asked"))["data"]
             which = {"questionId": asked["questionId"], "answers": [asked["choices"][0]]}
             await found.change("answer", session_id, **which)
-            assert (await end_after(found, session_id, start))["reason"] == "completed"
+            assert await found.editor.turn_end(session_id, start) == "completed"
             assert ran(found.project) == 3
             questions = [e for e in found.recorded(session_id) if e["kind"] == "question_asked"]
             assert len(questions) == 1

@@ -12,7 +12,7 @@ from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.features.memory import SessionMemory
 from agent_ls.profiles.create import create_profile
 from tests.support.loopback import Answer, AnthropicServer, ToolCall
-from tests.support.served import Served, served
+from tests.support.served import served
 
 NOTE = "Prices are in cents."
 
@@ -25,16 +25,6 @@ def beginning(request: Any) -> str:
     return json.dumps([request.body["system"], request.body["tools"]])
 
 
-async def say(found: Served, session_id: str, *parts: dict[str, Any]) -> None:
-    seen = len(found.client.received)
-    await found.change("submit", session_id, input=list(parts))
-    await found.client.wait_for(lambda m: m.get("params", {}).get("kind") == "processing_end", after=seen)
-
-
-def text(words: str) -> dict[str, Any]:
-    return {"type": "text", "text": words}
-
-
 @pytest.mark.req("H2", "H6")
 async def test_a_memory_note_needs_approval_and_is_in_the_prompt_of_later_sessions(tmp_path: Path) -> None:
     script: list[Answer] = [
@@ -44,7 +34,7 @@ async def test_a_memory_note_needs_approval_and_is_in_the_prompt_of_later_sessio
         async with served(tmp_path, provider=provider, mode="full") as found:
             memory = found.project / ".agent-ls" / "memory.md"
             first = await found.editor.new_session(provider="anthropic")
-            await say(found, first, text("hello"))
+            await found.editor.say(first, "hello")
             seen = len(found.client.received)
             await found.change(
                 "submit", first, input=[{"type": "command", "name": "remember", "arguments": NOTE}]
@@ -54,21 +44,19 @@ async def test_a_memory_note_needs_approval_and_is_in_the_prompt_of_later_sessio
             )
             assert not memory.exists(), "the edit is asked about in every mode"
             await found.editor.approve(asked["params"])
-            await found.client.wait_for(
-                lambda m: m.get("params", {}).get("kind") == "processing_end", after=seen
-            )
+            await found.editor.turn_end(first, seen)
             assert memory.read_text().endswith(f"\n- {NOTE}\n")
             hunks = (await found.client.request("agent/hunks", {"sessionId": first}))["files"]
             assert [Path(file["uri"]).name for file in hunks] == ["memory.md"]
-            await say(found, first, text("and?"))
+            await found.editor.say(first, "and?")
 
             second = await found.editor.new_session(provider="anthropic")
-            await say(found, second, text("later"))
+            await found.editor.say(second, "later")
             memory.write_text("- Changed by the user.\n")
-            await say(found, second, text("once more"))
+            await found.editor.say(second, "once more")
             await found.change("closeSession", second)
             await found.editor.subscribe(second)
-            await say(found, second, text("resumed"))
+            await found.editor.say(second, "resumed")
 
     hello, asked_to, noted, and_now, later, once_more, resumed = provider.requests
     assert "remember" not in names(hello) and names(asked_to) == [*names(hello), "remember"]
@@ -85,7 +73,7 @@ async def test_only_the_newest_notes_of_a_long_memory_are_sent(tmp_path: Path) -
             memory.parent.mkdir()
             memory.write_text("".join(f"- note {number}\n" for number in range(2_000)))
             session_id = await found.editor.new_session(provider="anthropic")
-            await say(found, session_id, text("hello"))
+            await found.editor.say(session_id, "hello")
 
     system = beginning(provider.requests[0])
     assert "- note 1999" in system and "- note 1\\n" not in system and "Older notes" in system
@@ -127,16 +115,14 @@ async def test_a_note_for_all_projects_needs_approval_and_is_in_sessions_of_othe
             assert not users.exists(), "the edit is asked about in every mode"
             assert "all projects" in asked["params"]["data"]["reason"]
             await found.editor.approve(asked["params"])
-            await found.client.wait_for(
-                lambda m: m.get("params", {}).get("kind") == "processing_end", after=seen
-            )
+            await found.editor.turn_end(first, seen)
             assert users.read_text().endswith(f"\n- {note}\n")
             hunks = (await found.client.request("agent/hunks", {"sessionId": first}))["files"]
             assert [file["uri"] for file in hunks] == [files["user"]]
             other = tmp_path / "other"
             other.mkdir()
             second = await found.editor.new_session(provider="anthropic", workspaceFolder=other.as_uri())
-            await say(found, second, text("later"))
+            await found.editor.say(second, "later")
 
     assert note not in beginning(provider.requests[0])
     assert note in beginning(provider.requests[-1]) and "remember" in names(provider.requests[-1])

@@ -276,9 +276,7 @@ async def test_a_mentioned_image_is_attached_and_an_ignored_file_is_refused(proj
             for name in ("shot.png", "fake.png"):
                 start = len(editor.client.received)
                 await said(editor, session_id, {"type": "file", "uri": (project / name).as_uri()})
-                await editor.client.wait_for(
-                    lambda m: m.get("params", {}).get("kind") == "processing_end", after=start
-                )
+                await editor.turn_end(session_id, start)
             first, second = (request.body["messages"] for request in provider.requests)
             sources = [block["source"] for block in first[-1]["content"] if block["type"] == "image"]
             assert [base64.b64decode(source["data"]) for source in sources] == [PNG]

@@ -120,7 +120,7 @@ async def everything_is_said(editor: Editor, session_id: str, folder: Path) -> N
             "answers": [f"It is {KEY}"],
         },
     )
-    await editor.client.wait_for(lambda m: m.get("params", {}).get("kind") == "processing_end", after=start)
+    await editor.turn_end(session_id, start)
 
 
 async def everything_is_asked(editor: Editor, session_id: str) -> list[Any]:

@@ -9,9 +9,7 @@ from typing import Any
 
 import pytest
 
-from agent_ls.cli.sample import copy_sample_project
-from tests.e2e.stock import StockEditor
-from tests.support.framed_client import server_process
+from tests.e2e.stock import chatting
 from tests.support.loopback import Answer, AnthropicServer, ToolCall
 from tests.support.served import Served, served
 
@@ -26,9 +24,7 @@ def last_message(request: Any) -> str:
 
 async def plan_made(found: Served, mode: str = "plan") -> str:
     session_id = await found.editor.new_session(provider="anthropic", mode=mode)
-    seen = len(found.client.received)
-    await found.editor.submit(session_id, "What would you do?")
-    await found.client.wait_for(lambda m: m.get("params", {}).get("kind") == "processing_end", after=seen)
+    await found.editor.say(session_id, "What would you do?")
     return session_id
 
 
@@ -42,9 +38,7 @@ async def test_accepting_a_plan_sends_the_edited_text_and_starts_work_in_the_cho
             seen = len(found.client.received)
             answer = await found.change("acceptPlan", session_id, text="1. Only write.\n", mode="edits")
             assert answer["session"]["mode"] == "edits" and answer["turnId"]
-            await found.client.wait_for(
-                lambda m: m.get("params", {}).get("kind") == "processing_end", after=seen
-            )
+            await found.editor.turn_end(session_id, seen)
             assert (found.project / "made.txt").read_text() == "made\n"
             kinds = [
                 m["params"]["kind"] for m in found.client.received[seen:] if m.get("method") == "agent/event"
@@ -68,18 +62,10 @@ async def test_accepting_a_plan_is_refused_if_it_is_empty_or_the_session_is_not_
     assert len(provider.requests) == 2
 
 
-async def test_a_plan_in_a_chat_document_is_edited_there_and_accepted_by_a_code_action(
-    tmp_path: Path,
-) -> None:
-    copy_sample_project(tmp_path / "project")
-    chat = tmp_path / "project" / "chat.agent.md"
+async def test_a_plan_in_a_chat_document_is_edited_there_and_accepted_by_a_code_action(chat: Path) -> None:
     look = [ToolCall("glob", {"pattern": "*.md"})]
     with AnthropicServer([look, "1. Read.\n2. Write.", WRITE, "Done."]) as provider:
-        env = {"ANTHROPIC_BASE_URL": provider.base_url, "ANTHROPIC_API_KEY": "k"}
-        async with server_process(env=env) as server:
-            editor = StockEditor(server.client, "neovim")
-            await editor.start(chat.parent, provider="anthropic", mode="plan")
-            await editor.open(chat, "")
+        async with chatting(chat, "", provider, mode="plan") as editor:
             await editor.say("What would you do?")
             text = await editor.chat_until("## you", after="2. Write.")
             edited = text.replace("2. Write.", "2. Write only made.txt.")

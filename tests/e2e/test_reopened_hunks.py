@@ -9,7 +9,6 @@ from lsprotocol import types as lsp
 
 from tests.loopback.script import Answer
 from tests.support.editor import new_key
-from tests.support.framed_client import is_event
 from tests.support.loopback import AnthropicServer, ToolCall
 from tests.support.served import Served, served
 
@@ -22,12 +21,6 @@ SCRIPT: list[Answer] = [
     "Done.",
     "I see.",
 ]
-
-
-async def turn(found: Served, session_id: str, text: str) -> None:
-    start = len(found.client.received)
-    await found.editor.submit(session_id, text)
-    await found.client.wait_for(is_event("processing_end"), after=start)
 
 
 async def show(found: Served, path: Path, text: str) -> None:
@@ -67,7 +60,7 @@ async def test_a_hunk_reopened_by_the_editors_undo_is_still_pending_after_a_rest
         async with served(tmp_path, provider=provider) as found:
             await found.editor.open(path)
             session_id = await found.editor.new_session(provider="anthropic", mode="edits")
-            await turn(found, session_id, "go")
+            await found.editor.say(session_id, "go")
             ((hunk_id, _),) = await hunks(found, session_id)
             await review(found, session_id, "undo")
             await show(found, path, NEW)
@@ -82,7 +75,7 @@ async def test_a_hunk_reopened_by_the_editors_undo_is_still_pending_after_a_rest
             await found.editor.open(path, NEW)
             await found.editor.subscribe(session_id)
             assert await hunks(found, session_id) == [(hunk_id, "pending")]
-            await turn(found, session_id, "And now?")
+            await found.editor.say(session_id, "And now?")
             last = str(provider.requests[-1].body["messages"][-1])
             assert "undo" not in last or "again" in last
             async with found.editor.doing_as_asked():
@@ -102,7 +95,7 @@ async def test_text_that_the_editor_restores_only_after_a_restart_is_a_user_chan
         async with served(tmp_path, provider=provider) as found:
             await found.editor.open(path)
             session_id = await found.editor.new_session(provider="anthropic", mode="edits")
-            await turn(found, session_id, "go")
+            await found.editor.say(session_id, "go")
             await review(found, session_id, "undo")
             await end(found, how)
         async with served(tmp_path, provider=provider) as found:

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from agent_ls.cli.sample import copy_sample_project
-from tests.e2e.stock import StockEditor
-from tests.support.framed_client import CAPABILITIES, ResponseError, server_process
+from tests.e2e.stock import chatting
+from tests.support.framed_client import CAPABILITIES, ResponseError
 from tests.support.loopback import Answer, AnthropicServer, ToolCall
 from tests.support.served import Served, served
 
@@ -35,6 +35,8 @@ OTHER = {
     "message": "A remark.",
     "suggested_fix": "",
 }
+
+REVIEW = [{"type": "command", "name": "review", "arguments": "shop"}]
 
 
 def review() -> list[Answer]:
@@ -74,19 +76,6 @@ async def reviewed(
             yield found, session_id, cart, provider
 
 
-async def send_review(found: Served, session_id: str) -> None:
-    seen = len(found.client.received)
-    part = {"type": "command", "name": "review", "arguments": "shop"}
-    await found.change("submit", session_id, input=[part])
-    await found.client.wait_for(lambda m: m.get("params", {}).get("kind") == "processing_end", after=seen)
-
-
-async def say(found: Served, session_id: str, text: str) -> None:
-    seen = len(found.client.received)
-    await found.editor.submit(session_id, text)
-    await found.client.wait_for(lambda m: m.get("params", {}).get("kind") == "processing_end", after=seen)
-
-
 async def actions(found: Served, path: Path, line: int) -> dict[str, dict[str, Any]]:
     """Return the commands of the code actions at a line, keyed by the verb in the command name."""
     at = {"line": line, "character": 0}
@@ -113,7 +102,7 @@ async def test_findings_are_plain_text_diagnostics_that_move_with_edits_and_disa
     tmp_path: Path,
 ) -> None:
     async with reviewed(tmp_path, review()) as (found, session_id, cart, _):
-        await send_review(found, session_id)
+        await found.editor.say(session_id, "", input=REVIEW)
         sent = await found.client.wait_for(is_marked(cart, 0, 10))
 
         (mark,) = [it for it in sent["params"]["diagnostics"] if it["severity"] == 1]
@@ -134,7 +123,7 @@ async def test_findings_are_plain_text_diagnostics_that_move_with_edits_and_disa
 async def test_actions_fix_explain_and_dismiss_a_finding(tmp_path: Path) -> None:
     script: list[Answer] = [*review(), "It is subtracted.", "Fixed."]
     async with reviewed(tmp_path, script) as (found, session_id, cart, provider):
-        await send_review(found, session_id)
+        await found.editor.say(session_id, "", input=REVIEW)
         await found.client.wait_for(is_marked(cart, 0, 10))
         offered = await actions(found, cart, 10)
         assert set(offered) == {"fix", "explain", "dismiss"} and not await actions(found, cart, 5)
@@ -142,9 +131,7 @@ async def test_actions_fix_explain_and_dismiss_a_finding(tmp_path: Path) -> None
         for act, words in (("explain", "Explain this finding"), ("fix", "Fix this finding")):
             seen = len(found.client.received)
             await found.client.request("workspace/executeCommand", offered[act])
-            await found.client.wait_for(
-                lambda m: m.get("params", {}).get("kind") == "processing_end", after=seen
-            )
+            await found.editor.turn_end(session_id, seen)
             last = json.dumps(provider.requests[-1].body["messages"][-1])
             assert words in last and "cart.py, line 11" in last
 
@@ -163,12 +150,12 @@ async def test_the_finding_tool_is_offered_from_the_first_review_on_also_after_a
 ) -> None:
     script: list[Answer] = ["Hello.", *review(), "Bye.", "Again."]
     async with reviewed(tmp_path, script) as (found, session_id, _, provider):
-        await say(found, session_id, "hello")
-        await send_review(found, session_id)
-        await say(found, session_id, "bye")
+        await found.editor.say(session_id, "hello")
+        await found.editor.say(session_id, "", input=REVIEW)
+        await found.editor.say(session_id, "bye")
         await found.change("closeSession", session_id)
         await found.editor.subscribe(session_id)
-        await say(found, session_id, "again")
+        await found.editor.say(session_id, "again")
 
         first, *others = provider.requests
         assert "report_finding" not in tool_names(first)
@@ -184,17 +171,14 @@ async def test_an_editor_without_a_plugin_gets_diagnostics_and_code_actions_of_f
     project = copy_sample_project(tmp_path / "project")
     cart = project / "shop" / "cart.py"
     with AnthropicServer([*review(), "Fixed."]) as provider:
-        env = {"ANTHROPIC_API_KEY": "sk-test-loopback", "ANTHROPIC_BASE_URL": provider.base_url}
-        async with server_process(env={**env, "AGENT_LS_STATE_DIR": str(tmp_path / "state")}) as server:
-            editor = StockEditor(server.client, "helix")
-            await editor.start(project, provider="anthropic")
+        async with chatting(project / "chat.agent.md", None, provider, name="helix") as editor:
             await editor.open(cart)
             await editor.open(project / "chat.agent.md", "")
             await editor.say("/review shop")
             await editor.chat_until("Two findings.")
-            await server.client.wait_for(is_marked(cart, 0, 10))
+            await editor.client.wait_for(is_marked(cart, 0, 10))
 
             offered = {it["title"].split(":")[0]: it for it in await editor.actions(cart, 10, 10)}
             assert {"Fix with the agent", "Let the agent explain", "Dismiss"} <= set(offered)
             await editor.choose(offered["Dismiss"])
-            await server.client.wait_for(is_marked(cart, 0))
+            await editor.client.wait_for(is_marked(cart, 0))

@@ -5,8 +5,6 @@ diagnostics.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +12,8 @@ import anyio
 import pytest
 
 from agent_ls.cli.sample import copy_sample_project
-from tests.e2e.stock import StockEditor, stock_editors
-from tests.support.framed_client import DEADLINE_S, ResponseError, server_process
+from tests.e2e.stock import chatting
+from tests.support.framed_client import DEADLINE_S, ResponseError
 from tests.support.loopback import AnthropicServer, Gate, Text, ToolCall
 
 TASK = "Please fix the discount."
@@ -28,38 +26,6 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-@asynccontextmanager
-async def chatting(project: Path, name: str = "neovim", **settings: Any) -> AsyncIterator[StockEditor]:
-    async with server_process() as server:
-        editor = StockEditor(server.client, name)
-        await editor.start(project, provider="walkthrough", **settings)
-        await editor.open(project / "chat.agent.md", "")
-        yield editor
-
-
-@pytest.mark.req("H8", "H6", "H7")
-@pytest.mark.parametrize("name", stock_editors())
-async def test_a_scripted_conversation_completes_with_only_the_server(name: str, project: Path) -> None:
-    async with chatting(project, name) as editor:
-        editor.on_prompt = lambda titles: "Allow once"
-        await editor.say(TASK)
-        text = await editor.chat_until("## you\n\n", after="## agent")
-        assert text.startswith(f"{TASK}\n\n## agent <!-- s-")
-        assert "✓ " in text and "Allowed." in text
-        assert editor.open_prompts == 0 and editor.most_prompts == 1
-        cart = project / "shop" / "cart.py"
-        changed = await anyio.Path(cart).read_text()
-        marks = await editor.marks(cart)  # all of these editors announce diagnostics
-        assert marks[0]["source"] == "agent-ls" and marks[0]["severity"] == 3
-        await editor.open(cart)
-        line = marks[0]["range"]["start"]["line"]
-        offered = await editor.actions(cart, line, line, only=["quickfix"])
-        undo = next(item for item in offered if item["title"].startswith("Undo this change"))
-        await editor.choose(undo)
-        await editor.until(lambda: editor.documents[cart.as_uri()].source != changed)
-        assert not editor.problems, editor.problems
-
-
 @pytest.mark.req("H8")
 async def test_code_lenses_are_refreshed_when_they_differ_and_not_at_every_step_of_a_turn(
     project: Path,
@@ -70,12 +36,8 @@ async def test_code_lenses_are_refreshed_when_they_differ_and_not_at_every_step_
     )
     look = ToolCall("read_file", {"file_path": "shop/cart.py"})
     with AnthropicServer([*[[command]] * 4, [look], [edit], "All done."]) as provider:
-        env = {"ANTHROPIC_BASE_URL": provider.base_url, "ANTHROPIC_API_KEY": "k"}
-        async with server_process(env=env) as server:
-            editor = StockEditor(server.client, "vscode")
+        async with chatting(project / "chat.agent.md", "", provider, name="vscode") as editor:
             editor.on_prompt = lambda titles: "Allow once"
-            await editor.start(project, provider="anthropic")
-            await editor.open(project / "chat.agent.md", "")
             await editor.open(cart)
             assert await editor.lenses(cart) == []
             await editor.say(TASK)
@@ -95,7 +57,7 @@ async def test_code_lenses_are_refreshed_when_they_differ_and_not_at_every_step_
 async def test_a_prompt_answer_that_is_not_an_offered_title_approves_nothing(
     answer: Any, project: Path
 ) -> None:
-    async with chatting(project) as editor:
+    async with chatting(project / "chat.agent.md") as editor:
         editor.on_prompt = lambda titles: answer
         await editor.say(TASK)
         await editor.until(lambda: editor.prompts_shown == 1 and editor.open_prompts == 0)
@@ -119,7 +81,7 @@ async def test_an_approval_prompt_is_displayed_only_after_the_chat_contains_the_
         seen.append(editor.documents[chat.as_uri()].source)
         return "Allow once"
 
-    async with chatting(project) as editor:
+    async with chatting(project / "chat.agent.md") as editor:
         editor.on_prompt = looks
         await editor.say(TASK)
         await editor.chat_until("## you\n\n", after="## agent")
@@ -129,7 +91,7 @@ async def test_an_approval_prompt_is_displayed_only_after_the_chat_contains_the_
 
 @pytest.mark.req("H8", "H7")
 async def test_an_unanswered_approval_prompt_is_cancelled_when_a_code_action_decides(project: Path) -> None:
-    async with chatting(project) as editor:
+    async with chatting(project / "chat.agent.md") as editor:
         editor.on_prompt = None
         await editor.say(TASK)
         await editor.until(lambda: editor.prompts_shown == 1)
@@ -146,7 +108,9 @@ async def test_an_editor_that_refuses_unasked_edits_gets_the_answer_by_the_show_
     project: Path,
 ) -> None:
     chat = project / "chat.agent.md"
-    async with chatting(project, "kate") as editor:  # this editor delays its diagnostics by two seconds
+    async with chatting(
+        project / "chat.agent.md", name="kate"
+    ) as editor:  # this editor delays its diagnostics by two seconds
         editor.takes_edits = False
         editor.on_prompt = lambda titles: "Allow once"
         assert not [it for it in await editor.actions(chat, 0, 0) if it["title"] == "Show the answer"]
@@ -168,7 +132,7 @@ async def test_an_editor_that_refuses_unasked_edits_gets_the_answer_by_the_show_
 
 @pytest.mark.req("H8")
 async def test_the_cancel_button_of_the_work_done_progress_stops_the_turn(project: Path) -> None:
-    async with chatting(project, "vscode") as editor:
+    async with chatting(project / "chat.agent.md", name="vscode") as editor:
         editor.on_prompt = None
         await editor.say(TASK)
         begin = await editor.progress("begin")
@@ -186,7 +150,7 @@ async def test_the_cancel_button_of_the_work_done_progress_stops_the_turn(projec
 async def test_a_message_reports_the_end_of_a_turn_once_to_an_editor_without_progress_display(
     project: Path, name: str, notify: str, expected: int
 ) -> None:
-    async with chatting(project, name, notify=notify) as editor:
+    async with chatting(project / "chat.agent.md", name=name, notify=notify) as editor:
         editor.on_prompt = lambda titles: "Allow once"
         await editor.say(TASK)
         await editor.chat_until("## you\n\n", after="## agent")
@@ -197,7 +161,7 @@ async def test_a_message_reports_the_end_of_a_turn_once_to_an_editor_without_pro
 
 @pytest.mark.req("H8")
 async def test_text_typed_while_an_answer_streams_is_kept_and_not_sent(project: Path) -> None:
-    async with chatting(project) as editor:
+    async with chatting(project / "chat.agent.md") as editor:
         chat = project / "chat.agent.md"
         editor.on_prompt = lambda titles: "Allow once"
         await editor.say(TASK)
@@ -211,17 +175,14 @@ async def test_text_typed_while_an_answer_streams_is_kept_and_not_sent(project: 
 @pytest.mark.req("H8", "R4")
 async def test_a_chat_continues_its_session_after_a_restart(project: Path) -> None:
     chat = project / "chat.agent.md"
-    async with chatting(project) as editor:
+    async with chatting(project / "chat.agent.md") as editor:
         editor.on_prompt = None
         await editor.say(TASK)
         await editor.chat_until("Asks for approval")
         text = editor.documents[chat.as_uri()].source
         await editor.client.shut_down()
-    async with server_process() as server:
-        editor = StockEditor(server.client, "neovim")
+    async with chatting(chat, text) as editor:
         editor.on_prompt = lambda titles: "Allow once"
-        await editor.start(project, provider="walkthrough")
-        await editor.open(chat, text)
         whole = await editor.chat_until("## you\n\n", after="Asks for approval")
         assert whole.startswith(text.rstrip("\n")) and "Allowed." in whole
         assert whole.count("## agent <!--") == 1
@@ -235,16 +196,13 @@ async def test_a_chat_whose_answer_was_interrupted_by_the_editors_end_can_be_con
     look = ToolCall("read_file", {"file_path": "shop/cart.py"})
     begun = Text("I begin by ", halfway, "reading the code and its tests.")
     with AnthropicServer([[begun, look], [Text("Found it", gate, ".")]]) as provider:
-        async with told_by(provider, project) as editor:
+        async with chatting(project / "chat.agent.md", "", provider) as editor:
             await editor.say(TASK)
             text = await editor.chat_until("I begin by")
             halfway.open()
             await editor.chat_until("Found it")
             await editor.client.shut_down()
-        async with server_process() as server:
-            editor = StockEditor(server.client, "neovim")
-            await editor.start(project, provider="walkthrough")
-            await editor.open(chat, f"{text.rstrip()}\n\nAnd now?\n")
+        async with chatting(chat, f"{text.rstrip()}\n\nAnd now?\n") as editor:
             whole = await editor.chat_until("## you\n", after="Found it")
             assert "> Stopped.\n\n## you\n" in whole and whole.rstrip().endswith("\n\nAnd now?")
             assert whole.count("I begin by") == whole.count("reading the code and its tests.") == 1
@@ -256,17 +214,14 @@ async def test_an_answer_that_was_not_saved_in_the_chat_is_restored_when_the_cha
     project: Path,
 ) -> None:
     chat = project / "chat.agent.md"
-    async with chatting(project, mode="full") as editor:
+    async with chatting(project / "chat.agent.md", mode="full") as editor:
         await editor.say(TASK)
         await editor.chat_until("## you\n\n", after="## agent")
         await editor.say("What else?")
         saved = editor.documents[chat.as_uri()].source
         whole = await editor.chat_until("## you\n\n", after="What else?")
         await editor.client.shut_down()
-    async with server_process() as server:
-        editor = StockEditor(server.client, "neovim")
-        await editor.start(project, provider="walkthrough")
-        await editor.open(chat, saved)
+    async with chatting(chat, saved) as editor:
         assert await editor.chat_until("## you\n\n", after="What else?") == whole
 
 
@@ -275,7 +230,7 @@ async def test_a_chat_closed_while_its_answer_streams_contains_the_complete_answ
     project: Path,
 ) -> None:
     chat, cart = project / "chat.agent.md", project / "shop" / "cart.py"
-    async with chatting(project, mode="full", walkthroughPauseMs=20) as editor:
+    async with chatting(project / "chat.agent.md", mode="full", walkthroughPauseMs=20) as editor:
         before = (await editor.open(cart)).source
         await editor.say(TASK)
         await editor.chat_until("I begin by")
@@ -292,20 +247,10 @@ async def test_a_chat_closed_while_its_answer_streams_contains_the_complete_answ
             assert whole.count(words) == 1, whole
 
 
-@asynccontextmanager
-async def told_by(provider: AnthropicServer, project: Path) -> AsyncIterator[StockEditor]:
-    env = {"ANTHROPIC_BASE_URL": provider.base_url, "ANTHROPIC_API_KEY": "k"}
-    async with server_process(env=env) as server:
-        editor = StockEditor(server.client, "neovim")
-        await editor.start(project, provider="anthropic")
-        await editor.open(project / "chat.agent.md", "")
-        yield editor
-
-
 @pytest.mark.req("H8", "L15")
 async def test_the_user_can_reply_in_the_chat_to_an_answer_that_ends_with_a_question(project: Path) -> None:
     with AnthropicServer(["Shall I?", "I did."]) as provider:
-        async with told_by(provider, project) as editor:
+        async with chatting(project / "chat.agent.md", "", provider) as editor:
             await editor.say("Look.")
             await editor.chat_until("Shall I?")
             await editor.chat_until("## you\n\n", after="Shall I?")
@@ -320,7 +265,7 @@ async def test_a_question_of_the_agent_is_in_the_chat_and_answered_there(way: st
     chat = project / "chat.agent.md"
     ask = ToolCall("ask_user", {"question": "Which currency?", "choices": ["Euro", "US Dollar"]})
     with AnthropicServer([[Text("Let me see."), ask], "So be it."]) as provider:
-        async with told_by(provider, project) as editor:
+        async with chatting(project / "chat.agent.md", "", provider) as editor:
             await editor.say("Go.")
             text = await editor.chat_until("## you\n\n", after="## agent")
             assert "Which currency?\n\n1. Euro\n2. US Dollar\n\n## you" in text
@@ -340,7 +285,7 @@ async def test_a_message_below_the_users_own_heading_steers_the_running_turn(pro
     chat, gate = project / "chat.agent.md", Gate()
     look = ToolCall("read_file", {"file_path": "shop/cart.py"})
     with AnthropicServer([[Text("I look."), gate, look], "In Euro."]) as provider:
-        async with told_by(provider, project) as editor:
+        async with chatting(project / "chat.agent.md", "", provider) as editor:
             await editor.say("Go.")
             await editor.chat_until("I look.")
             await editor.say("\n## you\n\nIn Euro, please.")
@@ -356,7 +301,7 @@ async def test_a_message_below_the_users_own_heading_steers_the_running_turn(pro
 
 @pytest.mark.req("H8")
 async def test_mentions_and_commands_are_completed_and_a_slash_inside_a_word_is_not(project: Path) -> None:
-    async with chatting(project) as editor:
+    async with chatting(project / "chat.agent.md") as editor:
         chat = project / "chat.agent.md"
         await editor.append(chat, "ü look at @car")
         found = await editor.complete(chat, 0, "ü look at @car")
@@ -368,7 +313,7 @@ async def test_mentions_and_commands_are_completed_and_a_slash_inside_a_word_is_
             len("ü look at @car".encode()),
         )
         assert found["isIncomplete"]
-    async with chatting(project) as editor:
+    async with chatting(project / "chat.agent.md") as editor:
         await editor.append(chat, "/te")
         found = await editor.complete(chat, 0, "/te")
         assert found["items"][0]["label"] == "/tests"
@@ -378,7 +323,7 @@ async def test_mentions_and_commands_are_completed_and_a_slash_inside_a_word_is_
 
 @pytest.mark.req("H8", "R5")
 async def test_commands_with_invalid_arguments_are_refused_with_a_hint(project: Path) -> None:
-    async with chatting(project) as editor:
+    async with chatting(project / "chat.agent.md") as editor:
         senseless: list[tuple[str, list[Any]]] = [
             ("agentLs.send", [{"uri": "file:///elsewhere.agent.md"}]),
             ("agentLs.approve", []),
@@ -400,7 +345,7 @@ async def test_commands_with_invalid_arguments_are_refused_with_a_hint(project: 
 
 @pytest.mark.req("H8")
 async def test_a_code_action_asks_about_lines_of_a_file(project: Path) -> None:
-    async with chatting(project) as editor:
+    async with chatting(project / "chat.agent.md") as editor:
         cart, chat = project / "shop" / "cart.py", project / "chat.agent.md"
         await editor.open(cart)
         offered = {action["title"]: action for action in await editor.actions(cart, 2, 5, only=["refactor"])}

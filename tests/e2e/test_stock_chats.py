@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,36 +10,17 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from agent_ls.cli.sample import copy_sample_project
-from tests.e2e.stock import StockEditor
-from tests.support.framed_client import DEADLINE_S, server_process
+from tests.e2e.stock import chatting
+from tests.support.framed_client import DEADLINE_S
 from tests.support.loopback import AnthropicServer, Gate, Text, ToolCall
 
 pytestmark = pytest.mark.req("H8")
 
 
-@pytest.fixture
-def chat(tmp_path: Path) -> Path:
-    copy_sample_project(tmp_path / "project")
-    return tmp_path / "project" / "chat.agent.md"
-
-
-@asynccontextmanager
-async def told_by(
-    provider: AnthropicServer, chat: Path, text: str = "", **settings: Any
-) -> AsyncIterator[StockEditor]:
-    env = {"ANTHROPIC_BASE_URL": provider.base_url, "ANTHROPIC_API_KEY": "k"}
-    async with server_process(env=env) as server:
-        editor = StockEditor(server.client, "neovim")
-        await editor.start(chat.parent, provider="anthropic", **settings)
-        await editor.open(chat, text)
-        yield editor
-
-
 async def test_selected_lines_are_added_to_the_chat_that_the_user_chooses(chat: Path) -> None:
     cart, other = chat.parent / "shop" / "cart.py", chat.parent / "other.agent.md"
     with AnthropicServer([]) as provider:
-        async with told_by(provider, chat) as editor:
+        async with chatting(chat, "", provider) as editor:
             await editor.open(other, "")
             await editor.open(cart)
             offered = {it["title"]: it for it in await editor.actions(cart, 2, 5, only=["refactor"])}
@@ -58,7 +37,7 @@ async def test_each_chat_offers_only_code_actions_for_its_own_approvals(chat: Pa
     cart, other = chat.parent / "shop" / "cart.py", chat.parent / "other.agent.md"
     touch = [ToolCall("shell", {"command": "touch new"})]
     with AnthropicServer([touch, touch, "Done."]) as provider:
-        async with told_by(provider, chat, mode="ask") as editor:
+        async with chatting(chat, "", provider, mode="ask") as editor:
             await editor.say("Go.")
             await editor.chat_until("Asks for approval")
             await editor.open(other, "")
@@ -87,9 +66,8 @@ async def test_files_are_completed_in_the_folder_where_the_chat_works(
     other = tmp_path / "other"
     other.mkdir()
     (other / "zebra.py").write_text("1\n")
-    async with server_process() as server:
-        editor = StockEditor(server.client, "neovim")
-        await editor.start(chat.parent, folders=[chat.parent, other] if is_in_workspace else [])
+    folders = [chat.parent, other] if is_in_workspace else []
+    async with chatting(chat, None, folders=folders) as editor:
         await editor.open(other / "b.agent.md", "@zeb")
         found = await editor.complete(other / "b.agent.md", 0, "@zeb")
         assert [item["label"] for item in found["items"]] == ["@zebra.py"]
@@ -99,13 +77,13 @@ async def test_a_chat_moved_to_another_folder_reports_that_a_new_session_starts(
     chat: Path, tmp_path: Path
 ) -> None:
     with AnthropicServer(["One.", "Two."]) as provider:
-        async with told_by(provider, chat) as editor:
+        async with chatting(chat, "", provider) as editor:
             await editor.say("Go.")
             text = await editor.chat_until("## you\n\n", after="## agent")
             await editor.client.shut_down()
         moved = tmp_path / "moved"
         moved.mkdir()
-        async with told_by(provider, moved / chat.name, text) as editor:
+        async with chatting(moved / chat.name, text, provider) as editor:
             await editor.say("On.")
             await editor.chat_until("Two.")
             told = [m["params"] for m in editor.client.received if m.get("method") == "window/showMessage"]
@@ -115,11 +93,11 @@ async def test_a_chat_moved_to_another_folder_reports_that_a_new_session_starts(
 async def test_a_chat_in_a_folder_opened_through_a_link_continues(chat: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(chat.parent)
     with AnthropicServer(["One.", "Two."]) as provider:
-        async with told_by(provider, chat) as editor:
+        async with chatting(chat, "", provider) as editor:
             await editor.say("Go.")
             text = await editor.chat_until("## you\n\n", after="## agent")
             await editor.client.shut_down()
-        async with told_by(provider, tmp_path / "link" / chat.name, text) as editor:
+        async with chatting(tmp_path / "link" / chat.name, text, provider) as editor:
             await editor.say("On.")
             await editor.chat_until("Two.")
         assert len(provider.requests[1].body["messages"]) == 3
@@ -133,7 +111,7 @@ async def test_diagnostics_of_hunks_are_published_and_cleared_while_the_chat_is_
         "edit_file", {"file_path": "shop/cart.py", "old_string": "sum(prices)", "new_string": "0.0"}
     )
     with AnthropicServer([[read], [gate, edit], "Done."]) as provider:
-        async with told_by(provider, chat, mode="full") as editor:
+        async with chatting(chat, "", provider, mode="full") as editor:
             await editor.open(cart)
             await editor.say("Go.")
             await anyio.to_thread.run_sync(gate.wait_reached)
@@ -157,7 +135,7 @@ async def test_a_chat_reloaded_before_its_first_answer_was_saved_receives_the_an
 ) -> None:
     gate = Gate()
     with AnthropicServer([[Text("One.\n", gate, "Two.\n")], "Three."]) as provider:
-        async with told_by(provider, chat) as editor:
+        async with chatting(chat, "", provider) as editor:
             await editor.say("Go.")
             await editor.chat_until("One.")
             await editor.close(chat)
@@ -174,7 +152,7 @@ async def test_a_chat_reloaded_before_its_first_answer_was_saved_receives_the_an
 @pytest.mark.parametrize("is_opened_again", [True, False])
 async def test_a_message_in_an_emptied_chat_starts_a_new_session(chat: Path, is_opened_again: bool) -> None:
     with AnthropicServer(["One.", "Two.", "Three."]) as provider:
-        async with told_by(provider, chat) as editor:
+        async with chatting(chat, "", provider) as editor:
             await editor.say("Go.")
             await editor.chat_until("## you\n\n", after="One.")
             if is_opened_again:
@@ -197,7 +175,7 @@ async def test_a_reversed_selection_in_a_file_offers_the_ask_action_and_an_untit
 ) -> None:
     cart = chat.parent / "shop" / "cart.py"
     with AnthropicServer([]) as provider:
-        async with told_by(provider, chat) as editor:
+        async with chatting(chat, "", provider) as editor:
             await editor.open(cart)
             ask, _ = await editor.actions(cart, 5, 2)
             await editor.choose(ask)
@@ -212,7 +190,7 @@ async def test_text_typed_in_a_chat_before_the_answer_begins_becomes_the_next_me
 ) -> None:
     gate = Gate()
     with AnthropicServer([[gate, Text("One.")], "Two."]) as provider:
-        async with told_by(provider, chat) as editor:
+        async with chatting(chat, "", provider) as editor:
             await editor.say("Go.")
             await anyio.to_thread.run_sync(gate.wait_reached)
             await editor.append(chat, "and also")
@@ -227,7 +205,7 @@ async def test_text_typed_in_a_chat_before_the_answer_begins_becomes_the_next_me
 
 async def test_a_command_may_have_its_argument_in_the_next_line(chat: Path) -> None:
     with AnthropicServer(["One."]) as provider:
-        async with told_by(provider, chat) as editor:
+        async with chatting(chat, "", provider) as editor:
             await editor.say("/tests\nof the cart")
             await editor.chat_until("One.")
         assert "Write tests for" in json.dumps(provider.requests[0].body["messages"])
@@ -235,7 +213,7 @@ async def test_a_command_may_have_its_argument_in_the_next_line(chat: Path) -> N
 
 async def test_without_reported_diagnostics_a_problems_mention_does_not_claim_no_problems(chat: Path) -> None:
     with AnthropicServer(["One."]) as provider:
-        async with told_by(provider, chat) as editor:
+        async with chatting(chat, "", provider) as editor:
             await editor.say("Mend @problems please.")
             await editor.chat_until("One.")
         (message,) = provider.requests[0].body["messages"]
@@ -250,7 +228,7 @@ async def test_a_chat_names_the_files_with_pending_changes(chat: Path) -> None:
         "edit_file", {"file_path": "shop/cart.py", "old_string": "sum(prices)", "new_string": "0.0"}
     )
     with AnthropicServer([[read], [edit], "Done."]) as provider:
-        async with told_by(provider, chat, mode="full", review="before") as editor:
+        async with chatting(chat, "", provider, mode="full", review="before") as editor:
             await editor.say("Go.")
             await editor.chat_until(f"> **Proposed changes** in `{cart}`: the changes are made when")
             (keep, *_) = await editor.actions(cart, 8, 8)
@@ -263,7 +241,7 @@ async def test_a_chat_names_the_files_with_pending_changes(chat: Path) -> None:
 async def test_an_approval_of_a_session_open_in_two_chats_is_prompted_once(chat: Path) -> None:
     other, touch = chat.parent / "other.agent.md", ToolCall("shell", {"command": "touch new"})
     with AnthropicServer(["One.", [touch], "Done."]) as provider:
-        async with told_by(provider, chat, mode="ask") as editor:
+        async with chatting(chat, "", provider, mode="ask") as editor:
             await editor.say("Hi.")
             text = await editor.chat_until("## you\n\n", after="One.")
             await editor.open(other, f"{text}Go.\n")
@@ -283,7 +261,7 @@ async def test_an_approval_of_a_session_open_in_two_chats_is_prompted_once(chat:
 async def test_an_approval_prompt_is_displayed_while_the_chat_is_closed(chat: Path) -> None:
     gate, touch = Gate(), ToolCall("shell", {"command": "touch new"})
     with AnthropicServer([[Text("I touch."), gate, touch], "Done."]) as provider:
-        async with told_by(provider, chat, mode="ask") as editor:
+        async with chatting(chat, "", provider, mode="ask") as editor:
             editor.on_prompt = lambda titles: "Allow once"
             await editor.say("Go.")
             await editor.chat_until("I touch.")
@@ -301,7 +279,7 @@ async def test_a_chat_that_is_closed_right_after_it_was_saved_has_its_answer_whe
 ) -> None:
     gate = Gate()
     with AnthropicServer([[gate, Text("One.")], "Two."]) as provider:
-        async with told_by(provider, chat) as editor:
+        async with chatting(chat, "", provider) as editor:
             may_answer = await editor.holds_settings()
             await editor.say("Go.")
             text = await editor.close(chat)
@@ -321,7 +299,7 @@ async def test_a_chat_that_is_closed_right_after_it_was_saved_has_its_answer_whe
 async def test_a_diagnostic_of_another_language_server_is_fixed_by_a_code_action(chat: Path) -> None:
     cart = chat.parent / "shop" / "cart.py"
     with AnthropicServer(["Fixed."]) as provider:
-        async with told_by(provider, chat) as editor:
+        async with chatting(chat, "", provider) as editor:
             await editor.open(cart)
             where = {"start": {"line": 2, "character": 0}, "end": {"line": 2, "character": 4}}
             problem = {"range": where, "message": "bad\n@diff type", "source": "checker"}

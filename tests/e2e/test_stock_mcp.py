@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agent_ls.cli.sample import copy_sample_project
-from tests.e2e.stock import StockEditor
+from tests.e2e.stock import StockEditor, chatting
 from tests.mcp.plans import raw_server, user_file
-from tests.support.framed_client import server_process
 from tests.support.loopback import AnthropicServer
 
 pytestmark = [pytest.mark.req("T11", "H8"), pytest.mark.usefixtures("mcp_sdk")]
 
 LONG = "demo://rows/7:2"  # its end looks like the line numbers in a mention of a file
+WAIT = {"firstWaitMs": 60_000}
 
 
 @pytest.fixture
@@ -35,17 +33,6 @@ def chat(tmp_path: Path) -> Path:
     return tmp_path / "project" / "chat.agent.md"
 
 
-@asynccontextmanager
-async def editing(provider: AnthropicServer, chat: Path, name: str = "neovim") -> AsyncIterator[StockEditor]:
-    env = {"ANTHROPIC_BASE_URL": provider.base_url, "ANTHROPIC_API_KEY": "k"}
-    env["AGENT_LS_STATE_DIR"] = str(chat.parents[1] / "state")
-    async with server_process(env=env) as server:
-        editor = StockEditor(server.client, name)
-        await editor.start(chat.parent, provider="anthropic", mcp={"firstWaitMs": 60_000})
-        await editor.open(chat, "")
-        yield editor
-
-
 def last_prompt(provider: AnthropicServer) -> str:
     return str(provider.requests[-1].body["messages"][-1]["content"])
 
@@ -59,7 +46,7 @@ async def test_mcp_servers_are_listed_with_tools_and_errors_and_can_be_switched_
     chat: Path,
 ) -> None:
     with AnthropicServer(["One.", "Two.", "Three."]) as provider:
-        async with editing(provider, chat) as editor:
+        async with chatting(chat, "", provider, state=chat.parents[1] / "state", mcp=WAIT) as editor:
             await answered(editor, "/mcp", "> The MCP servers of a chat are started with its first message.")
             await answered(editor, "First.", "One.")
             await editor.say("/mcp")
@@ -83,7 +70,7 @@ async def test_a_mention_of_an_mcp_resource_is_completed_and_sends_the_text_of_t
     chat: Path,
 ) -> None:
     with AnthropicServer(["One.", "Two.", "Three."]) as provider:
-        async with editing(provider, chat) as editor:
+        async with chatting(chat, "", provider, state=chat.parents[1] / "state", mcp=WAIT) as editor:
             await answered(editor, "First.", "One.")
 
             async def labels(word: str) -> list[str]:
@@ -101,7 +88,7 @@ async def test_a_mention_of_an_mcp_resource_is_completed_and_sends_the_text_of_t
 
 async def test_a_prompt_of_an_mcp_server_is_a_slash_command(chat: Path) -> None:
     with AnthropicServer(["One.", "Two."]) as provider:
-        async with editing(provider, chat) as editor:
+        async with chatting(chat, "", provider, state=chat.parents[1] / "state", mcp=WAIT) as editor:
             await answered(editor, "First.", "One.")
             await answered(editor, "/db:explain seven", "Two.")
     assert "server db" in last_prompt(provider)
@@ -112,7 +99,7 @@ async def test_the_mcp_server_list_is_displayed_as_a_message_if_the_editor_refus
     chat: Path,
 ) -> None:
     with AnthropicServer([]) as provider:
-        async with editing(provider, chat, "kate") as editor:
+        async with chatting(chat, "", provider, name="kate", state=chat.parents[1] / "state") as editor:
             editor.takes_edits = False
             await editor.say("/mcp")
             told = await editor.client.wait_for(lambda message: message.get("method") == "window/showMessage")

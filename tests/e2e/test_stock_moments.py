@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,29 +11,12 @@ import anyio.lowlevel
 import anyio.to_thread
 import pytest
 
-from agent_ls.cli.sample import copy_sample_project
 from agent_ls.store.layout import log_path
-from tests.e2e.stock import StockEditor
-from tests.support.framed_client import DEADLINE_S, server_process
+from tests.e2e.stock import chatting
+from tests.support.framed_client import DEADLINE_S
 from tests.support.loopback import AnthropicServer, Gate, Text
 
 TASK = "Please fix the discount."
-
-
-@pytest.fixture
-def chat(tmp_path: Path) -> Path:
-    copy_sample_project(tmp_path / "project")
-    return tmp_path / "project" / "chat.agent.md"
-
-
-@asynccontextmanager
-async def told_by(provider: AnthropicServer, chat: Path) -> AsyncIterator[StockEditor]:
-    env = {"ANTHROPIC_BASE_URL": provider.base_url, "ANTHROPIC_API_KEY": "k"}
-    async with server_process(env=env) as server:
-        editor = StockEditor(server.client, "neovim")
-        await editor.start(chat.parent, provider="anthropic")
-        await editor.open(chat, "")
-        yield editor
 
 
 async def opened(pipe: Path) -> int:
@@ -52,25 +33,18 @@ async def opened(pipe: Path) -> int:
 async def test_a_chat_closed_and_reopened_while_its_session_loads_contains_each_answer_once(
     tmp_path: Path, chat: Path
 ) -> None:
-    env = {"AGENT_LS_STATE_DIR": str(tmp_path / "state")}
-    async with server_process(env=env) as server:
-        editor = StockEditor(server.client, "neovim")
-        await editor.start(chat.parent, provider="walkthrough", mode="full")
-        await editor.open(chat, "")
+    async with chatting(chat, state=tmp_path / "state", mode="full") as editor:
         await editor.say(TASK)
         await editor.chat_until("## you\n\n", after="## agent")
         await editor.say("What else?")
         saved = editor.documents[chat.as_uri()].source
         whole = await editor.chat_until("## you\n\n", after="What else?")
-        await server.client.shut_down()
+        await editor.client.shut_down()
     (folder,) = (tmp_path / "state").glob("workspaces/*/sessions/*")
     log = await anyio.Path(log_path(folder)).read_bytes()
     os.unlink(log_path(folder))
     os.mkfifo(log_path(folder))
-    async with server_process(env=env) as server:
-        editor = StockEditor(server.client, "neovim")
-        await editor.start(chat.parent, provider="walkthrough", mode="full")
-        await editor.open(chat, saved)
+    async with chatting(chat, saved, state=tmp_path / "state", mode="full") as editor:
         reading = await opened(log_path(folder))
         await editor.close(chat)
         await editor.open(chat, saved)
@@ -84,7 +58,7 @@ async def test_a_chat_closed_and_reopened_while_its_session_loads_contains_each_
         await editor.say("And then?")
         last = await editor.chat_until("## you\n\n", after="And then?")
         assert last.count("## agent <!--") == 3 and last.startswith(whole)
-        begun = [m for m in server.client.received if m.get("method") == "window/workDoneProgress/create"]
+        begun = [m for m in editor.client.received if m.get("method") == "window/workDoneProgress/create"]
         assert len(begun) == 1, "one room follows the session"
 
 
@@ -94,7 +68,7 @@ async def test_a_chat_saved_twice_at_once_is_sent_once_without_an_error(
 ) -> None:
     gate = Gate()
     with AnthropicServer([[gate, Text("All done.")]]) as provider:
-        async with told_by(provider, chat) as editor:
+        async with chatting(chat, "", provider) as editor:
             await editor.say(TASK)
             await editor.save(chat)
             await anyio.to_thread.run_sync(gate.reached.wait)
@@ -110,7 +84,7 @@ async def test_a_chat_saved_while_its_answer_is_being_written_is_not_sent_again(
     chat: Path,
 ) -> None:
     with AnthropicServer(["All done.", "Well then."]) as provider:
-        async with told_by(provider, chat) as editor:
+        async with chatting(chat, "", provider) as editor:
             apply_edit, may_apply = editor.client.handlers["workspace/applyEdit"], anyio.Event()
 
             async def apply_late(params: Any) -> Any:
@@ -134,7 +108,7 @@ async def test_a_chat_that_the_editor_saves_and_reloads_sends_its_message_and_ge
     chat: Path,
 ) -> None:
     with AnthropicServer(["All done.", "Well then."]) as provider:
-        async with told_by(provider, chat) as editor:
+        async with chatting(chat, "", provider) as editor:
             may_answer = await editor.holds_settings()
             await editor.say(TASK)
             text = await editor.close(chat)

@@ -11,19 +11,12 @@ from typing import Any
 
 import pytest
 
-from agent_ls.cli.sample import copy_sample_project
 from tests.e2e.stock import StockEditor
 from tests.support.framed_client import ServerProcess, server_process
 
 TASK = "Please fix the discount."
 
 pytestmark = pytest.mark.req("H8", "R4")
-
-
-@pytest.fixture
-def chat(tmp_path: Path) -> Path:
-    copy_sample_project(tmp_path / "project")
-    return tmp_path / "project" / "chat.agent.md"
 
 
 @asynccontextmanager

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from agent_ls.cli.sample import copy_sample_project
-from tests.e2e.stock import StockEditor
+from tests.e2e.stock import StockEditor, chatting
 from tests.e2e.worktree_project import commit_all
-from tests.support.framed_client import server_process
 from tests.support.loopback import AnthropicServer, Gate, Text, ToolCall
 
 pytestmark = pytest.mark.req("H8", "H23")
@@ -23,16 +19,6 @@ def chat(tmp_path: Path) -> Path:
     copy_sample_project(tmp_path / "project")
     commit_all(tmp_path / "project")
     return tmp_path / "project" / "chat.agent.md"
-
-
-@asynccontextmanager
-async def editing(provider: AnthropicServer, chat: Path, **settings: Any) -> AsyncIterator[StockEditor]:
-    env = {"ANTHROPIC_BASE_URL": provider.base_url, "ANTHROPIC_API_KEY": "k"}
-    env["AGENT_LS_STATE_DIR"] = str(chat.parents[1] / "state")
-    async with server_process(env=env) as server:
-        editor = StockEditor(server.client, "neovim")
-        await editor.start(chat.parent, provider="anthropic", **settings)
-        yield editor
 
 
 async def act(editor: StockEditor, chat: Path, title: str) -> None:
@@ -48,7 +34,7 @@ async def test_a_chat_works_in_a_worktree_and_a_code_action_applies_the_changes_
     made = chat.parent / "made.txt"
     call = ToolCall("write_file", {"file_path": "made.txt", "content": "made\n"})
     with AnthropicServer([[call], "Done."]) as provider:
-        async with editing(provider, chat, mode="ask") as editor:
+        async with chatting(chat, None, provider, state=chat.parents[1] / "state", mode="ask") as editor:
             editor.on_prompt = lambda titles: next(it for it in titles if it.startswith("Allow"))
             await editor.open(chat, "Make a file.\n")
             await act(editor, chat, "Send to the agent, which works in a new git worktree")
@@ -69,13 +55,13 @@ async def test_a_chat_works_in_a_worktree_and_a_code_action_applies_the_changes_
 async def test_running_sessions_are_listed_in_the_chat_and_not_sent_to_the_model(chat: Path) -> None:
     gate = Gate()
     with AnthropicServer(["One.", [Text("Two", gate)]]) as provider:
-        async with editing(provider, chat) as editor:
+        async with chatting(chat, None, provider, state=chat.parents[1] / "state") as editor:
             await editor.open(chat, "")
             await editor.say("/running")
             await editor.chat_until("> No session is open in any editor or process.\n\n## you\n")
             await editor.say("First of all.")
             await editor.chat_until("One.\n\n## you\n")
-            async with editing(provider, chat) as other:
+            async with chatting(chat, None, provider, state=chat.parents[1] / "state") as other:
                 second = chat.with_name("other.agent.md")
                 await other.open(second, "")
                 await other.say("Another one.")

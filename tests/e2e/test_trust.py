@@ -4,8 +4,6 @@ trust.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from copy import deepcopy
 from pathlib import Path
 
@@ -13,7 +11,7 @@ import pytest
 
 from agent_ls.cli.sample import copy_sample_project
 from agent_ls.services.permissions.trust import TRUST_VARIABLE
-from tests.e2e.stock import StockEditor
+from tests.e2e.stock import chatting
 from tests.support.commands import environment, run
 from tests.support.editor import new_key
 from tests.support.framed_client import CAPABILITIES, server_process
@@ -94,15 +92,6 @@ async def test_a_folder_that_the_editor_reports_as_trusted_is_trusted_but_not_st
         assert elsewhere["trust"] == "unknown"
 
 
-@asynccontextmanager
-async def chatting(project: Path) -> AsyncIterator[StockEditor]:
-    async with server_process() as server:
-        editor = StockEditor(server.client, "neovim")
-        await editor.start(project, provider="walkthrough")
-        await editor.open(project / "chat.agent.md", "")
-        yield editor
-
-
 @pytest.mark.req("H8")
 @pytest.mark.parametrize(
     ("title", "is_trusted"), [("Trust this folder", True), ("Do not trust it", False)], ids=str
@@ -119,7 +108,7 @@ async def test_an_editor_without_a_plugin_asks_for_folder_trust_in_a_prompt(
         shown.append(titles)
         return title if title in titles else "Allow once"
 
-    async with chatting(project) as editor:
+    async with chatting(project / "chat.agent.md") as editor:
         editor.on_prompt = choose
         await editor.say("Please fix the discount.")
         await editor.chat_until("## you\n\n", after="## agent")

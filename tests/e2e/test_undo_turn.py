@@ -31,7 +31,7 @@ async def turn(found: Served, session_id: str, words: str) -> str:
     """Send a message, wait for the end of the turn, and return its id. The turn must need no approval."""
     seen = len(found.client.received)
     turn_id: str = (await found.editor.submit(session_id, words))["turnId"]
-    await found.client.wait_for(lambda m: m.get("params", {}).get("kind") == "processing_end", after=seen)
+    await found.editor.turn_end(session_id, seen)
     return turn_id
 
 

@@ -46,15 +46,6 @@ async def editing(
             tasks.cancel_scope.cancel()
 
 
-async def turn(editor: Editor, text: str, session_id: str = "") -> str:
-    """Send a message, wait for the end of the turn, and return the session's id."""
-    session_id = session_id or await editor.new_session(provider="anthropic", mode="full")
-    start = len(editor.client.received)
-    await editor.submit(session_id, text)
-    await editor.client.wait_for(lambda m: m.get("params", {}).get("kind") == "processing_end", after=start)
-    return session_id
-
-
 @pytest.mark.req("H4", "H6")
 @pytest.mark.parametrize("relative", [True, False])
 async def test_the_client_watches_files_that_the_agent_used_and_its_reports_update_hunks(
@@ -62,7 +53,7 @@ async def test_the_client_watches_files_that_the_agent_used_and_its_reports_upda
 ) -> None:
     watching = {"dynamicRegistration": True, "relativePatternSupport": relative}
     async with editing(tmp_path, [[READ], [EDIT], "Done."], watching) as (editor, file, _):
-        await turn(editor, "Edit it.")
+        await editor.say(await editor.new_session(provider="anthropic", mode="full"), "Edit it.")
         asked = [m for m in editor.client.received if m.get("method") == "client/registerCapability"]
         ((registration,),) = (message["params"]["registrations"] for message in asked)
         pattern = {"baseUri": file.parent.as_uri(), "pattern": "a.txt"} if relative else str(file)

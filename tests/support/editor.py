@@ -153,6 +153,20 @@ class Editor:
         result: dict[str, Any] = await self.client.request("agent/submit", wanted)
         return result
 
+    async def say(self, session_id: str, text: str, **params: Any) -> str:
+        """Send a message, and return why its turn ended."""
+        start = len(self.client.received)
+        await self.submit(session_id, text, **params)
+        return await self.turn_end(session_id, start)
+
+    async def turn_end(self, session_id: str, after: int = 0) -> str:
+        """Wait for the end of a turn after the first `after` messages, and return its reason."""
+        ended = await self.client.wait_for(
+            lambda m: is_event("processing_end")(m) and m["params"]["sessionId"] == session_id, after=after
+        )
+        reason: str = ended["params"]["data"]["reason"]
+        return reason
+
     async def approve(self, event: dict[str, Any], decision: str = "allow", **params: Any) -> dict[str, Any]:
         wanted = {
             "sessionId": event["sessionId"],

@@ -60,11 +60,7 @@ class Served:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self.editor.approve_all)
             tasks.start_soon(self.editor.do_as_asked)
-            seen = len(self.client.received)
-            await self.editor.submit(session_id, text)
-            await self.client.wait_for(
-                lambda m: m.get("params", {}).get("kind") == "processing_end", after=seen
-            )
+            await self.editor.say(session_id, text)
             tasks.cancel_scope.cancel()
 
     def folder(self, session_id: str) -> Path:
