@@ -17,7 +17,7 @@ async def answer(copy: str, model: str, question: str) -> str:
             said = await session.ask(question)
             return f"{model}: {said} ({session.usage.output_tokens} tokens)"
     except agent_ls.TurnFailedError as error:
-        return f"{model} failed: {error}"
+        return f"{model} failed: {error} {error.hint}"
 
 
 async def main(folder: str, lesson: str, question: str, *models: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Literal
 
 from agent_ls.services.errors import AppError
-from agent_ls.text import join_sentences
 
 
 class CleanupError(AppError):
@@ -30,7 +29,9 @@ class TurnFailedError(RuntimeError):
         hint: str = "",
         retryable: bool = False,
     ) -> None:
-        super().__init__(join_sentences(message, hint))
+        super().__init__(message)
+        if hint:
+            self.add_note(hint)  # the traceback of a program shows it
         self.reason = reason
         self.kind = kind
         self.hint = hint

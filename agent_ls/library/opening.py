@@ -21,7 +21,7 @@ from agent_ls.environments.errors import EnvError
 from agent_ls.environments.wrappers.own import OwnEnvironment
 from agent_ls.library.checks import rename_settings, typed
 from agent_ls.library.own_models import OwnAdapter, guarded_profile
-from agent_ls.library.owner import SessionOwner, cleanup_after
+from agent_ls.library.owner import SessionOwner
 from agent_ls.library.replies import Answerer, Approver, ChangeReviewer, LimitExtender, ProgramCallbacks
 from agent_ls.library.session import AgentSession
 from agent_ls.library.stored import store_root
@@ -74,8 +74,7 @@ class SessionOpening(AbstractAsyncContextManager[AgentSession, None]):
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if self._session:
-            with anyio.CancelScope(shield=True), cleanup_after(error):  # takes a few seconds at most
-                await self._session.close()
+            await self._session.__aexit__(kind, error, traceback)
 
 
 @typed
@@ -244,6 +243,7 @@ async def _open_live(manager: SessionManager, resume: str, new: SessionSpec) -> 
             error.hint = (
                 "pass the state_dir that it was opened with, or personal=True for a session of the user"
             )
+            error.__notes__ = [error.hint]
             raise
         await live.configure(
             provider=new.provider, model=new.model, effort=new.effort, mode=new.mode, review=new.review

@@ -52,7 +52,10 @@ class ScriptedModel:
         number = len(self.requests)
         self.requests.append(request)
         if number >= len(self._answers):
-            raise LlmError(f"the script has {len(self._answers)} answers, and this is request {number + 1}")
+            raise LlmError(
+                f"the script has {len(self._answers)} answers, and this is request {number + 1}",
+                hint="Pass more answers to ScriptedModel.",
+            )
         answer = self._answers[number]
         if isinstance(answer, Exception):
             raise answer

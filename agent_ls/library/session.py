@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from types import TracebackType
+from typing import Any, Literal, Self
 
 import anyio
 import anyio.to_thread
 
 from agent_ls.library.checks import check_message, check_texts, rename_settings, typed
 from agent_ls.library.errors import TurnFailedError
-from agent_ls.library.owner import OpenedSession, SessionOwner
+from agent_ls.library.owner import OpenedSession, SessionOwner, cleanup_after
 from agent_ls.library.streams import EventStream
 from agent_ls.llm.attachments import with_file_now
 from agent_ls.llm.messages import ImagePart
@@ -68,6 +69,15 @@ class AgentSession:
         May be called from another task than the one that opened the session, and repeatedly.
         """
         await self._owner.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        with anyio.CancelScope(shield=True), cleanup_after(error):  # takes a few seconds at most
+            await self.close()
 
     @property
     def id(self) -> str:

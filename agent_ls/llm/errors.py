@@ -54,6 +54,8 @@ class LlmError(Exception):
         self.model = model
         self.hint = hint
         self.retry_after_s = retry_after_s
+        if hint:
+            self.add_note(hint)  # the traceback of a program shows it
 
 
 class ConfigurationError(LlmError):

@@ -7,13 +7,22 @@ SessionError
   NoInputError          the command does not run in a terminal, so nothing can be typed into it
   CompactionOffError    the settings disable compaction
   NothingToCompactError the conversation is not longer than the part that a compaction keeps
+
+Those of questions and approvals stand beside them, in `loop/questions.py` and `loop/calls/approval.py`.
 """
 
 from __future__ import annotations
 
 
 class SessionError(Exception):
-    """Base class. `str()` is one sentence for the user."""
+    """Base class. `str()` is one sentence for the user, `hint` what to do next if the sentence does not say it."""
+
+    hint = ""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        if self.hint:
+            self.add_note(self.hint)  # the traceback of a program shows it
 
 
 class SessionClosedError(SessionError):

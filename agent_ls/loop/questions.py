@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import anyio
 from anyio.lowlevel import checkpoint
 
+from agent_ls.loop.errors import SessionError
 from agent_ls.loop.events.types import EndReason, QuestionAnswered, QuestionAsked, RecordedEvent, State
 from agent_ls.loop.ids import new_id
 from agent_ls.loop.inbox import Input
@@ -23,13 +24,13 @@ _CLOSING = re.compile("[\\s*_`\"'”’»)\\]!！\u200d\ufe0f\u2600-\u27bf\U0001
 """Quotes, brackets and markup after a sentence, a second mark (`?!`), and pictographs."""
 
 
-class UnknownQuestionError(Exception):
+class UnknownQuestionError(SessionError):
     """The session has no question with this id."""
 
     hint = "the question may already be answered: the conversation lists the open questions"
 
 
-class BadAnswerError(Exception):
+class BadAnswerError(SessionError):
     """An answer that is empty, or that has several entries although the question takes only one.
 
     The question stays open.

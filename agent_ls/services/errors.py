@@ -25,6 +25,8 @@ class AppError(Exception):
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
         self.hint = hint
+        if hint:
+            self.add_note(hint)  # the traceback of a program shows it
 
 
 class UnknownSessionError(AppError):

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import traceback
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -35,6 +36,12 @@ Use: TypeAlias = Callable[[Any], Awaitable[object]]
 async def closed_run(session: Session) -> None:
     await session.close()
     session.run("again")
+
+
+async def closed_block(session: Session) -> None:
+    async with session:
+        assert await session.ask("go")
+    await session.ask("again")
 
 
 async def closed_events(session: Session) -> None:
@@ -91,6 +98,7 @@ def given(name: str, *values: Any, **named: Any) -> Use:
 
 TABLE: list[tuple[str, Use, type[BaseException], str]] = [
     ("closed: run", closed_run, SessionClosedError, "Open the session again"),
+    ("closed: its own block", closed_block, SessionClosedError, "Open the session again"),
     ("closed: events", closed_events, SessionClosedError, "Open the session again"),
     ("events read twice", read_twice, RuntimeError, "session.events()"),
     ("two readers", two_readers, BaseExceptionGroup, "session.events()"),
@@ -133,7 +141,7 @@ async def test_a_misused_session_raises_one_error_with_the_next_step(
                 await use(session)
             seen: Any = caught.value
             found = seen.exceptions[0] if isinstance(seen, BaseExceptionGroup) else seen
-            assert hint in f"{found} {getattr(found, 'hint', '')}"
+            assert hint in "".join(traceback.format_exception_only(found))
             if session.state != "CLOSED" and not session.is_busy:
                 assert (await session.ask("still there?")).isdecimal()
     assert asyncio.all_tasks() == before

@@ -15,6 +15,7 @@ from pydantic.alias_generators import to_camel
 
 from agent_ls.environments.effects import CommandEffect, Effect
 from agent_ls.loop.clock import Clock
+from agent_ls.loop.errors import SessionError
 from agent_ls.loop.events.types import (
     DECIDED_BY_POLICY,
     ApprovalRequested,
@@ -133,11 +134,11 @@ class PolicyVerdict:
     rules: tuple[RuleOffer, ...] = ()
 
 
-class UnknownApprovalError(Exception):
+class UnknownApprovalError(SessionError):
     """This session has no request with this id, or the answer names a rule that the request did not offer."""
 
 
-class BadReplacementError(Exception):
+class BadReplacementError(SessionError):
     """The answer has a replacement command, but the request is not about a command, or the answer also denies
     or stores a rule. The request stays open.
     """
