@@ -31,6 +31,8 @@ def main(token_file: str = "") -> int:
     """
     reader, writer = claim_stdio()
     parser = FrameParser()
+    if not token_file:  # a program that cannot speak the protocol has no token either, and is sent away
+        parser.on_bad_header = lambda reason: _write(writer, frame(parse_error(reason)))
     if token_file and not select.select([reader], [], [], FIRST_MESSAGE_S)[0]:
         return 1
     first = read_first(reader, parser)
@@ -96,6 +98,12 @@ def early_answer(body: bytes) -> bytes | None:
         return None
     response = {"jsonrpc": "2.0", "id": message_id, "result": initialize_result(client_abilities(params))}
     return json.dumps(response, separators=(",", ":")).encode()
+
+
+def parse_error(reason: str) -> bytes:
+    """Return the response to a message whose header cannot be read."""
+    refused = {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": reason}}
+    return json.dumps(refused).encode()
 
 
 def _write(writer: int, data: bytes) -> None:

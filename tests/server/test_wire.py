@@ -117,6 +117,14 @@ async def test_a_bad_header_is_answered_with_an_error_and_the_next_message_is_re
         assert "Traceback" not in server.log
 
 
+@pytest.mark.req("R5")
+async def test_a_bad_header_before_the_first_message_is_answered_too() -> None:
+    async with server_process() as server:
+        await server.client.send_raw(b"Content-Type: text\r\n\r\n")
+        assert (await server.client.initialize())["serverInfo"]
+        assert server.client.received[0]["error"]["code"] == PARSE_ERROR
+
+
 @pytest.mark.req("R4")
 async def test_closing_stdin_ends_the_server_after_running_requests_have_ended() -> None:
     async with wire() as server:
