@@ -194,6 +194,9 @@ __all__ = sorted([*_PLACES, "Event", "__version__"])
 
 if not TYPE_CHECKING:  # a type checker would take a misspelt name for Any
 
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})
+
     def __getattr__(name: str) -> object:
         if name == "Event":
             return import_module("agent_ls.loop.events.types").SessionEvent

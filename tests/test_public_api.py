@@ -95,6 +95,7 @@ def test_the_package_exports_exactly_the_expected_names() -> None:
     events = [event.__name__ for event in get_args(SessionEvent)]
     assert agent_ls.__all__ == sorted([*events, *VALUES, *ERRORS, *OTHERS])
     assert all(hasattr(agent_ls, name) for name in agent_ls.__all__)
+    assert {*agent_ls.__all__} <= {*dir(agent_ls)} and {*agent_ls.llm.__all__} <= {*dir(agent_ls.llm)}
     assert not hasattr(agent_ls, "no_such_name")
 
 

@@ -217,6 +217,9 @@ __all__ = sorted(_PLACES)
 
 if not TYPE_CHECKING:  # a type checker would take a misspelt name for Any
 
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})
+
     def __getattr__(name: str) -> object:
         if place := _PLACES.get(name):
             return getattr(import_module(f"agent_ls.llm.{place}"), name)
