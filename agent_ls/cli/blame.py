@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from agent_ls.cli.output import add_json_option, print_error, print_json, to_single_row
 
 if TYPE_CHECKING:
-    from agent_ls.sessions.stored.provenance import BlamedLine
+    from agent_ls.sessions.stored.provenance import BlamedLine, BlamedText
 
 MESSAGE_CHARS = 30
 _AUTHORS = {"user": "you", "unknown": "?"}
@@ -74,14 +74,14 @@ def _blame(options: argparse.Namespace) -> int:
     if options.line is not None and not 1 <= options.line <= len(lines):
         print(f"agent-ls blame: {options.file} has {len(lines)} lines", file=sys.stderr)
         return 2
-    numbered = list(enumerate(lines, 1))
-    chosen = numbered if options.line is None else [numbered[options.line - 1]]
+    first = options.line or 1
+    chosen = lines if options.line is None else [lines[options.line - 1]]
     if options.json:
-        print_json(_json(number, line) for number, line in chosen)
+        print_json(_json(number, line) for number, line in enumerate(chosen, first))
     elif options.summary:
         _print_summary(lines)
     elif options.line is not None:
-        _print_details(*chosen[0])
+        _print_details(first, chosen[0])
     else:
         _print_table(lines)
     return 0
@@ -104,7 +104,7 @@ def _json(number: int, line: BlamedLine) -> dict[str, object]:
     return found
 
 
-def _print_table(lines: list[BlamedLine]) -> None:
+def _print_table(lines: BlamedText) -> None:
     width = len(str(len(lines)))
     heads = [_head(line) for line in lines]
     columns = max(map(len, heads), default=0)
@@ -143,8 +143,8 @@ def _print_details(number: int, line: BlamedLine) -> None:
             print(f"{name + ':':9} {to_single_row(value)}")
 
 
-def _print_summary(lines: list[BlamedLine]) -> None:
+def _print_summary(lines: BlamedText) -> None:
     for author, name in (("agent", "agent"), ("user", "you"), ("unknown", "unknown")):
-        count = sum(line.author == author for line in lines)
+        count = sum(count for whose, _, count in lines.runs() if whose == author)
         if count:
             print(f"{name:8} {count:6} lines  {100 * count / len(lines):3.0f} %")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -39,14 +39,14 @@ def remember_lines(layout: Layout, session_folder: Path) -> None:
             _append(_place(layout, path), hashes)
 
 
-def forgotten_lines(layout: Layout, path: str, lines: Collection[str]) -> set[str]:
+def forgotten_lines(layout: Layout, path: str, lines: Iterable[str]) -> set[str]:
     """Return those of `lines` that deleted sessions wrote to the file `path`, a path without links."""
     try:
         data = _place(layout, path).read_bytes()
     except OSError:
         return set()
     known = {data[at : at + HASH_BYTES] for at in range(0, len(data), HASH_BYTES)}
-    return {line for line in lines if _is_long(line) and _hash(path, line) in known}
+    return {line for line in set(lines) if _is_long(line) and _hash(path, line) in known}
 
 
 def forget_all(layout: Layout) -> None:

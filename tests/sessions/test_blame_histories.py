@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
@@ -211,3 +213,36 @@ def test_similar_texts_are_split_like_any_text(share: int) -> None:
         added = "".join(chance.choice(("a", " ", "\n", "\r\n", "\r", "\x0b", "xy\n", "")) for _ in range(3))
         text = text[:at] + added + text[at + chance.randrange(4) :]
         assert texts.split(text) == [" ".join(line.split()) for line in split_lines(text)]
+
+
+def test_the_calls_of_a_blame_grow_with_the_writes_and_not_with_the_lines(tmp_path: Path) -> None:
+    text = [f"value_{number} = {number}\n" for number in range(50_000)]
+    texts = ["".join(text)]
+    for number in range(20):
+        text.insert(number * 2_000, f"new_{number} = {number}\n")
+        texts.append("".join(text))
+    names = [write_blob(blobs_path(tmp_path), each.encode()) for each in texts]
+    (blobs_path(tmp_path) / names[-1]).unlink()  # of large files, only contents before a write are stored
+    writes = [
+        OriginalWrite(
+            RecordedWrite(str(tmp_path / "a.py"), f"c-{at}", "t", *names[at : at + 2]),
+            LineOrigin("0", "t", f"c-{at}"),
+            tmp_path,
+        )
+        for at in range(20)
+    ]
+    counted = 0
+
+    def count(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal counted
+        counted += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        found = blame_text(tmp_path / "a.py", texts[-1], writes)
+    finally:
+        sys.setprofile(None)
+    assert counted < 20_000
+    assert [count for author, _, count in found.runs() if author == "agent"] == [1] * 20 and len(
+        found
+    ) == 50_020

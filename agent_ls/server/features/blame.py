@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import groupby
 from typing import TYPE_CHECKING
 
 from agent_ls.server import protocol as wire
@@ -14,7 +13,7 @@ from agent_ls.services.errors import BadChoiceError
 from agent_ls.text import to_display_line
 
 if TYPE_CHECKING:
-    from agent_ls.sessions.stored.provenance import BlamedLine
+    from agent_ls.sessions.stored.provenance import BlamedLine, BlamedText
     from agent_ls.sessions.stored.written_files import LineOrigin
 
 MESSAGE_CHARS = 200
@@ -29,8 +28,8 @@ async def blame(context: Context, params: wire.Blame) -> wire.BlameResult:
     lines = await blamed_lines(context, path)
     origins: dict[LineOrigin, int] = {}
     ranges, at = [], 0
-    for (author, origin), run in groupby(lines, key=lambda line: (line.author, line.origin)):
-        end = at + sum(1 for _ in run)
+    for author, origin, count in lines.runs():
+        end = at + count
         index = None if origin is None else origins.setdefault(origin, len(origins))
         ranges.append(wire.BlamedRange(range=(at, end), author=author, origin=index))
         at = end
@@ -41,7 +40,7 @@ async def blame(context: Context, params: wire.Blame) -> wire.BlameResult:
     )
 
 
-async def blamed_lines(context: Context, path: str) -> list[BlamedLine]:
+async def blamed_lines(context: Context, path: str) -> BlamedText:
     """Return the author of each line of a file as it is in the editor, else on disk.
 
     Raises:
@@ -107,9 +106,9 @@ class AgentFiles:
         if path not in self._has_lines:
             try:
                 lines = await blamed_lines(self._context, path)
+                self._has_lines[path] = lines.has_agent_lines
             except BadChoiceError:
-                lines = []
-            self._has_lines[path] = any(line.origin for line in lines)
+                self._has_lines[path] = False
         return self._has_lines[path]
 
     def forget(self, path: str) -> None:

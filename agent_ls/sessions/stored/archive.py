@@ -32,7 +32,7 @@ from agent_ls.store.sessions import SessionStore
 from agent_ls.store.worktrees import working_folder
 
 if TYPE_CHECKING:
-    from agent_ls.sessions.stored.provenance import BlamedLine, Blamer
+    from agent_ls.sessions.stored.provenance import BlamedText, Blamer
 
 ExportFormat: TypeAlias = Literal["markdown", "jsonl", "html", "report", "trailers"]
 
@@ -118,7 +118,7 @@ class Archive:
             path = log_path(await self._folder(session_id))
             return await anyio.to_thread.run_sync(open_hunks, path)
 
-    async def blame(self, path: str, text: str | None) -> list[BlamedLine]:
+    async def blame(self, path: str, text: str | None) -> BlamedText:
         """Return the author of each line of a file. `text` is its text in the editor, None to read the file.
 
         Raises:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -92,7 +92,7 @@ async def _changed_files(git: LocalGit, top: Path, commit: str) -> list[str]:
     return [os.fsdecode(name) for name in listed.split(b"\0") if name]
 
 
-async def _blamed(git: LocalGit, top: Path, commit: str, path: str, blamer: Blamer) -> list[BlamedLine]:
+async def _blamed(git: LocalGit, top: Path, commit: str, path: str, blamer: Blamer) -> Iterable[BlamedLine]:
     try:
         data = await git.data(["cat-file", "blob", f"{commit}:{path}"], str(top))
     except GitError:  # deleted, or a submodule

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import stat
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import groupby
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
-from agent_ls.review.provenance import UNKNOWN, USER, WrittenText, authors
+from agent_ls.environments.base import sha256
+from agent_ls.review.provenance import UNKNOWN, USER, Author, WrittenText, authors
 from agent_ls.sessions.stored.similar_texts import SimilarTexts
 from agent_ls.sessions.stored.written_files import LineOrigin, OriginalWrite, WrittenFiles
 from agent_ls.store import blobs
@@ -29,6 +32,12 @@ LARGEST_FILE = 64 * 1024 * 1024
 """Larger contents are not stored with a session, so nothing is known of their lines."""
 
 
+_FORGOTTEN = -3
+"""The author of a line whose text a session that was deleted wrote."""
+Name: TypeAlias = Literal["user", "agent", "unknown"]
+_NAMES: Mapping[Author, Name] = {USER: "user", UNKNOWN: "unknown", _FORGOTTEN: "unknown"}
+
+
 class UnblamableError(ValueError):
     """The file has no lines that can have authors. The message continues "FILE …"."""
 
@@ -40,12 +49,61 @@ class BlamedLine(NamedTuple):
     """
 
     text: str
-    author: Literal["user", "agent", "unknown"]
+    author: Name
     origin: LineOrigin | None = None
     is_forgotten: bool = False
 
 
-def blame(path: Path, layout: Layout | None = None) -> list[BlamedLine]:
+class BlamedText:
+    """The lines of a text with their authors. A line is made when it is asked for."""
+
+    def __init__(self, text: str, numbers: list[Author], origins: Sequence[LineOrigin]) -> None:
+        self._text = text
+        self._numbers = numbers
+        self._origins = origins
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, at: int) -> BlamedLine:
+        number = self._numbers[at]
+        return BlamedLine(self._lines[at], *self._author(number), number == _FORGOTTEN)
+
+    def __iter__(self) -> Iterator[BlamedLine]:
+        return (self[at] for at in range(len(self)))
+
+    @property
+    def has_agent_lines(self) -> bool:
+        return max(self._numbers, default=USER) >= 0
+
+    def runs(self) -> Iterator[tuple[Name, LineOrigin | None, int]]:
+        """Yield author, origin and number of the lines that follow one another and have the same of both."""
+        counted = ((self._author(number), sum(1 for _ in run)) for number, run in groupby(self._numbers))
+        for (author, origin), runs in groupby(counted, key=lambda run: run[0]):
+            yield author, origin, sum(count for _, count in runs)
+
+    def without_forgotten(self, layout: Layout, path: str) -> BlamedText:
+        """Return the text with the user's lines as unknown that a deleted session wrote to the file `path`."""
+        if not (forgotten := forgotten_lines(layout, path, self._user_lines())):
+            return self
+        numbers = [
+            _FORGOTTEN if number == USER and line in forgotten else number
+            for line, number in zip(self._lines, self._numbers, strict=True)
+        ]
+        return BlamedText(self._text, numbers, self._origins)
+
+    def _user_lines(self) -> Iterator[str]:
+        yield from (line for line, whose in zip(self._lines, self._numbers, strict=True) if whose == USER)
+
+    @cached_property
+    def _lines(self) -> list[str]:
+        return strip_endings(split_lines(self._text))
+
+    def _author(self, number: Author) -> tuple[Name, LineOrigin | None]:
+        return (_NAMES[number], None) if number < 0 else ("agent", self._origins[number])
+
+
+def blame(path: Path, layout: Layout | None = None) -> BlamedText:
     """Return the author of each line of a file on disk.
 
     Raises:
@@ -61,9 +119,9 @@ class Blamer:
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
         self._written = WrittenFiles(layout)
-        self._results: dict[tuple[Path, str, int], list[BlamedLine]] = {}
+        self._results: dict[tuple[Path, str, int], BlamedText] = {}
 
-    def blame(self, path: Path, text: str | None = None) -> list[BlamedLine]:
+    def blame(self, path: Path, text: str | None = None) -> BlamedText:
         """Return the author of each line. `text` is the current text, None to read the file.
 
         Raises:
@@ -76,20 +134,9 @@ class Blamer:
         key = (real, text, hash(tuple(each.origin for each in writes)))
         if (known := self._results.get(key)) is not None:
             return known
-        found = self._without_forgotten(str(real), blame_text(real, text, writes))
+        found = blame_text(real, text, writes).without_forgotten(self._layout, str(real))
         self._results = dict([*list(self._results.items())[1 - KEPT_RESULTS :], (key, found)])
         return found
-
-    def _without_forgotten(self, path: str, found: list[BlamedLine]) -> list[BlamedLine]:
-        texts = {line.text for line in found if line.author == "user"}
-        if not (forgotten := forgotten_lines(self._layout, path, texts)):
-            return found
-        return [
-            BlamedLine(line.text, "unknown", is_forgotten=True)
-            if line.author == "user" and line.text in forgotten
-            else line
-            for line in found
-        ]
 
 
 def _read_text(path: Path) -> str:
@@ -106,34 +153,30 @@ def _read_text(path: Path) -> str:
     return decode(data).text
 
 
-def blame_text(real: Path, text: str, writes: Sequence[OriginalWrite]) -> list[BlamedLine]:
+def blame_text(real: Path, text: str, writes: Sequence[OriginalWrite]) -> BlamedText:
     """Return the author of each line of a text. `writes` are those of all files of the project, oldest first."""
-    history = _FileHistory(writes)
-    current = history.lines.split(text)
-    found = history.of(str(real), current)
-    numbers = authors([written for written, _ in found], current)
-    shown = strip_endings(split_lines(text))
-    whose: dict[int, tuple[Literal["user", "agent", "unknown"], LineOrigin | None]] = {
-        number: ("agent", origin) for number, (_, origin) in enumerate(found)
-    }
-    whose |= {USER: ("user", None), UNKNOWN: ("unknown", None)}
-    return [BlamedLine(line, *whose[number]) for line, number in zip(shown, numbers, strict=True)]
+    history = _FileHistory(writes, text)
+    found = history.of(str(real), history.current)
+    numbers = authors([written for written, _ in found], history.current)
+    return BlamedText(text, numbers, [origin for _, origin in found])
 
 
 class _FileHistory:
     """Finds the writes of a file, also of those under its earlier names."""
 
-    def __init__(self, writes: Sequence[OriginalWrite]) -> None:
+    def __init__(self, writes: Sequence[OriginalWrite], text: str) -> None:
         self._by_path: dict[str, list[OriginalWrite]] = {}
         self._contents: dict[tuple[Path, str], Sequence[str] | None] = {}
-        self.lines = SimilarTexts()
+        self._lines = SimilarTexts()
+        self._text = text
+        self.current = self._lines.split(text)
         real = {name: os.path.realpath(name) for name in {each.write.path for each in writes}}
         for each in writes:
             self._by_path.setdefault(real[each.write.path], []).append(each)
 
     def of(self, path: str, current: Sequence[str]) -> list[tuple[WrittenText, LineOrigin]]:
         """Return the writes of a file with the content `current`, oldest first."""
-        found = [(self._text_of(each), each.origin) for each in self._by_path.get(path, ())]
+        found = self._texts_of(path)
         names = {path}
         while len(names) <= MOST_RENAMES:
             begin = _first_content(found, current)
@@ -142,8 +185,8 @@ class _FileHistory:
             if earlier is None:
                 return found
             names.add(earlier)
-            before = [(self._text_of(each), each.origin) for each in self._by_path[earlier]]
-            before = [it for it in before if it[0].after != ()]  # without the deletion that ends it
+            # without the deletion that ends it
+            before = [it for it in self._texts_of(earlier) if it[0].after != ()]
             if found and found[0][0].before == () and found[0][0].after:
                 # The agent moved the file: creating it under its new name wrote no line of it.
                 moved, origin = found[0]
@@ -181,9 +224,14 @@ class _FileHistory:
                 return content
         return None
 
+    def _texts_of(self, path: str) -> list[tuple[WrittenText, LineOrigin]]:
+        # Read from the newest, which is most like the current text, so that equal lines are split once.
+        newest_first = reversed(self._by_path.get(path, []))
+        return [(self._text_of(each), each.origin) for each in newest_first][::-1]
+
     def _text_of(self, each: OriginalWrite) -> WrittenText:
         write = each.write
-        before, after = (self._read(each.folder, name) for name in (write.before, write.after))
+        after, before = (self._read(each.folder, name) for name in (write.after, write.before))
         return WrittenText(before, after, write.turn_id.startswith(_UNDO))
 
     def _read(self, folder: Path, name: str) -> Sequence[str] | None:
@@ -192,10 +240,17 @@ class _FileHistory:
             return ()
         if (key := (folder, name)) not in self._contents:
             data = blobs.read_blob(blobs_path(folder), name)
-            self._contents[key] = (
-                None if data is None or looks_binary(data) else self.lines.split(decode(data).text)
-            )
+            if data is None and name == self._current_name:
+                self._contents[key] = self.current  # of large files, only contents before a write are stored
+            else:
+                self._contents[key] = (
+                    None if data is None or looks_binary(data) else self._lines.split(decode(data).text)
+                )
         return self._contents[key]
+
+    @cached_property
+    def _current_name(self) -> str:
+        return sha256(self._text.encode("utf-8", "replace"))
 
 
 def _first_content(

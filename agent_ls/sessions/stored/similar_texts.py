@@ -27,10 +27,14 @@ class SimilarTexts:
         # An equal end begins with a whole line only behind a line end that is part of it.
         first_end = text.find("\n", len(text) - tail) if tail else -1
         tail = len(text) - first_end - 1 if first_end >= 0 else 0
-        middle = [" ".join(line.split()) for line in split_lines(text[head : len(text) - tail])]
-        before = _count_lines(self._text, 0, head)
-        until = before + _count_lines(self._text, head, len(self._text) - tail)
-        lines = [*self._lines[:before], *middle, *self._lines[until:]]
+        middle = list(map(" ".join, map(str.split, split_lines(text[head : len(text) - tail]))))
+        end = len(self._text) - tail
+        changed = _count_lines(self._text, head, end)
+        if head < tail:  # the shorter end is counted
+            before = _count_lines(self._text, 0, head)
+        else:
+            before = len(self._lines) - changed - _count_lines(self._text, end, len(self._text))
+        lines = [*self._lines[:before], *middle, *self._lines[before + changed :]]
         self._text, self._lines = text, lines
         return lines
 
