@@ -3,8 +3,9 @@
 A test built from a public report of another project names it: `@pytest.mark.report("owner/repository#12")` on the
 function, or `reported("owner/repository#12", ...)` for a row of a table. The page says what happens there, and what the
 test showed when it was first run on agent-ls. For a new report, give the marker these too,
-`report("owner/repository#12", "what happens there, in our words", area="chat-servers", before="failed")`, or write the
-row into the page. They are left out again as soon as the page has them.
+`report("owner/repository#12", "what happens there, in our words", area="chat-servers", before="failed")`, a row of a
+table `reported("owner/repository#12", ..., what="chat-servers, failed: what happens there")`, or write the row into the
+page. They are left out again as soon as the page has them.
 """
 
 from __future__ import annotations
@@ -94,7 +95,12 @@ def _read_mark(node: ast.Call, file: str, rows: list[Report]) -> Iterator[Report
     words = [ast.literal_eval(arg) for arg in sources]
     named = {word.arg: ast.literal_eval(word.value) for word in node.keywords if word.arg != "id"}
     if named:
-        reports = [Report(words[0], words[1], named["area"], named["before"], file)]
+        if "what" in named:
+            head, _, what = named["what"].partition(": ")
+            area, _, before = head.partition(", ")
+        else:
+            what, area, before = words[1], named["area"], named["before"]
+        reports = [Report(words[0], what, area, before, file)]
     else:
         reports = [replace(_take_row(source, file, rows), test=file) for source in words]
     for report in reports:
@@ -148,9 +154,14 @@ def shorten() -> None:
     for path in sorted((ROOT / "tests").rglob("*.py")):
         before = after = path.read_text(encoding="utf-8")
         for node in _marks(path):
-            if node.keywords and isinstance(node.func, ast.Attribute):
-                long = ast.get_source_segment(before, node) or ""
-                after = after.replace(long, f'pytest.mark.report("{ast.literal_eval(node.args[0])}")')
+            long = short = ast.get_source_segment(before, node) or ""
+            if isinstance(node.func, ast.Attribute) and node.keywords:
+                short = f'pytest.mark.report("{ast.literal_eval(node.args[0])}")'
+            for word in node.keywords if isinstance(node.func, ast.Name) else ():
+                if word.arg != "id":
+                    told = ast.get_source_segment(before, word) or ""
+                    short = re.sub(rf",\s*{re.escape(told)}", "", short)
+            after = after.replace(long, short)
         if after != before:
             path.write_text(after, encoding="utf-8")
 
