@@ -29,7 +29,7 @@ from agent_ls.llm.errors import (
     ServerError,
 )
 from agent_ls.llm.providers.base import ReplyHead
-from agent_ls.llm.providers.error_words import LOADING, WORDS, states_overflow
+from agent_ls.llm.providers.error_words import LOADING, NO_RATE, WORDS, exceeds_rate, states_overflow
 from agent_ls.text import strip_escapes, to_display_line
 
 _STATUSES: Mapping[int, type[ProviderError]] = {
@@ -49,7 +49,18 @@ _BY_NUMBER: Mapping[str, type[ProviderError]] = {
     **{str(status): kind for status, kind in _STATUSES.items()},
     **dict.fromkeys(("500", "502", "504"), ServerError),
     "503": OverloadedError,
+    # Z.ai, on each of its APIs
+    "1113": QuotaExceededError,
+    **dict.fromkeys(("1210", "1212", "1213", "1214", "1215"), InvalidRequestError),
+    "1211": NotFoundError,
+    "1261": ContextLengthError,
+    "1301": ContentFilterError,
+    **dict.fromkeys(("1302", "1303", "1305"), RateLimitError),
+    **dict.fromkeys(("1304", "1308", "1309", "1310"), QuotaExceededError),
 }
+
+# examples: credit_balance_exhausted, project_spend_limit_exceeded, organization_usage_limit_exceeded
+_SPENT = re.compile(r"(credits?|balance|spend|billing)\w*_(exhausted|exceeded|reached)|usage_limit_exceeded")
 
 PROXY_LOGIN = (
     "the proxy between this machine and {provider} requires a login",
@@ -178,6 +189,9 @@ class FailureTable:
         if status is not None and status in _WRONG_WAYS:
             return self._map_wrong_endpoint(status, model)
         kind = failure.kind or self._kind(failure, status)
+        delay_s = _delay_s(failure, kind, head)
+        if kind is RateLimitError and delay_s is None and NO_RATE.search(failure.message):
+            kind = QuotaExceededError
         if status == 413 and not issubclass(kind, ContextLengthError):
             # The status overrides the error name in the body, because the same request is too large at every
             # attempt.
@@ -199,7 +213,7 @@ class FailureTable:
             provider=self.provider,
             model=model,
             hint=hint,
-            retry_after_s=_delay_s(failure, kind, head),
+            retry_after_s=delay_s,
             status=status,
         )
         error.code, error.request_id = code, failure.request_id
@@ -229,8 +243,9 @@ class FailureTable:
             return ContextLengthError
         if kind is RateLimitError:
             # "Too many tokens per minute" is a rate limit, not a context limit, unless one request is above it.
-            is_final = worded is ContextLengthError and "request too large" in text
-            return worded if is_final or worded is QuotaExceededError else kind
+            if exceeds_rate(text) or (worded is ContextLengthError and "request too large" in text):
+                return ContextLengthError
+            return worded if worded is QuotaExceededError else kind
         if worded in (OverloadedError, RateLimitError, ServerError) and kind not in (
             ProviderError,
             ServerError,
@@ -239,7 +254,9 @@ class FailureTable:
         return worded
 
     def _named(self, name: str) -> type[ProviderError] | None:
-        return self.names.get(name) or (_BY_NUMBER.get(name) if name.isdigit() else None)
+        if kind := self.names.get(name) or (_BY_NUMBER.get(name) if name.isdigit() else None):
+            return kind
+        return QuotaExceededError if _SPENT.search(name) else None
 
     def _longer_context(self, hint: str) -> str:
         if not self.more_context:

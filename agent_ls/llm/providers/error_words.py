@@ -64,6 +64,7 @@ WORDS: tuple[tuple[str, type[ProviderError]], ...] = (
         NotFoundError,
     ),
     (r"is not a valid model", NotFoundError),
+    (r"unexpected endpoint|no such (endpoint|route)", NotFoundError),  # LM Studio, with status 200
     ("overloaded|at capacity|no healthy upstream|temporarily unavailable", OverloadedError),
     ("too many requests|rate limit", RateLimitError),
     ("internal server error|bad gateway|upstream (connect|request)|gateway time-?out", ServerError),
@@ -71,6 +72,11 @@ WORDS: tuple[tuple[str, type[ProviderError]], ...] = (
 LOADING = re.compile(
     r"loading (the )?model|model\b.{0,200}\b(is|still|currently) (still |currently )?(loading|being loaded|warming up)"
 )
+NO_RATE = re.compile(r"\bper[\s-]+day\b|\bdaily\b|\blimit: 0\b", re.IGNORECASE)
+"""A limit that waiting some minutes does not lift, if the server names no delay."""
+
+# Groq: Limit 7000, Used 0, Requested ~12903. Please try again in 50.6s.
+_RATE = re.compile(r"limit:?\s+(\d[\d,]*)\b.{0,60}?\brequested:?\s+~?(\d[\d,]*)", re.DOTALL)
 _OUTPUT_ONLY = re.compile(r"completion tokens|output tokens|max_(completion_|output_)?tokens|maxoutputtokens")
 _OF_OTHER_THINGS = re.compile(r"image|description|\btools?\b|function|schema|\bname\b")
 _ABOUT_INPUT = re.compile(r"context|prompt|input|conversation|requested")
@@ -84,6 +90,12 @@ _ABOUT_EXCESS = re.compile(
 )
 _NUMBER = re.compile(r"(?<![\w.])\d[\d,_]*(?![\w.]*\d)")
 _LEAST_WINDOW = 500  # smaller numbers are counts of messages or tools, or statuses
+
+
+def exceeds_rate(text: str) -> bool:
+    """Return whether one request alone is above a limit of tokens per minute. `text` is in lower case."""
+    found = _RATE.search(text)
+    return found is not None and int(found[2].replace(",", "")) > int(found[1].replace(",", ""))
 
 
 def states_overflow(text: str) -> bool:

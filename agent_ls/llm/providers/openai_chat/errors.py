@@ -76,7 +76,6 @@ def _table(provider: str) -> FailureTable:
             "service_unavailable": OverloadedError,
             "invalid_request_error": InvalidRequestError,
             "tool_use_failed": InvalidRequestError,
-            "1113": QuotaExceededError,  # Z.ai: the balance is used up
             "1008": QuotaExceededError,  # MiniMax: insufficient balance
             "1002": RateLimitError,  # MiniMax
             "unavailable_error": OverloadedError,  # llama.cpp
@@ -107,6 +106,8 @@ def body_error(provider: str, model: str, failure: ProviderFailure) -> LlmError:
     return _add_hint(_table(provider).error(failure, model))
 
 
+# Copilot: model "gpt-5.4" is not accessible via the /chat/completions endpoint
+_OTHER_API = re.compile(r"(support|accessible|available)\w*\b.{0,60}(/completions|/responses)", re.IGNORECASE)
 _TEMPLATE = re.compile(r"chat template|parser for this template|jinja|raise_exception", re.IGNORECASE)
 
 
@@ -119,6 +120,11 @@ def refuses_tools(error: LlmError) -> bool:
 def _add_hint(error: LlmError) -> LlmError:
     if refuses_tools(error):
         error.hint = "Choose a model that can call tools, or set the provider's toolCalls to text."
+    elif isinstance(error, InvalidRequestError | NotFoundError) and _OTHER_API.search(str(error)):
+        error.hint = (
+            "The server offers this model by another API only. Set its base URL for the provider openai (Responses) or "
+            "anthropic (Messages) and choose the model there, or choose another model."
+        )
     elif isinstance(error, InvalidRequestError) and _TEMPLATE.search(str(error)):
         error.hint = (
             "The chat template of this model on the server refuses the conversation: start the server with another "

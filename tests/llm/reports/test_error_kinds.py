@@ -1,0 +1,224 @@
+"""Errors of servers and proxies that reports quote: the kind, the delay before another try, and the hint."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from agent_ls.llm import errors as e
+from agent_ls.llm.providers.base import Codec, ReplyHead
+from agent_ls.llm.providers.refused_tools import name_refused_tools
+from agent_ls.llm.requests import ToolDefinition
+from agent_ls.llm.retry import RetryPolicy, retry_delay_s
+from tests.llm.reports.chat import ASK, codec, say
+from tests.support.codec_runs import ANTHROPIC, GEMINI, OPENAI
+from tests.support.reports import reported
+
+WIRES: dict[str, Codec] = {"anthropic": ANTHROPIC, "responses": OPENAI, "gemini": GEMINI}
+
+
+def refused(wire: str, status: int, body: Any, **headers: str) -> e.LlmError:
+    """Return the error of a response. Status 200: the body is no answer, or an event of a stream."""
+    text = body if isinstance(body, str) else json.dumps(body)
+    head = ReplyHead(status, headers, 1_000.0)
+    return (WIRES.get(wire) or codec(wire)).decode_error(ASK, head, text.encode())
+
+
+def exhausted(message: str, **more: Any) -> Any:
+    return {"error": {"code": 429, "message": message, "status": "RESOURCE_EXHAUSTED", **more}}
+
+
+def rate(limit: str, **more: Any) -> Any:
+    words = f"Rate limit reached for model `m` in organization `o` on tokens per minute (TPM): {limit}"
+    return {"error": {"message": words, "type": "tokens", "code": "rate_limit_exceeded", **more}}
+
+
+NESTED = (
+    json.dumps(say("The requested model is not supported.", code="model_not_supported", param="model")) + "\n"
+)
+PER_DAY = "and limit 'Gemini 2.5 Pro Requests per\n day per user per tier' of service 'x'."
+KINDS: list[Any] = [
+    reported("sgl-project/sglang#2431", "compatible", 500, "Internal Server Error", e.ServerError,
+        what="chat-servers, passed: a model without a chat template makes each request a 500"),
+    reported("ggml-org/llama.cpp#23582", "llamacpp", 400, "", e.InvalidRequestError,
+        what="chat-servers, passed: a 400 has no body, and the client says no more than that"),
+    reported("agentuniverse-ai/agentUniverse#700", "ollama", 200,
+        {"error": 'model "llama9" not found, try pulling it first'}, e.NotFoundError,
+        what="chat-servers, passed: an error without a message crashes the client"),
+    reported("ollama/ollama-python#557", "ollama", 500, {"error": "unexpected error format in response"}, e.ServerError,
+        what="chat-servers, passed: gpt-oss makes Ollama answer 500 now and then"),
+    reported("lmstudio-ai/lms#169", "lmstudio", 200,
+        {"error": "Unexpected endpoint or method. (POST /chat/completions)"}, e.NotFoundError,
+        what="chat-servers, flaw: a base URL without /v1 is answered with 200 and an error"),
+    ("compatible", 404, {"error": "Unexpected endpoint or method. (GET /models)"}, e.NotFoundError),
+    ("compatible", 200, {"error": "No such endpoint: /chat/completions"}, e.NotFoundError),
+    ("anthropic", 200, {"message": "Unexpected endpoint or method. (POST /v1/messages)"}, e.NotFoundError),
+    reported("IBM/mcp-cli#133", "lmstudio", 401,
+        say("Incorrect API key provided: 11****1111.", type="invalid_request_error", code="invalid_api_key"),
+        e.AuthenticationError,
+        what="chat-servers, passed: the requests for LM Studio go to OpenAI, which refuses the key"),
+    reported("BerriAI/litellm#21755", "openrouter", 200,
+        {"choices": [{"message": {"content": None}}], "error": {"code": 429, "message": "Rate limit exceeded"}},
+        e.RateLimitError,
+        what="chat-servers, passed: an error beside a choice of a complete answer becomes an empty answer"),
+    reported("elizaOS/eliza#4040", "groq", 413,
+        say("Request too large for model `m` on tokens per minute (TPM): Limit 6000, Requested 6294, please reduce it",
+            code="rate_limit_exceeded"), e.ContextLengthError,
+        what="chat-servers, passed: a request above the limit of one minute is tried again, in vain"),
+    reported("danielmiessler/Fabric#364", "groq", 429,
+        rate("Limit 7000, Used 0, Requested ~12903. Please try again in 50.59s."), e.ContextLengthError,
+        what="chat-servers, failed: the server asks to wait, but one request alone is above its limit of a minute"),
+    reported("OpenHands/OpenHands#4167", "openrouter", 429,
+        rate("\nLimit 7000, Used 6148, Requested 7895. Please try again in 1m0.363142857s."), e.ContextLengthError,
+        what="chat-servers, failed: requests that are larger than the limit of a minute are repeated for ever"),
+    ("groq", 429, rate("Limit 6,000, Used 0, Requested 8,192."), e.ContextLengthError),
+    ("responses", 429, rate("Limit 30000, Requested 31000."), e.ContextLengthError),
+    ("compatible", 429, rate("Limit: 10000 / min. Requested: 20000."), e.ContextLengthError),
+    ("responses", 429, rate("Limit 30000, Used 29000, Requested 2000."), e.RateLimitError),
+    reported("zai-org/feedback#81", "anthropic", 200,
+        {"type": "error", "error": {"code": "1210", "message": "Invalid API parameter, please check it."}},
+        e.InvalidRequestError,
+        what="anthropic, flaw: a stream of Z.ai states an invalid parameter by a number"),
+    ("anthropic", 200, {"error": {"code": "1113", "message": "Insufficient."}}, e.QuotaExceededError),
+    ("anthropic", 429, {"error": {"code": "1308", "message": "Usage limit reached for 5 hour."}}, e.QuotaExceededError),
+    ("responses", 200, {"error": {"code": "1261", "message": "Prompt exceeds max length"}}, e.ContextLengthError),
+    reported("QwenLM/qwen-code#1422", "zai", 403, "", e.PermissionDeniedError,
+        what="chat-servers, passed: a run of hours ends with a 403 that has no body, and counts as a success"),
+    reported("charmbracelet/crush#1237", "zai", 400,
+        {"code": "1210", "message": "Invalid API\nparameter, please check the documentation."}, e.InvalidRequestError,
+        what="chat-servers, passed: code and message are at the top of the body"),
+    reported("lobehub/lobehub#11408", "zai", 400, say("messages 参数非法。", code="1214"), e.InvalidRequestError,
+        what="chat-servers, passed: invalid messages are refused by a number and words in Chinese"),
+    reported("caozhiyuan/copilot-api#129", "compatible", 400, {"error": {"message": NESTED, "type": "error"}},
+        e.NotFoundError,
+        what="chat-servers, passed: the error of the server behind a proxy is JSON within the message"),
+    reported("Alishahryar1/free-claude-code#1021", "compatible", 404,
+        {"status": 404, "title": "Not Found", "detail": "Function '23d4': Not found for account 'Q'"}, e.NotFoundError,
+        what="chat-servers, passed: NVIDIA names a model that it has removed by the id of a function"),
+    reported("Hmbown/Codewhale#1482", "compatible", 404, "404 page not found", e.NotFoundError,
+        what="chat-servers, passed: a 404 is a line of text"),
+    reported("Alishahryar1/free-claude-code#917", "anthropic", 200, "", e.StreamError,
+        what="anthropic, passed: a proxy answers 200 with nothing"),
+    reported("mozilla-ai/any-llm#714", "together", 400,
+        {"message": "Input validation error", "type_": "invalid_request_error"}, e.InvalidRequestError,
+        what="chat-servers, passed: the error of Together has no object of its own"),
+    reported("SWE-agent/SWE-agent#135", "together", 400,
+        {"message": "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 32769. Given: 31000"},
+        e.ContextLengthError,
+        what="chat-servers, passed: a prompt that is too long is an input validation error"),
+    reported("anthropics/claude-code#1531", "anthropic", 400,
+        say("input length and `max_tokens` exceed context limit: \n    175272 + 32000 > 200000, decrease input length"),
+        e.ContextLengthError,
+        what="anthropic, passed: the compaction itself is refused, because answer and input are too long"),
+    reported("tya5/reyn#5699", "compatible", 400, say("Input too big", code="context_length_exceeded"),
+        e.ContextLengthError,
+        what="chat-servers, passed: a proxy keeps only the code of a conversation that is too long"),
+    reported("jin-bo/agentao#283", "responses", 429, say("You have reached it.", code="credit_balance_exhausted"),
+        e.QuotaExceededError,
+        what="responses, failed: exhausted credit is tried again four times"),
+    ("compatible", 429, say("You have reached it.", code="organization_spend_limit_exceeded"), e.QuotaExceededError),
+    ("responses", 429, say("You have reached it.", code="project_spend_limit_exceeded"), e.QuotaExceededError),
+    ("compatible", 429, say("You have reached it.", code="organization_usage_limit_exceeded"), e.QuotaExceededError),
+    reported("Gitlawb/openclaude#249", "gemini", 429,
+        exhausted("Quota exceeded for metric: x/free_tier_requests, limit: 0, model: m\nPlease retry in 43.9s.",
+            details=[{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "43s"}]),
+        e.QuotaExceededError,
+        what="gemini, failed: a quota of zero is tried again"),
+    reported("gadievron/raptor#852", "gemini", 429,
+        exhausted("You exceeded your current quota. Please retry in 20.1s.", details=[
+            {"violations": [{"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier", "quotaValue": "250"}]}]),
+        e.QuotaExceededError,
+        what="gemini, passed: a quota of a day is tried again thousands of times"),
+    reported("google-gemini/gemini-cli#10925", "gemini", 429,
+        exhausted(f"Quota exceeded for quota metric 'Gemini 2.5 Pro Requests' {PER_DAY}",
+            details=[{"reason": "RATE_LIMIT_EXCEEDED"}]), e.QuotaExceededError,
+        what="gemini, failed: requests hang for minutes after the quota of the day is used up"),
+    ("compatible", 429, say("Rate limit exceeded: free-models-per-day. Add 10 credits"), e.QuotaExceededError),
+    ("compatible", 429, say("You have reached your daily limit of 50 requests."), e.QuotaExceededError),
+    ("groq", 429, say("tokens per day (TPD): Limit 100000, Used 99000. Please try again in 7m12s."), e.RateLimitError),
+    reported("finaldie/auto-news#104", "gemini", 429, exhausted("Resource has been exhausted (e.g. check quota)."),
+        e.RateLimitError, what="gemini, passed: a refusal for some seconds loses the text"),
+    reported("xqicxx/dsh-telegram#37", "compatible", 429, "", e.RateLimitError,
+        what="chat-servers, passed: a 429 without a body is shown as it is and not tried again"),
+    reported("rbb-dev/Open-WebUI-OpenRouter-pipe#25", "openrouter", 400,
+        say("qwen.qwen3.6-plus-preview:free is not a valid model ID", code=400), e.NotFoundError,
+        what="chat-servers, passed: the slash in the id of a model becomes a dot"),
+    reported("Hmbown/Codewhale#1717", "compatible", 200, say("service busy, try later", code="503"), e.OverloadedError,
+        what="chat-servers, passed: a busy service answers 200 with an error, and the stream hangs"),
+]  # fmt: skip
+
+
+@pytest.mark.req("U8")
+@pytest.mark.parametrize(("wire", "status", "body", "kind"), KINDS)
+def test_errors_have_their_kind(wire: str, status: int, body: Any, kind: type[e.LlmError]) -> None:
+    error = refused(wire, status, body)
+    assert (type(error), error.retryable) == (kind, kind.retryable)
+
+
+DELAYS: list[Any] = [
+    reported("mindcraft-bots/mindcraft#188",
+        rate("Limit 6000, Used 5914, Requested 1822. Please try again in 17.359s."), {}, 17.359,
+        what="chat-servers, passed: Groq says in words how long to wait"),
+    reported("bklieger-groq/stockbot-on-groq#46",
+        say("Rate limit reached on : Limit 500000, Used 500370, Requested 252. Please try again in 1m47.5854s."), {},
+        107.585,
+        what="chat-servers, passed: a delay of more than a minute has two units"),
+    reported("openinterpreter/openinterpreter#408",
+        rate("Limit 6000,\nUsed 3513, Requested 3166. Please try again in 6.780999999s."), {}, 6.781,
+        what="chat-servers, passed: the limit of a minute ends a rich conversation"),
+    reported("Pythagora-io/gpt-pilot#862", say("Rate limit"), {"retry-after": "2", "x-ratelimit-reset-tokens": "7.66s"},
+        2.0, what="chat-servers, passed: 20 s are waited where the server asks for 2"),
+    reported("earendil-works/pi#9595", say("slow down"), {"retry-after": "30"}, 30.0,
+        what="chat-servers, passed: the agent waits 2 s where the server asks for 30"),
+    reported("MemTensor/MemOS#1620", say("slow down"), {"retry-after": "Thu, 01 Jan 1970 00:16:55 GMT"}, 15.0,
+        what="chat-servers, passed: a date in Retry-After is ignored"),
+    reported("huggingface/smolagents#2107", say("slow down"), {"retry-after": "120"}, 120.0,
+        what="chat-servers, passed: a longer delay than the policy's own is cut"),
+    reported("NousResearch/hermes-agent#2724", say("slow down"), {"retry-after": "3600"}, 3600.0,
+        what="chat-servers, passed: an hour in Retry-After is ignored"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "headers", "delay_s"), DELAYS)
+def test_the_delay_that_a_server_asks_for_is_waited_or_told(
+    body: Any, headers: dict[str, str], delay_s: float
+) -> None:
+    error = refused("groq", 429, body, **headers)
+    policy = RetryPolicy()
+    assert error.retry_after_s == pytest.approx(delay_s, abs=0.001)
+    waited = retry_delay_s(error, 0, policy, 0.5)
+    assert waited == (error.retry_after_s if delay_s <= policy.max_delay_s else None)
+
+
+HINTS: list[Any] = [
+    reported("mnfst/llm-gateway#2657", say("The model does not support the '/v1/chat/completions' API"), "Responses",
+        what="chat-servers, flaw: models of Bedrock are not offered by this API"),
+    reported("caozhiyuan/copilot-api#113",
+        say('model "m" is not accessible via the /chat/completions endpoint', code="unsupported_api_for_model"),
+        "Responses", what="chat-servers, flaw: a model of Copilot is offered by Responses only"),
+    (say("This model is only supported in v1/responses and not in v1/chat/completions."), "Responses"),
+    (say("Model m is not available on /v1/chat/completions. Use /v1/responses instead."), "Responses"),
+    reported("HunorLaczko/ha-groq-cloud-api#25", say("'tools' : maximum number of items is 128"), "offers 3 tools",
+        what="chat-servers, flaw: a request with more than 128 tools is refused"),
+    (say("Invalid 'tools': array too long. Expected at most 128, but got 140 instead."), "offers 3 tools"),
+    (say("Too many tools: 65 provided, 64 allowed"), "offers 3 tools"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "word"), HINTS)
+def test_a_hint_says_what_helps(body: Any, word: str) -> None:
+    error = refused("compatible", 400, body)
+    assert isinstance(error, e.InvalidRequestError)
+    name_refused_tools(error, [ToolDefinition(name, "", {}) for name in "abc"])
+    assert word in error.hint
+
+
+@pytest.mark.report(
+    "ggml-org/llama.vscode#181", "the reason of a 400 is not shown", area="chat-servers", before="passed"
+)
+def test_the_words_of_the_server_are_shown() -> None:
+    assert "prefix token is missing" in str(
+        refused("llamacpp", 400, say("Infill: prefix token is missing.", code=400))
+    )
