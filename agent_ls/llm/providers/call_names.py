@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection
 
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_SHORT_ID = re.compile(r"[a-zA-Z0-9]{9}")
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")
 _SEPARATOR = re.compile(r"[.:/]")
 _OTHER = re.compile(r"[^a-zA-Z0-9_-]")
@@ -18,6 +19,13 @@ def valid_call_id(call_id: str) -> str:
         return call_id
     digest = hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()[:8]
     return f"{_OTHER.sub('_', call_id)[:40]}_{digest}"
+
+
+def short_call_id(call_id: str) -> str:
+    """Return an id of nine letters and digits, which Mistral demands."""
+    if _SHORT_ID.fullmatch(call_id):
+        return call_id
+    return hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()[:9]
 
 
 def valid_tool_name(name: str) -> str:

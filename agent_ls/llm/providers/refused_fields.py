@@ -13,7 +13,8 @@ _REFUSED = re.compile(
     r"|allowed|available|enabled|accepted)|(does|do)(n't| not) (support|accept|allow)|no longer support|deprecated"
     r"|extra (inputs|fields)|cannot find field|additional propert|invalid (parameter|field|argument|param)"
     r"|must be verified|is not valid under|only supported|not recogni[sz]ed|use 'max_completion_tokens'"
-    r"|no endpoints found that support|is mandatory|incompatible|cannot be (used|set|specified)",
+    r"|no endpoints found that support|unavailable|only [\w.()]+ (is|are) (allowed|supported|accepted)|is mandatory"
+    r"|incompatible|cannot be (used|set|specified)",
     re.IGNORECASE,
 )
 
@@ -62,12 +63,12 @@ class RefusedFields:
 
 def _names(text: str, path: str) -> bool:
     """Return whether an error names the field, in snake case or camel case, with or without the fields around it."""
-    name = path.rpartition(".")[2]
+    outer, _, name = path.rpartition(".")
     snake = re.sub("([A-Z])", r"_\1", name).lower()
-    return (
-        re.search(rf"(?<!\w)({name}|{snake}|{snake.replace('_', ' ')})(?!\w)", text, re.IGNORECASE)
-        is not None
-    )
+    forms = [name, snake, snake.replace("_", " "), snake.replace("_", "")]
+    if outer:  # xAI says reasoningEffort for reasoning.effort
+        forms.append(f"{outer.rpartition('.')[2]}[_ .]?{name}")
+    return re.search(rf"(?<!\w)({'|'.join(forms)})(?!\w)", text, re.IGNORECASE) is not None
 
 
 def _has(body: JsonObject, steps: Sequence[str]) -> bool:

@@ -33,14 +33,21 @@ IMAGES_TOO_LARGE = (
 _REASONING = re.compile(
     r"encrypted.?content|signature|thinking.{0,3} (block|or `?redacted)|redacted_thinking|thought_?signature"
     r"|\b(rs|fc|msg|ctc|ws)_\w+|reasoning (item|content|block|details|part|text)|reasoning_(content|details)"
-    r"|type .?reasoning|previous reasoning|item with id|thinking\.(signature|thinking)",
+    r"|type .?reasoning|previous reasoning|item with id|thinking\.(signature|thinking)"
+    # llama.cpp: Cannot determine type of 'item' / item['content'] is empty
+    r"|type of .item.|item\[.content.\] is",
     re.IGNORECASE,
 )
 
 
 # examples: image exceeds 5 MB maximum / media exceeds size limit: max 10485760 bytes
 # / unknown variant `image_url`, expected `text` / does not support image input
-_IMAGES = re.compile(r"\b(images?|media)\b|image_url|input_image|\bvision\b|multimodal", re.IGNORECASE)
+# / Output of tool call should be 'Input text'
+_IMAGES = re.compile(
+    r"\b(images?|media)\b|image_url|input_image|\bvision\b|multimodal|should be .?input.?text"
+    r"|\boutput\b.{0,60}(valid string|expected a string)",
+    re.IGNORECASE,
+)
 
 
 def is_overflow(error: LlmError, request_tokens: int, window_tokens: int) -> bool:

@@ -47,7 +47,7 @@ from agent_ls.llm.requests import Request, Response
 _DROPPABLE = {
     "stream_options": "include_usage",
     "reasoning_effort": "reasoning",
-    "reasoning": "",
+    "reasoning": "reasoning.?effort",
     "temperature": "",
     "top_p": "",
     "max_tokens": "",  # renamed, see `encode`
@@ -55,6 +55,7 @@ _DROPPABLE = {
     "stop": "",
     "stream": "",
     "tool_choice": "",
+    "response_format": "",
 }
 # Bedrock: The toolConfig field must be defined when using toolUse and toolResult content blocks.
 _NEEDS_TOOLS = re.compile(r"toolConfig field must be defined|without `tools=` param", re.IGNORECASE)

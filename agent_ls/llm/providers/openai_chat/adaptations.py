@@ -8,13 +8,22 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
-from agent_ls.llm.errors import ContextLengthError, InvalidRequestError, LlmError, ServerError
-from agent_ls.llm.messages import JsonObject, JsonValue
-from agent_ls.llm.providers.call_names import valid_call_id
+from agent_ls.llm.errors import (
+    ContextLengthError,
+    InvalidRequestError,
+    LlmError,
+    NotFoundError,
+    ServerError,
+)
+from agent_ls.llm.messages import JsonValue
+from agent_ls.llm.providers.call_names import short_call_id, valid_call_id
 from agent_ls.llm.providers.wire_json import encode_json, object_at
 
-Adaptation: TypeAlias = Literal["reasoning", "system", "empty", "ids", "single", "strings", "schemas"]
-"""`ids`: the ids of calls have only letters, digits, `_` and `-`. `reasoning`: every answer carries
+Adaptation: TypeAlias = Literal[
+    "reasoning", "system", "empty", "short_ids", "ids", "single", "strings", "typed", "schemas"
+]
+"""`ids`: the ids of calls have only letters, digits, `_` and `-`. `short_ids`: they are nine letters and digits.
+`typed`: each part of a tool's schema has a type, and none beside `anyOf`. `reasoning`: every answer carries
 `reasoning_content`. `system`: the system text is a part of the user's first message, and roles alternate. `empty`: no
 text is empty. `single`: each answer has at most one call. `strings`: each content is a text. `schemas`: the schemas of
 tools state only names and types.
@@ -32,17 +41,23 @@ _REFUSALS: Mapping[Adaptation, re.Pattern[str]] = {
         r"|roles must alternate|must (start|begin) with (a )?user|does not support system|alternat.{0,40}roles?"
         r"|expected last role|after the optional system|unexpected role"
     ),
+    # Mistral through a broker: Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.
+    "short_ids": re.compile(r"\bids?\b.{0,160}length (of )?9\b"),
     # Anthropic through a broker: tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'
     "ids": re.compile(r"(tool_use|tool_call|call)s?[._ \[\]\d]*_?id\b.{0,80}(pattern|invalid|must|length)"),
     # templates of Llama: This model only supports single tool-calls at once!
     "single": re.compile(
         r"(single|one|1) tool[ -]?calls? at (once|a time)|(multiple|parallel) tool[ _-]?calls? (are|is) not"
+        # Bedrock behind a gateway that sends each result in a message of its own
+        r"|expected toolresult blocks|number of toolresult blocks"
     ),
     # MiniMax: Input should be a valid string / Workers AI: '/messages/0/content', 'array' not in 'string'
     "strings": re.compile(
         r"content.{0,80}((valid|be a|expected.{0,10}) string|'array' not in 'string')|chatcompletiontoolmessage"
         r"|invalid type: (sequence|map), expected a string"
     ),
+    # Moonshot: not a valid moonshot flavored json schema, details: <At path 'properties.a': type is not defined>
+    "typed": re.compile(r"flavored json schema|type (is not|should be) defined"),
     # llama.cpp: Failed to initialize samplers: failed to parse grammar
     "schemas": re.compile(
         r"grammar|json schema conversion|unsupported json ?schema|schema.{0,60}(not supported|unsupported|invalid)"
@@ -62,7 +77,9 @@ _PLAIN = ("type", "description", "enum", "required")
 def find_adaptation(error: LlmError, known: frozenset[Adaptation]) -> Adaptation | None:
     """Return the change after which the server may accept the request; None if there is no further one."""
     # llama.cpp reports what a chat template refuses with status 500.
-    if not isinstance(error, InvalidRequestError | ServerError) or isinstance(error, ContextLengthError):
+    if isinstance(error, ContextLengthError) or not isinstance(
+        error, InvalidRequestError | ServerError | NotFoundError
+    ):
         return None
     text = str(error).lower()
     return next((name for name, words in _REFUSALS.items() if name not in known and words.search(text)), None)
@@ -70,7 +87,11 @@ def find_adaptation(error: LlmError, known: frozenset[Adaptation]) -> Adaptation
 
 def adapt_messages(messages: Sequence[bytes], chosen: frozenset[Adaptation]) -> list[bytes]:
     """Return the encoded messages in the form that the server accepts."""
-    out = [_adapt(message, chosen) for message in messages] if chosen - {"system", "schemas"} else [*messages]
+    out = (
+        [_adapt(message, chosen) for message in messages]
+        if chosen - {"system", "typed", "schemas"}
+        else [*messages]
+    )
     out = _one_call_each(out) if "single" in chosen else out
     return _alternate(out) if "system" in chosen else out
 
@@ -78,11 +99,12 @@ def adapt_messages(messages: Sequence[bytes], chosen: frozenset[Adaptation]) -> 
 @lru_cache(maxsize=4096)  # the messages of a conversation are the same bytes in each request
 def _adapt(encoded: bytes, chosen: frozenset[Adaptation]) -> bytes:
     message: dict[str, Any] = json.loads(encoded)
-    if "ids" in chosen:
+    if chosen & {"ids", "short_ids"}:
+        fit = short_call_id if "short_ids" in chosen else valid_call_id
         for call in message.get("tool_calls") or ():
-            call["id"] = valid_call_id(call["id"])
+            call["id"] = fit(call["id"])
         if "tool_call_id" in message:
-            message["tool_call_id"] = valid_call_id(message["tool_call_id"])
+            message["tool_call_id"] = fit(message["tool_call_id"])
     if "reasoning" in chosen and message["role"] == "assistant" and not message.get("reasoning_content"):
         message["reasoning_content"] = " "  # servers check that the field is there; the reasoning is unknown
     if "empty" in chosen and isinstance(message.get("content"), str) and not message["content"].strip():
@@ -96,27 +118,39 @@ def _adapt(encoded: bytes, chosen: frozenset[Adaptation]) -> bytes:
 
 def adapt_body(body: dict[str, JsonValue], chosen: frozenset[Adaptation]) -> dict[str, JsonValue]:
     """Return the other fields of a request in the form that the server accepts."""
-    tools = body.get("tools")
-    if "schemas" not in chosen or not isinstance(tools, list):
+    if not chosen & {"schemas", "typed"}:
         return body
-    return {**body, "tools": [_plain_tool(tool) for tool in tools if isinstance(tool, Mapping)]}
+    typed = "typed" in chosen
+    out = dict(body)
+    if isinstance(tools := body.get("tools"), list):
+        out["tools"] = [_plain_at(tool, typed, "function", "parameters") for tool in tools]
+    if "response_format" in body:
+        out["response_format"] = _plain_at(body["response_format"], typed, "json_schema", "schema")
+    return out
 
 
-def _plain_tool(tool: JsonObject) -> JsonObject:
-    function = object_at(tool, "function")
-    return {**tool, "function": {**function, "parameters": _plain(function.get("parameters"))}}
+def _plain_at(value: JsonValue, typed: bool, outer: str, inner: str) -> JsonValue:
+    """Return an object with a plain schema in its member `outer.inner`, if it has one."""
+    if not isinstance(value, Mapping) or inner not in (holder := object_at(value, outer)):
+        return value
+    return {**value, outer: {**holder, inner: _plain(holder[inner], typed)}}
 
 
-def _plain(schema: JsonValue) -> JsonValue:
+def _plain(schema: JsonValue, typed: bool) -> JsonValue:
+    """Return a schema with names and types only. `typed`: a part without a type becomes a text."""
     if not isinstance(schema, Mapping):
-        return {}
+        return {"type": "string"} if typed else {}
     out: dict[str, JsonValue] = {key: value for key, value in schema.items() if key in _PLAIN}
     if isinstance(properties := schema.get("properties"), Mapping):
-        out["properties"] = {name: _plain(inner) for name, inner in properties.items()}
+        out["properties"] = {name: _plain(inner, typed) for name, inner in properties.items()}
     if "items" in schema:
-        out["items"] = _plain(schema["items"])
+        out["items"] = _plain(schema["items"], typed)
     if isinstance(choices := schema.get("anyOf"), list):
-        out["anyOf"] = [_plain(choice) for choice in choices]
+        out["anyOf"] = [_plain(choice, typed) for choice in choices]
+    if typed and "anyOf" in out:
+        out = {key: value for key, value in out.items() if key in ("anyOf", "description")}
+    elif typed and "type" not in out:
+        out["type"] = "object" if "properties" in out else "array" if "items" in out else "string"
     return out
 
 

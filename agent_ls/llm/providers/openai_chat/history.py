@@ -7,8 +7,6 @@ Reasoning is sent back if the server requires it. `reasoning_details` are always
 from __future__ import annotations
 
 import base64
-import hashlib
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -28,12 +26,10 @@ from agent_ls.llm.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-from agent_ls.llm.providers.call_names import valid_tool_name
+from agent_ls.llm.providers.call_names import short_call_id, valid_tool_name
 from agent_ls.llm.providers.openai_chat.servers import Server
 from agent_ls.llm.providers.openai_chat.text_tools import render_call, render_result
 from agent_ls.llm.providers.wire_json import arguments_object, encode_json, parse_object
-
-_SHORT_ID = re.compile(r"[a-zA-Z0-9]{9}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,9 +184,7 @@ class ChatHistory:
             )
 
     def _id(self, call_id: str) -> str:
-        if not self._server.short_ids or _SHORT_ID.fullmatch(call_id):
-            return call_id
-        return hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()[:9]
+        return short_call_id(call_id) if self._server.short_ids else call_id
 
 
 def _with_images(text: str, results: Sequence[ToolResultPart]) -> str | list[JsonObject]:

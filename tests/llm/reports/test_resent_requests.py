@@ -1,0 +1,286 @@
+"""What is sent again after the refusals that reports quote, and what is right in the first request."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from agent_ls.llm.catalog import capabilities_lookup
+from agent_ls.llm.messages import (
+    Message,
+    ReasoningPart,
+    Role,
+    ToolCallPart,
+    ToolResultPart,
+    system,
+    tool_results,
+    user,
+)
+from agent_ls.llm.providers.base import ReplyHead
+from agent_ls.llm.providers.openai_responses import OpenAIResponsesCodec
+from agent_ls.llm.requests import JsonFormat, Request, ToolDefinition
+from agent_ls.loop.model.recovery import refuses_images, refuses_reasoning
+from agent_ls.mcp.schemas import provider_schema
+from tests.llm.reports.chat import TOOLS, codec, say
+from tests.llm.reports.test_error_kinds import refused
+from tests.support.codec_runs import body_of
+from tests.support.reports import reported
+
+
+def called(*ids: str, model: str = "m") -> Request:
+    calls = Message(Role.ASSISTANT, (ReasoningPart("hm"), *(ToolCallPart(i, "read", "{}") for i in ids)))
+    results = tool_results([ToolResultPart(i, "read", "x") for i in ids])
+    return Request(model, (user("hi"), calls, results, user("more")), tools=TOOLS)
+
+
+def with_schema(**schema: Any) -> Request:
+    made = provider_schema({"type": "object", **schema})
+    return Request("m", (user("hi"),), tools=(ToolDefinition("t", "", made),))
+
+
+def limited(model: str = "grok-4") -> Request:
+    return Request(model, (user("hi"),), max_output_tokens=9, temperature=0.5, reasoning_effort="high")
+
+
+def answered(**schema: Any) -> Request:
+    return Request("m", (user("hi"),), response_format=JsonFormat({"type": "object", "properties": schema}))
+
+
+def sent(provider: str, request: Request, status: int, body: Any) -> list[dict[str, Any]]:
+    """Return the first request, and the one that follows the refusal."""
+    spoken = OpenAIResponsesCodec(capabilities_lookup("openai")) if provider == "openai" else codec(provider)
+    first = body_of(spoken.encode(request, stream=True))
+    text = body if isinstance(body, str) else json.dumps(body)
+    error = spoken.decode_error(request, ReplyHead(status, {}, 1.0), text.encode())
+    if not spoken.adapt_encoding(request, error):
+        return [first]
+    return [first, body_of(spoken.encode(request, stream=True))]
+
+
+def has_short_ids(body: Any) -> bool:
+    made = [call["id"] for call in body["messages"][1]["tool_calls"]]
+    given = [message["tool_call_id"] for message in body["messages"] if message["role"] == "tool"]
+    return made == given and all(re.fullmatch("[a-zA-Z0-9]{9}", one) for one in made)
+
+
+def has_single_calls(body: Any) -> bool:
+    return all(len(message.get("tool_calls") or ()) < 2 for message in body["messages"])
+
+
+def is_typed(node: Any) -> bool:
+    """Return whether a schema has what Moonshot demands."""
+    inner = [*node.get("properties", {}).values(), *node.get("anyOf", ()), *filter(None, [node.get("items")])]
+    return ("anyOf" in node) != ("type" in node) and "$ref" not in node and all(map(is_typed, inner))
+
+
+def has_typed_schema(body: Any) -> bool:
+    return is_typed(body["tools"][0]["function"]["parameters"])
+
+
+def lacks(*names: str) -> Callable[[Any], bool]:
+    return lambda body: not any(f'"{name}"' in json.dumps(body) for name in names)
+
+
+IDS = "Tool call id was {} but must be a-z, A-Z, 0-9, with a length of 9."
+MOON = "tools.function.parameters is not a valid moonshot flavored json schema, details: <At path 'root': {}>"
+TYPED = MOON.format("when using anyOf, type should be defined in anyOf items instead of the parent schema")
+RESULTS = "ValidationException: Expected toolResult blocks at messages.2.content for the following Ids: b"
+TOO_MANY = "The number of toolResult blocks at messages.2.content exceeds that of the toolUse blocks before."
+EFFORT = "Model grok does not support parameter reasoningEffort."
+EXTRA = "[{'type': 'extra_forbidden', 'loc': ('body', '%s'), 'msg': 'Extra inputs are not permitted', 'input': 1}]"
+UUID = "0b6f2a56-9a9e-4d0a-8a37-6b9b1b2f4a11"
+OPTIONS = {"type": "array", "anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "null"}]}
+SPECIAL = "'messages.2.assistant.reasoning_content' is unsupported"
+RESENT: list[Any] = [
+    reported("avante-corp/avante.nvim#2951", "mistral", called("call_0fypS1hVX"), 400, say(IDS.format("call_0")),
+        has_short_ids,
+        what="chat-servers, passed: ids of the client are too long for Mistral"),
+    reported("jackmpcollins/magentic#276", "compatible", called("38f04d9ea185424a8dc6ed9a88da5"), 400,
+        {"object": "error", "message": IDS.format("38f04d9ea185424a8dc6ed9a88da5"), "type": "invalid_request_error"},
+        has_short_ids, what="chat-servers, failed: Mistral behind another address refuses ids that are too long"),
+    reported("nearai/ironclaw#1241", "openrouter", called("turn1_0", "turn1_1"), 400,
+        {"message": IDS.format("turn1_0"), "type": "invalid_function_call", "code": "3280"}, has_short_ids,
+        what="chat-servers, failed: ids with an underscore are refused by Mistral"),
+    reported("ml-explore/mlx-lm#1375", "compatible", called(UUID), 404,
+        {"error": "Tool call IDs should be alphanumeric strings with length 9!"}, has_short_ids,
+        what="chat-servers, failed: the server gives ids that the template of its model refuses, with 404"),
+    ("compatible", called(UUID), 500, say("Tool call IDs should be alphanumeric strings with length 9!"),
+        has_short_ids),
+    ("vllm", called("a"), 400, say(IDS.format("a"), code=400), has_short_ids),
+    ("compatible", called(UUID), 400, {"detail": f"litellm.BadRequestError: {IDS.format(UUID)}"}, has_short_ids),
+    reported("mlflow/mlflow#24296", "compatible", called("a", "b", "c"), 400, say(RESULTS), has_single_calls,
+        what="chat-servers, failed: a gateway puts each result into a message of its own, and Bedrock refuses them"),
+    reported("aws-samples/bedrock-access-gateway#84", "compatible", called("a", "b"), 400, {"detail": TOO_MANY},
+        has_single_calls,
+        what="chat-servers, failed: the second request of an agent is refused for the number of its results"),
+    ("compatible", called("a", "b"), 500, say(f"BedrockException - {RESULTS}"), has_single_calls),
+    ("openrouter", called("a", "b"), 400, say(TOO_MANY), has_single_calls),
+    ("compatible", called("a", "b"), 400, say("Multiple tool calls are not supported by this model"), has_single_calls),
+    reported("MoonshotAI/kimi-cli#1903", "moonshot",
+        with_schema(properties={"a": {"$ref": "#/$defs/V", "description": "x"}},
+        **{"$defs": {"V": {"type": "string"}}}),
+        400, say(MOON.format("conflicting keywords found after $ref expansion: description")), has_typed_schema,
+        what="chat-servers, passed: a description beside a reference makes each request a 400"),
+    reported("MoonshotAI/kimi-cli#1595", "moonshot",
+        with_schema(properties={"a": {"description": "m"}, "b": {"anyOf": [{"type": "string"}, {"description": "f"}]}}),
+        400, say(MOON.format("type is not defined")), has_typed_schema,
+        what="chat-servers, failed: a parameter without a type makes each request a 400"),
+    reported("openJiuwen-ai/jiuwenswarm#3942", "compatible",
+        with_schema(properties={"q": {"type": "array", "items": {"type": "object", "properties": {"o": OPTIONS}}}}),
+        400,
+        say(TYPED), has_typed_schema,
+        what="chat-servers, failed: a type beside anyOf, deep in a schema, makes each request a 400"),
+    reported("akitaonrails/ai-memory#474", "moonshot",
+        with_schema(properties={"a": {"type": "string"}}, anyOf=[{"required": ["a"]}]), 400, say(TYPED),
+        has_typed_schema,
+        what="chat-servers, passed: one of 18 tools has anyOf at the root, and each request is a 400"),
+    ("moonshot", with_schema(properties={"a": {"enum": ["x", 1]}}), 400, say(MOON.format("type is not defined")),
+        has_typed_schema),
+    ("openrouter", with_schema(properties={"a": {"properties": {"b": {}}}}), 400, say(TYPED), has_typed_schema),
+    ("compatible", with_schema(properties={"a": {"type": "array", "items": {}}}), 400, say(TYPED), has_typed_schema),
+    reported("musistudio/claude-code-router#708", "compatible",
+        answered(a={"type": "array", "items": {"type": "string"}, "minItems": 1}), 400,
+        say("Error from provider(cerebras: 400): " + json.dumps(
+            {"message": "Unsupported JSON schema fields: {'minItems'}", "code": "wrong_api_format"})), lacks("minItems"),
+        what="chat-servers, failed: the format of the answer has a keyword that Cerebras refuses"),
+    ("vllm", answered(a={"type": "string", "pattern": "x"}), 400, say("Grammar error: unimplemented keys"),
+        lacks("pattern")),
+    ("deepseek", answered(a={"type": "string"}), 400, say("This response_format type is unavailable now"),
+        lacks("response_format")),
+    ("compatible", answered(a={"type": "string"}), 400, say("Unknown parameter: 'response_format'"),
+        lacks("response_format")),
+    reported("t59688/arboris-novel#23", "lmstudio", answered(a={"type": "string"}), 400,
+        {"error": "'response_format.type' must be 'json_schema' or 'text'"}, lacks("json_object"),
+        what="chat-servers, passed: LM Studio knows no JSON mode without a schema"),
+    reported("MoonshotAI/kimi-cli#2621", "moonshot", called("a"), 400, say("Invalid request: text content is empty"),
+        lambda body: body["messages"][1]["content"] is None,
+        what="chat-servers, passed: the empty text that a server sent itself is refused when it comes back"),
+    reported("lsdefine/GenericAgent#30", "moonshot", limited("kimi-k2.5"), 400,
+        say("invalid temperature: only 1 is allowed for this model"), lacks("temperature"),
+        what="chat-servers, failed: only one temperature is allowed"),
+    ("compatible", limited(), 400, say("invalid top_p or temperature: only 0.95 is accepted"), lacks("temperature")),
+    ("compatible", limited(), 400, say("temperature is deprecated for this model"), lacks("temperature")),
+    ("openrouter", limited(), 400, say("temperature: Only 1.0 is supported"), lacks("temperature")),
+    reported("livekit/agents#3134", "cerebras", called("a"), 400, say("Tools with strict=True are not supported"),
+        lacks("strict"), what="chat-servers, passed: strict schemas are refused"),
+    reported("RooCodeInc/Roo-Code#10334", "cerebras", called("a"), 422, say("Tools with mixed values for 'strict'"),
+        lacks("strict"), what="chat-servers, passed: strict and other tools in one request are refused"),
+    reported("livekit/agents#2403", "cerebras", called("a"), 400, say("'NoneType' object is not iterable"),
+        lacks("null"),
+        what="chat-servers, passed: an answer with a content of null is refused after a call"),
+    reported("Alishahryar1/free-claude-code#1136", "cerebras", called("a"), 400, say(SPECIAL),
+        lacks("reasoning_content"),
+        what="chat-servers, passed: Cerebras refuses reasoning_content in the history"),
+    reported("567-labs/instructor#1766", "cerebras", Request("m", (user("hi"),), tools=TOOLS, tool_choice="required"),
+        400,
+        {"message": "Unsupported tool_choice: type='function'. Expected 'auto' or 'none'.", "param": "tool_choice"},
+        lacks("tool_choice"), what="chat-servers, passed: a choice of tools is refused"),
+    reported("hidenobunagai/nvidia-nim-provider#2", "compatible", called("a"), 400,
+        say('"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set', code=400),
+        lacks("tools"), what="chat-servers, passed: some models of NVIDIA cannot call tools"),
+    reported("FlowiseAI/Flowise#2866", "compatible", limited(), 400,
+        say("Extra inputs are not permitted, field: 'stream_options'"), lacks("stream_options"),
+        what="chat-servers, passed: Fireworks refuses stream_options"),
+    reported("gpustack/gpustack#429", "vllm", limited(), 400, {"message": EXTRA % "stream_options", "code": 400},
+        lacks("stream_options"), what="chat-servers, passed: the errors of pydantic are words with a path"),
+    reported("openai/openai-python#2296", "compatible", limited(), 400,
+        say("Validation error at #/stream_options: Extra inputs are not permitted", code=400), lacks("stream_options"),
+        what="chat-servers, passed: Azure refuses stream_options together with a search"),
+    reported("1Panel-dev/MaxKB#2912", "vllm", limited(), 400, {"message": EXTRA % "max_completion_tokens", "code": 400},
+        lacks("max_completion_tokens"), what="chat-servers, passed: an older server refuses max_completion_tokens"),
+    reported("openai/openai-python#1724", "compatible", limited(), 400,
+        say("Unrecognized request argument supplied: max_completion_tokens"), lacks("max_completion_tokens"),
+        what="chat-servers, passed: Azure refuses the newer name of the limit"),
+    reported("promptfoo/promptfoo#3781", "groq", limited(), 400, say("Unknown parameter: 'reasoning_effort'."),
+        lacks("reasoning_effort"), what="chat-servers, passed: an older version of Azure refuses the effort"),
+    reported("BerriAI/litellm#13609", "openrouter", limited(), 400,
+        say('BedrockException - {"message":"The model returned the following errors: reasoning: Extra inputs are not '
+            'permitted"}'), lacks("reasoning"),
+        what="chat-servers, passed: Bedrock behind a proxy refuses the effort by another name"),
+    reported("charmbracelet/crush#386", "xai", limited(), 400,
+        '"Argument not supported on this model: reasoningEffort"',
+        lacks("reasoning_effort"), what="chat-servers, passed: the error of xAI is one text"),
+    reported("BerriAI/litellm#16265", "xai", limited(), 400, {"code": "invalid argument", "error": EFFORT},
+        lacks("reasoning_effort"), what="chat-servers, passed: Grok 4 refuses the effort"),
+    ("openrouter", limited(), 400, {"code": "invalid argument", "error": EFFORT}, lacks("reasoning")),
+    reported("earendil-works/pi#8381", "openai", limited("gpt-5.1"), 400, {"code": "invalid-argument", "error": EFFORT},
+        lacks("effort"), what="responses, failed: a model of xAI refuses the effort on the Responses API"),
+    reported("router-for-me/CLIProxyAPI#3968", "openai", limited("gpt-5.1"), 400, {"error": EFFORT},
+        lambda body: list(body["reasoning"]) == ["summary"],
+        what="responses, failed: only the effort is refused, and the summary may stay"),
+    ("openai", limited("gpt-5.1"), 400, say("Unsupported parameter: 'reasoning_effort'"), lacks("effort")),
+    ("openai", limited("gpt-5.1"), 400, say("reasoning.effort is not supported with this model"), lacks("effort")),
+    ("openai", limited("gpt-5.1"), 400, say("reasoning effort: Extra inputs are not permitted"), lacks("effort")),
+    reported("decolua/9router#773", "deepseek", Request("m", (system("Be brief."), user("hi"))), 400,
+        say("[deepseek] [400]: messages[1].role: unknown variant `developer`"), lacks("developer"),
+        what="chat-servers, passed: the role developer is refused"),
+    reported("partITech/php-mistral#76", "mistral", Request("m", (user("hi"),)), 400,
+        say("[{'type': 'extra_forbidden', 'loc': ['body', 'tools']}]"), lacks("tools"),
+        what="chat-servers, passed: an empty list of tools is refused"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("provider", "request_", "status", "body", "is_right"), RESENT)
+def test_what_is_sent_is_accepted_at_the_latest_the_second_time(
+    provider: str, request_: Request, status: int, body: Any, is_right: Callable[[Any], bool]
+) -> None:
+    assert any(map(is_right, sent(provider, request_, status, body)))
+
+
+@pytest.mark.report(
+    "AgentiLoop/Agent#22", "the reasoning of an answer with calls is missing", area="chat-servers", before="passed"
+)  # fmt: skip
+def test_missing_reasoning_is_sent_after_a_nested_message() -> None:
+    words = 'The ` + "`" + `reasoning_content` + "`" + ` in the thinking mode must be passed back to the API.'
+    _, again = sent("compatible", called("a"), 400, say(words))
+    assert all(it["reasoning_content"] for it in again["messages"] if it["role"] == "assistant")
+
+
+IMAGES: list[Any] = [
+    reported("anthropics/claude-code#42399", "anthropic",
+        "messages.11.content.8.image.source.base64.data: Image format image/png not supported",
+        what="anthropic, passed: an image of a broken format makes a session useless"),
+    reported("roboflow/awesome-openai-vision-api-experiments#11", "compatible",
+        "Invalid content type. image_url is only supported by certain models.",
+        what="chat-servers, passed: a model without eyes refuses each request"),
+    reported("labring/FastGPT#6104", "compatible", "Invalid image URL. The URL must be a valid HTTP or HTTPS URL",
+        what="chat-servers, passed: an image by its address is refused"),
+    reported("zaidmukaddam/scira#248", "compatible", "URL image sources are not supported by Workers AI.",
+        what="chat-servers, passed: Workers AI accepts images only as data"),
+    reported("ollama/ollama#13267", "ollama", "Cannot decode or download image URL too long",
+        what="chat-servers, passed: an image as data is taken for an address that is too long"),
+    reported("ggml-org/llama.cpp#23542", "responses", "Output of tool call should be 'Input text'",
+        what="responses, failed: llama.cpp refuses an image in the result of a call"),
+    ("responses", "input.2.function_call_output.output: Input should be a valid string"),
+    ("responses", "Invalid type for 'input[2].output': expected a string, but got an array instead."),
+    ("responses", "function_call_output: output items should be `input_text`"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("wire", "words"), IMAGES)
+def test_a_refused_image_is_left_out_of_the_conversation(wire: str, words: str) -> None:
+    assert refuses_images(refused(wire, 400, say(words)))
+
+
+REASONING: list[Any] = [
+    reported("anthropics/claude-code#10627", "anthropic",
+        "messages.1.content.0: Invalid `signature` in `thinking` block",
+        what="anthropic, passed: a signature is refused after a change of the account"),
+    reported("NousResearch/hermes-agent#10217", "responses",
+        "Item with id 'rs_01a' not found. Items are not persisted when store is set to false.",
+        what="responses, passed: items are named that the server has not stored"),
+    reported("am17an/llama.cpp#50", "responses", "Cannot determine type of 'item'",
+        what="responses, failed: llama.cpp refuses reasoning without a text"),
+    ("responses", "item['content'] is not an array"),
+    ("responses", "item['content'] is empty"),
+    ("responses", "Unsupported type of 'item': reasoning"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("wire", "words"), REASONING)
+def test_refused_reasoning_is_left_out_of_the_conversation(wire: str, words: str) -> None:
+    assert refuses_reasoning(refused(wire, 400, say(words)))
