@@ -72,8 +72,12 @@ def unreadable_answer(table: FailureTable, model: str, body: bytes) -> LlmError:
 
 
 def is_keep_alive(data: str) -> bool:
-    """Return whether the data of an event has no content: some proxies send such events while a model thinks."""
-    return data.strip().lower() in _KEEP_ALIVES
+    """Return whether the data of an event has no content: some proxies send such events while a model thinks.
+
+    Others pass on the comments of another stream as data: `data: : OPENROUTER PROCESSING`.
+    """
+    said = data.strip().lower()
+    return said in _KEEP_ALIVES or said.startswith(":")
 
 
 def plain_text(body: bytes) -> str:

@@ -30,8 +30,18 @@ CHAT: list[Any] = [
         {"prompt_tokens": 100, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 90}},
         (100, 1, 90),
     ),
+    reported("laravel/ai#924",
+        {"prompt_tokens": 10339, "completion_tokens": 60, "prompt_tokens_details": {"cached_tokens": 10318}},
+        (10339, 60, 10318), what="chat-servers, passed: cached tokens of OpenRouter are counted twice"),
+    reported("BerriAI/litellm#11789",
+        {"prompt_tokens": 2459, "completion_tokens": 23, "prompt_tokens_details": {"cached_tokens": 0},
+            "cache_read_input_tokens": 2455}, (2459, 23, 2455),
+        what="chat-servers, failed: a proxy has a zero in the details and the cached tokens beside them"),
+    ({"prompt_tokens": 9, "prompt_cache_hit_tokens": 8, "prompt_tokens_details": {"cached_tokens": 0}}, (9, 0, 8)),
+    ({"prompt_tokens": 9, "cached_tokens": 7, "prompt_tokens_details": {"cached_tokens": 0}}, (9, 0, 7)),
+    ({"prompt_tokens": 9, "prompt_cache_hit_tokens": 0, "prompt_tokens_details": {"cached_tokens": 0}}, (9, 0, 0)),
     pytest.param({"prompt_tokens": -5, "completion_tokens": True}, (0, 0, None), id="no counts"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("wire", "expected"), CHAT)

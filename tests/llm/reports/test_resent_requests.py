@@ -145,7 +145,8 @@ RESENT: list[Any] = [
     reported("musistudio/claude-code-router#708", "compatible",
         answered(a={"type": "array", "items": {"type": "string"}, "minItems": 1}), 400,
         say("Error from provider(cerebras: 400): " + json.dumps(
-            {"message": "Unsupported JSON schema fields: {'minItems'}", "code": "wrong_api_format"})), lacks("minItems"),
+            {"message": "Unsupported JSON schema fields: {'minItems'}", "code": "wrong_api_format"})),
+        lacks("minItems"),
         what="chat-servers, failed: the format of the answer has a keyword that Cerebras refuses"),
     ("vllm", answered(a={"type": "string", "pattern": "x"}), 400, say("Grammar error: unimplemented keys"),
         lacks("pattern")),

@@ -142,9 +142,9 @@ def finish_reason(raw: str, *, has_calls: bool) -> FinishReason:
 
 
 def stop_warnings(details: JsonObject) -> tuple[str, ...]:
-    """Return the service's explanation of a refusal, if there is one."""
-    explanation = text_at(details, "explanation")
-    return (explanation,) if explanation else ()
+    """Return the service's explanation of a refusal, or else its category, if there is one."""
+    said = text_at(details, "explanation") or text_at(details, "category")
+    return (said,) if said else ()
 
 
 def usage(wire: JsonObject, thinking_chars: int = 0) -> Usage:

@@ -23,6 +23,7 @@ from agent_ls.llm.providers.wire_json import (
 _PLAIN_KEYS = {"id", "type", "index", "function"}
 
 
+_FIRST_KEY = re.compile(r'\{\s*"((?:[^"\\]|\\.)*)"\s*:')
 _STRUCTURE = re.compile(r'\\.|["{}\[\]]', re.DOTALL)
 
 
@@ -33,6 +34,10 @@ class JsonEnd:
         self._depth = 0
         self._is_text = False
         self._held = ""  # a backslash that ended the last piece, else ""
+
+    @property
+    def is_in_text(self) -> bool:
+        return self._is_text
 
     def feed(self, piece: str) -> bool:
         """Add a piece of JSON text. Return whether a bracket in the piece closes the outermost bracket."""
@@ -81,12 +86,23 @@ class OpenCall:
     def final_arguments(self) -> str:
         """The arguments as JSON text, "" if none have arrived.
 
-        Some servers repeat the beginning in each piece. Their last piece is the complete text.
+        Some servers repeat the beginning in each piece. Their last piece is the complete text. Others add the complete
+        text to pieces that lack their end.
         """
         text = self.arguments.text.strip()
-        if self.is_cumulative and parse_object(text) is None and parse_object(self.last_piece) is not None:
-            return self.last_piece
+        if parse_object(text) is None and parse_object(self.last_piece) is not None:
+            if self.is_cumulative or self._is_restated(text):
+                return self.last_piece
         return text or ("{}" if self.has_empty else "")
+
+    def _is_restated(self, text: str) -> bool:
+        """Return whether the last piece, a complete object, states the arguments again, and is no value in them."""
+        before = text.removesuffix(self.last_piece.strip()).rstrip()
+        end = JsonEnd()
+        end.feed(before)
+        keys = [found[1] for one in (before, self.last_piece.strip()) if (found := _FIRST_KEY.match(one))]
+        is_value = end.is_in_text or before.endswith((":", ",", "["))
+        return len(keys) == 2 and keys[0] == keys[1] and not is_value
 
     def repeats(self, raw: JsonObject) -> bool:
         """Return whether `raw` states this complete call once more, as some servers do in their last event."""
@@ -151,8 +167,12 @@ class OpenCalls:
         )
 
     def begin(self, raw: JsonObject, at: int, made_id: str, place: int | None = None) -> OpenCall:
-        """Start a call. `made_id` becomes the call's id if the server sends no id."""
-        call = OpenCall(at, valid_text(text_at(raw, "id")) or made_id, offered=self._offered)
+        """Start a call. `made_id` becomes the call's id if the server sends none of its own."""
+        call_id = valid_text(text_at(raw, "id"))
+        is_used = any(
+            call.id == call_id for call in self.calls
+        )  # Mistral sends the text "null" for each call
+        call = OpenCall(at, made_id if is_used or not call_id else call_id, offered=self._offered)
         self.calls.append(call)
         key = _key(raw, place)
         if key is not None:

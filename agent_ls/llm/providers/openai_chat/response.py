@@ -57,9 +57,10 @@ def finish_reason(raw: str, *, has_calls: bool, has_refusal: bool) -> FinishReas
 def usage(wire: JsonObject) -> Usage:
     """Convert token counts. The prompt count includes cached tokens, the completion count includes reasoning."""
     sent, made = object_at(wire, "prompt_tokens_details"), object_at(wire, "completion_tokens_details")
-    read = count_at(sent, "cached_tokens")
-    read = count_at(wire, "prompt_cache_hit_tokens", "cached_tokens") if read is None else read
-    written = count_at(sent, "cache_write_tokens")
+    read, written = count_at(sent, "cached_tokens"), count_at(sent, "cache_write_tokens")
+    # Some servers have the counts beside the details, and some proxies have a zero in the details.
+    read = _most(read, wire, "prompt_cache_hit_tokens", "cached_tokens", "cache_read_input_tokens")
+    written = _most(written, wire, "cache_creation_input_tokens")
     return Usage(
         input_tokens=max(count_at(wire, "prompt_tokens", "input_tokens") or 0, (read or 0) + (written or 0)),
         output_tokens=count_at(wire, "completion_tokens", "output_tokens") or 0,
@@ -68,6 +69,11 @@ def usage(wire: JsonObject) -> Usage:
         cache_write_tokens=written,
         reported_cost_usd=_number(wire, "cost"),
     )
+
+
+def _most(count: int | None, wire: JsonObject, *keys: str) -> int | None:
+    found = (count, *(count_at(wire, key) for key in keys))
+    return max((one for one in found if one is not None), default=None)
 
 
 def _number(wire: JsonObject, key: str) -> float | None:

@@ -17,10 +17,11 @@ from agent_ls.llm.providers.citations import url_citations
 from agent_ls.llm.providers.error_bodies import find_failure, is_keep_alive
 from agent_ls.llm.providers.error_mapping import ProviderFailure
 from agent_ls.llm.providers.openai_chat.calls import OpenCall, OpenCalls, add_piece
+from agent_ls.llm.providers.openai_chat.channels import Channels
 from agent_ls.llm.providers.openai_chat.errors import body_error, http_error
 from agent_ls.llm.providers.openai_chat.reasoning import ReasoningDetails, reasoning_piece
 from agent_ls.llm.providers.openai_chat.response import CUT, finish_kind, finish_reason, usage
-from agent_ls.llm.providers.openai_chat.think_tags import ThinkTags
+from agent_ls.llm.providers.openai_chat.think_tags import Piece, ThinkTags
 from agent_ls.llm.providers.part_writer import PartWriter
 from agent_ls.llm.providers.printed_calls import PrintedCalls, calls_at_end
 from agent_ls.llm.providers.rate_limits import openai_rate_limit
@@ -72,6 +73,7 @@ class ChatStream:
         self._reading = reading
         self._provider = reading.provider
         self._parts = PartWriter()
+        self._channels = Channels()
         self._tags = ThinkTags(is_opened=reading.thinks_first)
         self._printed = PrintedCalls(reading.offered, lenient=reading.textual)
         self._details = ReasoningDetails()
@@ -170,7 +172,11 @@ class ChatStream:
             self._parts.write("reasoning", piece)
 
     def _say(self, piece: str) -> None:
-        for kind, text in self._tags.feed(piece):
+        for channel, said in self._channels.feed(piece):
+            self._sort([(channel, said)] if channel == "reasoning" else self._tags.feed(said))
+
+    def _sort(self, pieces: Sequence[Piece]) -> None:
+        for kind, text in pieces:
             if kind == "reasoning":
                 self._reason(text)
             else:
@@ -276,11 +282,9 @@ class ChatStream:
 
     def _end(self) -> Sequence[StreamEvent]:
         self._is_finished = True
-        for kind, text in self._tags.close():
-            if kind == "reasoning":
-                self._reason(text)
-            else:
-                self._write(self._printed.feed(text))
+        for channel, said in self._channels.close():
+            self._sort([(channel, said)] if channel == "reasoning" else self._tags.feed(said))
+        self._sort(self._tags.close())
         if self._tags.was_unopened:
             self._reading.on_unopened()
         has_printed = self._end_printed() or self._end_thought_calls()

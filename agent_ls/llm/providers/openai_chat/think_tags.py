@@ -7,6 +7,7 @@ read as if the tag were there.
 
 from __future__ import annotations
 
+import re
 from typing import Literal, TypeAlias
 
 # the marks of DeepSeek and Qwen, of other models, of Magistral and of Seed
@@ -18,6 +19,8 @@ _TAGS = {
 }
 
 _UNOPENED = "</think>"
+# gpt-oss, from a server that drops the marks of its channels: analysisWe must greet.assistantfinalHello!
+_BARE = re.compile("analysis(?=[A-Z])")
 _FENCE = "```"
 
 Piece: TypeAlias = tuple[Literal["text", "reasoning"], str]
@@ -76,9 +79,12 @@ class ThinkTags:
             if said.startswith(opening):
                 self._state, self._close = "opened", closing
                 return said.removeprefix(opening)
-        if any(
-            opening.startswith(said) for opening in _TAGS
-        ):  # the text so far is empty, or the beginning of the tag
+        if _BARE.match(said):
+            self._state, self._close, self._is_opened = "thinking", "assistantfinal", True
+            self._assumed.append("analysis")
+            return said.removeprefix("analysis")
+        # The text so far is empty, or the beginning of the tag.
+        if any(opening.startswith(said) for opening in (*_TAGS, "analysis")):
             self._held = text
             return ""
         if self._is_opened:

@@ -1,0 +1,188 @@
+"""Answers of Chat Completions servers that broke other clients: pieces, channels, marks and counts."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from agent_ls.llm import errors as e
+from agent_ls.llm.providers.base import ReplyHead
+from agent_ls.llm.requests import Response
+from tests.llm.reports.chat import ASK, answer, codec
+from tests.llm.reports.test_counts import STOP
+from tests.llm.reports.test_more_streams import ENDS, call_piece, piece, said
+from tests.llm.reports.test_wire_harvest import thoughts
+from tests.support.codec_runs import events_of, response_of
+from tests.support.reports import reported
+
+HI: Any = ("hi", [])
+START, ANALYSIS = "<|start|>assistant<|channel|>", "<|channel|>analysis<|message|>Hm.<|end|>"
+LIST = 'to=functions.list <|constrain|>json<|message|>{"a": 1}'
+FLUSH = '{"date": "d", "amount": 300, "kind": "x"}'
+
+
+def ends(reason: str, **delta: Any) -> Any:
+    return {"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}
+
+
+def said_as(text: str) -> Any:
+    return piece(content=text)
+
+
+STREAMS: list[Any] = [
+    reported("ar-jan/llm-venice#45", [call_piece(0, "c", "read", '{"x": '), call_piece(0, None, None, "13"),
+        call_piece(0, None, None, "}"), call_piece(0, None, None, ""), ENDS], ("", [("read", {"x": 13})]),
+        what="chat-servers, passed: a piece of the arguments is a number as a text"),
+    reported("zai-org/GLM-4#194", [call_piece(0, "a", "read", ""), call_piece(0, "b", None, '{"x"'),
+        call_piece(0, "d", None, ": 1}"), ENDS], ("", [("read", {"x": 1})]),
+        what="chat-servers, passed: each piece of one call has another id"),
+    reported("sgl-project/sglang#11888", [piece(content="hi"), call_piece(0, "c", "list", '{"x": 1}'), ENDS],
+        ("hi", [("list", {"x": 1})]), what="chat-servers, passed: all arguments arrive in one piece"),
+    reported("vllm-project/vllm#42167", [call_piece(0, "c", "read", '{"date": "d"'),
+        call_piece(0, None, None, ', "kind": "x"'), ends("tool_calls", **call_piece(0, None, None,
+        FLUSH)["choices"][0]["delta"])],
+        ("", [("read", json.loads(FLUSH))]),
+        what="chat-servers, failed: the last piece states all arguments again, which the pieces before have cut"),
+    ([call_piece(0, "c", "read", '{"a": [1'), call_piece(0, None, None, '{"a": [1, 2]}'), ENDS],
+        ("", [("read", {"a": [1, 2]})])),
+    ([call_piece(0, "c", "read", '{"a": "x"'), call_piece(0, "c", "read", '{"a": "x", "b": 2}'), ENDS],
+        ("", [("read", {"a": "x", "b": 2})])),
+    ([call_piece(0, "c", "list", "{}"), call_piece(1, "d", "read", '{"a": true'),
+        call_piece(1, None, None, '{"a": true}'), ENDS], ("", [("list", {}), ("read", {"a": True})])),
+    reported("mistralai/client-js#69", [piece(tool_calls=[{"id": "null", "function": {"name": "read",
+        "arguments": "{}"}},
+        {"id": "null", "function": {"name": "list", "arguments": "{}"}}]), ENDS], ("", [("read", {}), ("list", {})]),
+        what="chat-servers, flaw: Mistral gives each call the id null, as a text"),
+    reported("dstackai/dstack#2228", [ends("", content="h"), ends("", content="i"), STOP], HI,
+        what="chat-servers, passed: each piece has an empty finish reason"),
+    reported("sgl-project/sglang#18335", [piece(role=None, content=None, reasoning_content=None), piece(content="hi"),
+        STOP],
+        HI, what="chat-servers, passed: role and content are null until the reasoning ends"),
+    reported("agent0ai/agent-zero#180", [{"choices": None, "error": None}, piece(content="hi"), {"choices": None},
+        STOP], HI,
+        what="chat-servers, passed: the choices of an event are null"),
+    reported("aws-samples/bedrock-access-gateway#11", [piece(content="hi"), ends("end_turn")], HI,
+        what="chat-servers, passed: a gateway passes on the finish reason of another API"),
+    reported("vllm-project/vllm#32587", [call_piece(0, "c", "list<|channel|>json", "{}"), ENDS], ("", [("list", {})]),
+        what="chat-servers, passed: the marks of gpt-oss are in the name of a tool"),
+    reported("ml-explore/mlx-lm#875", [piece(content=f"{ANALYSIS}{START}final<|message|>hi"), STOP], HI,
+        what="chat-servers, failed: the channels of gpt-oss are shown, and its reasoning with them"),
+    reported("sgl-project/sglang#10576", [piece(content=f"{ANALYSIS}{START}commentary {LIST}<|return|>"), STOP],
+        ("", [("list", {"a": 1})]), what="chat-servers, failed: a call that ends with another mark is lost"),
+    ([*map(said_as, f"{START}analysis<|message|>Hm.<|end|>{START}final<|message|>hi<|return|>"), STOP], HI),
+    ([piece(content="<|channel|>final<|message|>hi<|end|>"), STOP], HI),
+    ([piece(content=f"<|channel|>commentary<|message|>hi<|end|>{START}commentary {LIST}<|call|>"), STOP],
+        ("hi\n", [("list", {"a": 1})])),
+    ([piece(content=f"{ANALYSIS}{START}commentary {LIST}<|call|><|start|>functions.list to=assistant"
+        "<|channel|>commentary<|message|>invented<|end|>"), STOP], ("", [("list", {"a": 1})])),
+    ([piece(content="The mark <|channel|> begins a channel."), STOP], ("The mark <|channel|> begins a channel.", [])),
+    reported("oobabooga/textgen#7374", [piece(content="analysisUser says hi.assistantfinalhi"), STOP], HI,
+        what="chat-servers, failed: a server drops the marks of the channels, and their names are left"),
+    ([*map(said_as, "analysisWe greet.assistantfinalhi"), STOP], HI),
+    ([piece(content="analysis of the code"), STOP], ("analysis of the code", [])),
+    ([piece(content="analysisResult is a list."), STOP], ("analysisResult is a list.", [])),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("chunks", "expected"), STREAMS)
+def test_odd_answers_are_read(chunks: list[Any], expected: Any) -> None:
+    response = answer(*chunks)
+    assert said(response) == expected
+    assert len({part.id for part in response.tool_calls}) == len(response.tool_calls)
+    assert all("<|" not in thought for thought in thoughts(response))
+
+
+def read_raw(data: bytes) -> Response:
+    return response_of(codec("openrouter"), data, ASK)
+
+
+def data(*events: Any) -> bytes:
+    return b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events)
+
+
+NOTE, OVER = b": OPENROUTER PROCESSING\n\n", b"data: [DONE]\n\n"
+RAW: list[Any] = [
+    reported("mnfst/llm-gateway#2053",
+        b"data: " + NOTE + data(piece(content="hi")) + b"data: " + NOTE + data(STOP) + OVER,
+        what="chat-servers, failed: a gateway sends the comments of a stream as data"),
+    b"data: :\n\n" + data(piece(content="hi"), STOP) + OVER,
+    b"data: : keep-alive\n\n" + data(piece(content="hi"), STOP) + OVER,
+    b"event: ping\ndata: :heartbeat\n\n" + data(piece(content="hi"), STOP) + OVER,
+    reported("diegosouzapw/OmniRoute#7031", b": keepalive\n\n" + data(piece(content="hi"),
+        STOP) + b": x-cost=1\n" + OVER,
+        what="chat-servers, passed: comments before and after the pieces"),
+    reported("mistralai/mistral-vibe#794", b":\n\n:\n\n" + data(piece(content="hi"), STOP) + OVER,
+        what="chat-servers, passed: empty comments keep the connection alive"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("wire", RAW)
+def test_comments_of_streams_are_left_out(wire: bytes) -> None:
+    assert read_raw(wire).text == "hi"
+    assert read_raw(wire.replace(b"data: ", b"data:")).text == "hi"
+
+
+@pytest.mark.report(
+    "vllm-project/aibrix#2653", "events are cut at any byte", area="chat-servers", before="passed"
+)
+@pytest.mark.report(
+    "alexrudall/ruby-openai#332", "pieces of events are parsed", area="chat-servers", before="passed"
+)
+def test_events_that_are_cut_anywhere_are_read() -> None:
+    wire = data(piece(content="hé"), STOP, {"choices": [], "usage": {"prompt_tokens": 3}}) + OVER
+    assert len(events_of(codec(), [wire[at : at + 1] for at in range(len(wire))], ASK)) > 2
+
+
+BROKEN: list[Any] = [
+    reported("SamSaffron/term-llm#448", data(call_piece(0, "c", "read", '{"pa')) + b'data: {"choices":[{"in\n\n' + OVER,
+        what="chat-servers, passed: a cut event counts as the end, and the call runs without arguments"),
+    reported("CommandCodeAI/command-code#791", data(call_piece(0, "c", "read", "")),
+        what="chat-servers, passed: a stream ends after the name of a call"),
+    reported("genkit-ai/genkit#6079", data(piece(content="par"), {"error": {"code": "server_error", "message": "Gone"},
+        "choices": [{"delta": {"content": ""}, "finish_reason": "error"}]}),
+        what="chat-servers, passed: an error beside a choice ends a stream"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("wire", BROKEN)
+def test_a_broken_stream_is_an_error_that_may_be_tried_again(wire: bytes) -> None:
+    with pytest.raises((e.StreamError, e.ServerError)) as raised:
+        read_raw(wire)
+    assert raised.value.retryable
+
+
+@pytest.mark.report(
+    "vllm-project/vllm#21046", "the beginning of nested arguments is missing", area="chat-servers", before="passed"
+)  # fmt: skip
+def test_arguments_without_their_beginning_stay_invalid() -> None:
+    first, second = answer(
+        call_piece(0, "c", "read", '"a": 1}}'), call_piece(1, "d", "list", None), ENDS
+    ).tool_calls
+    assert (first.arguments, second.arguments) == ('"a": 1}}', "{}")
+
+
+WHOLE: list[Any] = [
+    reported("JamePeng/llama-cpp-python#113", {"role": "assistant", "content": "hi"}, ("hi", "stop"),
+        what="chat-servers, passed: an answer has no field for a refusal"),
+    reported("NousResearch/hermes-agent#43108", {"content": None, "refusal": "No."}, ("No.", "content_filter"),
+        what="chat-servers, passed: a refusal counts as an empty answer and is tried again"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("message", "expected"), WHOLE)
+def test_whole_answers_are_read(message: Any, expected: Any) -> None:
+    body = {"id": "x", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+    response = codec().decode(ASK, ReplyHead(200), json.dumps(body).encode())
+    assert (response.text, response.finish_reason.kind) == expected
+
+
+@pytest.mark.report(
+    "lmstudio-ai/lmstudio-bug-tracker#1988", "a list of models without times", area="chat-servers", before="passed"
+)  # fmt: skip
+def test_a_list_of_models_needs_names_only() -> None:
+    listed = codec("lmstudio").decode_models(
+        b'{"data": [{"id": "qwen", "object": "model"}], "object": "list"}'
+    )
+    assert [model.id for model in listed] == ["qwen"]
