@@ -92,6 +92,9 @@ class _Folder:
     def stat(self, path: str) -> os.stat_result:
         return os.stat(path)
 
+    def is_ignored(self, path: str) -> bool:
+        return False
+
     def check_readable(self, path: str) -> str:
         if not self._is_inside(path):
             raise AccessDeniedError(path, f"the path is outside of {self._folder}")

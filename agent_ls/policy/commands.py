@@ -64,7 +64,7 @@ def judge_command(effect: CommandEffect, situation: Situation) -> Judgement:
     if why := situation.held_back:
         return Refuse(f"{why}: no command is run.")
     places = [effect.working_dir, *found.paths, *situation.leads]
-    if ignored := situation.ignored(places):
+    if ignored := situation.own_ignored(places):
         return Refuse(f"{ignored} is blocked by policy: {IGNORE_FILE} names it.")
     if why := " ".join(
         filter(
@@ -149,6 +149,8 @@ def find_path_reason(found: CommandAnalysis, working_dir: str, situation: Situat
     read = [it for it in found.paths if not (found.is_read_only and it in found.named)]
     if secret := situation.secret([*read, *situation.leads]):
         return f"{secret} looks like a file with secrets."
+    if ignored := situation.ignored([*read, *situation.leads]):
+        return f"The ignore file of another agent names {ignored}."
     if holding := next((p for p in (working_dir, *places) if situation.places.holds_denied(p)), ""):
         return f"{holding} contains files with credentials." if found.is_read_only else ""
     return ""

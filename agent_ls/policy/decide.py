@@ -33,7 +33,7 @@ from agent_ls.environments.effects import (
     TrustEffect,
     WriteEffect,
 )
-from agent_ls.policy.named_places import IGNORE_FILE
+from agent_ls.policy.named_places import IGNORED_BY
 from agent_ls.policy.rules import EDITS_RULE, Rule
 from agent_ls.policy.situation import Allow, Ask, Judgement, Refuse, Situation
 
@@ -105,7 +105,7 @@ def _judge_read(paths: Sequence[str], situation: Situation) -> Judgement:
     if denied := situation.denied(paths):
         return Refuse(f"{denied} contains credentials, which agent-ls never reads")
     if ignored := situation.ignored(paths):
-        return Refuse(f"{ignored} is blocked by policy: {IGNORE_FILE} names it")
+        return Refuse(f"{ignored} is blocked by policy: {IGNORED_BY}")
     places: dict[str, str] = {}  # each path that needs approval, with the reason
     used: list[str] = []
     for path in paths:
@@ -165,7 +165,7 @@ def _judge_write(paths: Sequence[str], deletes: bool, situation: Situation) -> J
     if denied:
         return Refuse(f"{denied} contains credentials, so agent-ls never writes there")
     if ignored := situation.ignored(paths):
-        return Refuse(f"{ignored} is blocked by policy: {IGNORE_FILE} names it")
+        return Refuse(f"{ignored} is blocked by policy: {IGNORED_BY}")
     if why := situation.held_back:
         return Refuse(f"{why}: nothing is changed. Describe the change instead.")
     if situation.places.memory in situation.views(paths):

@@ -2,6 +2,17 @@
 
 from __future__ import annotations
 
+IGNORE_FILE = ".agent-ls-ignore"
+"""A file in a workspace folder with patterns as in .gitignore. Tools do not read or write matching files."""
+
+FOREIGN_IGNORE_FILES = (
+    ".cursorignore", ".geminiignore", ".aiexclude", ".aiignore", ".clineignore", ".rooignore", ".kilocodeignore",
+    ".codeiumignore", ".aiderignore", ".qwenignore", ".augmentignore",
+)  # fmt: skip
+"""Ignore files of other agents. They count like IGNORE_FILE, but a command that names such a file needs approval."""
+
+IGNORED_BY = f"{IGNORE_FILE} or the ignore file of another agent names it"
+
 ALWAYS_SENSITIVE = (
     ".git", ".git~1", "git~1", ".hg", ".svn", ".jj", ".bzr", ".vscode", ".idea", ".github", ".gitlab-ci.yml",
     ".circleci", "Jenkinsfile", ".agent-ls", ".agent-ls-ignore", "AGENTS.md", "AGENTS.override.md", "CLAUDE.md",
@@ -10,6 +21,7 @@ ALWAYS_SENSITIVE = (
     ".zshenv", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".login", "config.fish", ".config/fish",
     ".config/autostart", ".config/systemd", ".xprofile", ".xinitrc", ".xsession", ".xsessionrc", ".pam_environment",
     ".gitconfig", ".config/git", ".gitmodules", ".git-hooks", ".githooks", ".husky", ".pre-commit-config.yaml",
+    *FOREIGN_IGNORE_FILES,
 )  # fmt: skip
 """Changes need approval in every mode: git and its hooks, CI, shell start-up, VS Code, JetBrains, coding
 agents.
@@ -142,6 +154,3 @@ SECRET_FILES = (
 
 HARMLESS_FILES = ("*.example", "*.sample", "*.template", "*.tmpl", "*.dist", "*.pub", ".env.d.ts")
 """Names that match SECRET_FILES but hold no secrets."""
-
-IGNORE_FILE = ".agent-ls-ignore"
-"""A file in a workspace folder with patterns as in .gitignore. Tools do not read or write matching files."""

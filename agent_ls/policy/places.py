@@ -85,7 +85,8 @@ class Places:
     """Classifies paths. `roots` are the workspace folders, each as the user named it and as resolved; `home` is
     resolved.
 
-    `is_ignored` returns whether the user's ignore file matches a path below a root. `state` is the resolved state
+    `is_ignored` returns whether an ignore file matches a path below a root, `is_own_ignored` whether that of agent-ls
+    does. `state` is the resolved state
     folder, "" for none. `worktree` is the session's resolved git worktree below the state folder, "" for none.
     `memory` is the resolved file with the user's notes for all projects, "" for none. `denied` are resolved files and
     folders that the user's settings deny in addition to credentials. `is_guarded` returns whether a hook runs the file.
@@ -95,6 +96,7 @@ class Places:
     roots: Sequence[str]
     home: str
     is_ignored: Callable[[str], bool] = ignore_nothing
+    is_own_ignored: Callable[[str], bool] = ignore_nothing
     state: str = ""
     denied: Sequence[str] = ()
     worktree: str = ""

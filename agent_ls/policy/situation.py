@@ -119,6 +119,9 @@ class Situation:
     def ignored(self, paths: Sequence[str]) -> str:
         return next((view for view in self.views(paths) if self.places.is_ignored(view)), "")
 
+    def own_ignored(self, paths: Sequence[str]) -> str:
+        return next((view for view in self.views(paths) if self.places.is_own_ignored(view)), "")
+
     def sensitive(self, paths: Sequence[str]) -> str:
         """Return the first path that configures other programs and needs approval in this mode, "" for none."""
         always = self.mode == "full"

@@ -130,6 +130,9 @@ async def ended_at_its_limit(
 class NoBounds:
     """A path policy that allows everything: the wrapper must not change any result."""
 
+    def is_ignored(self, path: str) -> bool:
+        return False
+
     def check_readable(self, path: str) -> str:
         return path if "\0" in path else os.path.realpath(path)
 

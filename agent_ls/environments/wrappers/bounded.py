@@ -79,6 +79,10 @@ class Bounds(Protocol):
         """
         ...
 
+    def is_ignored(self, path: str) -> bool:
+        """Return whether an ignore file names the path, so that no search or listing shows it. Blocks."""
+        ...
+
     def check_opened(self, path: str, real: str, facts: stat_result) -> None:
         """Check a file that was opened as `path`; `real` is its real path, "" if unknown.
 
@@ -155,7 +159,9 @@ class BoundedEnvironment(ForwardingEnvironment):
 
     async def list_directory(self, path: str, depth: int = 1) -> Sequence[DirEntry]:
         with opening_check(partial(self._check_opened, path)):
-            return await self._with_path_checked(path, partial(self.inner.list_directory, path, depth))
+            found = await self._with_path_checked(path, partial(self.inner.list_directory, path, depth))
+        shown = await self._without_ignored([join(path, entry.name) for entry in found])
+        return [entry for entry in found if join(path, entry.name) in shown]
 
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
         paths = [self._absolute(write.path) for write in writes if write.content != write.base]
@@ -189,7 +195,15 @@ class BoundedEnvironment(ForwardingEnvironment):
 
     async def glob(self, pattern: str, path: str) -> Sequence[str]:
         await self._check_readable(path)
-        return await self.inner.glob(pattern, path)
+        found = await self.inner.glob(pattern, path)
+        shown = await self._without_ignored(found)
+        return [each for each in found if each in shown]
+
+    async def _without_ignored(self, paths: Sequence[str]) -> Collection[str]:
+        def select() -> set[str]:
+            return {path for path in paths if not self._bounds.is_ignored(self._absolute(path))}
+
+        return await run_sync(select, abandon_on_cancel=True) if paths else ()
 
     async def _with_path_checked(self, path: str, act: Callable[[], Awaitable[T]]) -> T:
         """Run the read-only operation `act` on `path`. The path is checked before the result is returned."""

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
-from agent_ls.policy.named_places import IGNORE_FILE
-from agent_ls.policy.places import fold_path
+from agent_ls.policy.named_places import FOREIGN_IGNORE_FILES, IGNORE_FILE
+from agent_ls.services.permissions.ignore_file import is_named, read_patterns
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -89,7 +89,7 @@ class RemoteDisk:
         self._to_remote = to_remote
         self._to_near = to_near
         self._seen = threading.local()
-        self._ignored: dict[str, tuple[tuple[int, int] | None, GitIgnoreSpec | None]] = {}
+        self._ignored: dict[str, tuple[str, tuple[int, int] | None, GitIgnoreSpec]] = {}
 
     @contextmanager
     def at_once(self, paths: Sequence[str]) -> Iterator[None]:
@@ -113,37 +113,41 @@ class RemoteDisk:
         seen: Mapping[str, Facts] = getattr(self._seen, "facts", {})
         if seen and all(self._to_remote(path) in seen for path in paths):
             return [seen[self._to_remote(path)] for path in paths]
-        places = [f"{root}/{IGNORE_FILE}" for root in self._roots]
+        places = [
+            (root, f"{root}/{name}") for root in self._roots for name in (IGNORE_FILE, *FOREIGN_IGNORE_FILES)
+        ]
         wanted = [self._to_remote(path) for path in paths]
-        found = self._host.read_facts([*wanted, *places])
-        for root, place in zip(self._roots, places, strict=True):
+        found = self._host.read_facts([*wanted, *(place for _, place in places)])
+        for root, place in places:
             self._renew(root, place, found[place])
         return [found[path] for path in wanted]
 
     def _renew(self, root: str, place: str, facts: Facts) -> None:
+        known = self._ignored.get(place)
         if not facts.is_link_there:
-            self._ignored[root] = (None, None)
-        elif root not in self._ignored or not facts.times or self._ignored[root][0] != facts.times:
-            from pathspec import GitIgnoreSpec
-
-            lines = self._host.text(place).splitlines()
-            # On a case-insensitive disk, `Private` is also `private`: add each pattern in both forms.
-            forms = [form for line in lines for form in dict.fromkeys((line, fold_path(line)))]
-            self._ignored[root] = (facts.times, GitIgnoreSpec.from_lines(forms))
+            self._ignored.pop(place, None)
+        elif known is None or not facts.times or known[1] != facts.times:
+            spec = read_patterns(self._host.text(place).removeprefix("\ufeff").splitlines())
+            self._ignored[place] = (root, facts.times, spec)
 
     def is_ignored(self, path: str) -> bool:
         """Return whether an ignore file on the other machine names the path.
 
         Uses the ignore patterns from the last call of `read_facts`.
         """
+        return any(self._is_named(path, place) for place in self._ignored)
+
+    def is_own_ignored(self, path: str) -> bool:
+        """Return whether `.agent-ls-ignore` on the other machine names the path."""
+        return any(self._is_named(path, f"{root}/{IGNORE_FILE}") for root in self._roots)
+
+    def _is_named(self, path: str, place: str) -> bool:
+        if (known := self._ignored.get(place)) is None:
+            return False
+        root, _, spec = known
         remote = self._to_remote(path)
-        for root, (_, spec) in self._ignored.items():
-            inside = remote.removeprefix(root.rstrip("/") + "/")
-            if inside != remote and spec is not None:
-                names = (inside, f"{inside}/", fold_path(inside), f"{fold_path(inside)}/")
-                if any(map(spec.match_file, names)):
-                    return True
-        return False
+        inside = remote.removeprefix(root.rstrip("/") + "/")
+        return inside != remote and is_named(spec, inside)
 
     def real_path(self, path: str) -> str:
         return self._to_near(self.read_facts([path])[0].real)

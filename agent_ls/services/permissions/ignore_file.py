@@ -1,19 +1,23 @@
-"""The user's ignore file `.agent-ls-ignore`: no tool reads or writes the files that it names."""
+"""The ignore file `.agent-ls-ignore` and those of other agents: no tool reads or writes the files that they name."""
 
 from __future__ import annotations
 
 import os
 import stat
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from agent_ls.policy.named_places import IGNORE_FILE
+from agent_ls.policy.named_places import FOREIGN_IGNORE_FILES, IGNORE_FILE
 from agent_ls.policy.places import fold_path
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 MAX_BYTES = 256 * 1024
+SETTLED_NS = (
+    2_000_000_000  # a folder that changed a moment ago may change again within the same tick of its clock
+)
 MAX_SEEN = 50_000  # files and folders that are searched for one command
 
 
@@ -25,22 +29,27 @@ class IgnoreFile:
 
     def __init__(self, roots: Sequence[str]) -> None:
         self._roots = roots
-        self._known: dict[str, tuple[tuple[int, int] | None, GitIgnoreSpec | None]] = {}
+        self._known: dict[str, tuple[tuple[int, int] | None, GitIgnoreSpec]] = {}
+        self._there: dict[str, tuple[int, Sequence[str]]] = {}
 
     def __call__(self, path: str) -> bool:
         """Return whether an ignore file of the workspace names the path."""
-        return any(self._names(root, path) for root in self._roots)
+        return any(self._names(root, path, self._files(root)) for root in self._roots)
+
+    def is_own(self, path: str) -> bool:
+        """Return whether `.agent-ls-ignore` names the path."""
+        return any(self._names(root, path, (IGNORE_FILE,)) for root in self._roots)
 
     def is_there(self) -> bool:
         """Return whether the workspace has an ignore file."""
-        return any(self._spec(root) for root in self._roots)
+        return any(self._spec(root, name) for root in self._roots for name in self._files(root))
 
     def find_below(self, folder: str) -> str:
-        """Return the first ignored path below a folder, or "". Blocks.
+        """Return the first path below a folder that `.agent-ls-ignore` names, or "". Blocks.
 
         For a folder with too many files, returns the folder itself, because the search is incomplete.
         """
-        if not self.is_there():
+        if not any(self._spec(root, IGNORE_FILE) for root in self._roots):
             return ""
         seen = 0
         for place, folders, files in os.walk(folder):
@@ -49,22 +58,35 @@ class IgnoreFile:
             for name in (*files, *folders):
                 seen += 1
                 path = os.path.join(place, name)
-                if self(path):
+                if self.is_own(path):
                     return path
             if seen > MAX_SEEN:
                 return folder
         return ""
 
-    def _names(self, root: str, path: str) -> bool:
+    def _names(self, root: str, path: str, files: Sequence[str]) -> bool:
         inside = path.removeprefix(root.rstrip(os.sep) + os.sep)
         if inside == path:
             return False
-        spec = self._spec(root)
-        names = (inside, f"{inside}/", fold_path(inside), f"{fold_path(inside)}/")
-        return spec is not None and any(map(spec.match_file, names))
+        specs = [spec for name in files if (spec := self._spec(root, name))]
+        return any(is_named(spec, inside) for spec in specs)
 
-    def _spec(self, root: str) -> GitIgnoreSpec | None:
-        place = os.path.join(root, IGNORE_FILE)
+    def _files(self, root: str) -> Sequence[str]:
+        """Return the names of the ignore files that may be in a root, looked up when the folder changes."""
+        try:
+            stamp = os.stat(root).st_mtime_ns
+        except OSError:
+            return (IGNORE_FILE,)
+        known = self._there.get(root)
+        if known is None or known[0] != stamp:
+            others = [name for name in FOREIGN_IGNORE_FILES if os.path.lexists(os.path.join(root, name))]
+            is_settled = time.time_ns() - stamp > SETTLED_NS
+            known = (stamp if is_settled else -1, (IGNORE_FILE, *others))
+            self._there[root] = known
+        return known[1]
+
+    def _spec(self, root: str, name: str) -> GitIgnoreSpec | None:
+        place = os.path.join(root, name)
         try:
             found = os.stat(place)
             stamp = (found.st_mtime_ns, found.st_size)
@@ -72,21 +94,35 @@ class IgnoreFile:
             return None
         except OSError:
             stamp = None
-        known = self._known.get(root)
+        known = self._known.get(place)
         if known is None or stamp is None or known[0] != stamp:
-            self._known[root] = known = (stamp, _read(place))
+            self._known[place] = known = (stamp, _read(place))
         return known[1]
 
 
-def _read(place: str) -> GitIgnoreSpec:
-    from pathspec import GitIgnoreSpec
+def is_named(spec: GitIgnoreSpec, inside: str) -> bool:
+    """Return whether patterns match a path relative to their folder, as a file or as a folder."""
+    for name in dict.fromkeys((inside, fold_path(inside))):
+        found = spec.check_file(name).include
+        # a pattern for folders needs the slash; a file that a pattern shows again must not be hidden by it
+        if found or (found is None and spec.match_file(f"{name}/")):
+            return True
+    return False
 
+
+def _read(place: str) -> GitIgnoreSpec:
     try:
         with os.fdopen(os.open(place, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
             is_file = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
-            lines = file.read(MAX_BYTES).decode("utf-8", "replace").splitlines() if is_file else ["*"]
+            lines = file.read(MAX_BYTES).decode("utf-8-sig", "replace").splitlines() if is_file else ["*"]
     except OSError:
         lines = ["*"]
+    return read_patterns(lines)
+
+
+def read_patterns(lines: Sequence[str]) -> GitIgnoreSpec:
+    from pathspec import GitIgnoreSpec
+
     # On a case-insensitive disk, `Private` is also `private`: add each pattern in both forms.
     return GitIgnoreSpec.from_lines(
         [form for line in lines for form in dict.fromkeys((line, fold_path(line)))]

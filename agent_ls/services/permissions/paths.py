@@ -29,7 +29,7 @@ from agent_ls.environments.errors import (
     SecretFileError,
 )
 from agent_ls.environments.local.git_objects import UncertainError
-from agent_ls.policy.named_places import IGNORE_FILE
+from agent_ls.policy.named_places import IGNORE_FILE, IGNORED_BY
 from agent_ls.policy.places import Places, ignore_nothing
 from agent_ls.policy.shell.python import OWN_MODULES
 from agent_ls.services.permissions.disk import LOCAL_DISK, Disk, RemoteDisk
@@ -124,6 +124,10 @@ class PathBounds:
         """Return the stat result of a file. Raises OSError."""
         return self.disk.stat(path)
 
+    def is_ignored(self, path: str) -> bool:
+        """Return whether an ignore file names the path."""
+        return self.places.is_ignored(path)
+
     def check_readable(self, path: str) -> str:
         """Check that the session may read a path now; return the real path. Raises EnvError if it may not."""
         real = self.disk.real_path(path)
@@ -135,7 +139,7 @@ class PathBounds:
         if self.places.is_denied(path) or self.places.is_denied(real):
             raise AccessDeniedError(path, "this file contains credentials, which agent-ls never reads")
         if self.places.is_ignored(path) or self.places.is_ignored(real):
-            raise AccessDeniedError(path, f"blocked by policy: {IGNORE_FILE} names it")
+            raise AccessDeniedError(path, f"blocked by policy: {IGNORED_BY}")
         if real in self._readable or real == self.places.memory:
             return real
         if self.places.is_inside(real):
@@ -233,10 +237,12 @@ def places_of(
     # A program may have chosen another state folder; the user's own stays closed.
     if state and Path(state) != own and not (worktree and Path(worktree).is_relative_to(own)):
         denied.append(str(own))
+    ignored = IgnoreFile(roots)
     return Places(
         roots,
         os.path.realpath(os.path.expanduser("~")),
-        IgnoreFile(roots),
+        ignored,
+        ignored.is_own,
         state=os.path.realpath(state or state_folder()),
         denied=_both_names(os.path.normpath(os.path.join(root, place)) for place in denied for root in roots),
         worktree=os.path.realpath(worktree) if worktree else "",
@@ -277,6 +283,7 @@ def remote_places(
         roots,
         home,
         disk.is_ignored,
+        disk.is_own_ignored,
         state=state,
         denied=tuple(dict.fromkeys((*denied, own_state or state_folder().as_posix()))),
     )

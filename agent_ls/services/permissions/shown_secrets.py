@@ -150,7 +150,7 @@ def _leads_away(path: str, places: Places) -> bool:
     return (
         not places.is_inside(target)
         or is_secret_name(os.path.basename(target))
-        or places.is_ignored(target)
+        or places.is_own_ignored(target)
         or places.is_denied(target)
         or os.path.isdir(target)
     )
@@ -356,7 +356,11 @@ def _shown_by_git(argv: Sequence[str], folders: Sequence[str], places: Places) -
         if git_doubt(folder, places):
             continue  # the command needs approval for this reason
         for path in shown_names(argv, folder):
-            if is_secret_name(os.path.basename(path)) or places.is_ignored(path) or places.is_denied(path):
+            if (
+                is_secret_name(os.path.basename(path))
+                or places.is_own_ignored(path)
+                or places.is_denied(path)
+            ):
                 yield path
 
 

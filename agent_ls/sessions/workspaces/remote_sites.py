@@ -65,7 +65,10 @@ class RemoteSite:
         """
         to_remote, to_near = (self.names.to_remote, self.names.to_near) if self.names else (str, str)
         disk = RemoteDisk(self.host, (to_remote(root),), to_remote, to_near)
-        places = replace(self.places, roots=(disk.real_path(root), root), is_ignored=disk.is_ignored)
+        roots = (disk.real_path(root), root)
+        places = replace(
+            self.places, roots=roots, is_ignored=disk.is_ignored, is_own_ignored=disk.is_own_ignored
+        )
         return PathBounds(places, disk)
 
 
