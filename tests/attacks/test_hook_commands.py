@@ -30,7 +30,7 @@ STARTS = [
     "find . -name check.sh -exec sh {{}} \\;", "echo {} | xargs sh", "bash -c 'sh {}'", "sh -c \"sh {}\"", "sh -s < {}",
     "trap 'sh {}' EXIT", "f() {{ sh {}; }}; f", "x={}; sh $x", "x=sh; $x {}", "alias a=sh; sh {}", "bash --norc {}",
     "bash <(cat {})", "bash <<< \"$(cat {})\"", "python3 -c 'import os; os.system(\"sh ./check.sh\")'",
-    "setsid -w sh {}",
+    "setsid -w sh {}", "f={}; cat \"$f\" | sh", "echo {} | xargs cat | bash", "ls {} | xargs -n1 bash",
     "awk 'BEGIN {{ system(\"sh ./check.sh\") }}'", "BASH_ENV={} bash -c true", "ENV={} sh -c 'sh {}'", "busybox sh {}",
     "make -s -f /dev/stdin <<< 'a: ; @sh {}'", "sed -n '1e sh ./check.sh' name", "git -c alias.x='!sh ./check.sh' x",
 ]  # fmt: skip

@@ -52,6 +52,7 @@ _DEFINED_BY = {
     **dict.fromkeys(("pytest", "py.test"), ("conftest.py", "pytest.ini", "pyproject.toml", "setup.cfg")),
     **dict.fromkeys(("jest", "vitest", "mocha"), ("package.json",)),
     "eslint": ("eslint.config.js", "eslint.config.mjs"), "unittest": (),
+    "prettier": ("prettier.config.js", "prettier.config.mjs", ".prettierrc.js", ".prettierrc.mjs", ".prettierrc.cjs"),
 }  # fmt: skip
 """Programs that run what files of the project define, and the names of these files."""
 
@@ -110,6 +111,7 @@ def _analyse(command: str, folder: str) -> _Analysis:
     # imported late: few users have hooks
     from agent_ls.policy.shell.python import OWN_MODULES
     from agent_ls.policy.shell.understand import understand
+    from agent_ls.services.permissions.hook_words import runs_nothing_else, without_data
 
     home = os.path.expanduser("~")
     text = _with_folder(command, folder)
@@ -129,7 +131,13 @@ def _analyse(command: str, folder: str) -> _Analysis:
     names = dict.fromkeys(name for argv in found.commands for name in _programs_of(argv))
     notes = [f"what {name} runs" for name in names if name in _DEFINED_BY]
     paths = (*read.paths, *(as_written.paths if text != command else ()), *map(glob.escape, more))
-    doubt = found.doubt or found.danger or found.refusal
+    told = understand(without_data(_without_output(text)), working_dir=folder, home=home)
+    inline = [argv for argv in told.commands if argv[1:] and argv[1] in ("-c", "-e")]
+    closed = {os.path.basename(argv[0]) for argv in inline if runs_nothing_else(argv)}
+    closed -= {os.path.basename(argv[0]) for argv in inline if not runs_nothing_else(argv)}
+    excused = {f"It runs code of {name} that is written in the command." for name in closed}
+    doubts = (it for it in (*told.doubts, *told.dangers, told.refusal) if it and it not in excused)
+    doubt = next(doubts, "")
     return _Analysis(tuple(dict.fromkeys(paths)), programs, folders, doubt.rstrip("."), ", ".join(notes))
 
 

@@ -16,6 +16,7 @@ from agent_ls.services.permissions.command_files import cover
 from tests.features.hooks.test_session import confirm, script, shell, write_hooks
 from tests.library.sessions import call, options
 from tests.support.fake_provider import FakeProvider, text
+from tests.support.reports import reported
 
 pytestmark = [
     pytest.mark.req("T15", "X4"),
@@ -222,6 +223,38 @@ async def test_a_file_that_a_hook_writes_is_not_compared(tmp_path: Path) -> None
         ("sh $FILE", True, ""),
         ("python3 -c 'import check'", True, ""),
         ("./check.sh", False, ""),
+        reported(
+            "adobe/react-spectrum#10048",
+            'jq -r \'.tool_input.file_path // empty\' | { read -r f; [[ -n "$f" ]] && oxfmt "$f"; } || true',
+            False,
+            "",
+            what="rules, failed: a formatter that gets the changed file never runs, because the file has changed",
+        ),
+        reported(
+            "Doenet/DoenetML#1037",
+            'jq -r .tool_input.file_path | { read -r f; case "$f" in "$CLAUDE_PROJECT_DIR"/*) '
+            'npx prettier --write --ignore-unknown "$f";; esac; }',
+            False,
+            "npx",
+            what="rules, failed: a formatter for files of the project never runs, because the project has changed",
+        ),
+        ("jq -r .tool_input.file_path | xargs -I{} npx prettier --write {}", False, "npx"),
+        ('f=$(jq -r .x); if [[ "$f" == *.py ]]; then uv run ruff format "$f"; fi', False, "uv"),
+        ('gofmt -w "$(jq -r .tool_input.file_path)" >> "$HOME/log"', False, ""),
+        (
+            'python3 -c \'import json, sys; sys.exit(2 if ".env" in json.load(sys.stdin)["x"] else 0)\'',
+            False,
+            "",
+        ),
+        ("node -e 'process.exit(JSON.parse(require(\"fs\").readFileSync(0)).x ? 2 : 0)'", False, ""),
+        ("osascript -e 'display notification \"done\"'", False, ""),
+        ("jq -r .tool_input.file_path | xargs -n1 sh", True, ""),
+        ('prettier --config "$f" a.js', True, "prettier"),
+        ('gofmt -w "$(sh $FILE)"', True, ""),
+        ('ruff check "$f" || python3 "$f"', True, ""),
+        ("python3 -c 'import json, subprocess'", True, ""),
+        ("node -e 'require(\"./x\")'", True, ""),
+        ("osascript -e 'do shell script \"./x\"'", True, ""),
     ],
 )
 def test_what_is_not_compared_is_displayed(
