@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from agent_ls.environments.base import sha256
+from agent_ls.environments.errors import EnvError
 from agent_ls.patch.unified import unified_diff
 from agent_ls.tools.base import ToolContext, ToolError
 from agent_ls.tools.paths import shown_path
@@ -55,6 +58,27 @@ def stale_error(path: str, content: bytes, context: ToolContext) -> ToolError:
         f"Read the file again and change its current text.",
         kind="stale",
     )
+
+
+async def read_changes(paths: Sequence[str], context: ToolContext) -> str:
+    """Return diffs of what changed in files since the model read them, and count them as read; "" for no change.
+
+    A file whose content or whole diff the model does not get stays as it was last read.
+    """
+    told = []
+    for path in paths:
+        before = context.reads.content_of(path)
+        try:
+            content = await context.environment.read_bytes(path)
+        except EnvError:
+            continue
+        if before is None or before == content:
+            continue
+        diff = unified_diff(before, content, shown_path(path, context.environment))
+        if diff.count("\n") <= DIFF_MAX_LINES:
+            context.reads.record(path, sha256(content), content)
+            told.append(diff.rstrip("\n"))
+    return "\n".join(told)
 
 
 def _truncate_diff(diff: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -75,6 +75,7 @@ from agent_ls.tools.base import (
     ToolOutput,
 )
 from agent_ls.tools.file_commits import describe_review
+from agent_ls.tools.freshness import read_changes
 from agent_ls.tools.look import UNKNOWN
 
 logger = logging.getLogger(__name__)
@@ -187,8 +188,8 @@ class Dispatcher:
             tap.close()
         try:
             if call.hooked:
-                told = await self._ports.hooks.after_call(call.hooked, output.text, is_error=output.is_error)
-                output = replace(output, text=f"{output.text}\n\n{told}") if told else output
+                told = await self._after(call.hooked, output, context)
+                output = replace(output, text="\n\n".join((output.text, *told)))
             if call.touched and not output.is_error:
                 call.instructions = await self._ports.documents.for_paths(
                     call.touched, profile.project_documents
@@ -196,6 +197,16 @@ class Dispatcher:
         finally:  # If the turn is stopped while the hooks run, the call has run already and still needs its end event.
             seen = output if profile.supports_images else without_images(output)
             self._end(call, seen, parsed.tool, config, started_ms)
+
+    async def _after(self, hooked: HookedCall, output: ToolOutput, context: ToolContext) -> Sequence[str]:
+        """Run the hooks after a call; return what they say, and what they changed in the files of the call."""
+        said = await self._ports.hooks.after_call(hooked, output.text, is_error=output.is_error)
+        files = hooked.effect.files if isinstance(hooked.effect, WriteEffect) and not output.is_error else ()
+        changes = await read_changes([file.path for file in files], context)
+        text = (
+            "While the hooks of the user ran after this call, its files changed. You know these changes now:"
+        )
+        return [*filter(None, (said, changes and f"{text}\n\n{changes}"))]
 
     async def prepare_early(self, call: Call, profile: ProviderProfile, config: SessionConfig) -> bool:
         """Prepare a read-only call that needs no approval. Returns whether the call was prepared. The caller
