@@ -34,10 +34,10 @@ class HookAnswer:
 
 
 CONTEXT_EVENTS = ("SessionStart", "UserPromptSubmit")
-"""Events at which plain text that a hook prints is context for the model. At others it has no effect, except:"""
+"""Events at which plain text that a hook prints is context for the model. At others it has no effect."""
 
 DECIDING_EVENTS = ("PreToolUse", "PermissionRequest")
-"""Events at which a hook decides about a call, so an answer that cannot be read is a failure."""
+"""Events at which a hook decides about a call, so an answer that is no object and no short text is a failure."""
 
 MAX_CONTEXT = 10_000
 
@@ -58,8 +58,8 @@ def parse_answer(exit_code: int, stdout: str, stderr: str, event: str) -> HookAn
         return HookAnswer(problem=f"the hook ended with exit code {exit_code}: {stderr.strip()[-300:]}")
     begin = _OBJECT.search(stdout)
     if begin is None:
-        if event in DECIDING_EVENTS and stdout.strip():
-            return HookAnswer(problem="the hook printed text and no JSON object")
+        if event in DECIDING_EVENTS and (len(stdout) > MAX_CONTEXT or stdout.lstrip()[:1] in ("[", '"')):
+            return HookAnswer(problem="the hook printed neither a JSON object nor a short text")
         return HookAnswer(context=stdout.strip()[:MAX_CONTEXT] if event in CONTEXT_EVENTS else "")
     try:
         read = json.loads(stdout[begin.start() :])

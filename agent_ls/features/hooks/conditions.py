@@ -72,9 +72,11 @@ class Condition:
         names = [name for path in subject.paths for name in _names(path, subject.folder)]
         if self.is_regex:
             return any(re.fullmatch(self.limit, name) for name in names)
-        limit = self.limit.removeprefix("./").removeprefix("//")
+        limit = self.limit.removeprefix("./")
         limit = os.path.expanduser(limit) if limit.startswith("~") else limit
-        return any(fnmatch.fnmatchcase(name, limit.replace("**/", "*")) for name in names)
+        # one slash at the beginning is the project's folder, as in .gitignore; two are the root of the disk
+        limits = [limit[1:]] if limit.startswith("//") else [limit, limit.removeprefix("/")]
+        return any(fnmatch.fnmatchcase(name, it.replace("**/", "*")) for it in limits for name in names)
 
 
 def _commands(subject: Subject) -> Iterator[str]:

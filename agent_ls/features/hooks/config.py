@@ -170,7 +170,7 @@ def _scripts(place: str, origin: Origin, folder: str) -> Iterator[Hook | str]:
     """Yield the hooks of a folder of Cline, or what is wrong with them."""
     for path, name, command in find_scripts(place):
         if not command:
-            yield f"{path}: hooks in TypeScript are not run."
+            yield f"{path}: hooks in TypeScript, and hooks of the event TaskCancel, are not run."
             continue
         event, tools = find_event(name)
         covered = cover(command, folder, is_users=origin == "user")

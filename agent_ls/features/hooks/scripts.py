@@ -16,6 +16,8 @@ _PROGRAMS: Mapping[str, str] = {
     ".sh": "bash", ".bash": "bash", ".zsh": "zsh", ".py": "python3", ".js": "node", ".mjs": "node", ".cjs": "node",
 }  # fmt: skip
 _NOT_RUN = (".ts", ".mts", ".cts")
+_WITHOUT_EVENT = ("taskcancel",)
+"""Events of Cline that agent-ls does not have."""
 
 _TOOLS: Mapping[str, str] = {
     "shell": "execute_command",
@@ -41,9 +43,12 @@ def find_scripts(folder: str) -> Iterator[tuple[str, str, str]]:
     for name in names:
         path = os.path.join(folder, name)
         event, ending = os.path.splitext(name)
-        if not find_event(event)[0] or not os.path.isfile(path):
+        if not os.path.isfile(path) or not (find_event(event)[0] or event.lower() in _WITHOUT_EVENT):
             continue
-        if ending.lower() in _PROGRAMS:
+        if not find_event(event)[0]:
+            if ending.lower() in (*_PROGRAMS, *_NOT_RUN) or os.access(path, os.X_OK):
+                yield path, event, ""
+        elif ending.lower() in _PROGRAMS:
             yield path, event, f"{_PROGRAMS[ending.lower()]} {shlex.quote(path)}"
         elif ending.lower() in _NOT_RUN:
             yield path, event, ""

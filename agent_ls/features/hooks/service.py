@@ -185,7 +185,7 @@ class SessionHooks(SessionFeature):
     async def before_stop(self, text: str, *, again: bool) -> str:
         rows = {"stop_hook_active": again, "last_assistant_message": cut(text)}
         answers = await self._answers("Stop", rows)
-        reasons = [answer.reason for answer in answers if answer.blocks]
+        reasons = [told for it in answers if (told := it.reason if it.blocks else it.context)]
         return (
             "A hook that the user configured asks you to continue: " + "\n".join(reasons) if reasons else ""
         )

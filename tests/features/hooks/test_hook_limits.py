@@ -90,6 +90,16 @@ FILES: list[Any] = [
     ("Edit(./src/*.py)|Write", ["/p/src/b.py"], ["/p/lib/b.py"]),
     ("Edit(**/migrations/**)", ["/p/app/migrations/1.sql"], ["/p/app/1.sql"]),
     ("Edit(/p/secret/*)", ["/p/secret/a"], ["/p/a"]),
+    reported(
+        "supabase/supabase#44350",
+        "Edit(/apps/studio/**)|Write(/apps/studio/**)",
+        ["/p/apps/studio/a/b.ts"],
+        ["/p/apps/other/b.ts", "/apps/x.ts"],
+        what="rules, failed: a path that begins with a slash, as in the rules of permissions, matches no file",
+    ),
+    ("Edit(/*.md)", ["/p/a.md"], ["/p/a.py"]),
+    ("Edit(//p/src/**)", ["/p/src/a"], ["/p/p/src/a"]),
+    ("Edit(//etc/**)", ["/etc/hosts"], ["/p/etc/hosts"]),
 ]
 
 

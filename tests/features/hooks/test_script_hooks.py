@@ -84,6 +84,12 @@ async def test_a_script_gets_the_path_in_the_project(tmp_path: Path, provider: s
 
 
 @pytest.mark.report("vectorize-io/hindsight#2711")
+@pytest.mark.report(
+    "cline/cline#13554",
+    "the text that scripts add at a start and at a message never reaches the model",
+    area="rules",
+    before="passed",
+)
 async def test_scripts_add_context_at_the_start_and_at_a_message(tmp_path: Path) -> None:
     folder = tmp_path / "project/.clinerules/hooks"
     write(folder / "TaskStart", 'echo \'{"cancel": false, "contextModification": "SAID-START"}\'')
@@ -100,14 +106,18 @@ async def test_scripts_add_context_at_the_start_and_at_a_message(tmp_path: Path)
 
 
 @pytest.mark.report("cline/cline#6755")
+@pytest.mark.report(
+    "cline/cline#6962", "a script for the end of a task by its user never runs", area="rules", before="failed"
+)
 def test_other_files_beside_scripts_are_no_hooks(tmp_path: Path) -> None:
     folder = tmp_path / "project/.clinerules/hooks"
     write(folder / "PreToolUse", "true", 0o644)  # switched off
     for name in ("PostToolUse.example", "README.md", "lib/PreToolUse", "helper.sh"):
         write(folder / name, "true")
     write(folder / "Stop.ts", "true")
+    write(folder / "TaskCancel", "true")
     found = load_hooks(FOREIGN, str(tmp_path / "state"), str(tmp_path / "project"))
-    assert not found.hooks and len(found.problems) == 1
+    assert not found.hooks and len(found.problems) == 2
     write(folder / "PreToolUse", "true")
     off = load_hooks(HookSettings(), str(tmp_path / "state"), str(tmp_path / "project"))
     on = load_hooks(FOREIGN, str(tmp_path / "state"), str(tmp_path / "project"))

@@ -20,6 +20,7 @@ from agent_ls.loop.events.types import ToolCallEnd, Warning
 from agent_ls.services.settings.model import HookSettings
 from tests.library.sessions import call, personal_options as options
 from tests.support.fake_provider import FakeProvider, text
+from tests.support.reports import reported
 
 pytestmark = [
     pytest.mark.req("T15"),
@@ -63,6 +64,30 @@ async def played(tmp_path: Path, model: FakeProvider, **more: Any) -> tuple[list
 
 def shell(command: str) -> Any:
     return call("shell", command=command)
+
+
+FORMATTERS = [
+    reported(
+        "karanb192/claude-code-hooks#16",
+        "old.replace('1', '2')",
+        "v = 2",
+        what="rules, flaw: after a formatter the next edit of the file is refused, because the file has changed",
+    ),
+    ("old + 'w = 5\\n'", "w = 5"),
+    ("old.replace('\\n', ' \\n')", "v = 1 \n"),
+    ("'# added\\n' + old", "# added"),
+]
+
+
+@pytest.mark.parametrize(("formatted", "begin"), FORMATTERS)
+async def test_the_model_knows_what_a_formatter_changed(tmp_path: Path, formatted: str, begin: str) -> None:
+    body = f"path = event['tool_input']['file_path']\nold = open(path).read()\nopen(path, 'w').write({formatted})"
+    write_hooks(tmp_path / "state/hooks.json", PostToolUse=("Write", script(tmp_path / "hooks", body)))
+    edit = call("edit_file", file_path="a.py", old_string=begin, new_string="y = 3\n")
+    model = FakeProvider([call("write_file", file_path="a.py", content="v = 1\n"), edit, [text("Done.")]])
+    ends, _ = await played(tmp_path, model)
+    assert "You know these changes now" in ends[0].output and not ends[1].is_error
+    assert "y = 3" in (tmp_path / "project/a.py").read_text()
 
 
 @pytest.mark.req("T15")
@@ -174,7 +199,6 @@ async def test_a_tool_result_is_reported_when_the_turn_is_stopped_during_a_post_
 
 BAD = {
     "exits": "sys.exit(7)",
-    "prints no JSON": "print('hello')",
     "prints very much": "sys.stdout.write('x' * 100_000_000)",
     "prints another kind of JSON": "print('[1, 2]')",
     "says an unknown word": "print(json.dumps({'hookSpecificOutput': {'permissionDecision': 'maybe'}}))",
@@ -270,13 +294,26 @@ async def test_hooks_do_not_receive_the_content_of_a_file_that_the_model_may_not
     assert ends[0].is_error and "SECRETWORD" not in (told.read_text() if told.exists() else "")
 
 
+STOPPING: list[Any] = [
+    "{'decision': 'block', 'reason': 'RUN THE TESTS'}",
+    reported(
+        "pbakaus/impeccable#400",
+        "{'hookSpecificOutput': {'hookEventName': 'Stop', 'additionalContext': 'RUN THE TESTS'}}",
+        what="rules, flaw: the end of a turn is held back by a context, again and again",
+    ),
+    "{'followup_message': 'RUN THE TESTS'}",
+    "{'continue': False, 'stopReason': 'RUN THE TESTS'}",
+]
+
+
 @pytest.mark.req("T15")
+@pytest.mark.parametrize("answer", STOPPING)
 async def test_hook_output_for_session_start_prompt_tool_result_and_stop_is_sent_to_the_model(
-    tmp_path: Path,
+    tmp_path: Path, answer: str
 ) -> None:
     folder = tmp_path / "hooks"
     context = "print(json.dumps({'hookSpecificOutput': {'additionalContext': 'CONTEXT ' + event['prompt']}}))"
-    stop = "if not event['stop_hook_active']: print(json.dumps({'decision': 'block', 'reason': 'RUN THE TESTS'}))"
+    stop = "if not event['stop_hook_active']: print(json.dumps(" + answer + "))"
     result = (
         "print(json.dumps({'decision': 'block', 'reason': 'RESULT ' + event['tool_response']['output']}))"
     )
