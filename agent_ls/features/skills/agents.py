@@ -28,6 +28,9 @@ MAX_DESCRIPTION = 1024
 MAX_TURNS = 1_000
 _NAME = re.compile(r"[\w.-]{1,64}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_ALLOWED = ("tools", "allowed-tools", "allowedTools", "allowed_tools")
+_DENIED = ("disallowedTools", "disallowed-tools", "disallowed_tools")
+"""Fields with tools, as authors spell them."""
 _LOOSER_MODES = frozenset(("acceptEdits", "bypassPermissions", "dontAsk", "auto", "delegate"))
 
 
@@ -107,6 +110,8 @@ def load_agent_kinds(
     budget = ReadBudget()
     for place in find_agent_places(settings, state, workspace, files) if settings.enabled else ():
         for path in place.files.walk(place.folder, place.suffix, budget, is_ignored):
+            if os.path.basename(path).lower() == "readme.md":
+                continue
             try:
                 kind, warnings = _read(path, place)
             except (UnreadableFileError, FrontMatterError) as error:
@@ -129,9 +134,8 @@ def _read(path: str, place: SkillFolder) -> tuple[AgentKind, list[str]]:
     page = _toml_page(text) if place.suffix == ".toml" else parse_page(text)
     if not page.text and page.string("prompt"):
         page = replace(page, text=str(page.rows["prompt"]).strip())
-    name = (
-        (page.string("name") or os.path.basename(path).removesuffix(place.suffix)).strip().replace(" ", "-")
-    )
+    name = page.string("name") or os.path.basename(path).removesuffix(place.suffix).removesuffix(".agent")
+    name = name.strip().replace(" ", "-")
     if not _NAME.fullmatch(name):
         raise UnreadableFileError(f"{name[:64]!r} cannot be a name: use letters, digits and hyphens")
     description = _CONTROL.sub(" ", page.string("description"))[:MAX_DESCRIPTION]
@@ -145,8 +149,8 @@ def _read(path: str, place: SkillFolder) -> tuple[AgentKind, list[str]]:
         origin=place.origin,
         path=path,
         instructions=page.text,
-        tools=_tools(page, "tools" if "tools" in page.rows else "allowed-tools"),
-        denied=(*(_patterns(page, "disallowedTools") or ()), *_switched_off(page)),
+        tools=_tools(page, next((row for row in _ALLOWED if row in page.rows), "tools")),
+        denied=(*(it for row in _DENIED for it in _patterns(page, row) or ()), *_switched_off(page)),
         models=tuple(it for it in page.names("model") if it != "inherit"),
         only_reads=mode == "plan",
         max_turns=turns if type(turns) is int and 0 < turns <= MAX_TURNS else 0,

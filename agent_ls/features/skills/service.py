@@ -211,6 +211,8 @@ class SessionSkills(SessionFeature):
         """
         found = await self.read_current()
         skill = found.find(name.strip().removeprefix("/"))
+        if skill and skill.for_user and not skill.for_model:
+            raise ToolError(f"Only the user can start {skill.name}: ask them to send /{skill.name}.")
         if skill is None or not skill.for_model:
             names = [skill.name for skill in found.for_model]
             near = get_close_matches(name, names, n=3) or names[:20]

@@ -53,6 +53,49 @@ AGENTS: list[Any] = [
         "scout",
     ),
     (".github/agents/my.agent.md", "---\ndescription: d\n---\nDo", "MY"),
+    reported(
+        "github/copilot-cli#694",
+        ".github/agents/crlf.md",
+        "---\r\nname: t\ndescription: 'd'\r\n---\n\r\nDo\r\n",
+        "t",
+        what="rules, failed: an agent whose file has line ends of Windows is not found",
+    ),
+    ("~/.copilot/agents/plain.md", "---\ndescription: d\n---\nDo", "plain"),
+    reported(
+        "anomalyco/opencode#2369",
+        ".claude/agents/subagents/deep.md",
+        "---\ndescription: d\n---\nDo",
+        "deep",
+        what="rules, passed: subagents in a folder below are not found",
+    ),
+    reported(
+        "agentscope-ai/agentscope-java#2328",
+        ".claude/agents/test-agent.md",
+        "---\ndescription: 'test'\nmodel: openai:gpt-4o-mini\nsteps: 3\nhidden: true\ntools: [read_file]\n---\nDo",
+        "test-agent",
+        what="rules, passed: no file of a subagent is found through a layer of the file system",
+    ),
+    reported(
+        "anthropics/claude-code#57584",
+        ".claude/agents/castor.md",
+        '---\nname: castor\ndescription: Owns it: UniFi (VLANs), Docker/Podman. Examples: <x>user: "hi"</x>\n---\nDo',
+        "castor",
+        what="rules, passed: one of ten subagents with the same header is not found",
+    ),
+    reported(
+        "letta-ai/letta-code#1424",
+        ".claude/agents/r.md",
+        "\ufeff---\r\nname: r\r\ndescription: d\r\nmodel:\r\n---\r\nDo",
+        "r",
+        what="rules, passed: a byte order mark and line ends of Windows hide the header of a subagent",
+    ),
+    reported(
+        "anthropics/claude-code#11205",
+        "~/.claude/agents/mine.md",
+        "---\nname: mine\ndescription: d\n---\nDo",
+        "mine",
+        what="rules, passed: the user's own subagents are not found",
+    ),
 ]
 
 
@@ -64,7 +107,7 @@ def test_a_subagent_is_found_by_its_name(home: Path, name: str, text: str, wante
     if name.startswith("~/"):
         os.symlink(real, path)
     else:
-        path.write_text(text)
+        path.write_text(text, newline="")
     found = kinds(home).find(wanted)
     assert found and found.instructions == "Do"
 
@@ -148,6 +191,13 @@ TOOLS: list[Any] = [
         ["read_file", "web_fetch", "web_search", "grep", "glob"],
         ["shell"],
     ),
+    reported(
+        "anthropics/claude-code#5304",
+        "Bash, Read, Write, Grep, Glob",
+        ["shell", "read_file", "write_file", "grep", "glob"],
+        ["web_fetch"],
+        what="rules, passed: a subagent with a list of tools is not registered",
+    ),
     ("[terminal, find_path, list_directory]", ["shell", "glob", "list_dir"], ["read_file"]),
     ("mcp__*, Read", ["db__list", "read_file"], ["shell"]),
     ("['@git', '@db/list']", ["git__log", "db__list"], ["db__get", "shell"]),
@@ -210,6 +260,15 @@ def test_a_tool_whose_calls_are_all_denied_is_taken_away(home: Path) -> None:
     [
         ("allowed-tools:\n  - Read\n  - Glob", ["read_file", "glob"]),
         ("allowed-tools: Read, Bash(git *)", ["read_file", "shell"]),
+        reported(
+            "shanraisshan/claude-code-best-practice#172",
+            "allowedTools: [Read, WebFetch]",
+            ["read_file"],
+            what="rules, failed: a field with capitals is passed over, so the subagent has every tool",
+        ),
+        ("allowed_tools: Read", ["read_file"]),
+        ("disallowed-tools: Bash, Agent", ["read_file", "glob"]),
+        ("disallowed_tools: [Glob, Bash]\ntools: Read, Glob, Bash", ["read_file"]),
         ("tools: Read\nallowed-tools: Bash", ["read_file"]),
         ("tools: Agent(a), Agent(b), Read", ["read_file", "spawn_agent"]),
         ("tools: read_file, execute_command", ["read_file", "shell"]),

@@ -84,6 +84,20 @@ async def test_files_of_a_used_skill_are_read_without_approval_but_symlinks_out_
     assert again.output == "The instructions of pdf are above, unchanged."
 
 
+@pytest.mark.report(
+    "anthropics/claude-code#32817",
+    "a skill for users only is refused also if the user asks for it in a sentence",
+    area="rules",
+    before="failed",
+)
+async def test_a_skill_for_users_only_is_refused_with_the_way_to_start_it(tmp_path: Path, home: Path) -> None:
+    skill(home / ".agents/skills", "wrap-up", disable_model_invocation="true")
+    model = FakeProvider([use("wrap-up"), [text("Done.")]])
+    async with agent_ls.open_session(**options(tmp_path, model, trusted=True)) as session:
+        ends = [e async for e in session.run("please run /wrap-up") if isinstance(e, ToolCallEnd)]
+    assert ends[0].is_error and "/wrap-up" in ends[0].output and "wrap-up" not in system(model)
+
+
 async def test_a_session_without_skills_does_not_offer_the_use_skill_tool(tmp_path: Path, home: Path) -> None:
     model = FakeProvider([[text("Done.")]])
     async with agent_ls.open_session(**options(tmp_path, model, trusted=True)) as session:
