@@ -88,8 +88,11 @@ def find_by_strategies(
     haystack: SearchableText, old: str, new: str
 ) -> Iterator[tuple[MatchedWith, list[Substitution]]]:
     """Try the strategies in order. Yield each strategy with its matches, from left to right. Matches may overlap."""
-    yield "exact", _match_exactly(haystack, old, new)
-    yield "line endings", _by_endings(haystack, old, new)
+    exact, by_endings = _match_exactly(haystack, old, new), _by_endings(haystack, old, new)
+    # The model does not see the line endings, so it cannot mean one of two places that differ only in them.
+    is_unclear = "\n" in old and "\r" not in old and len(by_endings) > len(exact)
+    yield "exact", [] if is_unclear else exact
+    yield "line endings", by_endings
     yield "trailing blanks", _whole_lines(haystack, old, new, 2, _as_sent)
     yield "typography", _whole_lines(haystack, old, new, COMPOSED_LEVEL, _in_its_spelling)
     yield "indentation", _whole_lines(haystack, old, new, 3, _in_its_indentation)

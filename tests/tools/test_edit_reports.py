@@ -17,6 +17,16 @@ from tests.support.reports import reported
 from tests.support.tool_calls import ToolCalls
 
 EDITS: list[Any] = [
+    reported("Gitlawb/zero#376", b"a\r\nb\r\nc\r\n", "a\nb", "x\ny", b"x\r\ny\r\nc\r\n",
+        what="edits, passed: text with line feeds is not found in a file of Windows"),
+    reported("use-agent-os/agent-os#1910", b"a = 1\nb = 2\r\nc = 3\r\n", "b = 2", "b = 22",
+        b"a = 1\nb = 22\r\nc = 3\r\n", what="edits, passed: an edit of one line changes all line ends"),
+    reported("Yeachan-Heo/gajae-code#1436", "\ufeffa\r\nb\r\n".encode(), "b", "c", "\ufeffa\r\nc\r\n".encode(),
+        what="edits, passed: an edit loses the byte order mark"),
+    reported("CortexLM/cortex-code#149", "\ufeffa: x\r\nb: y\r\n".encode("utf-16-le"), "b: y", "b: z",
+        "\ufeffa: x\r\nb: z\r\n".encode("utf-16-le"), what="edits, passed: a file in UTF-16 cannot be edited"),
+    reported("esengine/DeepSeek-Reasonix#1518", "// 注释\nint a;\n".encode("gb18030"), "int a;", "int b;",
+        "// 注释\nint b;\n".encode("gb18030"), what="edits, passed: a file in a Chinese encoding is mangled"),
     reported("anomalyco/opencode#45892", b'log("done");\n', 'log("done");', 'log("$& ok");', b'log("$& ok");\n',
         id="dollar and ampersand"),
     reported("modelcontextprotocol/servers#4157", b"price: PLACEHOLDER\n", "PLACEHOLDER", "$$100 USD",
@@ -90,6 +100,14 @@ async def test_an_edit_writes_the_new_text_as_it_is_and_keeps_all_other_bytes(
     ("content", "old"),
     [
         reported("earendil-works/pi#9697", b"foo\nfoo\nfoo\n", "foo\nfoo\n"),
+        reported(
+            "earendil-works/pi#360",
+            b"x\r\ny\r\nx\ny\n",
+            "x\ny",
+            what="edits, failed: of two places that differ only in their line ends, one is changed",
+        ),
+        pytest.param(b"x\ny\nz\nx\r\ny\r\n", "x\ny\n"),
+        pytest.param(b"a\n\tx\n--\na\r\n\tx\n", "a\n\tx"),
         reported("use-agent-os/agent-os#2290", b"x = 1\nx = 1\nx = 1\n", "x = 1\nx = 1"),
         pytest.param(
             b"x = 1 \r\nx = 1 \r\nx = 1 \r\n",
