@@ -148,10 +148,19 @@ def _cell_identity(cell: Cell) -> tuple[str, str, str]:
 
 
 def _find_cell(named: str, notebook: Notebook) -> tuple[int, Cell] | None:
-    """Find a cell by id or number. The ids are searched first, because an id may look like a number."""
-    for at, cell in enumerate(notebook.cells):
-        if cell.id and cell.id == named:
-            return at, cell
+    """Find a cell by id or number. The ids are searched first, because an id may look like a number.
+
+    Raises:
+        ToolError: several cells have this id, as after a merge.
+    """
+    found = [(at, cell) for at, cell in enumerate(notebook.cells) if cell.id and cell.id == named]
+    if len(found) > 1:
+        numbers = ", ".join(str(at + 1) for at, _ in found)
+        raise ToolError(
+            f"The cells {numbers} have the id {named!r}: use the number of one.", kind="validation"
+        )
+    if found:
+        return found[0]
     number = int(named) if named.isdecimal() and len(named) < 9 else 0
     return (number - 1, notebook.cells[number - 1]) if 1 <= number <= len(notebook.cells) else None
 

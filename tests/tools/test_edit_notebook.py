@@ -9,6 +9,7 @@ from agent_ls.environments.base import Attribution, FileWrite
 from agent_ls.environments.effects import WriteEffect
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.tools.apply_patch import APPLY_PATCH
+from agent_ls.tools.base import ToolError
 from agent_ls.tools.edit_file import EDIT_FILE
 from agent_ls.tools.edit_notebook import EDIT_NOTEBOOK
 from agent_ls.tools.grep import GREP
@@ -208,3 +209,17 @@ async def test_grep_names_cells_and_leaves_out_text_outside_sources(calls: ToolC
     found = (await calls.call(GREP, pattern="x|cell_type")).text
 
     assert found.split("\n") == ["a.ipynb:cell 2:1:x = 1", "a.ipynb:cell 2:2:x + x"]
+
+
+@pytest.mark.report(
+    "jupyterlab/jupyterlab#10933", "cells have the same id after a merge", area="notebooks", before="failed"
+)
+@pytest.mark.parametrize("action", ["replace", "delete", "insert", "change_kind"])
+async def test_an_id_that_several_cells_have_names_none(action: str) -> None:
+    cells = [{**CELLS[1], "id": "a", "source": [name]} for name in ("x", "y")]
+    calls = ToolCalls(MemoryEnvironment({"a.ipynb": text_of(cells)}))
+    await calls.call(READ_FILE, file_path="a.ipynb")
+    with pytest.raises(ToolError, match="1, 2"):
+        await calls.call(EDIT_NOTEBOOK, file_path="a.ipynb", action=action, cell="a", source="z")
+    await calls.call(EDIT_NOTEBOOK, file_path="a.ipynb", action="replace", cell="2", source="z")
+    assert ["".join(cell["source"]) for cell in await cells_in(calls)] == ["x", "z"]
