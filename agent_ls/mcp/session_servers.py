@@ -409,7 +409,9 @@ class SessionServers:
         # prefix of each request.
         self._is_deferred |= bool(tools) and (len(tools) > MAX_LISTED or definition_chars(tools) > budget)
         if self._is_deferred:
-            tools = [*deferred_tools(self.list_offered)]
+            tools = [
+                *deferred_tools(lambda: [it for it in self.list_offered() if not registry.refuses(it.tool)])
+            ]
         if any(server.description.resources for server in servers):
             tools.append(resource_tool(self._callable, self._kit))
         self._register(registry, tools)

@@ -21,16 +21,20 @@ class ToolRegistry:
     def __init__(self, tools: Iterable[Tool[Any]] = ()) -> None:
         self._tools: dict[str, Tool[Any]] = {}
         self._definitions: tuple[ToolDefinition, ...] | None = None
+        self._refused: dict[str, bool] = {}  # whether a tool of this kind was refused
         for tool in tools:
             self.register(tool)
 
     def register(self, tool: Tool[Any]) -> None:
-        """Add a tool.
+        """Add a tool, unless its kind is refused.
 
         Raises:
             ConfigurationError: at least one provider refuses the tool's name.
         """
         check_tool_name(tool.name)
+        if tool.kind in self._refused:
+            self._refused[tool.kind] = True
+            return
         self._tools[tool.name] = tool
         self._definitions = None
 
@@ -44,6 +48,17 @@ class ToolRegistry:
         kinds = set(names)
         self._tools = {name: tool for name, tool in self._tools.items() if tool.kind not in kinds}
         self._definitions = None
+
+    def refuse_kinds(self, names: Iterable[str]) -> None:
+        """Ignore tools with these names in agent-ls that are registered from now on, also in copies."""
+        self._refused |= dict.fromkeys(names, False)
+
+    def refuses(self, tool: Tool[Any]) -> bool:
+        return tool.kind in self._refused
+
+    def refused(self) -> frozenset[str]:
+        """Return the refused names for which there was a tool."""
+        return frozenset(name for name, was_there in self._refused.items() if was_there)
 
     def restrict(self, keeps: Callable[[Tool[Any]], bool]) -> None:
         """Remove the tools for which `keeps` returns False."""
@@ -78,7 +93,9 @@ class ToolRegistry:
         return self._definitions
 
     def copy(self) -> ToolRegistry:
-        return ToolRegistry(self._tools.values())
+        made = ToolRegistry(self._tools.values())
+        made._refused = self._refused  # shared: the same names are refused everywhere
+        return made
 
 
 def _definition(tool: Tool[Any]) -> ToolDefinition:

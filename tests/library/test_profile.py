@@ -36,6 +36,18 @@ async def test_removed_tools_are_not_offered(tmp_path: Path) -> None:
     assert names - fewer == {"shell", "processes"}
 
 
+@pytest.mark.req("P6")
+async def test_removed_tools_of_features_are_not_offered(tmp_path: Path) -> None:
+    tools = tmp_path / "project" / ".agent-ls" / "tools.yaml"
+    tools.parent.mkdir(parents=True)
+    tools.write_text("tools: [{name: tell, description: Tells., category: read, cmd: echo, args: [hi]}]")
+    given: dict[str, Any] = {"trusted": True, "settings": {"webFetch": True, "toolPacks": {"packs": ["git"]}}}
+    names = {tool.name for tool in (await asked(tmp_path, **given)).tools}
+    removed = ["tell", "web_fetch", "git_log", "processes"]
+    fewer = {tool.name for tool in (await asked(tmp_path, **given, without_tools=removed)).tools}
+    assert names - fewer == {*removed}
+
+
 @pytest.mark.req("P9")
 async def test_a_custom_base_prompt_replaces_only_the_base_prompt_of_the_profile(
     tmp_path: Path,

@@ -148,23 +148,14 @@ class PackTools(SessionFeature):
 
     A tool never replaces a tool with the same name. If the profile has another tool that does the
     same, the tool is left out, unless the settings name its pack. `variables` are the environment
-    variables that definitions may use. `without` are tools that the host removed.
+    variables that definitions may use.
     """
 
-    def __init__(
-        self,
-        packs: SessionPacks,
-        variables: Mapping[str, str],
-        *,
-        native_names: bool,
-        without: Collection[str] = (),
-    ) -> None:
+    def __init__(self, packs: SessionPacks, variables: Mapping[str, str], *, native_names: bool) -> None:
         if packs.report.missing:
             absent = ", ".join(f"{one.name} ({', '.join(one.tools)})" for one in packs.report.missing)
             log.warning("tools are not offered because their programs are missing: %s", absent)
-        self._made = [
-            (tool, _make_tool(tool, variables.get)) for tool in packs.tools if tool.name not in without
-        ]
+        self._made = [(tool, _make_tool(tool, variables.get)) for tool in packs.tools]
         self._native_names = native_names
 
     def add_tools(self, profile: ProviderProfile) -> None:

@@ -148,11 +148,6 @@ class ModelService:
         self.client = build_client(credentials, self._endpoints, adapters)
         self.child_environ = without_secrets(os.environ, credentials.known_secrets())
 
-    @property
-    def removed_tools(self) -> tuple[str, ...]:
-        """The tools that the host removed from every profile, by their names in agent-ls."""
-        return self._options.without
-
     def change(self, settings: Settings) -> None:
         """Apply changed settings from the next model call on. Running calls are not affected."""
         before, self.settings = self.settings.providers, settings
@@ -221,6 +216,7 @@ class ModelService:
         profile = self._make_profile(provider, model, options)
         for tool in self._tools:
             profile.registry.register(tool)
+        profile.registry.refuse_kinds(self._options.without)  # features add tools later
         profile = _with_options(profile, self._provider_options.get(provider, {}))
         return replace(profile, context_window_tokens=size) if size else profile
 

@@ -60,13 +60,13 @@ def _own_tools(draft: SessionDraft) -> SessionFeature:
 
 
 def _packs(draft: SessionDraft) -> SessionFeature | None:
-    packs, models = draft.choice.tools.packs, draft.services.models
+    packs = draft.choice.tools.packs
     if not packs:
         return None
     from agent_ls.features.packs.load import PackTools
 
     names = draft.settings.native_tool_names
-    return PackTools(packs, models.child_environ, native_names=names, without=models.removed_tools)
+    return PackTools(packs, draft.services.models.child_environ, native_names=names)
 
 
 def _notebooks(draft: SessionDraft) -> SessionFeature | None:
