@@ -169,6 +169,8 @@ def _find_in_items(name: str, value: Any, hint: Any) -> Misuse | None:
 
 
 def _find_missing_method(name: str, value: Any, hint: Any) -> Misuse | None:
+    if isinstance(value, type):
+        return _other(name, value, hint)
     kinds = [kind for kind in hint.__mro__ if getattr(kind, "_is_protocol", False)]
     wanted = [
         it for kind in kinds for it, own in vars(kind).items() if callable(own) and not it.startswith("_")
@@ -199,6 +201,8 @@ def _find_in_fields(name: str, value: Any, hint: Any) -> Misuse | None:
 
 
 def _other(name: str, value: Any, hint: Any) -> Misuse:
+    if isinstance(value, type):
+        return f"{name}: the class {value.__name__} is no object", f"pass {value.__name__}(...)"
     return f"{name}: {_shown(value)} is not {_words(hint)}", _advice(hint)
 
 
@@ -227,13 +231,15 @@ def _words(hint: Any) -> str:
     if hint is None or hint is NoneType:
         return "None"
     if origin in (Union, UnionType):
-        return " or ".join(_words(it) for it in args)
+        return " or ".join(dict.fromkeys(_words(it) for it in args))
     if origin is Literal:
         return " or ".join(map(repr, args))
     if origin is abc.Callable:
         return "a function"
     if origin and issubclass(origin, abc.Mapping):
         return f"a dict of {_words(args[0])} to {_words(args[1])}"
+    if origin is tuple and args[1:] != (...,):
+        return f"a tuple of {' and '.join(_words(it) for it in args)}"
     if origin and args:
         return f"a list of {_words(args[0])}" if issubclass(origin, abc.Iterable) else _words(origin)
     if hint in (Any, object) or isinstance(hint, UNKNOWN):

@@ -29,12 +29,12 @@ from agent_ls.llm.adapter import ProviderAdapter
 from agent_ls.llm.http_adapter import HttpAdapter
 from agent_ls.policy.situation import Mode, ReviewSetting
 from agent_ls.profiles.options import ProfileOptions
-from agent_ls.services.errors import AppError, UnknownSessionError
+from agent_ls.services.errors import AppError, BadChoiceError, UnknownSessionError
 from agent_ls.services.models.key_store import load_credentials
 from agent_ls.services.models.service import OwnProfile
 from agent_ls.services.permissions.trust import Trusting
 from agent_ls.services.settings.model import Settings, parse_settings
-from agent_ls.sessions.build.tool_limits import check_limits
+from agent_ls.sessions.build.tool_limits import check_limits, check_removed
 from agent_ls.sessions.host import ClientState, ProgramParts
 from agent_ls.sessions.live import LiveSession
 from agent_ls.sessions.manager import SessionManager
@@ -52,14 +52,18 @@ MEMORY = Path("/dev/shm")
 class SessionOpening(AbstractAsyncContextManager[AgentSession, None]):
     """The session to open, returned by `open_session`.
 
-    Use it in `async with`, or `await` it and call the session's `close` later.
+    Use it once: in `async with`, or `await` it and call the session's `close` later.
     """
 
     def __init__(self, start: Callable[[], SessionOwner]) -> None:
         self._start = start
         self._session: AgentSession | None = None
+        self._is_used = False
 
     async def open(self) -> AgentSession:
+        if self._is_used:
+            raise RuntimeError("this session was opened already: call open_session again for another session")
+        self._is_used = True
         owner = self._start()
         return AgentSession(owner, await owner.opened())
 
@@ -140,6 +144,7 @@ def open_session(
             says what to do.
     """
     callbacks = ProgramCallbacks(approve, answer, extend_limit, review_changes, answers_later)
+    _check_folders(state_dir, beside)
     own = OwnEnvironment(environment) if environment else None
     parts = ProgramParts(
         adapters={name: _guarded(name, it) for name, it in (adapters or {}).items()},
@@ -151,7 +156,7 @@ def open_session(
     )
 
     def start() -> SessionOwner:
-        given = parse_settings(rename_settings(settings or {}))[0]
+        own_settings = parse_settings(rename_settings(settings or {}))[0]
         new = SessionSpec(
             workspace_folder=os.path.expanduser(folder),
             provider=provider or None,
@@ -163,10 +168,9 @@ def open_session(
         )
         store, clean_up = _choose_store(state_dir, stored, personal)
         trusting: Trusting = "trusted" if trusted else "asked" if approve or answers_later else "kept"
-        manager = _create_manager(given, store, parts, trusting, beside)
-        open_live = (
-            partial(_open_in, own, manager, resume, new) if own else partial(_open_live, manager, resume, new)
-        )
+        manager = _create_manager(own_settings, store, parts, trusting, beside)
+        given = (manager, resume, new, without_tools)
+        open_live = partial(_open_in, own, *given) if own else partial(_open_live, *given)
         return SessionOwner(manager, open_live, callbacks, clean_up, environment=own, is_stored=stored)
 
     return SessionOpening(start)
@@ -195,6 +199,15 @@ def _create_manager(
     )
 
 
+def _check_folders(state_dir: str | Path | None, beside: Sequence[str | Path]) -> None:
+    """Raise BadChoiceError if the state folder is a file, or if a folder beside the workspace does not exist."""
+    if state_dir and os.path.isfile(os.path.expanduser(state_dir)):
+        raise BadChoiceError(f"state_dir is a file: {state_dir}", "pass a folder, which may be new")
+    for place in beside:
+        if not os.path.isdir(os.path.expanduser(place)):
+            raise BadChoiceError(f"beside: there is no folder {place}", "pass folders that exist")
+
+
 def _choose_store(
     state_dir: str | Path | None, stored: bool, personal: bool
 ) -> tuple[Path | None, Callable[[], None]]:
@@ -218,14 +231,17 @@ def _nothing() -> None:
 
 
 async def _open_in(
-    environment: OwnEnvironment, manager: SessionManager, resume: str, new: SessionSpec
+    environment: OwnEnvironment,
+    manager: SessionManager,
+    resume: str,
+    new: SessionSpec,
+    without: Sequence[str],
 ) -> LiveSession:
     """Start the program's environment, then open a session in its folder."""
     try:
         await environment.initialize()
-        return await _open_live(
-            manager, resume, replace(new, workspace_folder=environment.working_directory())
-        )
+        new = replace(new, workspace_folder=environment.working_directory())
+        return await _open_live(manager, resume, new, without)
     except BaseException as error:
         with anyio.CancelScope(shield=True):
             await environment.cleanup()
@@ -234,7 +250,9 @@ async def _open_in(
         raise
 
 
-async def _open_live(manager: SessionManager, resume: str, new: SessionSpec) -> LiveSession:
+async def _open_live(
+    manager: SessionManager, resume: str, new: SessionSpec, without: Sequence[str]
+) -> LiveSession:
     """Create a session with the options `new`, or open the stored session `resume` and apply the options to it."""
     if resume:
         try:
@@ -250,5 +268,7 @@ async def _open_live(manager: SessionManager, resume: str, new: SessionSpec) -> 
         )
     else:
         live = await manager.new_session(new)
-    check_limits(manager.settings, live.session.profile.registry)
+    registry = live.session.profile.registry
+    check_limits(manager.settings, registry)
+    check_removed(without, registry)
     return live

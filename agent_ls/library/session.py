@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal, NoReturn, Self
 
 import anyio
 import anyio.to_thread
@@ -69,6 +69,11 @@ class AgentSession:
         May be called from another task than the one that opened the session, and repeatedly.
         """
         await self._owner.close()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a session cannot be copied or pickled: pass its id, and open it by resume=session.id"
+        )
 
     async def __aenter__(self) -> Self:
         return self

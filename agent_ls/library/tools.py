@@ -90,6 +90,8 @@ def _decorated(function: Function, category: Category, name: str) -> Tool[Any]:
 def _tool(function: Function, category: Category, given_name: str) -> Tool[Any]:
     name = given_name or function.__name__
     check_tool_name(name)
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise TypeError(f"the tool {name} uses `yield`, but the model gets one value: return it")
     description = inspect.getdoc(function) or ""
     if not description:
         raise TypeError(

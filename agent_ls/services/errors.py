@@ -3,6 +3,7 @@
 AppError
     UnknownSessionError       the session is neither open nor stored
     SessionOwnedError         another process owns the session
+      SessionOpenHereError    this process owns it, and the program opens it once more
     OwnerSilentError          the process that owns the session does not answer the request to release it
     BadChoiceError            a provider, model, mode or folder that does not exist
     SessionHasHunksError      the session is not deleted, because the user has not reviewed its changes
@@ -47,6 +48,15 @@ class SessionOwnedError(AppError):
         super().__init__(
             f"session {session_id} is open in another process{who}, so you can only read it here",
             "continue in that process, or take the session over in an editor",
+        )
+
+
+class SessionOpenHereError(SessionOwnedError):
+    def __init__(self, session_id: str) -> None:
+        AppError.__init__(
+            self,
+            f"session {session_id} is open in this program already",
+            "use that session, or close it first",
         )
 
 

@@ -6,7 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from agent_ls.services.errors import AppError, BadChoiceError, SessionOwnedError, UnknownSessionError
+from agent_ls.services.errors import (
+    AppError,
+    BadChoiceError,
+    SessionOpenHereError,
+    SessionOwnedError,
+    UnknownSessionError,
+)
 from agent_ls.store.errors import (
     OwnershipLostError,
     SessionLockedError,
@@ -14,6 +20,7 @@ from agent_ls.store.errors import (
     UnknownOutputError,
     UnknownTurnError,
 )
+from agent_ls.store.locks import make_own_owner
 from agent_ls.system import describe_out_of_files, is_out_of_files
 
 if TYPE_CHECKING:
@@ -27,6 +34,8 @@ def store_errors(session_id: str) -> Iterator[None]:
     try:
         yield
     except SessionLockedError as error:
+        if error.owner.endswith(str(make_own_owner())):
+            raise SessionOpenHereError(session_id) from None
         raise SessionOwnedError(session_id, error.owner) from None
     except OwnershipLostError:
         raise SessionOwnedError(session_id) from None

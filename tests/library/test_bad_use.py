@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import inspect
 import os
 import signal
@@ -11,7 +12,7 @@ import sys
 import textwrap
 import threading
 import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -145,6 +146,55 @@ async def test_a_misused_session_raises_one_error_with_the_next_step(
             if session.state != "CLOSED" and not session.is_busy:
                 assert (await session.ask("still there?")).isdecimal()
     assert asyncio.all_tasks() == before
+
+
+@agent_ls.tool
+def known() -> str:
+    """Does nothing."""
+    return ""
+
+
+OPENINGS: list[tuple[dict[str, Any], type[Exception], str]] = [
+    ({"without_tools": ["shel"]}, agent_ls.AppError, "did you mean shell"),
+    ({"adapters": {"anthropic": FakeProvider}}, agent_ls.AppError, "pass FakeProvider(...)"),
+    ({"environment": agent_ls.MemoryEnvironment}, agent_ls.AppError, "pass MemoryEnvironment(...)"),
+    ({"folder": __file__}, agent_ls.AppError, "is a file"),
+    ({"beside": ["/no/such/folder"]}, agent_ls.AppError, "pass folders that exist"),
+    ({"state_dir": __file__}, agent_ls.AppError, "pass a folder"),
+    ({"tools": known}, agent_ls.AppError, "tools"),
+]
+
+
+@pytest.mark.parametrize(("given", "error", "words"), OPENINGS, ids=[str(row[2]) for row in OPENINGS])
+async def test_a_session_is_not_opened_with_what_it_cannot_use(
+    tmp_path: Path, given: dict[str, Any], error: type[Exception], words: str
+) -> None:
+    before = asyncio.all_tasks()
+    with pytest.raises(error) as caught:
+        await agent_ls.open_session(**options(tmp_path, FakeProvider([])) | given)
+    assert words in "".join(traceback.format_exception_only(caught.value))
+    assert asyncio.all_tasks() == before
+
+
+async def test_a_session_that_is_open_is_not_opened_again(tmp_path: Path) -> None:
+    opening = agent_ls.open_session(**options(tmp_path, FakeProvider([])))
+    async with opening as session:
+        with pytest.raises(RuntimeError, match="call open_session again"):
+            await opening
+        with pytest.raises(agent_ls.AppError, match="in this program already"):
+            await agent_ls.open_session(**options(tmp_path, FakeProvider([])), resume=session.id)
+        with pytest.raises(TypeError, match="pass its id"):
+            copy.deepcopy(session)
+
+
+@pytest.mark.parametrize("kind", [agent_ls.tool, agent_ls.tool(category="admin")])
+def test_a_tool_that_yields_is_refused(kind: Callable[..., Any]) -> None:
+    async def parts() -> AsyncIterator[str]:
+        """Yields parts."""
+        yield "part"
+
+    with pytest.raises(TypeError, match="return it"):
+        kind(parts)
 
 
 async def test_a_tool_that_asks_its_own_session_gets_an_error(tmp_path: Path) -> None:

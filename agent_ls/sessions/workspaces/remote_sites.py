@@ -106,7 +106,8 @@ class RemoteSites:
             return await self.prepare(folder)
         path, is_there = await anyio.to_thread.run_sync(_absolute, folder)
         if must_exist and not is_there:
-            raise BadChoiceError(f"the folder does not exist: {path}", "give a folder that exists")
+            problem = "is a file, no folder" if await anyio.Path(path).exists() else "does not exist"
+            raise BadChoiceError(f"the folder {problem}: {path}", "give a folder that exists")
         return await self.prepare(str(path)) if must_exist else str(path)
 
     def check_same(self, folder: str, stored: object) -> None:
