@@ -61,9 +61,7 @@ class _Turn:
     """The counters of a turn that its last transcript line displays."""
 
     began: str = ""
-    files: set[str] = field(default_factory=set)
-    added: int = 0
-    removed: int = 0
+    files: dict[str, tuple[int, int]] = field(default_factory=dict)  # added and removed lines of each
     input_tokens: int = 0
     output_tokens: int = 0
 
@@ -173,7 +171,8 @@ class Transcript(TextWriter):
         turn = self._turn
         parts = [END_WORDS[reason]]
         if turn.files:
-            parts.append(f"{plural(len(turn.files), 'file')} changed {tally(turn.added, turn.removed)}")
+            added, removed = map(sum, zip(*turn.files.values(), strict=True))
+            parts.append(f"{plural(len(turn.files), 'file')} changed {tally(added, removed)}")
         if turn.began:
             parts.append(seconds(_between_ms(turn.began, timestamp)))
         if turn.output_tokens and not self._is_walkthrough:
@@ -222,10 +221,12 @@ class Transcript(TextWriter):
         )
 
     def _print_change(self, change: FileChange) -> None:
-        turn = self._turn
-        turn.files.add(change.path)
-        turn.added, turn.removed = turn.added + change.added, turn.removed + change.removed
-        if (change.call_id, change.diff) not in self._shown_diffs:
+        counts = self._turn.files
+        own = counts.pop(change.copy_of, None)
+        added, removed = counts.get(change.path, (0, 0))
+        counts[change.path] = added + change.added, removed + change.removed
+        is_shown = (change.call_id, change.diff) in self._shown_diffs or own == (change.added, change.removed)
+        if not is_shown:
             self.fresh_line()
             self.write(indented(shorten_lines([*painted_diff(change.diff, self._style)], DIFF_LINES), "    "))
 

@@ -53,6 +53,9 @@ class TurnEvidence:
 
     def follow(self, event: SessionEvent) -> None:
         match event:
+            case FileChange(path=path, copy_of=own) if own:
+                # What was checked in the worktree is applied: no change after the checks.
+                self._files = self._files - {own} | {path}
             case FileChange(path=path, call_id=call_id):
                 self._change(path, call_id)
             case TerminalOpen(call_id=call_id, title=command) if self._has_changed:

@@ -167,6 +167,8 @@ class LiveSession:
         """Emit an event. After a file change, the model counts as informed of the file's content."""
         if isinstance(event, FileChange):
             self.touched.mark_known(event.path)
+            if self.worktree and (own := self.worktree.worktree.own_path_of(event.path)):
+                event = replace(event, copy_of=own)
         return self.session.emit(event)
 
     async def apply(

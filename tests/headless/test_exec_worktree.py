@@ -27,10 +27,11 @@ def repository(folder: Path) -> Path:
 
 def test_changes_of_a_worktree_run_are_applied_to_the_users_folder_when_the_run_ends(tmp_path: Path) -> None:
     project = repository(tmp_path / "project")
-    script: list[Answer] = [[EDIT], "Done."]
+    check = ToolCall("shell", {"command": "python3 -m compileall -q made.txt"})
+    script: list[Answer] = [[EDIT], [check], "Done."]
     with AnthropicServer(script) as server:
         environ = environment(tmp_path / "home", **provider_variables(server))
-        options = ("exec", "--worktree", "--trust", "--mode", "edits", "do it")
+        options = ("exec", "--worktree", "--trust", "--mode", "full", "--require-evidence", "do it")
         done = run(*options, cwd=project, environ=environ)
         listed = run("sessions", "--json", cwd=project, environ=environ)
         session = json.loads(listed.out)
@@ -40,6 +41,7 @@ def test_changes_of_a_worktree_run_are_applied_to_the_users_folder_when_the_run_
     assert done.code == 0, done.err
     assert (project / "made.txt").read_text() == "made\n"
     assert "of the worktree" in done.out
+    assert "1 file changed +1" in done.out and "made.txt` passed" in done.out
     assert session["worktree"] is True
     assert "session is open" in running.out
     assert deleted.code == 0

@@ -125,6 +125,12 @@ class Worktree:
         """Convert a path in a `WorktreeChange` to the absolute path in the user's folder."""
         return os.path.join(self.paths.top, name)
 
+    def own_path_of(self, path: str) -> str:
+        """Return the path in the worktree of a file of the user's repository; "" for other files."""
+        name = os.path.relpath(path, self.paths.top)
+        is_own = path.startswith(self.root + os.sep)  # the worktree may be below the repository
+        return "" if is_own or name.startswith(os.pardir) else self.own_path(name)
+
     def is_in_folder(self, name: str) -> bool:
         """Return whether a path in a `WorktreeChange` is below the folder that the session works in."""
         return not self.paths.prefix or name.startswith(self.paths.prefix + "/")

@@ -350,6 +350,7 @@ class ItemReducer:
                 return None
 
     def _sum_up(self, change: FileChange) -> None:
+        self._files.pop(change.copy_of, None)
         before = self._files.get(change.path)
         if before is None:
             self._files[change.path] = FileSum(change.path, change.action, change.added, change.removed)

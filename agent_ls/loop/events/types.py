@@ -286,7 +286,7 @@ class Hunk:
 
 @dataclass(frozen=True, slots=True)
 class FileChange(Emitted):
-    """A call changed a file. `diff` is a unified diff for display; `hunks` are the hunks from this change."""
+    """A call changed a file. `diff` is for display. `copy_of`: the file in the session's worktree that it applies."""
 
     kind: ClassVar[Literal["file_change"]] = "file_change"
     call_id: str
@@ -296,6 +296,7 @@ class FileChange(Emitted):
     removed: int
     diff: str
     hunks: tuple[Hunk, ...] = ()
+    copy_of: str = ""
 
 
 @dataclass(frozen=True, slots=True)

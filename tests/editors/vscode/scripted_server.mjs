@@ -38,7 +38,7 @@ function item(i) {
     case 4: return tool("grep", `total in part ${turn}`, "shop/cart.py:12: total\n".repeat(60));
     case 5: return text(`${PARAGRAPH}${CODE}- one\n- two\n- three\n`);
     case 6: return tool("edit_file", `shop/part_${turn}.py`, "Replaced 1 place.");
-    case 7: return { ...base, ...file, kind: "file", callId: `c${i - 1}`, diff: `--- a\n+++ b\n@@ -1,9 +1,18 @@\n${"-old line\n".repeat(3)}${"+new line of code\n".repeat(12)}`, hunks: [] };
+    case 7: return { ...base, ...file, kind: "file", callId: `c${i - 1}`, diff: `--- a\n+++ b\n@@ -1,9 +1,18 @@\n${"-old line\n".repeat(3)}${"+new line of code\n".repeat(12)}`, hunks: [], copyOf: "" };
     case 8: return tool("shell", "python -m pytest -q", "....\n".repeat(300));
     default: return { ...base, kind: "end", reason: "completed", files: [file] };
   }
@@ -136,7 +136,7 @@ async function show() {
   tell("plan", { explanation: "", items: [{ text: "Read the cart", status: "done" }, { text: "Take the discount before the tax", status: "active" }, { text: "Run the tests", status: "pending" }] });
   call("k1", "read_file", { path: "shop/cart.py" }, "shop/cart.py", " 1 | def total():\n 2 |     return 1\n");
   tell("tool_call_start", { callId: "e1", index: 0, name: "edit_file", ...lookOf("edit_file"), arguments: "{\"path\": \"shop/cart.py\"}", summary: "shop/cart.py" });
-  tell("file_change", { callId: "e1", path: `${folder}/shop/cart.py`, uri: `file://${folder}/shop/cart.py`, action: "modify", added: 2, removed: 1, diff: "--- a/shop/cart.py\n+++ b/shop/cart.py\n@@ -9,3 +9,4 @@\n     total = sum(prices)\n-    return total - discount\n+    total -= discount\n+    return max(total, 0)\n", hunks: [hunk("h1", "pending")] });
+  tell("file_change", { callId: "e1", path: `${folder}/shop/cart.py`, uri: `file://${folder}/shop/cart.py`, action: "modify", added: 2, removed: 1, diff: "--- a/shop/cart.py\n+++ b/shop/cart.py\n@@ -9,3 +9,4 @@\n     total = sum(prices)\n-    return total - discount\n+    total -= discount\n+    return max(total, 0)\n", hunks: [hunk("h1", "pending")], copyOf: "" });
   tell("tool_call_end", { callId: "e1", name: "edit_file", output: "Replaced 1 place.", summary: "1 replacement", isError: false, errorKind: "", durationMs: 5, outputChars: 17, ...PLAIN });
   call("x1", "shell", { command: "make lint" }, "make lint", "E501 line too long\n", { isError: true, summary: "exit 1", exitCode: 1 });
   tell("tool_call_start", { callId: "w1", index: 0, name: "shell", ...lookOf("shell"), arguments: "{\"command\": \"python -m pytest -q\"}", summary: "python -m pytest -q" });

@@ -25,7 +25,7 @@ export function scriptedStates(wire) {
       pending.push(() => { tell("hunk_state", { path: made.path, uri: made.uri, hunks: [{ ...made, state: "gone" }], by: "agent", comment: "" }); });
       return;
     }
-    tell("file_change", { callId, path: made.path, uri: made.uri, action: "modify", added: 1, removed: 1, diff: "--- a\n+++ b\n@@ -1,2 +1,2 @@\n def total(prices):\n-    return sum(prices)\n+    return max(sum(prices), 0)\n", hunks: [made] });
+    tell("file_change", { callId, path: made.path, uri: made.uri, action: "modify", added: 1, removed: 1, diff: "--- a\n+++ b\n@@ -1,2 +1,2 @@\n def total(prices):\n-    return sum(prices)\n+    return max(sum(prices), 0)\n", hunks: [made], copyOf: "" });
     call(callId, "edit_file", { path }, path, "Replaced 1 place.", { summary: "1 replacement", isStarted: true });
     for (const state of later) tell("hunk_state", { path: made.path, uri: made.uri, hunks: [{ ...made, state }], by: "user", comment: "" });
   }

@@ -61,9 +61,10 @@ function updateHunk(s: Snapshot, raw: EventHunk): void {
   if (before?.state !== raw.state) markChanged(s, s.ends.get(raw.turnId));
 }
 
-/** Adds a file change to the summary of its turn. */
-export function addFileChange(s: Snapshot, turnId: string, { path, uri, action, added, removed }: FileSum): void {
+/** Adds a file change to the summary of its turn, in place of the file in the worktree of which it is a copy. */
+export function addFileChange(s: Snapshot, turnId: string, { path, uri, action, added, removed, copyOf }: FileSum & { readonly copyOf?: string }): void {
   const files = s.turnFiles.get(turnId) ?? new Map<string, FileSum>();
+  for (const [key, file] of files) if (file.path === copyOf) files.delete(key);
   const before = files.get(uri);
   const first = before?.action === "create" && action === "modify" ? "create" : action;
   files.set(uri, { path, uri, action: first, added: added + (before?.added ?? 0), removed: removed + (before?.removed ?? 0) });
@@ -188,14 +189,14 @@ export const folds: Folds = {
     if (agentId === "") s.plan = data;
   },
   file_change(s, data, seq, { turnId = "" }) {
-    const { path, action, added, removed, diff, hunks, uri } = data;
+    const { path, action, diff, hunks, uri, added, removed } = data;
     const hunkIds = hunks.map((hunk) => hunk.id);
     if (hunks.length === 0 && isProposal(s, data.callId, uri)) {
-      addFileChange(s, turnId, { path, uri, action, added, removed });
+      addFileChange(s, turnId, data);
       return; // the item of the proposal is displayed already, with the user's decision
     }
     for (const hunk of hunks) setHunk(s, hunk);
-    addFileChange(s, turnId, { path, uri, action, added, removed });
+    addFileChange(s, turnId, data);
     if (joinMove(s, { path, uri, action, hunkIds, callId: data.callId })) return;
     const item = addItem(s, (index) => ({
       kind: "file" as const, id: itemId(seq), index, path, uri, action, added, removed, diff, hunkIds, callId: data.callId,

@@ -459,6 +459,7 @@ export interface FileChange {
   readonly removed: number;
   readonly diff: string;
   readonly hunks: readonly Hunk[];
+  readonly copyOf: string;
   readonly uri: string;
 }
 
@@ -604,7 +605,7 @@ export type Item =
   | { readonly id: string; readonly seq: number; readonly turnId: string; readonly timestamp: string; readonly kind: "text"; readonly partId: string; readonly text: string; readonly interrupted: boolean; readonly agentId?: string; }
   | { readonly id: string; readonly seq: number; readonly turnId: string; readonly timestamp: string; readonly kind: "reasoning"; readonly partId: string; readonly text: string; readonly interrupted: boolean; readonly agentId?: string; }
   | { readonly id: string; readonly seq: number; readonly turnId: string; readonly timestamp: string; readonly kind: "tool"; readonly callId: string; readonly name: string; readonly summary: string; readonly arguments: string; readonly status: "running" | "done" | "failed"; readonly agentId?: string; readonly result?: ToolCallEnd; readonly terminalId?: string; readonly background?: boolean; readonly look?: "read" | "search" | "edit" | "move" | "delete" | "execute" | "fetch" | "think" | "other"; readonly doing?: string; readonly done?: string; }
-  | { readonly id: string; readonly seq: number; readonly turnId: string; readonly timestamp: string; readonly kind: "file"; readonly callId: string; readonly path: string; readonly action: "create" | "modify" | "delete"; readonly added: number; readonly removed: number; readonly diff: string; readonly hunks: readonly Hunk[]; readonly uri: string; readonly agentId?: string; }
+  | { readonly id: string; readonly seq: number; readonly turnId: string; readonly timestamp: string; readonly kind: "file"; readonly callId: string; readonly path: string; readonly action: "create" | "modify" | "delete"; readonly added: number; readonly removed: number; readonly diff: string; readonly hunks: readonly Hunk[]; readonly copyOf: string; readonly uri: string; readonly agentId?: string; }
   | { readonly id: string; readonly seq: number; readonly turnId: string; readonly timestamp: string; readonly kind: "approval"; readonly request: ApprovalRequested; readonly status: "pending" | "allow" | "deny"; readonly agentId?: string; readonly reason?: string; readonly scope?: string; readonly decidedBy?: string; readonly command?: string; }
   | { readonly id: string; readonly seq: number; readonly turnId: string; readonly timestamp: string; readonly kind: "question"; readonly asked: QuestionAsked; readonly status: "pending" | "answered" | "declined"; readonly agentId?: string; readonly answers?: readonly string[]; readonly decidedBy?: string; }
   | { readonly id: string; readonly seq: number; readonly turnId: string; readonly timestamp: string; readonly kind: "subagent"; readonly agentId: string; readonly status: "running" | "completed" | "failed"; readonly callId: string; readonly task: string; readonly model: string; readonly workingDir: string; readonly reason: "" | "limit" | "refused" | "error" | "interrupted" | "closed" | "stopped"; readonly output: string; readonly turnsUsed: number; readonly agentKind: string; }

@@ -84,8 +84,9 @@ end
 ---@param s agent_ls.Snapshot
 ---@param turn_id string
 ---@param item agent_ls.Item of kind file
-local function add_to_turn_files(s, turn_id, item)
-  local files = s.turn_files[turn_id] or {}
+---@param copy_of string path of the file in the worktree that the change replaces in the list, or ""
+local function add_to_turn_files(s, turn_id, item, copy_of)
+  local files = vim.tbl_filter(function(file) return file.path ~= copy_of end, s.turn_files[turn_id] or {})
   s.turn_files[turn_id] = files
   local before = vim.iter(files):find(function(file) return file.uri == item.uri end)
   if not before then
@@ -419,7 +420,7 @@ function by_kind.file_change(s, data, event)
     table.insert(item.call.changes, item)
     touch(s, item.call)
   end
-  add_to_turn_files(s, event.turnId or "", item)
+  add_to_turn_files(s, event.turnId or "", item, data.copyOf)
   for i, raw in ipairs(data.hunks) do
     local hunk = set_hunk(s, raw)
     item.hunk_ids[i] = hunk.id

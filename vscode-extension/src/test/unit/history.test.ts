@@ -19,7 +19,7 @@ const REQUEST = { requestId: "a1", callId: "c2", tool: "shell", summary: "ls", r
 const NEWEST_FIRST = [
   stored(20, "approval", { request: REQUEST, status: "pending" }),
   stored(19, "text", { partId: "p2", text: "Now I", interrupted: false }),
-  stored(18, "file", { ...FILE, callId: "c1", diff: "", hunks: [] }),
+  stored(18, "file", { ...FILE, callId: "c1", diff: "", hunks: [], copyOf: "" }),
   stored(17, "tool", { callId: "c1", name: "shell", summary: "make", arguments: "{}", status: "running", terminalId: "term1" }),
   stored(16, "steer", { steerId: "st1", text: "faster", status: "waiting" }),
   stored(15, "user", { text: "go on" }),

@@ -190,7 +190,7 @@ test("a rename is one change, also after a reload", (t) => {
     baseLines: what === "delete" ? ["one\n"] : [], lines: what === "create" ? ["one\n"] : [], link: "", laterTurns: [], looked: false,
   });
   const stored = (seq: number, path: string, action: "create" | "delete"): StoredItem => ({
-    id: `i${seq}`, seq, turnId: "t", timestamp: "", kind: "file", callId: "c", path, uri: `file://${path}`, action, added: 1, removed: 1, diff: "x", hunks: [hunk(`h${seq}`, path, action)],
+    id: `i${seq}`, seq, turnId: "t", timestamp: "", kind: "file", callId: "c", path, uri: `file://${path}`, action, added: 1, removed: 1, diff: "x", copyOf: "", hunks: [hunk(`h${seq}`, path, action)],
   });
   for (const [first, second] of [["delete", "create"], ["create", "delete"]] as const) {
     const path = { delete: "/w/old.py", create: "/w/new.py" };

@@ -145,6 +145,7 @@
 ---@field removed integer
 ---@field diff string
 ---@field hunks agent_ls.wire.Hunk[]
+---@field copyOf string
 ---@field uri string
 
 ---@class agent_ls.wire.HunkStateChanged

@@ -304,6 +304,7 @@
 ---@field removed? integer
 ---@field diff? string
 ---@field hunks? agent_ls.wire.Hunk[]
+---@field copyOf? string
 ---@field uri? string
 ---@field request? agent_ls.wire.ApprovalRequested
 ---@field reason? string|""|"limit"|"refused"|"error"|"interrupted"|"closed"|"stopped"|"completed"|"interrupted"|"limit"|"error"|"aborted"|"refused"
