@@ -302,7 +302,8 @@ class AcpConversation:
         finally:
             self.is_over = True
             self._events.close()
-            ended = RpcError(INTERNAL, _CLOSED, f"{_CLOSED}. Load the session again to continue.")
+            why = self._why_closed
+            ended = RpcError(INTERNAL, why, f"{why}. Load the session again to continue.")
             for prompt in tuple(self._prompts):
                 if prompt.queued_id and prompt is not self._current and not prompt.is_cancelled:
                     prompt.finish(NotBegunError(prompt.key))
@@ -381,6 +382,8 @@ class AcpConversation:
                 break
 
     async def _answer(self, prompt: _Prompt, reason: str) -> None:
+        if self.live.taken_by:
+            self.send_text(f"{self._why_closed}. Continue there, or load the session here again.")
         prompt.finish(self._outcome(prompt, reason))
         # Respond to this prompt before sending any update of the next turn.
         for _ in range(3):
@@ -392,6 +395,10 @@ class AcpConversation:
         if failure := self._failure(prompt):
             return failure
         return "max_turn_requests" if reason == "limit" or prompt.limit else "end_turn"
+
+    @property
+    def _why_closed(self) -> str:
+        return f"{self.live.taken_by} has taken this session over" if self.live.taken_by else _CLOSED
 
     def _failure(self, prompt: _Prompt) -> RpcError | None:
         error = prompt.error

@@ -372,9 +372,7 @@ class _Play:
                     if self._outcome.see(item.envelope) or problem:
                         break
                 else:
-                    if not self._unsent:
-                        self._outcome.failed = True
-                        self._output.err.write("agent-ls exec: another process has taken this session over\n")
+                    self._outcome.failed = self._outcome.failed or not self._unsent
                 if not problem:
                     self._rest = session.subscribe()
                 group.cancel_scope.cancel()
@@ -405,6 +403,10 @@ class _Play:
     def _report_end(self) -> None:
         """Print why the turn ended early, how to continue, and the session's id."""
         session, err = self._live.session, self._output.err
+        if who := self._live.taken_by:
+            err.write(
+                f"agent-ls exec: {who} has taken this session over and stopped this run. Continue there.\n"
+            )
         if self._outcome.is_lost:
             session.interrupt()
             err.write("agent-ls exec: the connection to the other machine was lost\n")

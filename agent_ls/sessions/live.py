@@ -150,6 +150,8 @@ class LiveSession:
         """Set when the last line has been written to the log and the session may be opened again."""
         self.scope = anyio.CancelScope()
         """Scope of the session's task. Cancelling it ends the session in the same way as a process exit."""
+        self.taken_by = ""
+        """Who has taken the session over from this process, as the begin of a sentence."""
         self._notices = notices
         self._limits: dict[str, float] = {}
         self.stored = stored

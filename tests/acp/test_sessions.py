@@ -8,13 +8,17 @@ from typing import Any
 
 import pytest
 
-from tests.acp.client import NO_ANSWER, acp_client, acp_ready, acp_session
+from tests.acp.client import NO_ANSWER, AcpError, acp_client, acp_ready, acp_session
 from tests.support.commands import environment, provider_variables, run
-from tests.support.loopback import Answer, AnthropicServer, ErrorReply, Reasoning, Text, ToolCall
+from tests.support.loopback import Answer, AnthropicServer, ErrorReply, Gate, Reasoning, Text, ToolCall
 
 READ = ToolCall("read_file", {"file_path": "a.py"})
 EDIT = ToolCall("edit_file", {"file_path": "a.py", "old_string": "x = 1", "new_string": "x = 2"})
 TOUCH = ToolCall("shell", {"command": "touch made"})
+
+
+async def leave_open(params: dict[str, Any]) -> Any:
+    return NO_ANSWER
 
 
 @pytest.mark.req("H13", "R4")
@@ -65,12 +69,9 @@ async def test_resume_replays_nothing(project: Path) -> None:
 async def test_a_permission_request_pending_at_process_exit_is_sent_again_at_the_next_prompt(
     project: Path, method: str
 ) -> None:
-    async def never(params: dict[str, Any]) -> Any:
-        return NO_ANSWER
-
     with AnthropicServer([[TOUCH], "Made.", "Hello."]) as server:
         async with acp_client(project, server) as client:
-            client.on["session/request_permission"] = never
+            client.on["session/request_permission"] = leave_open
             await client.initialize()
             session_id = await client.new_session()
             await client.start_prompt(session_id)
@@ -122,6 +123,34 @@ async def test_loading_a_session_of_another_process_fails_with_its_owner_and_a_h
             await other.request("_agent-ls/takeOver", sessionId=session_id)
             await other.request("session/load", sessionId=session_id, cwd=str(project), mcpServers=[])
             assert await other.prompt(session_id) == "end_turn"
+
+
+@pytest.mark.parametrize("is_waiting", [False, True])
+async def test_a_client_is_told_which_process_took_its_running_turn_over(
+    project: Path, is_waiting: bool
+) -> None:
+    gate = Gate()
+    first: Answer = [TOUCH] if is_waiting else [Text("Half ", gate)]
+    with AnthropicServer([first]) as server:
+        async with acp_client(project, server) as owner, acp_client(project, server) as other:
+            owner.on["session/request_permission"] = leave_open
+            await owner.initialize("peer")
+            session_id = await owner.new_session()
+            prompt = await owner.start_prompt(session_id)
+            await owner.wait_for(
+                lambda: owner.asked("session/request_permission") if is_waiting else "Half" in owner.text()
+            )
+            await other.initialize("zed")
+            await other.request("_agent-ls/takeOver", sessionId=session_id)
+            if is_waiting:
+                with pytest.raises(AcpError) as refused:
+                    await owner.answer(prompt)
+                told = refused.value.details
+            else:
+                assert (await owner.answer(prompt))["stopReason"] == "cancelled"
+                told = owner.text()
+            gate.open()
+            assert "zed, process" in told and "has taken this session over" in told
 
 
 async def test_a_session_list_is_paged(project: Path) -> None:

@@ -371,6 +371,7 @@ async def test_a_headless_run_ends_when_its_session_is_taken_over(tmp_path: Path
                 out, err = await anyio.to_thread.run_sync(run.communicate)
             gate.open()
             assert run.returncode == 130 and found["id"] in err and "Traceback" not in out + err
+            assert f"process {second.server.process.pid}" in err and "taken this session over" in err
             await second.editor.subscribe(found["id"])
             await second.editor.submit(found["id"], "And you?")
             await second.client.event("assistant_text_end", text="Mine.")

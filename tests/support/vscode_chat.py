@@ -50,6 +50,10 @@ class VsCodeChat:
         """Click the button with this label."""
         await self._send({"press": label})
 
+    async def open(self, session: str) -> None:
+        """Show a stored session, as after a reload of the window."""
+        await self._send({"open": session})
+
     async def _send(self, order: Mapping[str, str]) -> None:
         await self._stdin.send(f"{json.dumps(order)}\n".encode())
 

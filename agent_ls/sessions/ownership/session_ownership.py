@@ -201,6 +201,7 @@ class SessionOwnership:
             return
         session = self._create_follower(live.id, live.folder, since=live.session.last_seq)
         session.owner = to
+        live.taken_by = f"Another process{f' ({to})' if to else ''}"
         self._register_follower(session)
         self._notify_listeners(Released(session))
         live.scope.cancel()

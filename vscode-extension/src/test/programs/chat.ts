@@ -1,6 +1,7 @@
 // The chat of VS Code without its editor: the sessions, the inbox and the page of the extension, with a real server.
-// Arguments: the folder, the configuration as JSON, and the command of the server. Reads lines {"say": TEXT} and
-// {"press": LABEL}, and writes what is displayed, as one line of JSON, each time that the page has drawn.
+// Arguments: the folder, the configuration as JSON, and the command of the server. Reads lines {"say": TEXT},
+// {"press": LABEL} and {"open": SESSION}, and writes what is displayed, as one line of JSON, each time that the page has
+// drawn.
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
@@ -58,7 +59,8 @@ async function main(): Promise<void> {
   await wire.sendRequest("initialize", { processId: process.pid, rootUri: uri, workspaceFolders: [{ uri, name: "project" }], capabilities });
   await wire.sendNotification("initialized", {});
   for await (const line of createInterface({ input: process.stdin })) {
-    const { say, press } = JSON.parse(line) as { say?: string; press?: string };
+    const { say, press, open } = JSON.parse(line) as { say?: string; press?: string; open?: string };
+    if (open !== undefined) void sessions.open(open);
     if (press !== undefined) view.button(press).click();
     if (say === undefined) continue;
     view.type(say);
