@@ -33,6 +33,7 @@ from agent_ls.mcp.resources import resource_tool
 from agent_ls.mcp.sources import FoundServers
 from agent_ls.mcp.tools import ToolKit, server_tool
 from agent_ls.mcp.visible import without_hidden
+from agent_ls.text import join_sentences
 from agent_ls.tools.base import Tool
 from agent_ls.tools.registry import ToolRegistry
 
@@ -289,10 +290,11 @@ class SessionServers:
         for server in self.servers:
             if server.state == "starting" and not server.is_cached:
                 self._warn(
-                    f"the MCP server {server.name} is still starting, so the model does not have its tools yet"
+                    f"The MCP server {server.name} is still starting. The model gets its tools when it runs; "
+                    f"`agent-ls mcp test {server.name}` shows what it waits for."
                 )
             for problem in server.description.invalid:
-                self._warn(f"the MCP server {server.name}: {problem}")
+                self._warn(f"The MCP server {server.name}: {problem}")
 
     def _warn_of_failures(self) -> None:
         """Warn of servers that have not come up, once for each server until it runs."""
@@ -303,11 +305,13 @@ class SessionServers:
             is_new = digest not in self._failed
             if server.state == "login" and is_new:
                 self._failed.add(digest)
-                self._services.warn(f"the MCP server {server.name} needs a login: {server.error}")
+                self._services.warn(f"The MCP server {server.name} needs a login: {server.error}")
             elif server.state == "failed" or (server.state == "restarting" and not server.has_run):
                 self._failed.add(digest)
                 if is_new:
-                    self._services.warn(f"the MCP server {server.name} is not available: {server.error}")
+                    what = f"The MCP server {server.name} is not available: {server.error}"
+                    step = f"`agent-ls mcp test {server.name}` shows more; restart it in the list of MCP servers."
+                    self._services.warn(join_sentences(what, step))
 
     async def switch(self, name: str, *, is_on: bool) -> bool:
         """Switch a server on or off, for this session and later ones. Returns False if no server has this name."""

@@ -107,7 +107,7 @@ def test_exec_waits_for_a_slow_server_and_takes_its_name_with_a_hyphen(name: str
 def test_exec_says_which_server_was_not_ready(tmp_path: Path) -> None:
     entry = raw_server(tmp_path / "plans", "raw", hang="initialize")
     done, _ = play(tmp_path, ["Done."], "go", server=entry, firstWaitMs=100)
-    assert "is still starting" in done.err, done
+    assert "is still starting" in done.err and "agent-ls mcp test raw" in done.err, done
 
 
 def test_tools_of_a_tested_server_are_offered_without_a_wait(tmp_path: Path) -> None:
