@@ -21,10 +21,6 @@ async def prepare(arguments: AbortArguments, context: ToolContext) -> Prepared:
     return Prepared(NoEffect(), run)
 
 
-def summarize(arguments: AbortArguments) -> str:
-    return one_line(arguments.reason)
-
-
 ABORT = Tool(
     name="abort",
     description=(
@@ -35,6 +31,6 @@ ABORT = Tool(
     arguments=AbortArguments,
     prepare=prepare,
     look=Look("other", "Giving up", "Gave up"),
-    summarize=summarize,
+    summarize=lambda arguments: one_line(arguments.reason),
     terminal=True,
 )

@@ -166,10 +166,6 @@ def _remarks(change_set: ChangeSet) -> Sequence[str]:
     return [*several, *loose, *(f"[Repaired: {note}]" for note in change_set.notes())]
 
 
-def summarize(arguments: ApplyPatchArguments) -> str:
-    return one_line(list_patch_paths(arguments.patch))
-
-
 def touches(arguments: ApplyPatchArguments, environment: ExecutionEnvironment) -> Sequence[str]:
     """Return the absolute paths that the patch names.
 
@@ -191,7 +187,7 @@ APPLY_PATCH = Tool(
     arguments=ApplyPatchArguments,
     prepare=prepare,
     look=Look("edit", "Editing", "Edited"),
-    summarize=summarize,
+    summarize=lambda arguments: one_line(list_patch_paths(arguments.patch)),
     touches=touches,
     free_text=FreeText("patch", descriptions.load_grammar("apply_patch")),
 )

@@ -54,10 +54,6 @@ async def _ask(question: Question, context: ToolContext) -> ToolOutput:
     return ToolOutput(f"The user answers:\n{answers}", summary=one_line(answers))
 
 
-def summarize(arguments: AskArguments) -> str:
-    return one_line(arguments.question)
-
-
 class OptionArguments(Arguments):
     label: str = Field(min_length=1, description="The answer in a few words.")
     description: str = Field(default="", description="The consequence of choosing this answer.")
@@ -138,10 +134,6 @@ async def _ask_options(question: QuestionArguments, context: ToolContext) -> Too
     return await _ask(Question(question.text, labels, question.multi_select), context)
 
 
-def summarize_questions(arguments: AskQuestionsArguments) -> str:
-    return one_line(" ".join(question.question for question in arguments.questions))
-
-
 ASK_USER = Tool(
     name="ask_user",
     description=(
@@ -153,7 +145,7 @@ ASK_USER = Tool(
     arguments=AskArguments,
     prepare=prepare,
     look=Look("other", "Asking", "Asked"),
-    summarize=summarize,
+    summarize=lambda arguments: one_line(arguments.question),
     touches=touches_nothing,
 )
 
@@ -164,6 +156,6 @@ ASK_QUESTIONS = Tool(
     arguments=AskQuestionsArguments,
     prepare=prepare_questions,
     look=ASK_USER.look,
-    summarize=summarize_questions,
+    summarize=lambda arguments: one_line(" ".join(question.question for question in arguments.questions)),
     touches=touches_nothing,
 )

@@ -65,10 +65,6 @@ async def _render_row(one: FoundCall, texts: FileTexts, context: ToolContext) ->
     return f"{where}: {function.kind} {one_line(function.name)}{inside}{lines}"
 
 
-def summarize(arguments: CallHierarchyArguments) -> str:
-    return one_line(f"{arguments.direction} of {arguments.symbol}")
-
-
 def call_hierarchy(host: LanguageHost) -> Tool[Any]:
     return Tool(
         name="call_hierarchy",
@@ -81,5 +77,5 @@ def call_hierarchy(host: LanguageHost) -> Tool[Any]:
         arguments=CallHierarchyArguments,
         prepare=partial(prepare, host),
         look=Look("search", "Finding calls", "Found calls"),
-        summarize=summarize,
+        summarize=lambda arguments: one_line(f"{arguments.direction} of {arguments.symbol}"),
     )

@@ -157,14 +157,6 @@ async def _find_span(arguments: CodeActionsArguments, context: ToolContext) -> S
     return SourceSpan(path, first, start, first, start + utf16_units(last_part(arguments.symbol)))
 
 
-def summarize_list(arguments: CodeActionsArguments) -> str:
-    return one_line(f"{arguments.file_path}:{arguments.line}")
-
-
-def summarize_edits(arguments: ApplyCodeActionArguments) -> str:
-    return one_line(arguments.title)
-
-
 def code_actions(host: LanguageHost) -> Tool[Any]:
     return Tool(
         name="code_actions",
@@ -176,7 +168,7 @@ def code_actions(host: LanguageHost) -> Tool[Any]:
         arguments=CodeActionsArguments,
         prepare=partial(prepare_list, host),
         look=Look("search", "Looking for code actions", "Looked for code actions"),
-        summarize=summarize_list,
+        summarize=lambda arguments: one_line(f"{arguments.file_path}:{arguments.line}"),
     )
 
 
@@ -191,5 +183,5 @@ def apply_code_action(host: LanguageHost) -> Tool[Any]:
         arguments=ApplyCodeActionArguments,
         prepare=partial(prepare_edits, host),
         look=Look("edit", "Applying", "Applied"),
-        summarize=summarize_edits,
+        summarize=lambda arguments: one_line(arguments.title),
     )

@@ -43,10 +43,6 @@ async def _definitions(
     return list(found.places), found.is_cut
 
 
-def summarize(arguments: SymbolArguments) -> str:
-    return one_line(arguments.symbol)
-
-
 def definition(host: LanguageHost) -> Tool[Any]:
     return Tool(
         name="definition",
@@ -59,5 +55,5 @@ def definition(host: LanguageHost) -> Tool[Any]:
         arguments=SymbolArguments,
         prepare=partial(prepare, host),
         look=Look("search", "Finding the definition of", "Found the definition of"),
-        summarize=summarize,
+        summarize=lambda arguments: one_line(arguments.symbol),
     )

@@ -103,10 +103,6 @@ def _name(path: str, context: ToolContext) -> str:
     return one_line(shown_path(path, context.environment), NAME_MAX_CHARS)
 
 
-def summarize(arguments: DiagnosticsArguments) -> str:
-    return one_line(arguments.file_path or "all files")
-
-
 def diagnostics(host: LanguageHost) -> Tool[Any]:
     return Tool(
         name="diagnostics",
@@ -120,5 +116,5 @@ def diagnostics(host: LanguageHost) -> Tool[Any]:
         arguments=DiagnosticsArguments,
         prepare=partial(prepare, host),
         look=Look("search", "Looking at problems of", "Looked at problems of"),
-        summarize=summarize,
+        summarize=lambda arguments: one_line(arguments.file_path or "all files"),
     )

@@ -183,10 +183,6 @@ def _range(replaced: EditResult) -> str:
     return f"lines {replaced.first_line}-{replaced.last_line}"
 
 
-def summarize(arguments: EditFileArguments) -> str:
-    return one_line(arguments.file_path)
-
-
 EDIT_FILE = Tool(
     name="edit_file",
     description=descriptions.load("edit_file"),
@@ -194,7 +190,7 @@ EDIT_FILE = Tool(
     arguments=EditFileArguments,
     prepare=prepare,
     look=Look("edit", "Editing", "Edited"),
-    summarize=summarize,
+    summarize=lambda arguments: one_line(arguments.file_path),
     touches=touched_file,
 )
 

@@ -37,10 +37,6 @@ async def prepare_append(arguments: NewTextArguments, context: ToolContext) -> P
     return await prepare(wanted, context)
 
 
-def summarize(arguments: NewTextArguments) -> str:
-    return one_line(arguments.file_path)
-
-
 CREATE_FILE = Tool(
     name="create_file",
     description="Create a file that does not exist yet; missing folders are created.",
@@ -48,7 +44,7 @@ CREATE_FILE = Tool(
     arguments=NewTextArguments,
     prepare=prepare_create,
     look=Look("edit", "Creating", "Created"),
-    summarize=summarize,
+    summarize=lambda arguments: one_line(arguments.file_path),
     touches=touched_file,
 )
 

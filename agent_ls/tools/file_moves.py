@@ -86,14 +86,6 @@ async def _read_source(path: str, context: ToolContext) -> bytes:
     return current
 
 
-def summarize_delete(arguments: DeleteFileArguments) -> str:
-    return one_line(arguments.file_path)
-
-
-def summarize_two(arguments: TwoPathArguments) -> str:
-    return one_line(f"{arguments.source} → {arguments.target}")
-
-
 def touches_both(arguments: TwoPathArguments, environment: ExecutionEnvironment) -> Sequence[str]:
     return (absolute(arguments.source, environment), absolute(arguments.target, environment))
 
@@ -105,7 +97,7 @@ DELETE_FILE = Tool(
     arguments=DeleteFileArguments,
     prepare=prepare_delete,
     look=Look("delete", "Deleting", "Deleted"),
-    summarize=summarize_delete,
+    summarize=lambda arguments: one_line(arguments.file_path),
     touches=touched_file,
 )
 
@@ -116,7 +108,7 @@ MOVE_FILE = Tool(
     arguments=TwoPathArguments,
     prepare=prepare_move,
     look=Look("move", "Moving", "Moved"),
-    summarize=summarize_two,
+    summarize=lambda arguments: one_line(f"{arguments.source} → {arguments.target}"),
     touches=touches_both,
 )
 

@@ -33,10 +33,6 @@ async def prepare(arguments: GlobArguments, context: ToolContext) -> Prepared:
     return Prepared(ReadEffect((path,)), run)
 
 
-def summarize(arguments: GlobArguments) -> str:
-    return one_line(arguments.pattern)
-
-
 GLOB = Tool(
     name="glob",
     description=(
@@ -47,7 +43,7 @@ GLOB = Tool(
     arguments=GlobArguments,
     prepare=prepare,
     look=Look("search", "Looking for", "Looked for"),
-    summarize=summarize,
+    summarize=lambda arguments: one_line(arguments.pattern),
     touches=touched_folder,
     starts_early=True,
 )

@@ -203,10 +203,6 @@ def _by_file(result: GrepResult, arguments: GrepArguments, where: str) -> str:
     return "\n".join(lines)
 
 
-def summarize(arguments: GrepArguments) -> str:
-    return one_line(arguments.pattern)
-
-
 GREP = Tool(
     name="grep",
     description=(
@@ -218,7 +214,7 @@ GREP = Tool(
     arguments=GrepArguments,
     prepare=prepare,
     look=Look("search", "Searching", "Searched"),
-    summarize=summarize,
+    summarize=lambda arguments: one_line(arguments.pattern),
     touches=touched_folder,
     starts_early=True,
 )

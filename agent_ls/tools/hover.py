@@ -47,10 +47,6 @@ def _is_code(line: str) -> bool:
     return bool(line.strip()) and not line.startswith("```")
 
 
-def summarize(arguments: SymbolArguments) -> str:
-    return one_line(arguments.symbol)
-
-
 def hover(host: LanguageHost) -> Tool[Any]:
     return Tool(
         name="hover",
@@ -63,5 +59,5 @@ def hover(host: LanguageHost) -> Tool[Any]:
         arguments=SymbolArguments,
         prepare=partial(prepare, host),
         look=Look("search", "Looking up", "Looked up"),
-        summarize=summarize,
+        summarize=lambda arguments: one_line(arguments.symbol),
     )

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from agent_ls.environments.language_host import LanguageHost
 from agent_ls.tools.base import Prepared, Tool, ToolContext, ToolOutput
-from agent_ls.tools.location_list import CUT, list_locations, sort_locations
+from agent_ls.tools.location_list import list_found
 from agent_ls.tools.look import Look
 from agent_ls.tools.summary import one_line
 from agent_ls.tools.symbol_lookup import SymbolArguments, find_symbol, grep_hint, lookup_effect, query_editor
@@ -27,18 +27,13 @@ async def prepare(host: LanguageHost, arguments: ImplementationsArguments, conte
             return ToolOutput(
                 f"The editor finds no implementation of {arguments.symbol!r}. {grep_hint(arguments.symbol)}"
             )
-        text = await list_locations(
-            sort_locations(found.places, context), arguments.offset, "implementations", context
-        )
         count = len(found.places)
         summary = f"{count} implementation{'s' if count != 1 else ''}"
-        return ToolOutput(f"{text}\n{CUT}" if found.is_cut else text, summary=summary)
+        return ToolOutput(
+            await list_found(found, arguments.offset, "implementations", context), summary=summary
+        )
 
     return Prepared(lookup_effect(arguments, context), run)
-
-
-def summarize(arguments: ImplementationsArguments) -> str:
-    return one_line(arguments.symbol)
 
 
 def implementations(host: LanguageHost) -> Tool[Any]:
@@ -52,5 +47,5 @@ def implementations(host: LanguageHost) -> Tool[Any]:
         arguments=ImplementationsArguments,
         prepare=partial(prepare, host),
         look=Look("search", "Finding implementations of", "Found implementations of"),
-        summarize=summarize,
+        summarize=lambda arguments: one_line(arguments.symbol),
     )

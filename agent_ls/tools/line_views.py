@@ -67,14 +67,6 @@ def _count_lines(data: bytes, name: str) -> int:
     return len(TextLines(decode(data).text))
 
 
-def summarize_lines(arguments: ReadLinesArguments) -> str:
-    return one_line(f"{arguments.file_path}, lines {arguments.first_line} to {arguments.last_line}")
-
-
-def summarize_count(arguments: LineCountArguments) -> str:
-    return one_line(arguments.file_path)
-
-
 READ_LINES = Tool(
     name="read_lines",
     description="Read a range of lines of a file, with line numbers and unsaved changes of the user.",
@@ -82,7 +74,9 @@ READ_LINES = Tool(
     arguments=ReadLinesArguments,
     prepare=prepare_read_lines,
     look=Look("read", "Reading", "Read"),
-    summarize=summarize_lines,
+    summarize=lambda arguments: one_line(
+        f"{arguments.file_path}, lines {arguments.first_line} to {arguments.last_line}"
+    ),
     touches=touched_file,
     starts_early=True,
 )
@@ -94,7 +88,7 @@ HEAD = Tool(
     arguments=LineCountArguments,
     prepare=prepare_head,
     look=Look("read", "Reading", "Read"),
-    summarize=summarize_count,
+    summarize=lambda arguments: one_line(arguments.file_path),
     touches=touched_file,
     starts_early=True,
 )

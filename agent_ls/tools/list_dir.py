@@ -139,10 +139,6 @@ def _line(entry: DirEntry) -> str:
     return entry.name if entry.size_bytes is None else f"{entry.name} ({entry.size_bytes} bytes)"
 
 
-def summarize(arguments: ListDirArguments) -> str:
-    return one_line(arguments.path)
-
-
 LIST_DIR = Tool(
     name="list_dir",
     description=(
@@ -154,7 +150,7 @@ LIST_DIR = Tool(
     arguments=ListDirArguments,
     prepare=prepare,
     look=Look("search", "Looking into", "Looked into"),
-    summarize=summarize,
+    summarize=lambda arguments: one_line(arguments.path),
     touches=touched_folder,
     starts_early=True,
 )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from agent_ls.environments.errors import EnvError, OutsideBoundsError, SecretFileError
-from agent_ls.environments.language_host import FoundLocation
+from agent_ls.environments.language_host import FoundLocation, FoundLocations
 from agent_ls.text import decode, looks_binary, split_lines
 from agent_ls.tools.base import ToolContext, ToolError
 from agent_ls.tools.paths import shown_path
@@ -58,7 +58,13 @@ async def list_locations(places: Sequence[FoundLocation], first: int, noun: str,
     return "\n".join([*lines, *paging_note(len(rows), first, len(page))])
 
 
-def sort_locations(places: Sequence[FoundLocation], context: ToolContext) -> list[FoundLocation]:
+async def list_found(found: FoundLocations, first: int, noun: str, context: ToolContext) -> str:
+    """Return one page of an editor's answer, sorted, with a note if the editor has left out results."""
+    text = await list_locations(_sort_locations(found.places, context), first, noun, context)
+    return f"{text}\n{CUT}" if found.is_cut else text
+
+
+def _sort_locations(places: Sequence[FoundLocation], context: ToolContext) -> list[FoundLocation]:
     """Sort workspace files first, then by path and line."""
 
     def key(place: FoundLocation) -> tuple[bool, str, int]:

@@ -177,10 +177,6 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def summarize(arguments: ReadFileArguments) -> str:
-    return one_line(arguments.file_path)
-
-
 READ_FILE = Tool(
     name="read_file",
     description=(
@@ -193,7 +189,7 @@ READ_FILE = Tool(
     arguments=ReadFileArguments,
     prepare=prepare,
     look=Look("read", "Reading", "Read"),
-    summarize=summarize,
+    summarize=lambda arguments: one_line(arguments.file_path),
     touches=touched_file,
     starts_early=True,
 )

@@ -92,10 +92,6 @@ async def _read(path: str, limit: int, context: ToolContext) -> ToolOutput:
     return ToolOutput(f"--- {name} ---\n{output.text}", images=output.images)
 
 
-def summarize(arguments: ReadManyFilesArguments) -> str:
-    return one_line(" ".join(arguments.paths))
-
-
 READ_MANY_FILES = Tool(
     name="read_many_files",
     description=(
@@ -107,6 +103,6 @@ READ_MANY_FILES = Tool(
     arguments=ReadManyFilesArguments,
     prepare=prepare,
     look=Look("read", "Reading", "Read"),
-    summarize=summarize,
+    summarize=lambda arguments: one_line(" ".join(arguments.paths)),
     starts_early=True,
 )

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from agent_ls.environments.language_host import LanguageHost
 from agent_ls.tools.base import Prepared, Tool, ToolContext, ToolOutput
-from agent_ls.tools.location_list import CUT, list_locations, sort_locations
+from agent_ls.tools.location_list import list_found
 from agent_ls.tools.look import Look
 from agent_ls.tools.summary import one_line
 from agent_ls.tools.symbol_lookup import SymbolArguments, find_symbol, grep_hint, lookup_effect, query_editor
@@ -28,17 +28,10 @@ async def prepare(host: LanguageHost, arguments: ReferencesArguments, context: T
                 f"The editor finds no use of {arguments.symbol!r}. {grep_hint(arguments.symbol)}"
             )
         files = len({place.name for place in found.places})
-        text = await list_locations(
-            sort_locations(found.places, context), arguments.offset, "places", context
-        )
         summary = f"{len(found.places)} in {files} file{'s' if files != 1 else ''}"
-        return ToolOutput(f"{text}\n{CUT}" if found.is_cut else text, summary=summary)
+        return ToolOutput(await list_found(found, arguments.offset, "places", context), summary=summary)
 
     return Prepared(lookup_effect(arguments, context), run)
-
-
-def summarize(arguments: ReferencesArguments) -> str:
-    return one_line(arguments.symbol)
 
 
 def references(host: LanguageHost) -> Tool[Any]:
@@ -53,5 +46,5 @@ def references(host: LanguageHost) -> Tool[Any]:
         arguments=ReferencesArguments,
         prepare=partial(prepare, host),
         look=Look("search", "Finding uses of", "Found uses of"),
-        summarize=summarize,
+        summarize=lambda arguments: one_line(arguments.symbol),
     )

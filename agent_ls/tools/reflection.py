@@ -40,14 +40,6 @@ async def prepare_summarize(arguments: SummarizeArguments, context: ToolContext)
     return Prepared(NoEffect(), run)
 
 
-def summarize_reflect(arguments: ReflectArguments) -> str:
-    return one_line(arguments.next_step)
-
-
-def summarize_summarize(arguments: SummarizeArguments) -> str:
-    return one_line(arguments.done)
-
-
 REFLECT = Tool(
     name="reflect",
     description="Record what was tried, what happened and the next step, after an attempt that failed.",
@@ -55,7 +47,7 @@ REFLECT = Tool(
     arguments=ReflectArguments,
     prepare=prepare_reflect,
     look=Look("think", "Thinking", "Thought"),
-    summarize=summarize_reflect,
+    summarize=lambda arguments: one_line(arguments.next_step),
     touches=touches_nothing,
 )
 
@@ -66,6 +58,6 @@ SUMMARIZE = Tool(
     arguments=SummarizeArguments,
     prepare=prepare_summarize,
     look=Look("think", "Summing up", "Summed up"),
-    summarize=summarize_summarize,
+    summarize=lambda arguments: one_line(arguments.done),
     touches=touches_nothing,
 )

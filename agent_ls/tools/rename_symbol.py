@@ -36,10 +36,6 @@ async def prepare(host: LanguageHost, arguments: RenameSymbolArguments, context:
     return prepared_edits(files, f"Renamed {name} to {arguments.new_name}", context)
 
 
-def summarize(arguments: RenameSymbolArguments) -> str:
-    return one_line(f"{arguments.symbol} to {arguments.new_name}")
-
-
 def rename_symbol(host: LanguageHost) -> Tool[Any]:
     return Tool(
         name="rename_symbol",
@@ -53,5 +49,5 @@ def rename_symbol(host: LanguageHost) -> Tool[Any]:
         arguments=RenameSymbolArguments,
         prepare=partial(prepare, host),
         look=Look("edit", "Renaming", "Renamed"),
-        summarize=summarize,
+        summarize=lambda arguments: one_line(f"{arguments.symbol} to {arguments.new_name}"),
     )

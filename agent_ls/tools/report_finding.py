@@ -123,10 +123,8 @@ def report_finding_tool(sink: FindingSink) -> Tool[ReportFindingArguments]:
         arguments=ReportFindingArguments,
         prepare=prepare,
         look=Look("other", "Reporting", "Reported"),
-        summarize=_summarize,
+        summarize=lambda arguments: one_line(
+            f"{arguments.severity} {arguments.file_path}:{arguments.start_line} {arguments.message}"
+        ),
         touches=touched_file,
     )
-
-
-def _summarize(arguments: ReportFindingArguments) -> str:
-    return one_line(f"{arguments.severity} {arguments.file_path}:{arguments.start_line} {arguments.message}")

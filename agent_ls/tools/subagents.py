@@ -140,10 +140,6 @@ def summarize_spawn(arguments: SpawnArguments) -> str:
     return one_line(arguments.task)
 
 
-def summarize_send(arguments: SendArguments) -> str:
-    return one_line(f"{arguments.agent_id}: {arguments.message}")
-
-
 def summarize(arguments: AgentArguments) -> str:
     return one_line(arguments.agent_id)
 
@@ -173,7 +169,7 @@ SEND_INPUT = Tool(
     arguments=SendArguments,
     prepare=prepare_send,
     look=Look("other", "Sending a message to a helper", "Sent a message to a helper"),
-    summarize=summarize_send,
+    summarize=lambda arguments: one_line(f"{arguments.agent_id}: {arguments.message}"),
     touches=touches_nothing,
 )
 

@@ -28,10 +28,6 @@ async def prepare(arguments: SubmitArguments, context: ToolContext) -> Prepared:
     return Prepared(NoEffect(), run)
 
 
-def summarize(arguments: SubmitArguments) -> str:
-    return one_line(arguments.result)
-
-
 SUBMIT = Tool(
     name="submit",
     description=(
@@ -41,6 +37,6 @@ SUBMIT = Tool(
     arguments=SubmitArguments,
     prepare=prepare,
     look=Look("other", "Submitting", "Submitted"),
-    summarize=summarize,
+    summarize=lambda arguments: one_line(arguments.result),
     terminal=True,
 )

@@ -104,10 +104,6 @@ def _render_output(rows: list[str], found: FoundSymbols, count: int) -> ToolOutp
     return ToolOutput("\n".join(lines), summary=f"{count} symbol{'s' if count != 1 else ''}")
 
 
-def summarize(arguments: SymbolsArguments) -> str:
-    return one_line(" in ".join(part for part in (arguments.query, arguments.file_path) if part))
-
-
 def symbols(host: LanguageHost) -> Tool[Any]:
     return Tool(
         name="symbols",
@@ -120,5 +116,7 @@ def symbols(host: LanguageHost) -> Tool[Any]:
         arguments=SymbolsArguments,
         prepare=partial(prepare, host),
         look=Look("search", "Looking for symbols", "Looked for symbols"),
-        summarize=summarize,
+        summarize=lambda arguments: one_line(
+            " in ".join(part for part in (arguments.query, arguments.file_path) if part)
+        ),
     )

@@ -22,10 +22,6 @@ async def prepare(arguments: ThinkArguments, context: ToolContext) -> Prepared:
     return Prepared(NoEffect(), run)
 
 
-def summarize(arguments: ThinkArguments) -> str:
-    return one_line(arguments.thought)
-
-
 THINK = Tool(
     name="think",
     description=(
@@ -36,6 +32,6 @@ THINK = Tool(
     arguments=ThinkArguments,
     prepare=prepare,
     look=Look("think", "Thinking", "Thought"),
-    summarize=summarize,
+    summarize=lambda arguments: one_line(arguments.thought),
     touches=touches_nothing,
 )

@@ -143,10 +143,6 @@ def _render_page(page: WebPage, arguments: WebFetchArguments) -> ToolOutput:
     return ToolOutput(text, summary=f"{len(whole)} characters")
 
 
-def summarize(arguments: WebFetchArguments) -> str:
-    return one_line(arguments.url)
-
-
 def web_fetch(pages: WebFetcher) -> Tool[Any]:
     return Tool(
         name="web_fetch",
@@ -159,5 +155,5 @@ def web_fetch(pages: WebFetcher) -> Tool[Any]:
         arguments=WebFetchArguments,
         prepare=partial(prepare, pages),
         look=Look("fetch", "Fetching", "Fetched"),
-        summarize=summarize,
+        summarize=lambda arguments: one_line(arguments.url),
     )

@@ -58,10 +58,6 @@ async def prepare(searches: WebSearcher, arguments: WebSearchArguments, context:
     return Prepared(CallEffect("web_search", arguments.query, "read"), run)
 
 
-def summarize(arguments: WebSearchArguments) -> str:
-    return one_line(arguments.query)
-
-
 def web_search(searches: WebSearcher) -> Tool[Any]:
     return Tool(
         name="web_search",
@@ -75,5 +71,5 @@ def web_search(searches: WebSearcher) -> Tool[Any]:
         arguments=WebSearchArguments,
         prepare=partial(prepare, searches),
         look=Look("search", "Searching the web for", "Searched the web for"),
-        summarize=summarize,
+        summarize=lambda arguments: one_line(arguments.query),
     )

@@ -105,10 +105,6 @@ def _render_result(arguments: WriteFileArguments, name: str, current: bytes | No
     return f"Wrote {len(content)} bytes to {name}, which replace the former {len(current)} bytes."
 
 
-def summarize(arguments: WriteFileArguments) -> str:
-    return one_line(arguments.file_path)
-
-
 WRITE_FILE = Tool(
     name="write_file",
     description=(
@@ -120,6 +116,6 @@ WRITE_FILE = Tool(
     arguments=WriteFileArguments,
     prepare=prepare,
     look=Look("edit", "Writing", "Wrote"),
-    summarize=summarize,
+    summarize=lambda arguments: one_line(arguments.file_path),
     touches=touched_file,
 )

@@ -128,9 +128,6 @@ def build_write_stdin(tool: Tool[Any]) -> Tool[Any]:
             return Prepared(CommandEffect(arguments.text, folder, input_of=process_id), run)
         return Prepared(ProcessEffect(process_id, "kill" if is_interrupt else "read"), run)
 
-    def summarize(arguments: StdinArguments) -> str:
-        return one_line(f"{arguments.process_id} {arguments.text}".strip())
-
     return Tool(
         name=tool.name,
         description=PROCESSES.description,
@@ -138,7 +135,7 @@ def build_write_stdin(tool: Tool[Any]) -> Tool[Any]:
         arguments=StdinArguments,
         prepare=prepare,
         look=tool.look,
-        summarize=summarize,
+        summarize=lambda arguments: one_line(f"{arguments.process_id} {arguments.text}".strip()),
     )
 
 
