@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from agent_ls.profiles.anthropic.toolset import SHELL_TIMEOUT_MS, build_toolset
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.profiles.options import ModelFacts, ProfileOptions, load_base_prompt
+from agent_ls.profiles.shared_tools import with_shared_tools
 from agent_ls.tools.base import ShellLimits
+from agent_ls.tools.edit_file import EDIT_FILE
+from agent_ls.tools.glob import GLOB
+from agent_ls.tools.grep import GREP
+from agent_ls.tools.read_file import READ_FILE
+from agent_ls.tools.registry import ToolRegistry
+from agent_ls.tools.shell import shell_tool
+from agent_ls.tools.write_file import WRITE_FILE
 
+SHELL_TIMEOUT_MS = 120_000  # the default time limit of commands in Claude Code
 DEFAULT_MODEL = "claude-sonnet-5-5"
 CONTEXT_WINDOW_TOKENS = 200_000  # the smallest window of the family; newer models have more
 
@@ -39,3 +47,10 @@ def beta_headers(model: str, chosen: tuple[str, ...]) -> tuple[str, ...]:
     """Return the beta headers that the model needs, then the headers `chosen` by the host, without repetitions."""
     needed = tuple(beta for prefix, beta in BETA_HEADERS if model.startswith(prefix))
     return tuple(dict.fromkeys((*needed, *chosen)))
+
+
+def build_toolset(*, background: bool) -> ToolRegistry:
+    """Return the tools. `background`: add background commands, and a tool to monitor them."""
+    shell = shell_tool(default_timeout_ms=SHELL_TIMEOUT_MS, background=background)
+    own = ToolRegistry((READ_FILE, WRITE_FILE, EDIT_FILE, shell, GREP, GLOB))
+    return with_shared_tools(own, background=background)

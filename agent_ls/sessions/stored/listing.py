@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import dropwhile
 from typing import TypeAlias
 
 import anyio.to_thread
 
+from agent_ls.services.errors import BadChoiceError
 from agent_ls.services.settings.model import Settings
 from agent_ls.sessions.live import LiveSession, SessionSummary, stored_summary
-from agent_ls.sessions.stored.pagination import cursor_after, sessions_after
-from agent_ls.store.layout import StoredSummary, lock_path, log_path
+from agent_ls.store.layout import ListedSession, StoredSummary, lock_path, log_path
 from agent_ls.store.locks import Owner, make_own_owner, owner_of
 from agent_ls.store.log import Header
 from agent_ls.store.progress import StoredProgress, read_progress
@@ -94,3 +95,30 @@ class SessionListing:
 def _look(stored: StoredSummary) -> tuple[Owner | None, StoredProgress]:
     owner = owner_of(lock_path(stored.folder))
     return owner, read_progress(log_path(stored.folder)) if owner else StoredProgress()
+
+
+def cursor_after(session: ListedSession) -> str:
+    """Return the cursor of the page that begins after a session."""
+    return "/".join(_position(session))
+
+
+def sessions_after(listed: Sequence[ListedSession], cursor: str | None) -> Sequence[ListedSession]:
+    """Return the sessions after a cursor. `listed`: newest first. No cursor: all sessions.
+
+    Raises:
+        BadChoiceError: the cursor is invalid.
+    """
+    if cursor is None:
+        return listed
+    updated, slash, session_id = cursor.partition("/")
+    if not slash:
+        raise BadChoiceError(
+            f"the session list cannot be continued at {cursor!r}",
+            "list the sessions again from the beginning",
+        )
+    return list(dropwhile(lambda session: _position(session) >= (updated, session_id), listed))
+
+
+def _position(session: ListedSession) -> tuple[str, str]:
+    """Return the sort key of a session: the time of its last use, then its id."""
+    return session.updated, session.session_id
