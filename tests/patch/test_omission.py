@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_ls.patch.omission import is_marker, omission_marker
+from agent_ls.patch.replace import is_marker, omission_marker
 
 MARKERS = [
     "... rest of code ...",
