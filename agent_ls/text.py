@@ -410,6 +410,11 @@ def diff_lines(diff: str) -> list[str]:
     return lines[2:] if has_header else lines
 
 
+def plural(count: int, noun: str) -> str:
+    """Return `1 line` or `2 lines`."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def join_sentences(message: str, hint: str) -> str:
     """Join a message and its hint as two sentences with one stop between them. Returns the message if `hint` is ""."""
     if not hint:

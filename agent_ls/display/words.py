@@ -31,7 +31,7 @@ from agent_ls.loop.events.types import (
     SubagentChanged,
     TurnFacts,
 )
-from agent_ls.text import join_sentences
+from agent_ls.text import join_sentences, plural
 
 INTERRUPTED = " \u2026 (interrupted)"
 """Behind a text of the model that was interrupted."""
@@ -64,10 +64,6 @@ REVERTED_WORDS: Mapping[str, str] = {
 
 def sentence(words: str) -> str:
     return f"{words[:1].upper()}{words[1:]}."
-
-
-def plural(count: int, word: str) -> str:
-    return f"{count} {word}{'' if count == 1 else 's'}"
 
 
 def seconds(duration_ms: float) -> str:

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from agent_ls.display.requests import describe_request
-from agent_ls.display.words import END_WORDS, Remark, plural, seconds, tally
+from agent_ls.display.words import END_WORDS, Remark, seconds, tally
 from agent_ls.display.writer import TextWriter
 from agent_ls.headless.style import PLAIN, Style, colour_text, indented, painted_diff, shorten_lines
 from agent_ls.loop.events.editor import SaveRequested
@@ -37,7 +37,7 @@ from agent_ls.loop.events.types import (
     UsageReport,
     UserInput,
 )
-from agent_ls.text import reveal_controls, strip_controls
+from agent_ls.text import plural, reveal_controls, strip_controls
 
 OUTPUT_LINES = (
     24  # maximum number of printed lines of a command's output; the session has the complete output

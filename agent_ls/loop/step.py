@@ -24,7 +24,7 @@ from agent_ls.llm.requests import FinishReason
 from agent_ls.loop.config import SessionConfig
 from agent_ls.loop.events.types import EndReason, Error
 from agent_ls.loop.turns import AssistantTurn, ToolResultsTurn, Turn
-from agent_ls.text import to_display_line
+from agent_ls.text import plural, to_display_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ def _call_model(at: StepState, config: SessionConfig) -> CallModel | Finish:
             "limit",
             "rounds",
             at.rounds,
-            f"Stopped after {_times(at.rounds, 'tool round')}, the limit for one input. Send a message to "
+            f"Stopped after {plural(at.rounds, 'tool round')}, the limit for one input. Send a message to "
             "continue, or raise the limit.",
         )
     if 0 < config.max_turns <= at.model_calls:
@@ -148,7 +148,7 @@ def _call_model(at: StepState, config: SessionConfig) -> CallModel | Finish:
             "limit",
             "turns",
             at.model_calls,
-            f"Stopped after {_times(at.model_calls, 'model call')}, the limit of this session. "
+            f"Stopped after {plural(at.model_calls, 'model call')}, the limit of this session. "
             "Raise the limit to continue.",
         )
     if 0 < config.max_subagent_cost_usd <= at.subagent_cost_usd:
@@ -159,7 +159,3 @@ def _call_model(at: StepState, config: SessionConfig) -> CallModel | Finish:
             f"Stopped at ${at.subagent_cost_usd:.2f}, the limit of the cost of one subagent.",
         )
     return CallModel()
-
-
-def _times(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"

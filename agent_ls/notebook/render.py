@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from agent_ls.notebook.cells import Cell, Notebook
-from agent_ls.text import render_terminal_output
+from agent_ls.text import plural, render_terminal_output
 
 OUTPUT_LINES = 20
 """Maximum number of displayed lines of one output, from its head and tail."""
@@ -14,7 +14,7 @@ OUTPUT_CHARS = 2_000
 
 
 def render_notebook(notebook: Notebook, name: str) -> str:
-    count = "1 cell" if len(notebook.cells) == 1 else f"{len(notebook.cells)} cells"
+    count = plural(len(notebook.cells), "cell")
     head = f"Notebook {name}: {count}, {notebook.language}, nbformat 4.{notebook.minor}."
     parts = [render_cell(cell, number) for number, cell in enumerate(notebook.cells, 1)]
     return "\n\n".join([head, *parts])

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from agent_ls.environments.language_host import FoundCall, LanguageHost
+from agent_ls.text import plural
 from agent_ls.tools.base import Prepared, Tool, ToolContext, ToolOutput
 from agent_ls.tools.location_list import CUT, FileTexts, format_location, get_page, paging_note
 from agent_ls.tools.look import Look
@@ -48,7 +49,7 @@ async def prepare(host: LanguageHost, arguments: CallHierarchyArguments, context
         count = len(found.calls)
         return ToolOutput(
             "\n".join([*rows, CUT] if found.is_cut else rows),
-            summary=f"{count} function{'s' if count != 1 else ''}",
+            summary=plural(count, "function"),
         )
 
     return Prepared(lookup_effect(arguments, context), run)

@@ -17,7 +17,7 @@ from agent_ls.environments.language_host import (
     SourceSpan,
     utf16_units,
 )
-from agent_ls.text import decode, split_lines, strip_ending
+from agent_ls.text import decode, plural, split_lines, strip_ending
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
 from agent_ls.tools.editor_edits import plan_editor_edits, prepared_edits
 from agent_ls.tools.look import Look
@@ -61,7 +61,7 @@ async def prepare_list(host: LanguageHost, arguments: CodeActionsArguments, cont
             return ToolOutput(f"The editor offers no code actions for {where}.")
         rows = [_render_row(one) for one in _in_order(found)]
         more = [f"[... and {len(rows) - MAX_ACTIONS} more]"] if len(rows) > MAX_ACTIONS else []
-        count = f"{len(rows)} action{'s' if len(rows) != 1 else ''}"
+        count = plural(len(rows), "action")
         return ToolOutput("\n".join([f"{where}:", *rows[:MAX_ACTIONS], *more]), summary=count)
 
     return Prepared(ReadEffect((path,)), run)

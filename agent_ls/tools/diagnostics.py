@@ -10,6 +10,7 @@ from pydantic import Field
 
 from agent_ls.environments.effects import NoEffect, ReadEffect
 from agent_ls.environments.language_host import CodeProblem, FileProblems, LanguageHost
+from agent_ls.text import plural
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolOutput
 from agent_ls.tools.location_list import NAME_MAX_CHARS, FileTexts, get_page, paging_note
 from agent_ls.tools.look import Look
@@ -67,7 +68,7 @@ async def _render_problems(
     rows = [await _row(file, problem, texts, context) for file, problem in page]
     rows += paging_note(len(found), arguments.offset, len(page))
     count = len(found)
-    return ToolOutput("\n".join([*rows, *notes]), summary=f"{count} problem{'s' if count != 1 else ''}")
+    return ToolOutput("\n".join([*rows, *notes]), summary=plural(count, "problem"))
 
 
 def _select_problems(

@@ -10,6 +10,7 @@ from pydantic import Field
 from agent_ls.environments.base import FileState, FileWrite
 from agent_ls.patch.errors import PatchError
 from agent_ls.patch.hunks import PlannedChange
+from agent_ls.text import plural
 from agent_ls.tools import descriptions
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
 from agent_ls.tools.excerpt import excerpt
@@ -164,7 +165,7 @@ def _render_result(edit: _Edit, notes: list[str], states: tuple[FileState, ...])
     if edit.current is None:
         head = f"Created {edit.name}: wrote {len(replaced.content)} bytes."
     else:
-        count = "1 replacement" if replaced.count == 1 else f"{replaced.count} replacements"
+        count = plural(replaced.count, "replacement")
         head = f"Edited {edit.name}: {count}, {_range(replaced)}."
     remarks = [head]
     if replaced.matched_with not in EXACT_LEVELS:

@@ -13,7 +13,7 @@ from agent_ls.environments.base import FileWrite
 from agent_ls.environments.errors import NoAnswerError, StaleFileError
 from agent_ls.environments.language_host import FileChanges
 from agent_ls.patch.hunks import PlannedChange
-from agent_ls.text import NotEncodableError, decode, encode
+from agent_ls.text import NotEncodableError, decode, encode, plural
 from agent_ls.tools.base import Prepared, ToolContext, ToolError, ToolOutput
 from agent_ls.tools.file_commits import (
     commit_unread_files,
@@ -100,13 +100,13 @@ def prepared_edits(
         if decided := describe_decision(states, context):
             return decided
         rows = [row for file in files for row in _rows(file.change)]
-        count = f"{len(files)} file{'s' if len(files) != 1 else ''}"
+        count = plural(len(files), "file")
         more = [f"[... and {len(rows) - MAX_SHOWN} more lines]"] if len(rows) > MAX_SHOWN else []
         notes = [*concurrent_edit_notes(writes, states, context), *filter(None, [note])]
         return ToolOutput(
             "\n".join([f"{done} in {count}:", "", *rows[:MAX_SHOWN], *more, *notes]),
             files=states,
-            summary=f"{len(rows)} line{'s' if len(rows) != 1 else ''} in {count}",
+            summary=f"{plural(len(rows), 'line')} in {count}",
         )
 
     return Prepared(write_effect([file.change for file in files], context.environment), run)

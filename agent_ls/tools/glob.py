@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from agent_ls.environments.effects import ReadEffect
+from agent_ls.text import plural
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolOutput
 from agent_ls.tools.look import Look
 from agent_ls.tools.paths import absolute, shown_path, touched_folder
@@ -25,7 +26,7 @@ async def prepare(arguments: GlobArguments, context: ToolContext) -> Prepared:
     async def run() -> ToolOutput:
         found = await context.environment.glob(arguments.pattern, path)
         if found:
-            files = f"{len(found)} file{'s' if len(found) != 1 else ''}"
+            files = plural(len(found), "file")
             return ToolOutput("\n".join(found), summary=files)
         where = shown_path(path, context.environment)
         return ToolOutput(f"No files match {arguments.pattern!r} below {where}. Ignored files are left out.")

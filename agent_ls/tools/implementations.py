@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import Field
 
 from agent_ls.environments.language_host import LanguageHost
+from agent_ls.text import plural
 from agent_ls.tools.base import Prepared, Tool, ToolContext, ToolOutput
 from agent_ls.tools.location_list import list_found
 from agent_ls.tools.look import Look
@@ -27,8 +28,7 @@ async def prepare(host: LanguageHost, arguments: ImplementationsArguments, conte
             return ToolOutput(
                 f"The editor finds no implementation of {arguments.symbol!r}. {grep_hint(arguments.symbol)}"
             )
-        count = len(found.places)
-        summary = f"{count} implementation{'s' if count != 1 else ''}"
+        summary = plural(len(found.places), "implementation")
         return ToolOutput(
             await list_found(found, arguments.offset, "implementations", context), summary=summary
         )

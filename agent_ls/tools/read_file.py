@@ -13,7 +13,7 @@ from agent_ls.environments.effects import ReadEffect
 from agent_ls.environments.errors import PathNotFoundError
 from agent_ls.llm.messages import ImagePart
 from agent_ls.notebook.cells import is_notebook
-from agent_ls.text import DecodedText, TextLines, decode, looks_binary, number_lines
+from agent_ls.text import DecodedText, TextLines, decode, looks_binary, number_lines, plural
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
 from agent_ls.tools.look import Look
 from agent_ls.tools.not_found import file_not_found
@@ -91,7 +91,7 @@ def render_file(data: bytes, name: str, arguments: ReadFileArguments) -> ToolOut
     if is_notebook(name) and data:
         return _notebook(data, name, arguments)
     text = _text(data, name, arguments)
-    return ToolOutput(text, summary=_count(text.count("\n") + 1, "line"))
+    return ToolOutput(text, summary=plural(text.count("\n") + 1, "line"))
 
 
 def image_type(data: bytes) -> str:
@@ -128,7 +128,7 @@ def _notebook(data: bytes, name: str, arguments: ReadFileArguments) -> ToolOutpu
 def _past_the_end(arguments: ReadFileArguments, name: str, total: int) -> ToolError:
     word = arguments.parameter("offset")
     return ToolError(
-        f"{word} {arguments.offset} is past the end: {name} has {_count(total, 'line')}. "
+        f"{word} {arguments.offset} is past the end: {name} has {plural(total, 'line')}. "
         f"Use {'an' if word == 'offset' else 'a'} {word} from 1 to {total}.",
         kind="validation",
     )
@@ -171,10 +171,6 @@ def _range_note(start: int, count: int, total: int, arguments: ReadFileArguments
     end = start + count
     rest = f" Continue with {arguments.parameter('offset')}={end + 1}." if end < total else ""
     return f"[Lines {start + 1}-{end} of {total}.{rest}]"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 READ_FILE = Tool(

@@ -8,6 +8,7 @@ from agent_ls.environments.base import sha256
 from agent_ls.environments.effects import ReadEffect
 from agent_ls.environments.errors import EnvError
 from agent_ls.environments.globs import path_filter
+from agent_ls.text import plural
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
 from agent_ls.tools.look import Look
 from agent_ls.tools.paths import absolute, resolve_filter, shown_path
@@ -54,7 +55,7 @@ async def prepare(arguments: ReadManyFilesArguments, context: ToolContext) -> Pr
             is_error=all(output.is_error for output in outputs),
             error_kind="file_not_found" if all(output.is_error for output in outputs) else "",
             images=tuple(image for output in outputs for image in output.images),
-            summary=f"{len(paths)} file{'s' if len(paths) != 1 else ''}",
+            summary=plural(len(paths), "file"),
         )
 
     return Prepared(ReadEffect(tuple(paths) or (absolute(".", context.environment),)), run)

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import Field
 
 from agent_ls.environments.language_host import LanguageHost
+from agent_ls.text import plural
 from agent_ls.tools.base import Prepared, Tool, ToolContext, ToolOutput
 from agent_ls.tools.location_list import list_found
 from agent_ls.tools.look import Look
@@ -28,7 +29,7 @@ async def prepare(host: LanguageHost, arguments: ReferencesArguments, context: T
                 f"The editor finds no use of {arguments.symbol!r}. {grep_hint(arguments.symbol)}"
             )
         files = len({place.name for place in found.places})
-        summary = f"{len(found.places)} in {files} file{'s' if files != 1 else ''}"
+        summary = f"{len(found.places)} in {plural(files, 'file')}"
         return ToolOutput(await list_found(found, arguments.offset, "places", context), summary=summary)
 
     return Prepared(lookup_effect(arguments, context), run)

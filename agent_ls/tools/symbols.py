@@ -9,6 +9,7 @@ from pydantic import Field
 
 from agent_ls.environments.effects import NoEffect, ReadEffect
 from agent_ls.environments.language_host import FoundSymbols, LanguageHost, Symbol
+from agent_ls.text import plural
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
 from agent_ls.tools.location_list import CUT, FileTexts, format_location, get_page, paging_note
 from agent_ls.tools.look import Look
@@ -101,7 +102,7 @@ async def _render_row(one: Symbol, texts: FileTexts, context: ToolContext) -> st
 
 def _render_output(rows: list[str], found: FoundSymbols, count: int) -> ToolOutput:
     lines = [*rows, CUT] if found.is_cut else rows
-    return ToolOutput("\n".join(lines), summary=f"{count} symbol{'s' if count != 1 else ''}")
+    return ToolOutput("\n".join(lines), summary=plural(count, "symbol"))
 
 
 def symbols(host: LanguageHost) -> Tool[Any]:

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from agent_ls.environments.effects import CallEffect
 from agent_ls.llm.requests import Usage
+from agent_ls.text import plural
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolOutput
 from agent_ls.tools.look import Look
 from agent_ls.tools.summary import one_line
@@ -50,7 +51,7 @@ async def prepare(searches: WebSearcher, arguments: WebSearchArguments, context:
             part for part in (found.text.strip(), "\n".join(["Sources:", *lines]) if lines else "") if part
         )
         count = len(found.sources)
-        summary = f"{count} source{'s' if count != 1 else ''}"
+        summary = plural(count, "source")
         return ToolOutput(text or "Nothing was found.", summary=summary, usage=found.usage)
 
     # Like a web page, a search needs an approval: the provider passes the query to a search engine and may charge
