@@ -1,4 +1,4 @@
-"""Differences between operating systems: processes, termination signals, output encoding, process memory."""
+"""Differences between operating systems: files, processes, termination signals, output encoding, process memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ import signal
 import sys
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _INVALID_PARAMETER = 87  # the error of Windows for a pid without process
 _STILL_ACTIVE = 259
@@ -34,6 +37,38 @@ SPARE_FOR_CALLS, SPARE_FOR_SESSIONS = 12, 24
 Without a free descriptor, the check of a command could not read files, and a deleted log could not be created
 again.
 """
+
+
+def replace_file(path: Path, data: bytes, *, is_synced: bool = False) -> None:
+    """Write a file with mode 0600: after a crash it has the old or the new content, never a part of it. Blocks.
+
+    `is_synced`: also after a power failure.
+
+    Raises:
+        OSError: the file is unchanged.
+    """
+    import tempfile  # imported only when needed
+
+    handle, name = tempfile.mkstemp(
+        dir=path.parent, prefix=f".{path.name}."
+    )  # has mode 0600 from its creation
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            if is_synced:
+                file.flush()
+                os.fsync(file.fileno())
+        os.replace(name, path)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(name)
+        raise
+    if is_synced and sys.platform != "win32":
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
 
 
 def is_out_of_files(error: OSError) -> bool:
@@ -218,6 +253,11 @@ def relative_to_folder(path: str, folder: str) -> str:
     above = os.path.join(folder, "")
     is_below = os.path.normcase(path).startswith(os.path.normcase(above))
     return path[len(above) :].replace(os.sep, "/") if is_below else ""
+
+
+def display_path(path: str, folder: str) -> str:
+    """Return the path relative to the folder if it is inside, else the path itself."""
+    return relative_to_folder(path, folder) or path
 
 
 def configure_output_encoding(as_json: bool = False) -> None:

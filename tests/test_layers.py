@@ -167,7 +167,7 @@ ALLOWED: dict[str, set[str]] = {
     "services.store_errors": {"services.errors", "services.store_errors", "store", "system"},
     "services.settings": {
         "environments", "llm", "loop", "mcp.entry", "services.errors", "services.settings",
-        "services.store_errors", "store",
+        "services.store_errors", "store", "system",
     },
     "services.models": {
         "environments", "llm", "loop", "profiles", "services.errors", "services.models", "services.settings",

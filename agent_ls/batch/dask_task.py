@@ -20,8 +20,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import anyio
+
 from agent_ls._version import __version__
 from agent_ls.batch.manifest import Task
+from agent_ls.services.errors import AppError
+from agent_ls.system import use_pidfd_watcher
 from agent_ls.text import join_sentences
 
 POLL_SECONDS = 0.5
@@ -105,8 +109,6 @@ def main() -> int:
     os.dup2(null, 0)  # prevents commands from reading the worker's messages
     os.close(null)
     threading.Thread(target=_end_with, args=(descriptor,), name="worker", daemon=True).start()
-    from agent_ls.services.errors import AppError
-
     try:
         _run(request)
     except AppError as error:
@@ -116,12 +118,9 @@ def main() -> int:
 
 
 def _run(request: DaskRequest) -> None:
-    import anyio
-
     from agent_ls.batch.attempt import make_launch
     from agent_ls.batch.folder import ResultFolder
     from agent_ls.batch.runner import BatchRunner
-    from agent_ls.system import use_pidfd_watcher
 
     task = task_of(request.task)
     out = ResultFolder(Path(request.out))

@@ -12,8 +12,6 @@ import errno
 import json
 import os
 import re
-import sys
-import tempfile
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -21,9 +19,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from pydantic.alias_generators import to_camel
+
 from agent_ls.batch.manifest import Task
 from agent_ls.services.errors import AppError
 from agent_ls.store.locks import kernel_lock
+from agent_ls.system import replace_file
 
 Status: TypeAlias = Literal["done", "refused", "failed", "limit", "timeout", "crashed"]
 
@@ -222,9 +223,9 @@ def write_result(folder: Path, result: Result) -> None:
 
 def to_json(result: Result) -> dict[str, Any]:
     """Return the fields of a result as JSON, with camelCase names."""
-    raw = {_camel(name): value for name, value in asdict(result).items()}
+    raw = {to_camel(name): value for name, value in asdict(result).items()}
     if result.check:
-        raw["check"] = {_camel(name): value for name, value in asdict(result.check).items()}
+        raw["check"] = {to_camel(name): value for name, value in asdict(result.check).items()}
     return {**raw, "isSuccess": result.is_success}
 
 
@@ -237,7 +238,7 @@ def read_result(folder: Path) -> Result | None:
     path = folder / RESULT
     try:
         raw: dict[str, Any] = json.loads(path.read_bytes())
-        values = {name: raw[_camel(name)] for name in Result.__dataclass_fields__ if _camel(name) in raw}
+        values = {name: raw[to_camel(name)] for name in Result.__dataclass_fields__ if to_camel(name) in raw}
         if check := values.get("check"):
             values["check"] = CheckResult(int(check["exitCode"]), bool(check["timedOut"]))
         return Result(**values)
@@ -251,29 +252,9 @@ def read_result(folder: Path) -> Result | None:
         ) from None
 
 
-def _camel(name: str) -> str:
-    first, *others = name.split("_")
-    return first + "".join(word.capitalize() for word in others)
-
-
 def write_atomically(path: Path, text: str) -> None:
     """Write a file so that after a crash or a power failure it has either the old or the new content. Blocks."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-    if sys.platform != "win32":
-        descriptor = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    replace_file(path, text.encode(), is_synced=True)
 
 
 def folder_error(path: Path, error: OSError) -> AppError:

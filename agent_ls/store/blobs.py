@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
 from agent_ls.environments.base import sha256
-from agent_ls.store.log import FILE_MODE, OPEN_FLAGS, make_private_folder
+from agent_ls.store.log import make_private_folder
+from agent_ls.system import replace_file
 
 _NAME = re.compile(r"[0-9a-f]{64}")
 
@@ -22,11 +22,7 @@ def write_blob(folder: Path, data: bytes) -> str:
     name = sha256(data)
     if not (folder / name).exists():
         make_private_folder(folder)
-        part = folder / f"{name}.{os.getpid()}.part"
-        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | OPEN_FLAGS, FILE_MODE)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-        part.replace(folder / name)
+        replace_file(folder / name, data)
     return name
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 from agent_ls.loop.calls.redaction import redact_line
 from agent_ls.store.layout import draft_path
-from agent_ls.store.log import FILE_MODE, OPEN_FLAGS
+from agent_ls.system import replace_file
 
 
 def keep_draft(folder: Path, draft: Mapping[str, Any], known: Collection[str] = ()) -> None:
@@ -24,11 +23,7 @@ def keep_draft(folder: Path, draft: Mapping[str, Any], known: Collection[str] = 
     if not any(draft.values()):
         path.unlink(missing_ok=True)
         return
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | OPEN_FLAGS, FILE_MODE)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(redact_line(json.dumps(draft, ensure_ascii=False).encode("utf-8", "replace"), known))
-    part.replace(path)
+    replace_file(path, redact_line(json.dumps(draft, ensure_ascii=False).encode("utf-8", "replace"), known))
 
 
 def read_draft(folder: Path) -> dict[str, Any] | None:

@@ -7,12 +7,11 @@ The request names the owner to which it is addressed, so that a later owner igno
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict
 from pathlib import Path
 
 from agent_ls.store.locks import Owner
-from agent_ls.store.log import FILE_MODE, OPEN_FLAGS
+from agent_ls.system import replace_file
 
 NAME = "handover"
 
@@ -23,11 +22,7 @@ def request_handover(folder: Path, owner: Owner, by: Owner) -> None:
     Raises:
         OSError: the file cannot be written.
     """
-    part = folder / f"{NAME}.{os.getpid()}.part"
-    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | OPEN_FLAGS, FILE_MODE)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        json.dump({"to": asdict(owner), "by": asdict(by)}, file)
-    part.replace(folder / NAME)
+    replace_file(folder / NAME, json.dumps({"to": asdict(owner), "by": asdict(by)}).encode())
 
 
 def is_asked(folder: Path, owner: Owner) -> bool:

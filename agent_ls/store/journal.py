@@ -38,17 +38,6 @@ class Intent:
     preimage: str = ""
     pid: int = 0
 
-    def to_json(self) -> dict[str, str | int]:
-        return {
-            "path": self.path,
-            "callId": self.call_id,
-            "turnId": self.turn_id,
-            "before": self.before,
-            "after": self.after,
-            "preimage": self.preimage,
-            "pid": self.pid,
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class RecordedWrite:
@@ -63,15 +52,6 @@ class RecordedWrite:
     turn_id: str
     before: str
     after: str
-
-    def to_json(self) -> dict[str, str]:
-        return {
-            "path": self.path,
-            "callId": self.call_id,
-            "turnId": self.turn_id,
-            "before": self.before,
-            "after": self.after,
-        }
 
 
 def find_write(line: bytes) -> RecordedWrite | None:
@@ -121,13 +101,6 @@ class ProposalRecord:
     turn_id: str
     files: tuple[ProposedFile, ...]
 
-    def to_json(self) -> dict[str, Any]:
-        files = [
-            {"path": it.path, "before": it.before, "after": it.after, "modeFrom": it.mode_from}
-            for it in self.files
-        ]
-        return {"callId": self.call_id, "turnId": self.turn_id, "files": files}
-
 
 def intent_from_json(raw: Mapping[str, Any]) -> Intent:
     """Restore an Intent from the JSON of a log record.
@@ -135,15 +108,10 @@ def intent_from_json(raw: Mapping[str, Any]) -> Intent:
     Raises:
         KeyError, TypeError, ValueError: the JSON is incomplete.
     """
-    return Intent(
-        path=str(raw["path"]),
-        call_id=str(raw["callId"]),
-        turn_id=str(raw["turnId"]),
-        before=str(raw["before"]),
-        after=str(raw["after"]),
-        preimage=str(raw["preimage"]),
-        pid=int(raw["pid"]),
+    path, call_id, turn_id, before, after, preimage = (
+        str(raw[name]) for name in ("path", "callId", "turnId", "before", "after", "preimage")
     )
+    return Intent(path, call_id, turn_id, before, after, preimage, int(raw["pid"]))
 
 
 def hunk_positions_from_json(raw: Mapping[str, Any]) -> HunkPositions:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_ls.store.log import FILE_MODE, make_private_folder
+from agent_ls.system import replace_file
 
 if sys.platform != "win32":
     import fcntl
@@ -88,15 +88,7 @@ class JsonList:
 
     def _write(self, entries: Sequence[Any]) -> None:
         text = json.dumps({"version": VERSION, self._name: list(entries)}, indent=2, ensure_ascii=False)
-        # The temporary file has mode 0600 from its creation.
-        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=self._name)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", errors="surrogateescape") as file:
-                file.write(text + "\n")
-            os.replace(name, self.path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        replace_file(self.path, f"{text}\n".encode("utf-8", "surrogateescape"))
 
 
 @contextmanager

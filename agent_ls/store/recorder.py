@@ -12,6 +12,7 @@ from types import MappingProxyType
 from agent_ls.llm.messages import ImagePart, JsonValue, ToolResultPart
 from agent_ls.loop.context.prefix import Prefix
 from agent_ls.loop.emission import output_part
+from agent_ls.loop.events.codec import camel_json
 from agent_ls.loop.events.types import (
     AssistantTextEnd,
     Envelope,
@@ -25,6 +26,7 @@ from agent_ls.store.errors import UnknownOutputError
 from agent_ls.store.journal import HunkPositions, Intent, ProposalRecord, RecordedWrite
 from agent_ls.store.log import FILE_MODE, OPEN_FLAGS, SessionLog, event_record, make_private_folder, record
 from agent_ls.store.records import images_to_json, prefix_to_json, result_to_json, turn_to_json
+from agent_ls.system import replace_file
 
 LATEST_KINDS = frozenset(("usage", "plan"))
 """Kinds of events of which only the newest matters. The recorder keeps that event in memory, so that late
@@ -91,7 +93,7 @@ class StoreRecorder:
     def _keep_title(self, title: str) -> None:
         if self._title_file:
             try:
-                keep_title(self._title_file, self._log.clean(title))
+                replace_file(self._title_file, self._log.clean(title).encode("utf-8", "replace"))
             except OSError as error:
                 self._on_failure(error)
 
@@ -137,15 +139,15 @@ class StoreRecorder:
         """Record which files are about to be written. Called before the write, so that a resume finds the
         files that were changed before a crash, and their hunks.
         """
-        self._log.append(*(record("intent", intent.to_json()) for intent in intents))
+        self._log.append(*(record("intent", camel_json(intent)) for intent in intents))
 
     def review(self, review: ProposalRecord) -> None:
         """Record a call's proposal before it is displayed, so that a resume can continue to wait for the decisions."""
-        self._log.append(record("review", review.to_json()))
+        self._log.append(record("review", camel_json(review)))
 
     def changes(self, changes: Sequence[RecordedWrite]) -> None:
         """Record files that were written, for a later revert."""
-        self._log.append(*(record("change", change.to_json()) for change in changes))
+        self._log.append(*(record("change", camel_json(change)) for change in changes))
 
     def ledger(self, positions: HunkPositions) -> None:
         """Record the current positions of the session's hunks in a file. A resume uses the last record of each path."""
@@ -185,19 +187,6 @@ class StoreRecorder:
 
     def close(self) -> None:
         self._log.close()
-
-
-def keep_title(path: Path, title: str) -> None:
-    """Replace the title file atomically.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | OPEN_FLAGS, FILE_MODE)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(title.encode("utf-8", "replace"))
-    part.replace(path)
 
 
 def output_path(folder: Path, output_ref: str) -> Path:

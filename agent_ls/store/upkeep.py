@@ -20,8 +20,9 @@ from agent_ls.store.elsewhere import forget_elsewhere
 from agent_ls.store.errors import SessionLockedError, StoreError
 from agent_ls.store.forgotten import forget_all, remember_lines
 from agent_ls.store.layout import Layout, ListedSession, canonical, is_session_id, lock_path, log_path
-from agent_ls.store.log import FILE_MODE, OPEN_FLAGS, make_private_folder, parse_header
+from agent_ls.store.log import make_private_folder, parse_header
 from agent_ls.store.worktrees import has_unapplied, remove_worktree
+from agent_ls.system import replace_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,13 +234,7 @@ def _write_header(log: Path, workspace: str) -> None:
     """Replace the first line of a log atomically."""
     first, _, rest = log.read_bytes().partition(b"\n")
     header = replace(parse_header(first, str(log)), workspace_folder=workspace)
-    part = log.with_name(f"{log.name}.{os.getpid()}.part")
-    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | OPEN_FLAGS, FILE_MODE)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(header.line() + rest)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(log)
+    replace_file(log, header.line() + rest, is_synced=True)
 
 
 def _path_of(note: Path) -> Iterator[str]:

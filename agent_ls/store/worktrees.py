@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from agent_ls.store.log import FILE_MODE
+from agent_ls.system import replace_file
 
 NOTE, INDEX, UNAPPLIED = "worktree.json", "index", "unbrought"
 
@@ -49,12 +50,7 @@ def write_note(place: Path, worktree: StoredWorktree) -> None:
     Raises:
         OSError: the file cannot be written.
     """
-    part = place / f"{NOTE}.part"
-    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, FILE_MODE), "w") as file:
-        json.dump(asdict(worktree), file)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(place / NOTE)
+    replace_file(place / NOTE, json.dumps(asdict(worktree)).encode(), is_synced=True)
 
 
 def read_note(place: Path) -> StoredWorktree | None:

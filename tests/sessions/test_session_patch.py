@@ -8,7 +8,7 @@ from typing import Literal
 
 import pytest
 
-from agent_ls.loop.events.codec import encode
+from agent_ls.loop.events.codec import camel_json, encode
 from agent_ls.loop.events.types import Envelope, FileChange, Hunk, HunkState, HunkStateChanged
 from agent_ls.sessions.export.patch import session_patch
 from agent_ls.store.blobs import write_blob
@@ -41,7 +41,7 @@ class Log:
             "" if text is None else write_blob(blobs_path(self.folder), text.encode())
             for text in (before, after)
         ]
-        return self.add({"change": RecordedWrite(PATH, "c", "t", *names).to_json()})
+        return self.add({"change": camel_json(RecordedWrite(PATH, "c", "t", *names))})
 
     def change(self, *hunks: Hunk) -> Log:
         return self.event(FileChange("c", PATH, "modify", 1, 1, "", hunks))
@@ -110,5 +110,5 @@ def test_an_undone_change_beside_another_one_is_found_by_its_text(tmp_path: Path
 
 
 def test_a_content_that_was_not_stored_is_named(tmp_path: Path) -> None:
-    log = Log(tmp_path).add({"change": RecordedWrite(PATH, "c", "t", "", "0" * 64).to_json()})
+    log = Log(tmp_path).add({"change": camel_json(RecordedWrite(PATH, "c", "t", "", "0" * 64))})
     assert body(log) == ["Note: a.py: its content was not stored"]

@@ -7,15 +7,15 @@ answer. Each front end (server, headless, library) calls its method `answer`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
 import anyio
-from pydantic.alias_generators import to_camel
 
 from agent_ls.environments.effects import CommandEffect, Effect
 from agent_ls.loop.clock import Clock
 from agent_ls.loop.errors import SessionError
+from agent_ls.loop.events.codec import camel_json
 from agent_ls.loop.events.types import (
     DECIDED_BY_POLICY,
     ApprovalRequested,
@@ -328,16 +328,8 @@ SELDOM = (
 
 def effect_json(effect: Effect) -> dict[str, Any]:
     """Return the effect as plain JSON with camelCase names; `type` is the name of its class."""
-    told = {"type": type(effect).__name__, **_camel(asdict(effect))}
+    told = {"type": type(effect).__name__, **camel_json(effect)}
     for seldom in SELDOM:
         if not told.get(seldom):
             told.pop(seldom, None)
     return told
-
-
-def _camel(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {to_camel(key): _camel(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_camel(item) for item in value]
-    return value

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict
 from functools import partial
 from types import MappingProxyType
 from typing import Any, get_args
@@ -54,6 +55,20 @@ def payload(event: RecordedEvent) -> dict[str, Any]:
     """Return the `data` of an event."""
     data: dict[str, Any] = _adapter(_CLASSES[event.kind]).dump_python(event, mode="json", by_alias=True)
     return data
+
+
+def camel_json(value: Any) -> dict[str, Any]:
+    """Return a dataclass of plain values as JSON with camelCase names."""
+    found: dict[str, Any] = _camel(asdict(value))
+    return found
+
+
+def _camel(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {to_camel(key): _camel(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_camel(item) for item in value]
+    return value
 
 
 def decode(data: bytes) -> Envelope | None:

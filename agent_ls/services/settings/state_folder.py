@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 
 from agent_ls.services.store_errors import STATE_VARIABLE
 from agent_ls.store.layout import Layout
+from agent_ls.system import replace_file
 
 
 def state_folder() -> Path:
@@ -23,11 +23,4 @@ def write_private(path: Path, text: str) -> None:
         OSError
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)  # has mode 0600 from its creation
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    replace_file(path, text.encode())

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from typing import Any
 
-from pydantic.alias_generators import to_camel
-
+from agent_ls.loop.events.codec import camel_json
 from agent_ls.loop.events.figures import Figures, RoundFigures, ToolFigures
 
 _ROUND = (
@@ -19,8 +17,8 @@ _TOOL = ("tool", "calls", "failed", "median s", "longest s", "output chars")
 
 def as_json(figures: Figures) -> dict[str, Any]:
     return {
-        "rounds": [_camel(asdict(each)) for each in figures.rounds],
-        "tools": [_camel(asdict(each)) for each in figures.tools],
+        "rounds": [camel_json(each) for each in figures.rounds],
+        "tools": [camel_json(each) for each in figures.tools],
     }
 
 
@@ -68,9 +66,3 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(
         "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines
     )
-
-
-def _camel(values: dict[str, Any]) -> dict[str, Any]:
-    return {
-        to_camel(name): _camel(value) if isinstance(value, dict) else value for name, value in values.items()
-    }
