@@ -34,6 +34,7 @@ from agent_ls.store import pages
 from agent_ls.store.journal import HunkPositions
 from agent_ls.store.locks import Owner
 from agent_ls.store.pages import ItemPage
+from agent_ls.text import plural
 
 if TYPE_CHECKING:
     from agent_ls.services.settings.model import Settings
@@ -280,10 +281,8 @@ class LiveSession:
         """Report, once, how many lines of the log could not be read when the session was opened."""
         stored = self.stored.opened.stored
         if stored and stored.damaged > _count(stored.state.config.get("damagedLines")):
-            what = "1 line" if stored.damaged == 1 else f"{stored.damaged} lines"
-            self.emit(
-                Warning(f"The log of this session is damaged: {what} could not be read.", "damaged_log")
-            )
+            words = f"The log of this session is damaged: {plural(stored.damaged, 'line')} could not be read."
+            self.emit(Warning(words, "damaged_log"))
             self.stored.remember({"damagedLines": stored.damaged})
 
     def rename(self, title: str) -> None:

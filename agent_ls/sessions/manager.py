@@ -48,7 +48,6 @@ from agent_ls.services.store_errors import STATE_VARIABLE, closed_on_failure, st
 from agent_ls.sessions.build.builder import build_session
 from agent_ls.sessions.build.config import session_config
 from agent_ls.sessions.build.opening_warnings import not_stored, opening_warnings
-from agent_ls.sessions.freed_memory import return_memory_after_turns
 from agent_ls.sessions.host import (
     NO_CLIENT,
     NO_EDITOR,
@@ -63,7 +62,7 @@ from agent_ls.sessions.optional_tools import find_optional_tools
 from agent_ls.sessions.own_task import in_own_task
 from agent_ls.sessions.ownership.session_ownership import Opener, SessionOwnership
 from agent_ls.sessions.ownership.takeover_notices import follow_missing
-from agent_ls.sessions.quiet import QuietTime
+from agent_ls.sessions.quiet import QuietTime, return_memory_after_turns
 from agent_ls.sessions.rollback import RollbackRequest, RollbackResult, roll_back
 from agent_ls.sessions.rules import RuleManager
 from agent_ls.sessions.running import RunningSessions

@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from agent_ls.loop.events.types import State
-from agent_ls.sessions.freed_memory import CHECK_S, return_memory_after_turns
+from agent_ls.sessions.quiet import MEMORY_S, return_memory_after_turns
 from agent_ls.system import return_freed_memory
 from tests.support.fake_clock import FakeClock
 
@@ -24,7 +24,7 @@ async def test_freed_memory_is_returned_to_the_system_once_after_each_turn() -> 
         nonlocal session
         session = state, number
         checks = len(clock.slept_s)
-        clock.advance(CHECK_S)
+        clock.advance(MEMORY_S)
         while len(clock.slept_s) == checks:
             await anyio.lowlevel.checkpoint()
         return len(calls)

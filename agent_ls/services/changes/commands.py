@@ -23,7 +23,7 @@ from agent_ls.services.review.journal import Journal
 from agent_ls.services.review.reports import SavedByUs
 from agent_ls.services.review.reviewed_file import is_text, read_form, text_of
 from agent_ls.services.review.service import ReviewService
-from agent_ls.system import relative_to_folder
+from agent_ls.system import display_path
 from agent_ls.text import NotEncodableError, decode, encode, split_lines
 
 NAMED_FILES = 20
@@ -139,13 +139,13 @@ class RecordedChanges:
         what = "deleted" if state.after is None else "new" if state.before is None else ""
         words = f"{what}{is_merged}".removeprefix(", ")
         return (
-            f"{_display_path(state.path, self.folder)} ({words})"
+            f"{display_path(state.path, self.folder)} ({words})"
             if words
-            else _display_path(state.path, self.folder)
+            else display_path(state.path, self.folder)
         )
 
     def _join_names(self, paths: Sequence[str]) -> str:
-        return ", ".join(_display_path(path, self.folder) for path in paths[:NAMED_FILES])
+        return ", ".join(display_path(path, self.folder) for path in paths[:NAMED_FILES])
 
 
 class CommandChangeRecorder:
@@ -289,14 +289,14 @@ class CommandChangeRecorder:
             self._review.state.publish(who.session_id, Warning(message, CONFLICT))
 
     def _name(self, path: str) -> str:
-        return _display_path(path, self._commands.files.working_directory())
+        return display_path(path, self._commands.files.working_directory())
 
 
 def format_unkept(unkept: Unkept, folder: str) -> str:
     """Return the sentence about uncommitted work that would not come back; "" for none."""
     if not unkept.paths:
         return ""
-    names = [_display_path(path, folder) for path in unkept.paths[:NAMED_UNKEPT]]
+    names = [display_path(path, folder) for path in unkept.paths[:NAMED_UNKEPT]]
     more = f" and {len(unkept.paths) - len(names)} more" if len(unkept.paths) > len(names) else ""
     return (
         f"Not kept, so it would not come back if the command destroys it: {', '.join(names)}{more} "
@@ -316,7 +316,3 @@ def _as_bytes(text: str | None, like: bytes | None) -> bytes | None:
 def _utf8(text: str) -> bytes:
     """Encode text as UTF-8 and keep lone surrogates, as editor environments do for documents."""
     return text.encode("utf-8", "surrogatepass")
-
-
-def _display_path(path: str, folder: str) -> str:
-    return relative_to_folder(path, folder) or path

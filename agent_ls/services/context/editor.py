@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 from agent_ls.loop.events.editor import EditNews
-from agent_ls.system import relative_to_folder
+from agent_ls.system import display_path
 
 
 class EditorStatus(Protocol):
@@ -47,4 +47,4 @@ class SessionEditorContext:
 
     def _display_path(self, path: str) -> str:
         path = os.path.normpath(path)
-        return relative_to_folder(path, self._folder) or path
+        return display_path(path, self._folder)

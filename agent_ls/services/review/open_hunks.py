@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from agent_ls.loop.events.types import Hunk
 from agent_ls.review.proposals import text_with_proposals
 from agent_ls.services.review.change_events import build_hunk, build_proposed_hunk
 from agent_ls.services.review.reviewed_file import ReviewedFile
+from agent_ls.system import display_path
 
 
 def open_hunks(
@@ -44,3 +45,36 @@ def proposed_text(file: ReviewedFile) -> str | None:
     sheets = (sheet for proposal in file.proposals for sheet in proposal.sheets)
     hunks = (hunk for sheet in sheets if not sheet.is_opaque for hunk in sheet.hunks)
     return text_with_proposals(file.ledger.current_text, (hunk for hunk in hunks if hunk.state == "proposed"))
+
+
+MAX_FILES = 40
+
+
+def pinned_hunks(hunks: Mapping[str, Sequence[Hunk]], folder: str) -> tuple[str, ...]:
+    """Return the list of undecided hunks, or () without hunks.
+
+    `hunks` are the hunks of one session, by absolute path; paths in `folder` become relative.
+    """
+    rows = [
+        f"- {display_path(path, folder)}: {_describe_hunks(there)}"
+        for path, there in sorted(hunks.items())
+        if there
+    ]
+    if not rows:
+        return ()
+    left_out = len(rows) - MAX_FILES
+    more = [f"- and {left_out} more files"] if left_out > 0 else []
+    heading = "# Your changes that wait for the user's decision"
+    return ("\n".join([heading, *rows[:MAX_FILES], *more]),)
+
+
+def _describe_hunks(hunks: Sequence[Hunk]) -> str:
+    return ", ".join(dict.fromkeys(map(_describe_hunk, hunks)))
+
+
+def _describe_hunk(hunk: Hunk) -> str:
+    if hunk.what != "content":
+        return "the file was created" if hunk.what == "create" else "the file was deleted"
+    first, last = hunk.start + 1, max(hunk.end, hunk.start + 1)
+    lines = f"line {first}" if first == last else f"lines {first} to {last}"
+    return f"{lines} ({hunk.state})"

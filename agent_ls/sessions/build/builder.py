@@ -25,7 +25,7 @@ from agent_ls.services.context.prompts import (
 from agent_ls.services.models.other_models import ConfiguredModels
 from agent_ls.services.permissions.paths import PathBounds, places_of
 from agent_ls.services.permissions.workspace_roots import SessionRoots
-from agent_ls.services.review.pinned import pinned_hunks
+from agent_ls.services.review.open_hunks import pinned_hunks
 from agent_ls.services.review.resumed_reviews import ResumedReviews
 from agent_ls.services.settings.model import Settings
 from agent_ls.sessions.build.config import check_judge, session_config

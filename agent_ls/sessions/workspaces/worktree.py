@@ -33,7 +33,7 @@ from agent_ls.services.permissions.paths import PathBounds, places_of, read_effe
 from agent_ls.services.review.decision_request import TRIES
 from agent_ls.services.review.reviewed_file import is_text, maybe_bytes
 from agent_ls.store.errors import OwnershipLostError
-from agent_ls.system import relative_to_folder
+from agent_ls.system import display_path
 from agent_ls.tools.file_commits import effect_of_writes
 
 if TYPE_CHECKING:
@@ -300,7 +300,7 @@ class SessionWorktree(SessionFeature):
         return self.worktree.user_path(plan.change.path)
 
     def _name(self, path: str) -> str:
-        return relative_to_folder(path, os.path.realpath(self._folder)) or path
+        return display_path(path, os.path.realpath(self._folder))
 
     def _report(self, files: Sequence[WorktreeFile]) -> None:
         """Report to the user and the model which changes were applied and which were not."""
