@@ -144,8 +144,8 @@ class Extensions:
             if not removed:
                 raise invalid("The permission rule to remove does not exist", "Request the rules again.")
         rules = await manager.rules.rules(live.id, folder)
-        found = [AcpRule(id=it.id, label=it.label, scope=it.scope, hits=it.hits) for it in rules]
-        return AcpRulesResult(rules=tuple(found))
+        found = tuple(AcpRule.model_validate(it, from_attributes=True) for it in rules)
+        return AcpRulesResult(rules=found)
 
     async def _take_over(self, params: AcpTakeOver) -> Nothing:
         await self._sessions.manager.take_over(params.session_id, force=params.force)
@@ -171,16 +171,4 @@ async def _called(params: type[P], handler: Callable[[P], Awaitable[AcpStruct]],
 
 
 def _hunk(hunk: Hunk, reason: str = "") -> AcpHunk:
-    return AcpHunk(
-        id=hunk.id,
-        path=hunk.path,
-        state=hunk.state,
-        start=hunk.start,
-        end=hunk.end,
-        base_lines=hunk.base_lines,
-        lines=hunk.lines,
-        turn_id=hunk.turn_id,
-        call_id=hunk.call_id,
-        reason=reason,
-        looked=hunk.looked,
-    )
+    return AcpHunk.model_validate(hunk, from_attributes=True).model_copy(update={"reason": reason})

@@ -220,8 +220,7 @@ def _follow_notebooks(manager: SessionManager, host: LspEditorHost, moved_hunks:
 def _tell(protocol: AgentProtocol, problems: Sequence[str]) -> None:
     """Show the user a warning about each problem."""
     for problem in problems:
-        message = lsp.ShowMessageParams(type=lsp.MessageType.Warning, message=problem)
-        protocol.notify(lsp.WINDOW_SHOW_MESSAGE, message)
+        protocol.show(problem)
 
 
 def _folders(server: AgentServer) -> Sequence[str]:

@@ -21,7 +21,7 @@ from pygls.lsp.server import LanguageServer
 
 from agent_ls._version import __version__
 from agent_ls.server.editor.host import LspEditorHost, Sleep
-from agent_ls.server.features import documents, notebooks
+from agent_ls.server.features import documents
 from agent_ls.server.transport.framing import FrameParser
 from agent_ls.server.transport.io import ThreadWriter
 from agent_ls.server.transport.jsonrpc import AgentProtocol, Receivers, plain_converter
@@ -98,7 +98,6 @@ class AgentServer(LanguageServer):
         # ended at `shutdown`.
         self.feature(lsp.SHUTDOWN)(lambda *_: self._backend_scope.cancel())
         documents.register(self, self.host)
-        notebooks.register(self, self.host.notebooks)
 
     def report_server_error(self, error: Exception, source: Any) -> None:
         # pygls would show a pop-up to the user, who cannot fix the error. So the error is only logged.

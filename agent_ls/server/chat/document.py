@@ -45,7 +45,7 @@ from agent_ls.sessions.new_session import SessionSpec
 from agent_ls.sessions.ownership.session_ownership import AccessChange, Acquired, OwnerChanged, Released
 from agent_ls.sessions.plan import ModeAfterPlan, accept_plan, plan_of
 from agent_ls.store.locks import Owner
-from agent_ls.system import relative_to_folder
+from agent_ls.system import display_path, relative_to_folder
 from agent_ls.text import split_lines, strip_controls
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class ChatDocument:
     @property
     def name(self) -> str:
         """The path of the chat's file, relative to the workspace folder. No two open chats have the same name."""
-        return relative_to_folder(self.path, self.folder) or self.path
+        return display_path(self.path, self.folder)
 
     @property
     def live(self) -> LiveSession | None:
@@ -139,7 +139,7 @@ class ChatDocument:
         left = [it for it in files if it.state == "left"]
         if not files:
             return "All changes of the worktree are already in this folder."
-        return "; ".join(f"{relative_to_folder(it.path, self.folder) or it.path} {it.reason}" for it in left)
+        return "; ".join(f"{display_path(it.path, self.folder)} {it.reason}" for it in left)
 
     def show(self) -> None:
         if self._writer:
@@ -408,7 +408,7 @@ class ChatDocument:
         document = host.open_document(self.path)
         if document is None or read_chat(document.text).is_answer_last:
             return "The agent is still writing in the chat; wait until it is done."
-        name = relative_to_folder(path, self.folder) or path
+        name = display_path(path, self.folder)
         words = f"{begin}@{name}:{first + 1}-{max(end, first + 1)} "
         await host.apply_edit(document, append_line(document.text, words), ATTRIBUTION)
         return ""
@@ -484,16 +484,7 @@ class ChatDocument:
     async def _create_session(self, worktree: Start | None) -> LiveSession:
         await self._services.context.settled()
         return await self._services.context.manager.new_session(
-            SessionSpec(
-                workspace_folder=self.folder,
-                provider=None,
-                model=None,
-                effort=None,
-                mode=None,
-                review=None,
-                title=None,
-                worktree=worktree,
-            )
+            SessionSpec(workspace_folder=self.folder, worktree=worktree)
         )
 
     async def _open_stored(self, session_id: str) -> LiveSession | None:

@@ -1,98 +1,39 @@
-"""Parameters of the standard LSP messages that the chat of plugin-free clients handles. Unknown fields are
-ignored.
-"""
+"""Parameters of the LSP messages and of the commands that only the chat of plugin-free clients handles."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
-from pydantic.alias_generators import to_camel
+from pydantic import Field
 
-from agent_ls.server.lsp.from_lsp import mended_action
-
-
-class _Sent(BaseModel):
-    model_config = ConfigDict(
-        alias_generator=to_camel, populate_by_name=True, extra="ignore", frozen=True, defer_build=True
-    )
+from agent_ls.server.protocol import Wire
+from agent_ls.server.rpc.parameters import Document, Position
 
 
-class Position(_Sent):
-    line: int = Field(ge=0)
-    character: int = Field(ge=0)
-
-
-class Range(_Sent):
-    start: Position
-    end: Position
-
-    def in_order(self) -> tuple[Position, Position]:
-        """Return start and end in document order; for a selection made upwards, the client may send the end
-        first.
-        """
-        start, end = self.start, self.end
-        is_backwards = (end.line, end.character) < (start.line, start.character)
-        return (end, start) if is_backwards else (start, end)
-
-
-class Document(_Sent):
-    uri: str
-
-
-class ClientProblem(_Sent):
-    """A diagnostic of any language server, which the editor sends with its request for code actions."""
-
-    range: Range
-    message: str
-    source: str | None = None
-
-
-class ActionContext(_Sent):
-    only: tuple[str, ...] | None = None
-    diagnostics: tuple[ClientProblem, ...] = ()
-
-
-class CodeAction(_Sent):
-    text_document: Document
-    range: Range
-    context: ActionContext = ActionContext()
-
-    @model_validator(mode="before")
-    @classmethod
-    def _mend(cls, raw: Any) -> Any:
-        return mended_action(raw)
-
-
-class CodeLens(_Sent):
+class CodeLens(Wire):
     text_document: Document
 
 
-class CompletionParams(_Sent):
+class CompletionParams(Wire):
     text_document: Document
     position: Position
 
 
-class Hover(_Sent):
+class Hover(Wire):
     text_document: Document
     position: Position
 
 
-class BlamedPlace(_Sent):
+class BlamedPlace(Wire):
     uri: str
     line: int = Field(ge=0)
 
 
-class ProgressCancel(_Sent):
+class ProgressCancel(Wire):
     token: str | int
 
 
-class Command(_Sent):
-    command: str
-    arguments: tuple[Any, ...] | None = None
-
-
-class ChatCommand(_Sent):
+class ChatCommand(Wire):
     """A command about the chat document `uri`. `uri` None means the only open chat document."""
 
     uri: str | None = None
@@ -106,7 +47,7 @@ class SendCommand(ChatCommand):
     worktree: Literal["current", "head"] | None = None
 
 
-class QuestionAnswer(_Sent):
+class QuestionAnswer(Wire):
     """The user's answer to a question of the agent, in the chat `uri`."""
 
     question_id: str
@@ -114,14 +55,14 @@ class QuestionAnswer(_Sent):
     uri: str | None = None
 
 
-class PlanAcceptance(_Sent):
+class PlanAcceptance(Wire):
     """Accepts the plan in the chat `uri`; the agent carries it out in `mode`."""
 
     mode: Literal["ask", "edits"]
     uri: str | None = None
 
 
-class Approval(_Sent):
+class Approval(Wire):
     session_id: str | None = None
     request_id: str
     rule_id: str = ""
@@ -129,21 +70,21 @@ class Approval(_Sent):
     reason: str = ""
 
 
-class Denial(_Sent):
+class Denial(Wire):
     """Denies one request, or all pending ones if `requestId` is missing."""
 
     request_id: str | None = None
     reason: str = ""
 
 
-class HunkCommand(_Sent):
+class HunkCommand(Wire):
     hunk_ids: tuple[str, ...] | None = None
     uri: str | None = None
     confirm: bool = False
     comment: str = ""
 
 
-class MentionCommand(_Sent):
+class MentionCommand(Wire):
     """Mentions the lines [first, end) of a document in the chat with the URI `chat`.
 
     If `command` is not empty, a message with the command, the text `about` and the mention is sent at once.

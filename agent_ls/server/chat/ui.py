@@ -10,11 +10,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from anyio.to_thread import run_sync
 from lsprotocol import types as lsp
-from pydantic import BaseModel, ValidationError
 
 from agent_ls.background import TaskStarter
 from agent_ls.loop.calls.approval import ApprovalAnswer, UnknownApprovalError
@@ -35,6 +34,7 @@ from agent_ls.server.lsp import to_lsp
 from agent_ls.server.lsp.capabilities import COMMAND, FINDING_COMMANDS, STOCK_COMMANDS
 from agent_ls.server.lsp.from_lsp import maybe_path
 from agent_ls.server.rpc.context import Context
+from agent_ls.server.rpc.parameters import CodeAction, Command, read_params
 from agent_ls.server.transport.errors import BadInputError, InvalidParamsError, NothingPendingError
 from agent_ls.server.transport.jsonrpc import AgentProtocol
 from agent_ls.services.review.decision_request import Selection
@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from agent_ls.sessions.live import LiveSession
 
 log = logging.getLogger(__name__)
-
-M = TypeVar("M", bound=BaseModel)
 
 
 class ChatInterface:
@@ -79,7 +77,7 @@ class ChatInterface:
         self._services = ChatServices(
             context=context,
             start=start,
-            show_warning=self._show_warning,
+            show_warning=self._protocol.show,
             show_information=self._show_information,
             hunks_changed=self._diagnostics.handle_change,
             refresh_lenses=self._lenses.refresh_if_changed,
@@ -181,13 +179,8 @@ class ChatInterface:
 
     # -- messages to the client
 
-    def _show_warning(self, text: str) -> None:
-        params = lsp.ShowMessageParams(type=lsp.MessageType.Warning, message=text)
-        self._protocol.notify(lsp.WINDOW_SHOW_MESSAGE, params)
-
     def _show_information(self, text: str) -> None:
-        params = lsp.ShowMessageParams(type=lsp.MessageType.Info, message=text)
-        self._protocol.notify(lsp.WINDOW_SHOW_MESSAGE, params)
+        self._protocol.show(text, lsp.MessageType.Info)
 
     def _start_command(self, work: Callable[[], Awaitable[str]]) -> None:
         """Run `work` in a task. Problems and errors of `work` are shown as messages."""
@@ -200,7 +193,7 @@ class ChatInterface:
                 problem = join_sentences(str(error), hint)
                 log.info("a command failed: %s", error, exc_info=error)
             if problem:
-                self._show_warning(f"agent-ls: {problem}")
+                self._protocol.show(f"agent-ls: {problem}")
 
         self._start(run_and_report)
 
@@ -211,7 +204,7 @@ class ChatInterface:
     # -- requests of the client
 
     async def _code_actions(self, raw: Any) -> list[dict[str, Any]]:
-        params = _read(messages.CodeAction, lsp.TEXT_DOCUMENT_CODE_ACTION, raw)
+        params = read_params(CodeAction, lsp.TEXT_DOCUMENT_CODE_ACTION, raw)
         uri = params.text_document.uri
         path, (start, end) = maybe_path(uri) or "", params.range.in_order()
         first, last = start.line, end.line
@@ -255,19 +248,19 @@ class ChatInterface:
         ]
 
     async def _hover(self, raw: Any) -> dict[str, object] | None:
-        params = _read(messages.Hover, lsp.TEXT_DOCUMENT_HOVER, raw)
+        params = read_params(messages.Hover, lsp.TEXT_DOCUMENT_HOVER, raw)
         path = maybe_path(params.text_document.uri) or ""
         return None if not path or is_chat(path) else await hover(self._context, path, params.position.line)
 
     async def _blame(self, given: Any) -> None:
-        lines = _read(messages.BlamedPlace, "agentLs.blame", given)
+        lines = read_params(messages.BlamedPlace, "agentLs.blame", given)
         found = await blamed_lines(self._context, maybe_path(lines.uri) or "")
         if lines.line < len(found):
             self._show_information(describe(found[lines.line]))
 
     async def _code_lenses(self, raw: Any) -> Lenses:
         return self._lenses.answer(
-            _read(messages.CodeLens, lsp.TEXT_DOCUMENT_CODE_LENS, raw).text_document.uri
+            read_params(messages.CodeLens, lsp.TEXT_DOCUMENT_CODE_LENS, raw).text_document.uri
         )
 
     def _current_lenses(self, uri: str) -> Lenses:
@@ -319,7 +312,7 @@ class ChatInterface:
         return [offers.new_worktree_offer(uri)] if is_first else []
 
     async def _completion(self, raw: Any) -> dict[str, Any]:
-        params = _read(messages.CompletionParams, lsp.TEXT_DOCUMENT_COMPLETION, raw)
+        params = read_params(messages.CompletionParams, lsp.TEXT_DOCUMENT_COMPLETION, raw)
         path = maybe_path(params.text_document.uri) or ""
         chat_document = self._chat_documents.get(path)
         if not chat_document:
@@ -329,14 +322,14 @@ class ChatInterface:
         return await completions(self._context, path, chat_document.folder, session_id, at.line, at.character)
 
     async def _progress_cancelled(self, raw: Any) -> None:
-        token = _read(messages.ProgressCancel, lsp.WINDOW_WORK_DONE_PROGRESS_CANCEL, raw).token
+        token = read_params(messages.ProgressCancel, lsp.WINDOW_WORK_DONE_PROGRESS_CANCEL, raw).token
         if cancelled := self._tokens.get(str(token)):
             cancelled()
 
     # -- commands
 
     async def _command(self, raw: Any) -> None:
-        params = _read(messages.Command, lsp.WORKSPACE_EXECUTE_COMMAND, raw)
+        params = read_params(Command, lsp.WORKSPACE_EXECUTE_COMMAND, raw)
         command = self._commands.get(params.command)
         if command is None:
             known = ", ".join(self._commands)
@@ -346,7 +339,7 @@ class ChatInterface:
             chat_document.show()
 
     async def _send(self, raw: Any) -> None:
-        worktree = _read(messages.SendCommand, "agentLs.send", raw).worktree
+        worktree = read_params(messages.SendCommand, "agentLs.send", raw).worktree
         self._start_command(partial(self._find_chat_document(raw, "agentLs.send").send, worktree=worktree))
 
     async def _bring_changes(self, raw: Any) -> None:
@@ -369,7 +362,7 @@ class ChatInterface:
         self._start_command(self._find_chat_document(raw, "agentLs.takeOver").take_over)
 
     async def _accept_plan(self, raw: Any) -> None:
-        given = _read(messages.PlanAcceptance, "agentLs.acceptPlan", raw)
+        given = read_params(messages.PlanAcceptance, "agentLs.acceptPlan", raw)
         self._start_command(
             partial(
                 self._find_chat_document({"uri": given.uri}, "agentLs.acceptPlan").accept_plan, given.mode
@@ -377,16 +370,16 @@ class ChatInterface:
         )
 
     async def _answer_question(self, raw: Any) -> None:
-        given = _read(messages.QuestionAnswer, "agentLs.answer", raw)
+        given = read_params(messages.QuestionAnswer, "agentLs.answer", raw)
         self._find_chat_document({"uri": given.uri}, "agentLs.answer").answer(given.question_id, given.answer)
 
     async def _approve(self, raw: Any) -> None:
-        given = _read(messages.Approval, "agentLs.approve", raw)
+        given = read_params(messages.Approval, "agentLs.approve", raw)
         answer = ApprovalAnswer("allow", scope=given.scope, rule_id=given.rule_id)
         self._answer(self._find_session(given.request_id), given.request_id, answer)
 
     async def _deny(self, raw: Any) -> None:
-        given = _read(messages.Denial, "agentLs.deny", raw)
+        given = read_params(messages.Denial, "agentLs.deny", raw)
         waiting = list(
             {
                 request_id: None
@@ -421,7 +414,7 @@ class ChatInterface:
         )
 
     async def _review(self, verdict: Any, raw: Any) -> None:
-        given = _read(messages.HunkCommand, f"agentLs.{verdict}", raw)
+        given = read_params(messages.HunkCommand, f"agentLs.{verdict}", raw)
         if (given.hunk_ids is None) == (given.uri is None):
             raise InvalidParamsError(f"agentLs.{verdict}", "give hunkIds, or the uri of a file")
         path = maybe_path(given.uri) if given.uri else None
@@ -438,7 +431,7 @@ class ChatInterface:
         self._start_command(work)
 
     async def _ask(self, raw: Any) -> None:
-        given = _read(messages.MentionCommand, "agentLs.ask", raw)
+        given = read_params(messages.MentionCommand, "agentLs.ask", raw)
         chat_document = self._find_chat_document({"uri": given.chat}, "agentLs.ask")
         path = maybe_path(given.uri)
         if path is None:
@@ -453,7 +446,7 @@ class ChatInterface:
             self._start_command(partial(chat_document.mention, path, given.first, given.end))
 
     def _find_chat_document(self, raw: Any, command: str) -> ChatDocument:
-        given = _read(messages.ChatCommand, command, raw)
+        given = read_params(messages.ChatCommand, command, raw)
         chat_documents = self._chat_documents
         if given.uri is not None:
             chat_documents = {
@@ -469,11 +462,3 @@ class ChatInterface:
             else "no chat document is open"
         )
         raise NothingPendingError(problem, "open a file whose name ends with .agent.md")
-
-
-def _read(model: type[M], method: str, raw: Any) -> M:
-    try:
-        return model.model_validate({} if raw is None else raw)
-    except ValidationError as invalid:
-        problems = (f"{'.'.join(map(str, e['loc'])) or 'params'}: {e['msg']}" for e in invalid.errors())
-        raise InvalidParamsError(method, "; ".join(problems)) from None

@@ -116,7 +116,7 @@ class OpenNotebooks:
         """
         self._editor, self._on_saved = editor, on_saved
 
-    # -- notifications of the editor (features/notebooks.py)
+    # -- notifications of the editor (features/documents.py)
 
     def handle_open(self, uri: str) -> None:
         if path := maybe_path(uri):

@@ -1,4 +1,4 @@
-"""Handlers for stored sessions: rename, fork, revert, close, delete, export, output."""
+"""Handlers for stored sessions: rename, fork, take over, revert, close, delete, export, output."""
 
 from __future__ import annotations
 
@@ -25,6 +25,11 @@ async def fork(context: Context, params: wire.Fork) -> wire.SessionResult:
     return wire.SessionResult(session=context.session_info(live))
 
 
+async def take_over(context: Context, params: wire.TakeOver) -> wire.SessionResult:
+    live = await context.manager.take_over(params.session_id, force=params.force)
+    return wire.SessionResult(session=context.session_info(live))
+
+
 async def revert(context: Context, params: wire.Revert) -> wire.RevertResult:
     # imported here because it is rarely used and not needed at the start
     from agent_ls.sessions.rollback import RollbackRequest
@@ -32,14 +37,8 @@ async def revert(context: Context, params: wire.Revert) -> wire.RevertResult:
     paths = None if params.uris is None else frozenset(file_path(uri, params.method) for uri in params.uris)
     wanted = RollbackRequest(params.at_turn_id, params.conversation, params.files, paths, params.force)
     live, done = await context.manager.revert(params.session_id, wanted)
-    return wire.RevertResult(
-        session=context.session_info(live),
-        revert_id=done.revert_id,
-        input_text=done.input_text,
-        turns=done.turns,
-        restored_turns=done.restored_turns,
-        files=tuple(to_wire.revert_file(file) for file in done.files),
-    )
+    files = tuple(map(to_wire.revert_file, done.files))
+    return wire.RevertResult.of(done, session=context.session_info(live), files=files)
 
 
 async def close_session(context: Context, params: wire.CloseSession) -> wire.Empty:
@@ -65,12 +64,13 @@ async def export(context: Context, params: wire.Export) -> wire.ExportResult:
 async def output(context: Context, params: wire.Output) -> wire.OutputResult:
     read = context.manager.archive.output
     part = await read(params.session_id, params.output_ref, params.offset, params.limit)
-    return wire.OutputResult(text=part.text, total_chars=part.total_chars, next_offset=part.next_offset)
+    return wire.OutputResult.of(part)
 
 
 ROUTES = (
     route(wire.Rename, rename),
     route(wire.Fork, fork),
+    route(wire.TakeOver, take_over),
     route(wire.Revert, revert),
     route(wire.CloseSession, close_session),
     route(wire.DeleteSession, delete_session),

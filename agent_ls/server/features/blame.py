@@ -51,15 +51,7 @@ async def blamed_lines(context: Context, path: str) -> BlamedText:
 
 
 def _to_wire(origin: LineOrigin) -> wire.BlameOrigin:
-    return wire.BlameOrigin(
-        session_id=origin.session_id,
-        turn_id=origin.turn_id,
-        call_id=origin.call_id,
-        message=to_display_line(origin.message, MESSAGE_CHARS),
-        model=origin.model,
-        time=origin.time,
-        decision=origin.decision,
-    )
+    return wire.BlameOrigin.of(origin, message=to_display_line(origin.message, MESSAGE_CHARS))
 
 
 def describe(line: BlamedLine) -> str:

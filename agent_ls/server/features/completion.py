@@ -19,6 +19,7 @@ from agent_ls.server.rpc.router import route
 from agent_ls.server.transport.errors import InvalidParamsError
 from agent_ls.services.context.fuzzy import find_best_matches
 from agent_ls.system import relative_to_folder
+from agent_ls.text import plural
 
 MAX_RESOURCES = 10
 
@@ -116,9 +117,7 @@ async def _all_commands(
 
 
 def _info(command: SlashCommand | UserCommand | PromptCommand) -> wire.CommandInfo:
-    return wire.CommandInfo(
-        name=command.name, description=command.description, argument_hint=command.argument_hint
-    )
+    return wire.CommandInfo.of(command)
 
 
 def _commands(query: str, commands: Sequence[wire.CommandInfo]) -> Iterator[wire.Completion]:
@@ -132,7 +131,7 @@ def _complete_known(context: Context, folder: str, query: str) -> Iterator[wire.
     word = query.lower()
     count, files = context.host.diagnostics.counts
     if count and "problems".startswith(word):
-        detail = f"{count} in {files} {'file' if files == 1 else 'files'}"
+        detail = f"{count} in {plural(files, 'file')}"
         yield wire.Completion(kind="problems", label="problems", detail=detail, part=wire.DiagnosticsInput())
     selected = context.host.view.read_selection()
     if selected and "selection".startswith(word):

@@ -1,4 +1,6 @@
-"""Document synchronisation: pygls stores the texts (lsp/documents.py); the editor host is notified of each change."""
+"""Synchronisation of documents and notebooks: pygls stores their texts (lsp/documents.py); the editor host is
+notified of each change.
+"""
 
 from __future__ import annotations
 
@@ -30,3 +32,19 @@ def register(server: LanguageServer, host: LspEditorHost) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
     def did_close(params: lsp.DidCloseTextDocumentParams) -> None:
         host.handle_close(params.text_document.uri)
+
+    @server.feature(lsp.NOTEBOOK_DOCUMENT_DID_OPEN)
+    def notebook_did_open(params: lsp.DidOpenNotebookDocumentParams) -> None:
+        host.notebooks.handle_open(params.notebook_document.uri)
+
+    @server.feature(lsp.NOTEBOOK_DOCUMENT_DID_CHANGE)
+    def notebook_did_change(params: lsp.DidChangeNotebookDocumentParams) -> None:
+        host.notebooks.handle_change(params.notebook_document.uri)
+
+    @server.feature(lsp.NOTEBOOK_DOCUMENT_DID_SAVE)
+    def notebook_did_save(params: lsp.DidSaveNotebookDocumentParams) -> None:
+        host.notebooks.handle_save(params.notebook_document.uri)
+
+    @server.feature(lsp.NOTEBOOK_DOCUMENT_DID_CLOSE)
+    def notebook_did_close(params: lsp.DidCloseNotebookDocumentParams) -> None:
+        host.notebooks.handle_close(params.notebook_document.uri)

@@ -21,31 +21,9 @@ async def models(context: Context, params: wire.Models) -> wire.ModelsResult:
     return wire.ModelsResult(
         default_provider=known.choose(None, None)[0],
         providers=tuple(
-            wire.ProviderInfo(
-                id=provider.id,
-                name=provider.name,
-                has_key=provider.has_key,
-                key_variable=provider.key_variable,
-                problem=provider.problem or None,
-            )
-            for provider in known.providers()
+            wire.ProviderInfo.of(provider, problem=provider.problem or None) for provider in known.providers()
         ),
-        models=tuple(
-            wire.ModelInfo(
-                provider=model.provider,
-                id=model.id,
-                name=model.name,
-                context_tokens=model.context_tokens,
-                max_output_tokens=model.max_output_tokens,
-                efforts=model.efforts,
-                is_default=model.is_default,
-                input_price=model.input_price,
-                output_price=model.output_price,
-                images=model.images,
-                address=model.address or None,
-            )
-            for model in listed.values()
-        ),
+        models=tuple(wire.ModelInfo.of(model, address=model.address or None) for model in listed.values()),
     )
 
 

@@ -10,16 +10,15 @@ from typing import Any
 
 import anyio
 from lsprotocol import types as lsp
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic.alias_generators import to_camel
 
 from agent_ls.background import TaskStarter
 from agent_ls.server.features.findings import FindingDiagnostics
 from agent_ls.server.lsp import to_lsp
 from agent_ls.server.lsp.capabilities import COMMAND, FINDING_COMMANDS
-from agent_ls.server.lsp.from_lsp import maybe_path, mended_action
+from agent_ls.server.lsp.from_lsp import maybe_path
 from agent_ls.server.rpc.context import Context
-from agent_ls.server.transport.errors import BadInputError, InvalidParamsError
+from agent_ls.server.rpc.parameters import CodeAction, Command, read_params
+from agent_ls.server.transport.errors import BadInputError
 from agent_ls.server.transport.jsonrpc import AgentProtocol
 from agent_ls.services.review.findings import ReviewFindings
 
@@ -27,38 +26,6 @@ SETTLE_S = 0.2
 """Delay after a change; until then the editor moves its diagnostics itself."""
 
 KIND = "quickfix.agentLs"
-
-
-class _Sent(BaseModel):
-    model_config = ConfigDict(alias_generator=to_camel, extra="ignore", frozen=True, defer_build=True)
-
-
-class _Position(_Sent):
-    line: int = Field(ge=0)
-
-
-class _Range(_Sent):
-    start: _Position
-    end: _Position
-
-
-class _Document(_Sent):
-    uri: str
-
-
-class _ActionContext(_Sent):
-    only: tuple[str, ...] | None = None
-
-
-class _CodeAction(_Sent):
-    text_document: _Document
-    range: _Range
-    context: _ActionContext = _ActionContext.model_construct()
-
-
-class _Command(_Sent):
-    command: str
-    arguments: tuple[Any, ...] | None = None
 
 
 class RichFindings:
@@ -115,10 +82,7 @@ class RichFindings:
         (self._marked.add if marks else self._marked.discard)(path)
 
     async def _code_actions(self, raw: Any) -> list[dict[str, Any]]:
-        try:
-            params = _CodeAction.model_validate(mended_action(raw))
-        except ValidationError as error:
-            raise InvalidParamsError(lsp.TEXT_DOCUMENT_CODE_ACTION, str(error)) from None
+        params = read_params(CodeAction, lsp.TEXT_DOCUMENT_CODE_ACTION, raw)
         only = params.context.only
         if only is not None and not any(KIND == kind or KIND.startswith(f"{kind}.") for kind in only):
             return []
@@ -138,10 +102,7 @@ class RichFindings:
         ]
 
     async def _command(self, raw: Any) -> None:
-        try:
-            params = _Command.model_validate(raw)
-        except ValidationError as error:
-            raise InvalidParamsError(lsp.WORKSPACE_EXECUTE_COMMAND, str(error)) from None
+        params = read_params(Command, lsp.WORKSPACE_EXECUTE_COMMAND, raw)
         if params.command not in FINDING_COMMANDS:
             known = ", ".join(FINDING_COMMANDS)
             raise BadInputError(f"there is no command {params.command!r}", f"the commands are: {known}")

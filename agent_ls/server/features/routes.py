@@ -24,8 +24,7 @@ METHODS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "sessions": _agent(
             "newSession sessions bringChanges subscribe history draft unsubscribe configure acceptPlan abort answer"
         ),
-        "archive": _agent("rename fork revert closeSession deleteSession export output"),
-        "owners": _agent("takeOver"),
+        "archive": _agent("rename fork takeOver revert closeSession deleteSession export output"),
         "prompts": _agent("submit steer unsteer followUp interrupt queue compact"),
         "review": _agent("approve hunks looked review"),
         "rules": _agent("rules removeRule trust"),

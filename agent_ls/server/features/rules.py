@@ -28,14 +28,8 @@ async def remove_rule(context: Context, params: wire.RemoveRule) -> wire.RemoveR
 
 
 def _info(rule: HeldRule) -> wire.RuleInfo:
-    return wire.RuleInfo(
-        id=rule.id,
-        label=rule.label,
-        scope=rule.scope,
-        workspace=rule.workspace or None,
-        hits=rule.hits,
-        created=rule.created or None,
-        used=rule.used or None,
+    return wire.RuleInfo.of(
+        rule, workspace=rule.workspace or None, created=rule.created or None, used=rule.used or None
     )
 
 
@@ -50,10 +44,8 @@ async def trust(context: Context, params: wire.Trust) -> wire.TrustResult:
     else:
         trust_state = await anyio.to_thread.run_sync(workspaces.get_trust, folder)
     kept = await anyio.to_thread.run_sync(workspaces.folders)
-    found = (
-        wire.TrustedFolder(path=it.path, owner=it.owner, trust=it.trust, decided=it.decided) for it in kept
-    )
-    return wire.TrustResult(workspace_folder=to_lsp.uri(folder), trust=trust_state, folders=tuple(found))
+    found = tuple(map(wire.TrustedFolder.of, kept))
+    return wire.TrustResult(workspace_folder=to_lsp.uri(folder), trust=trust_state, folders=found)
 
 
 ROUTES = (route(wire.Rules, rules), route(wire.RemoveRule, remove_rule), route(wire.Trust, trust))

@@ -14,20 +14,7 @@ async def servers(context: Context, params: wire.McpServers) -> wire.McpServersR
     listed, problems = list_servers(live.servers)
     return wire.McpServersResult(
         servers=tuple(
-            wire.McpServerInfo(
-                name=it.name,
-                state=it.state,
-                source=it.source,
-                file=it.file or None,
-                target=it.target,
-                title=it.title,
-                era=it.era,
-                tools=it.tools,
-                prompts=it.prompts,
-                resources=it.resources,
-                error=it.error or None,
-            )
-            for it in listed
+            wire.McpServerInfo.of(it, file=it.file or None, error=it.error or None) for it in listed
         ),
         problems=tuple(problems),
     )

@@ -198,9 +198,7 @@ async def answer(context: Context, params: wire.Answer) -> wire.AnswerResult:
                 answers=tuple(logged["answers"]), declined=logged["declined"], decided_by=logged["decidedBy"]
             )
         raise
-    return wire.AnswerResult(
-        answers=answered.answers, declined=answered.declined, decided_by=answered.decided_by
-    )
+    return wire.AnswerResult.of(answered)
 
 
 async def history(context: Context, params: wire.History) -> RawJson:

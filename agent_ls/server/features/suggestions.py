@@ -12,8 +12,6 @@ from typing import Any, Final
 
 import anyio
 from lsprotocol import types as lsp
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic.alias_generators import to_camel
 
 from agent_ls.background import TaskStarter
 from agent_ls.features.suggestions.context import SuggestionContext
@@ -21,8 +19,9 @@ from agent_ls.features.suggestions.prompt import CursorText
 from agent_ls.features.suggestions.service import NoSuggestionError, Suggestions
 from agent_ls.server.lsp import to_lsp
 from agent_ls.server.lsp.from_lsp import convert_position, maybe_path
+from agent_ls.server.protocol import Wire
 from agent_ls.server.rpc.context import Context
-from agent_ls.server.transport.errors import InvalidParamsError
+from agent_ls.server.rpc.parameters import Document, Position, read_params
 from agent_ls.server.transport.jsonrpc import AgentProtocol
 from agent_ls.text import join_sentences
 
@@ -36,26 +35,13 @@ REGISTER_S = 10.0
 INVOKED: Final = lsp.InlineCompletionTriggerKind.Invoked.value
 
 
-class _Sent(BaseModel):
-    model_config = ConfigDict(alias_generator=to_camel, extra="ignore", frozen=True, defer_build=True)
-
-
-class _Document(_Sent):
-    uri: str
-
-
-class _Position(_Sent):
-    line: int = Field(ge=0)
-    character: int = Field(ge=0)
-
-
-class _Trigger(_Sent):
+class _Trigger(Wire):
     trigger_kind: int
 
 
-class _InlineCompletion(_Sent):
-    text_document: _Document
-    position: _Position
+class _InlineCompletion(Wire):
+    text_document: Document
+    position: Position
     context: _Trigger
 
 
@@ -107,10 +93,7 @@ class SuggestionRequests:
         Raises:
             InvalidParamsError
         """
-        try:
-            params = _InlineCompletion.model_validate(raw)
-        except ValidationError as error:
-            raise InvalidParamsError(lsp.TEXT_DOCUMENT_INLINE_COMPLETION, str(error)) from None
+        params = read_params(_InlineCompletion, lsp.TEXT_DOCUMENT_INLINE_COMPLETION, raw)
         if params.context.trigger_kind != INVOKED:
             return {"items": []}
         await self._context.settled()
@@ -118,7 +101,7 @@ class SuggestionRequests:
             return {"items": []}
         return {"items": await self._items(params.text_document.uri, params.position)}
 
-    async def _items(self, uri: str, at: _Position) -> list[dict[str, Any]]:
+    async def _items(self, uri: str, at: Position) -> list[dict[str, Any]]:
         path = maybe_path(uri)
         opened = self._context.host.open_document(path) if path else None
         document = self._protocol.documents.maybe_open(uri)

@@ -14,16 +14,7 @@ async def terminals(context: Context, params: wire.Terminals) -> wire.TerminalsR
     listed = await context.require_live(params.session_id).session.terminals.list_terminals()
     return wire.TerminalsResult(
         terminals=tuple(
-            wire.TerminalInfo(
-                terminal_id=terminal.id,
-                call_id=terminal.id,
-                command=terminal.command,
-                background=terminal.background,
-                pid=terminal.pid,
-                exit_code=terminal.exit_code,
-                started_ms=terminal.started_ms,
-                waiting=terminal.waiting,
-            )
+            wire.TerminalInfo.of(terminal, terminal_id=terminal.id, call_id=terminal.id)
             for terminal in listed
         )
     )
@@ -49,9 +40,7 @@ async def terminal_output(context: Context, params: wire.TerminalOutput) -> wire
     read = await context.require_live(params.session_id).session.terminals.read(
         params.terminal_id, params.offset
     )
-    return wire.TerminalOutputResult(
-        text=read.text, next_offset=read.next_offset, running=read.running, exit_code=read.exit_code
-    )
+    return wire.TerminalOutputResult.of(read)
 
 
 ROUTES = (

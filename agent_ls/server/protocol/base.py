@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
@@ -18,6 +18,17 @@ class Wire(BaseModel):
     model_config = ConfigDict(
         alias_generator=to_camel, populate_by_name=True, extra="ignore", frozen=True, defer_build=True
     )
+
+    @classmethod
+    def of(cls, value: object, **others: Any) -> Self:
+        """Return the message with the fields of `value`, and with `others` in place of those that differ.
+
+        Raises:
+            AttributeError: neither has a field of the message.
+        """
+        return cls(
+            **{name: getattr(value, name) for name in cls.model_fields.keys() - others.keys()}, **others
+        )
 
 
 class Params(Wire):

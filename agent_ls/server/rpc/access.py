@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import anyio.to_thread
 
 from agent_ls.server import protocol as wire
+from agent_ls.server.lsp.from_lsp import maybe_path
 from agent_ls.server.rpc import to_wire
 from agent_ls.services.errors import SessionOwnedError
 
@@ -76,8 +77,6 @@ def _check_hunks(context: Context, params: wire.Review) -> None:
     Raises:
         SessionOwnedError: all hunks belong to sessions that another process owns.
     """
-    from agent_ls.server.lsp.from_lsp import maybe_path
-
     owners, review = context.manager.owners, context.manager.review
     owners.check_all_owned()
     ids, path = params.hunk_ids, maybe_path(params.uri) if params.uri else None

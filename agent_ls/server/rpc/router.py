@@ -11,14 +11,13 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar, cast
 
-from pydantic import ValidationError
-
 from agent_ls.server.protocol import Params, Wire
 from agent_ls.server.rpc import to_wire
 from agent_ls.server.rpc.access import check_access
 from agent_ls.server.rpc.context import Context
 from agent_ls.server.rpc.idempotency import RecentAnswers
-from agent_ls.server.transport.errors import InvalidParamsError, UnknownMethodError
+from agent_ls.server.rpc.parameters import read_params
+from agent_ls.server.transport.errors import UnknownMethodError
 from agent_ls.server.transport.jsonrpc import RawJson
 
 P = TypeVar("P", bound=Params)
@@ -76,7 +75,7 @@ class Router:
         route = self._routes.get(method)
         if route is None:
             raise UnknownMethodError(method)
-        params = _parse_params(route.params, raw)
+        params = read_params(route.params, route.params.method, raw)
 
         async def work() -> RawJson:
             check_access(self._context, params)
@@ -90,14 +89,3 @@ class Router:
         key = cast("str", getattr(params, "client_key", ""))
         answer: RawJson = await self._answers.run_once(scope, key, method, work)
         return answer
-
-
-def _parse_params(params: type[Params], raw: Any) -> Params:
-    try:
-        return params.model_validate({} if raw is None else raw)
-    except ValidationError as invalid:
-        # The values are left out, because they may be a prompt or an API key.
-        problems = (
-            f"{'.'.join(map(str, error['loc'])) or 'params'}: {error['msg']}" for error in invalid.errors()
-        )
-        raise InvalidParamsError(params.method, "; ".join(problems)) from None

@@ -65,33 +65,22 @@ def session_info(summary: SessionSummary, session: Session | None) -> wire.Sessi
     """Return the description of a session for clients. `session` is None if the session is stored but not
     open.
     """
-    return wire.SessionInfo(
-        id=summary.id,
-        title=summary.title,
+    return wire.SessionInfo.of(
+        summary,
         state=session.state if session else summary.state,
-        provider=summary.provider,
-        model=summary.model,
-        effort=summary.effort,
-        mode=summary.mode,
-        review=summary.review,
         workspace_folder=to_lsp.uri(summary.workspace_folder),
-        created=summary.created,
-        updated=summary.updated,
         last_seq=session.last_seq if session else summary.last_seq,
         live=session is not None,
         access="owner" if session or not summary.owner else "readOnly",
         owner=None if session else owner(summary.owner),
-        is_walkthrough=summary.is_walkthrough,
         worktree=to_lsp.uri(summary.worktree) if summary.worktree else None,
-        activity=summary.activity,
-        cost_usd=summary.cost_usd,
         queue=queue([item.to_queue_item() for item in session.queue]) if session else (),
         steering=steering(session.steering) if session else (),
     )
 
 
 def owner(found: Owner | None) -> wire.OwnerInfo | None:
-    return wire.OwnerInfo(pid=found.pid, host=found.host, program=found.program) if found else None
+    return wire.OwnerInfo.of(found) if found else None
 
 
 def queue(items: Sequence[QueueItem]) -> tuple[dict[str, Any], ...]:
@@ -104,21 +93,14 @@ def steering(steers: Sequence[QueuedSteer]) -> tuple[dict[str, Any], ...]:
 
 def open_part(part: Delta, agent_id: str = "") -> wire.OpenPart:
     """Return a part of the answer that is still being streamed. `agent_id` "" is the main agent."""
-    return wire.OpenPart(
-        part_id=part.part_id, kind=part.kind, text=part.text, name=part.name, agent_id=agent_id or None
-    )
+    return wire.OpenPart.of(part, agent_id=agent_id or None)
 
 
 def hunk(
     hunk: Hunk, cells: tuple[wire.HunkCell, ...] | None = None, reason: str | None = None
 ) -> wire.HunkInfo:
-    return wire.HunkInfo(
-        id=hunk.id,
-        session_id=hunk.session_id,
-        turn_id=hunk.turn_id,
-        call_id=hunk.call_id,
-        what=hunk.what,
-        state=hunk.state,
+    return wire.HunkInfo.of(
+        hunk,
         old_range=(hunk.base_start, hunk.base_end),
         new_range=(hunk.start, hunk.end),
         old_lines=hunk.base_lines,
@@ -132,14 +114,8 @@ def hunk(
 
 
 def revert_file(file: RollbackFile) -> wire.RevertFile:
-    return wire.RevertFile(
-        path=file.path,
-        uri=to_lsp.uri(file.path),
-        action=file.action,
-        state=file.state,
-        diff=file.diff,
-        reason=file.reason,
-        conflicts=tuple(wire.RevertConflict(start=it.start, end=it.end, reason=it.reason) for it in file.at),
+    return wire.RevertFile.of(
+        file, uri=to_lsp.uri(file.path), conflicts=tuple(map(wire.RevertConflict.of, file.at))
     )
 
 

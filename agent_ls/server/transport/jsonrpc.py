@@ -187,9 +187,7 @@ class AgentProtocol(LanguageServerProtocol):
             self.receivers.unread(told.method, told.uri, is_too_large=True)
             name = PurePosixPath(unquote(split_address(told.uri).path)).name or "A document"
             words = f"{name} is too large for agent-ls ({size}). The agent cannot edit it while it is open."
-            self.notify(
-                lsp.WINDOW_SHOW_MESSAGE, lsp.ShowMessageParams(type=lsp.MessageType.Warning, message=words)
-            )
+            self.show(words)
 
     def _on_call(self, data: dict[str, Any], *, is_answered: bool) -> None:
         data.setdefault("params", None)
@@ -300,6 +298,10 @@ class AgentProtocol(LanguageServerProtocol):
         if data and self.writer is not None:
             body = json.dumps(data, default=self._serialize_message, separators=(",", ":"))
             self.writer.write(frame(body.encode() if _holds_documents(data) else self.clean(body.encode())))
+
+    def show(self, text: str, kind: lsp.MessageType = lsp.MessageType.Warning) -> None:
+        """Show the user a message."""
+        self.notify(lsp.WINDOW_SHOW_MESSAGE, lsp.ShowMessageParams(type=kind, message=text))
 
     def notify_plain(self, method: str, params: dict[str, Any]) -> None:
         """Send a notification with plain JSON parameters."""
