@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_ls.lean_imports import make_lean
-from agent_ls.system import quick_exit
+from agent_ls.system import quick_exit, raise_files_limit
 
 GRACE_SECONDS = 10.0
 
@@ -50,7 +50,6 @@ def run() -> int:
 def _run(request: dict[str, Any]) -> int:
     from agent_ls.cli import exec as command
     from agent_ls.cli.output import run_checked
-    from agent_ls.system import raise_files_limit
 
     raise_files_limit()
     parser = argparse.ArgumentParser(prog="agent-ls")

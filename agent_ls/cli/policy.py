@@ -5,6 +5,7 @@ rules, and list what may run without a question.
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 
 from agent_ls.cli.output import add_json_option, print_json, to_single_row
@@ -57,7 +58,6 @@ def _explain(line: str, mode: str | None) -> int:
 
 
 def _log(*, as_json: bool) -> int:
-    import json
     from dataclasses import asdict
 
     from agent_ls.doctor.unasked import list_unasked

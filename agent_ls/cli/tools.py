@@ -124,8 +124,6 @@ def _load_packs(text: str, folder: Path) -> SessionPacks:
     Raises:
         BadChoiceError: a name is unknown, the settings are invalid, or no pack is chosen.
     """
-    import os
-
     from agent_ls.features.packs.load import PackChoice, load_packs, permissions_of
     from agent_ls.services.errors import BadChoiceError
     from agent_ls.services.permissions.trust import read_trust

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from agent_ls.doctor.findings import DoctorFinding
 from agent_ls.environments.base import CommandOptions
 from agent_ls.environments.errors import EnvError, EnvironmentLostError
+from agent_ls.environments.remote.connection import await_call
 from agent_ls.environments.remote.environment import RemoteEnvironment
 from agent_ls.environments.remote.facts import EndConfig
 from agent_ls.environments.remote.host import RemoteHost
@@ -64,8 +65,6 @@ async def _folder(environment: RemoteEnvironment, place: Place) -> DoctorFinding
 
 
 async def _speed(host: RemoteHost, subject: str) -> DoctorFinding:
-    from agent_ls.environments.remote.connection import await_call
-
     connection = await host.connected()
     begun = time.monotonic()
     for _ in range(TRIPS):

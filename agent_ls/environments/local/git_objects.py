@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from threading import Thread
 
+from agent_ls.confinement.wanted import Confinement
 from agent_ls.program_lookup import require_program, safe_path
 
 TIMEOUT_S = 20
@@ -88,7 +89,6 @@ def run_confined(arguments: Sequence[str], folder: str) -> subprocess.CompletedP
 
     def run() -> None:
         from agent_ls.confinement.confine import confine, unavailable
-        from agent_ls.confinement.wanted import Confinement
 
         environ = {name: value for name, value in os.environ.items() if not name.upper().startswith("GIT_")}
         try:

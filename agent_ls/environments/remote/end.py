@@ -44,6 +44,7 @@ from agent_ls.environments.instruction_files import (
     walk_files,
 )
 from agent_ls.environments.local import LocalEnvironment, LocalLimits
+from agent_ls.environments.local.commit import sweep
 from agent_ls.environments.local.files import read_file
 from agent_ls.environments.opened import opening_check
 from agent_ls.environments.remote import leftovers
@@ -392,8 +393,6 @@ async def _programs(end: _FarEnd, wanted: Sequence[str]) -> Sequence[str]:
 
 
 async def _sweep(end: _FarEnd, folders: Sequence[str], pid: int) -> None:
-    from agent_ls.environments.local.commit import sweep
-
     # Process `pid` has been ended already, so `is_put_out` is safe. `sweep` alone would see the pid as alive
     # until the parent has collected the exit status.
     await anyio.to_thread.run_sync(partial(sweep, folders, pid, is_put_out=True))

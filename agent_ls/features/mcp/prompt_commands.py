@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from agent_ls.features.mcp.of_session import ServersOfSession
 from agent_ls.loop.calls.redaction import redacted
 from agent_ls.services.errors import AppError
+from agent_ls.text import format_code_block
 
 if TYPE_CHECKING:
     from agent_ls.mcp.descriptions import ServerPrompt
@@ -58,7 +59,6 @@ async def prompt_text(servers: ServersOfSession | None, name: str, typed: str) -
         )
     from agent_ls.mcp.managed_server import UnavailableError
     from agent_ls.mcp.results import text_of
-    from agent_ls.text import format_code_block
 
     server, prompt = found
     timeout_ms = server.config.timeout_ms or servers.settings().mcp.call_timeout_ms

@@ -12,6 +12,7 @@ import anyio
 import anyio.to_thread
 
 from agent_ls.environments.errors import EnvError
+from agent_ls.environments.local.environ import without_secrets
 from agent_ls.features.mcp.confinement import ServerConfinement
 from agent_ls.features.mcp.login import (
     authenticate,
@@ -159,6 +160,4 @@ def _is_missing() -> bool:
 
 def environ_without_keys(secrets: Sequence[str]) -> Mapping[str, str]:
     """Return the environment variables of this process without those that contain a provider's key."""
-    from agent_ls.environments.local.environ import without_secrets
-
     return without_secrets(os.environ, secrets)

@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
+from pydantic import ValidationError
 
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.effects import Effect, ReadEffect
@@ -23,7 +24,7 @@ from agent_ls.environments.errors import (
     PageError,
     PathNotFoundError,
 )
-from agent_ls.environments.language_host import LanguageHost, Symbol
+from agent_ls.environments.language_host import FoundLocation, LanguageHost, Symbol
 from agent_ls.features.base import SessionFeature
 from agent_ls.features.mentions.git import GitMentions
 from agent_ls.features.mentions.typed import IMAGE_NAMES, find_mentions
@@ -43,6 +44,7 @@ from agent_ls.loop.calls.redaction import Known, redacted
 from agent_ls.services.permissions.approver import PolicyApprover
 from agent_ls.services.permissions.paths import PathBounds
 from agent_ls.text import format_code_block, render_terminal_output, split_lines
+from agent_ls.tools.base import ToolError
 
 if TYPE_CHECKING:
     from agent_ls.tools.web_fetch import WebFetcher
@@ -172,8 +174,6 @@ class SessionMentions(SessionFeature):
         same = [one for one in outline if one.name == name and one.place.name == path]
         if same:
             return min(same, key=lambda one: abs(one.place.line - line))
-        from agent_ls.environments.language_host import FoundLocation
-
         return Symbol(name, "", FoundLocation(path, line), end_line)
 
     # -- terminals
@@ -198,9 +198,6 @@ class SessionMentions(SessionFeature):
     # -- pages
 
     async def _page(self, url: str) -> AttachedContent:
-        from pydantic import ValidationError
-
-        from agent_ls.tools.base import ToolError
         from agent_ls.tools.web_fetch import WebFetchArguments, prepare_page
 
         pages = self.pages()
@@ -251,7 +248,6 @@ class SessionMentions(SessionFeature):
             raise MentionError(f"{path} is not attached: {_reason(error, path)}", SEND_AGAIN) from None
         if is_folder or not path.lower().endswith(IMAGE_NAMES):
             return AttachedContent(f"{'Folder' if is_folder else 'File'}: {path}")
-        from agent_ls.tools.base import ToolError
         from agent_ls.tools.read_file import ReadFileArguments, image_type, render_file
 
         data = await self._read(path)
