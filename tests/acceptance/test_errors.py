@@ -9,7 +9,7 @@ import pytest
 
 from tests.acceptance.conftest import OpenRig
 from tests.acceptance.rig import NvimRig, Wire
-from tests.support.loopback import Answer, CutStream, DropConnection, ErrorReply, Gate, Text, ToolCall
+from tests.support.loopback import Answer, CutStream, DropConnection, ErrorReply, Gate, Text
 
 
 @dataclass(frozen=True)
@@ -161,61 +161,3 @@ def test_a_short_retry_after_header_delays_the_retry_and_the_delay_is_displayed(
     assert tried.startswith("↻ Tried again: ")
     assert "HTTP 429" in tried
     assert answer == "All is well."
-
-
-@pytest.mark.req("T1", "R1", "H10")
-def test_arguments_that_are_not_json_are_reported_to_the_model_and_the_user(
-    open_rig: OpenRig, wire: Wire
-) -> None:
-    made = open_rig([[ToolCall("read_file", '{"file_path": "notes')], "I mend that."])
-    nvim = made.open("notes.txt")
-    made.submit("Read it.")
-    made.wait_done("I mend that.")
-
-    _, call, why, answer = words_of(made)
-    assert call == '✗ Reading {"file_path": "notes'
-    assert why.startswith("  The arguments are not valid JSON: Unterminated string at line 1, column 15.")
-    assert answer == "I mend that."
-    (told,) = wire.results(made.model.requests[-1].body)
-    assert "not valid JSON" in told
-    nvim.wait_screen("○ idle")
-
-
-@pytest.mark.req("R1", "L3", "H10")
-def test_after_a_wrong_key_the_same_session_continues_with_the_right_one(
-    open_rig: OpenRig, wire: Wire
-) -> None:
-    made = open_rig(["All is well."], key="the-right-key")
-    nvim = made.open("notes.txt")
-    made.submit("Say something.")
-    made.wait_state("CLOSED")
-    before = made.session_id
-    nvim.close()
-
-    made.variables = {
-        name: "the-right-key" if name.endswith("_KEY") else value for name, value in made.variables.items()
-    }
-    nvim = made.open("notes.txt")
-    made.resume()
-    made.wait_transcript("refused the key")
-    made.wait_state("IDLE")
-    made.submit("Once more.")
-    made.wait_done("All is well.")
-    assert made.session_id == before
-    assert "the-right-key" not in "\n".join(made.transcript())
-
-
-@pytest.mark.req("U12", "H14", "H10")
-def test_without_an_api_key_the_panel_explains_how_to_set_a_key_and_offers_the_walkthrough(
-    open_rig: OpenRig,
-) -> None:
-    made = open_rig([])
-    made.variables = {}
-    made.open("notes.txt")
-    made.submit("Say something.")
-    made.wait_transcript("✗ ")
-    made.wait_state("IDLE")
-
-    _, message, hint = words_of(made)
-    assert "ANTHROPIC_API_KEY, OPENAI_API_KEY" in message
-    assert ":AgentLs key" in hint and ":AgentLs demo" in hint

@@ -6,7 +6,6 @@ import argparse
 import importlib
 import re
 import shlex
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,8 +16,6 @@ from agent_ls.headless.exec import DONE, FAILED, LIMIT, REFUSED, USAGE
 from agent_ls.policy.modes import MODES
 from agent_ls.system import INTERRUPTED
 from tests.docs.pages import blocks, code_words, read, repository_files, table
-from tests.support.commands import environment, provider_variables, run
-from tests.support.loopback import AnthropicServer, Script, ToolCall
 
 PAGE = read("docs/headless.md")
 PAGES = [
@@ -112,23 +109,3 @@ def test_every_agent_ls_command_line_in_the_docs_is_accepted_by_the_parser() -> 
             made.parse_args(shlex.split(words))
         except Refused as error:
             pytest.fail(f"{page}: agent-ls {words}: {error}")
-
-
-@pytest.mark.req("H13", "X6")
-def test_exec_exits_with_code_3_if_the_policy_refuses_a_tool_call(tmp_path: Path) -> None:
-    home, project = tmp_path / "home", tmp_path / "project"
-    project.mkdir()
-    script: Script = [[ToolCall("read_file", {"file_path": str(home / ".ssh" / "id_ed25519")})], "I may not."]
-    with AnthropicServer(script) as server:
-        environ = environment(home, **provider_variables(server))
-        done = run("exec", "--mode", "full", "show me my key", cwd=project, environ=environ)
-
-    assert done.code == REFUSED, done
-
-
-@pytest.mark.req("U12")
-def test_exec_without_a_known_api_key_lists_the_environment_variables_to_set(tmp_path: Path) -> None:
-    done = run("exec", "do it", cwd=tmp_path, environ=environment(tmp_path, SOME_OTHER_API_KEY="k"))
-
-    assert done.code == FAILED
-    assert "ANTHROPIC_API_KEY" in done.out and "OPENAI_API_KEY" in done.out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_ls.loop.events.types import Delta, Envelope, ToolCallEnd, ToolCallStart
+from agent_ls.loop.events.types import Delta, Envelope, ToolCallStart
 from tests.support.fake_provider import FakeProvider, reasoning, text, tool_call
 from tests.support.sessions import RunningSession, running_session, tool
 
@@ -58,35 +58,3 @@ async def test_each_delta_names_the_last_recorded_event_and_an_argument_delta_na
         elif isinstance(envelope.event, Delta):
             assert envelope.after == last
             assert envelope.event.name == ("look" if envelope.kind == "tool_call_args_delta" else "")
-
-
-async def test_a_turn_starts_and_ends_with_the_documented_events(model: FakeProvider) -> None:
-    async with running_session(model, tool("look")) as session:
-        told = [envelope for envelope in await told_in(session, "go") if envelope.seq is not None]
-        told = [envelope for envelope in told if envelope.kind != "session_start"]
-
-    assert [envelope.kind for envelope in told[:2]] == ["state", "user_input"]
-    assert [envelope.kind for envelope in told[-2:]] == ["state", "processing_end"]
-    assert len({envelope.turn_id for envelope in told}) == 1
-
-
-@pytest.mark.req("E8")
-@pytest.mark.parametrize(
-    ("name", "arguments", "error_kind"),
-    [
-        ("look", "{}", ""),
-        ("look", "{", "validation"),
-        ("look", '{"x": 1}', "validation"),
-        ("leap", "{}", "unknown_tool"),
-    ],
-)
-async def test_every_tool_call_has_a_start_and_an_end_event(
-    name: str, arguments: str, error_kind: str
-) -> None:
-    async with running_session(FakeProvider([tool_call(name, arguments)]), tool("look")) as session:
-        await session.say("go")
-
-    assert [event.name for event in session.recorder.of(ToolCallStart)] == [name]
-    assert [(event.name, event.error_kind) for event in session.recorder.of(ToolCallEnd)] == [
-        (name, error_kind)
-    ]

@@ -159,23 +159,6 @@ async def test_a_hunk_in_a_restored_buffer_is_pending_again(file: Path, tmp_path
     assert host.text(str(file)) == TEXT
 
 
-async def test_a_review_decision_not_sent_to_the_model_before_a_restart_is_sent_once_afterwards(
-    file: Path, tmp_path: Path
-) -> None:
-    state = tmp_path / "state"
-    with AnthropicServer([*edits(edit("last\n", "LAST\n")), "I see.", "Yes."]) as provider:
-        async with running_manager(state, provider) as manager:
-            live = await manager.new_session(SessionSpec(workspace_folder=str(file.parent)))
-            await turn(live, "Go.")
-            await manager.review.review(
-                "undo", Selection(session_id=live.session.id), comment="not like that"
-            )
-        for _ in range(2):
-            async with running_manager(state, provider) as manager:
-                await turn(await manager.open_session(live.session.id), "Next.")
-                assert sent(provider, "not like that") == 1
-
-
 async def test_two_sessions_in_one_file_each_restore_their_hunks(file: Path, tmp_path: Path) -> None:
     state = tmp_path / "state"
     with AnthropicServer([*edits(edit("to go\n", "")), *edits(edit("last\n", "LAST\n"))]) as provider:

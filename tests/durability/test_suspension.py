@@ -8,13 +8,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import anyio.to_thread
 import pytest
 
 from tests.durability.story import SERVERS, edit, environment
 from tests.durability.test_kill import die
 from tests.durability.test_orderly_end import Ending, hang_up, shut_down, terminate
-from tests.support.commands import environment as bare_environment, provider_variables, run
 from tests.support.editor import Editor, new_key
 from tests.support.framed_client import ServerProcess, server_process
 from tests.support.loopback import Answer, LoopbackProvider, Text, ToolCall
@@ -126,37 +124,3 @@ async def test_allowing_an_edit_after_a_restart_applies_the_displayed_edit(
             answers.append(await say(editor, session_id, asked[0], "allow", clientKey=key))
         assert [answer["decision"] for answer in answers] == ["allow"] * 4
         assert len(provider.requests) == 3
-
-
-@pytest.mark.req("H13", "X8")
-async def test_exec_resume_denies_pending_approvals_before_sending_the_new_prompt(project: Path) -> None:
-    calls: list[Answer] = [[ToolCall("shell", {"command": "echo made > made"})], "As you like.", "Done."]
-    with SERVERS["anthropic"](calls) as provider:
-        session_id, _ = await suspended("anthropic", provider, project, kill)
-        environ = bare_environment(project.parent, **provider_variables(provider))
-        environ["AGENT_LS_STATE_DIR"] = str(project.parent / "state")
-        resume = ("exec", "--resume", session_id, "Go on.")
-        done = await anyio.to_thread.run_sync(lambda: run(*resume, cwd=project, environ=environ))
-        assert (done.code, "Done." in done.out) == (3, True), done
-        assert "echo made > made" in done.err
-        assert "nobody can approve" in str(provider.requests[1].body)
-        assert "Go on." not in str(provider.requests[1].body)
-        assert len(provider.requests) == 3
-    assert not (project / "made").exists()
-
-
-async def test_an_unanswered_approval_remains_pending_across_several_server_restarts(project: Path) -> None:
-    """Opening the session and ending the server without an answer changes nothing."""
-    with SERVERS["anthropic"]([[ToolCall("shell", {"command": "touch made"})], "All done."]) as provider:
-        session_id, asked = await suspended("anthropic", provider, project, kill)
-        for end in (kill, shut_down):
-            async with editing(provider, project) as (editor, server):
-                await reopened(editor, session_id, asked)
-                await end(editor, server)
-                await server.exit_code()
-        async with editing(provider, project) as (editor, _):
-            resumed = await reopened(editor, session_id, asked)
-            ends = [event["data"] for event in resumed["events"] if event["kind"] == "session_end"]
-            assert ends == [{"state": "CLOSED", "reason": "suspended"}]
-            await say(editor, session_id, asked[0], "allow")
-            await editor.client.event("processing_end", reason="completed")

@@ -13,7 +13,7 @@ import pytest
 
 from agent_ls.server.transport.framing import frame
 from tests.support.editor import Editor, new_key
-from tests.support.framed_client import ResponseError, ServerProcess
+from tests.support.framed_client import ResponseError
 from tests.support.loopback import Answer, AnthropicServer, ToolCall
 from tests.support.served import Served, served
 
@@ -88,37 +88,6 @@ async def test_approval_answer_for_another_session_is_refused_and_a_replayed_ans
             assert not (found.project / "again").exists()
             waiting = (await found.editor.subscribe(one))["pending"]["approvals"]
             assert [each["requestId"] for each in waiting] == [second["data"]["requestId"]]
-
-
-@pytest.mark.req("R4")
-@pytest.mark.parametrize("how", ["it closes its pipe", "it is killed", "the server is killed"])
-async def test_a_disconnect_during_an_approval_allows_nothing_and_leaves_the_request_pending(
-    how: str, tmp_path: Path
-) -> None:
-    with AnthropicServer(touching("made")) as provider:
-        async with served(tmp_path, provider=provider) as found:
-            session_id = await begun(found.editor)
-            request = await asked(found, session_id)
-            await left(found.server, how)
-        assert not (found.project / "made").exists()
-        async with served(tmp_path, provider=provider) as found:
-            (waiting,) = (await found.editor.subscribe(session_id))["pending"]["approvals"]
-            assert waiting["requestId"] == request["data"]["requestId"]
-            assert not (found.project / "made").exists()
-            await found.client.request("agent/approve", answer(request, "allow"))
-            await found.client.event("processing_end")
-            assert (found.project / "made").exists()
-
-
-async def left(server: ServerProcess, how: str) -> None:
-    assert server.process.stdin and server.process.stdout
-    if how == "the server is killed":
-        server.process.kill()
-    else:
-        await server.process.stdin.aclose()
-    if how == "it is killed":
-        await server.process.stdout.aclose()
-    await server.exit_code()
 
 
 async def test_an_approval_that_times_out_is_denied_and_the_model_gets_the_reason(tmp_path: Path) -> None:

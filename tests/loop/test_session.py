@@ -63,7 +63,7 @@ async def test_a_session_with_a_tool_round_emits_all_events_in_order() -> None:
     assert [turn.type for turn in b.recorder.turns] == ["user", "assistant", "tool_results", "assistant"]
 
 
-@pytest.mark.spec("loop 9.1.8")
+@pytest.mark.spec("loop 9.1.8", "safety S5.6")
 @pytest.mark.req("L5", "L6")
 async def test_each_model_request_extends_the_previous_request_with_the_same_message_objects() -> None:
     provider = FakeProvider([tool_call("look"), tool_call("look", id="call_1")])

@@ -108,24 +108,6 @@ async def test_tool_results_are_in_call_order_and_not_in_completion_order() -> N
     assert [part.content for part in told if isinstance(part, ToolResultPart)] == ["slow", "quick"]
 
 
-async def test_a_failing_call_does_not_stop_the_others_of_the_round() -> None:
-    async def fail(arguments: object, context: object) -> ToolOutput:
-        raise ValueError("broken")
-
-    provider = FakeProvider([[tool_call("bad", id="1"), tool_call("good", id="2")]])
-    async with running_session(provider, tool("bad", fail), tool("good")) as b:
-        await b.say("go")
-    assert {end.call_id: end.is_error for end in b.recorder.of(ToolCallEnd)} == {"1": True, "2": False}
-
-
-@pytest.mark.spec("loop 9.3.5")
-async def test_a_provider_without_parallel_tool_calls_gets_sequential_execution() -> None:
-    provider = FakeProvider([[tool_call("look", id=str(n)) for n in range(3)]])
-    async with running_session(provider, tool("look"), supports_parallel_tool_calls=False) as b:
-        await b.say("go")
-    assert order(b) == ["+0", "-0", "+1", "-1", "+2", "-2"]
-
-
 @pytest.mark.parametrize("call", [tool_call("write_file", "{}", id="bad"), tool_call("none", id="bad")])
 async def test_an_invalid_or_unknown_tool_call_does_not_stop_the_next_call(call: CallTool) -> None:
     provider = FakeProvider([[call, write("a.txt", "x", "w")]])

@@ -59,63 +59,6 @@ def test_walkthrough_completes_its_task_by_keys_alone(demo: Nvim, shop: Path) ->
     assert done.returncode == 0
 
 
-@pytest.mark.req("H6", "H4")
-def test_editor_undo_removes_a_pending_hunk_and_redo_restores_it(demo: Nvim) -> None:
-    first_edit(demo)
-    demo.keys("<Esc>")
-    demo.cmd("wincmd h")
-    demo.keys("u")
-    demo.wait_gone("agent 1 of 1")
-    demo.wait_screen("1 gone")
-    assert line(demo, 11) == BROKEN
-
-    demo.keys("<C-r>")
-    demo.wait_screen("agent 1 of 1", "1 to review")
-    assert line(demo, 11) == FIXED
-
-
-@pytest.mark.req("H6")
-def test_review_key_undoes_a_hunk_and_its_text(demo: Nvim) -> None:
-    first_edit(demo)
-    demo.keys("<Esc>")
-    demo.cmd("wincmd h")
-    demo.keys("11G<Space>au")
-
-    demo.wait_gone("agent 1 of 1")
-    demo.wait_screen("1 undone")
-    assert line(demo, 11) == BROKEN
-
-
-@pytest.mark.req("H6", "H4")
-def test_typing_next_to_a_pending_hunk_is_kept_when_it_is_undone(demo: Nvim) -> None:
-    first_edit(demo)
-    demo.keys("<Esc>")
-    demo.cmd("wincmd h")
-    demo.keys("gg0O# mine<Esc>12G<Space>au")
-
-    demo.wait_gone("agent 1 of 1")
-    assert (line(demo, 1), line(demo, 12)) == ("# mine", BROKEN)
-
-
-@pytest.mark.req("H7", "H14")
-def test_a_denied_command_is_reported_to_the_model_which_continues(demo: Nvim) -> None:
-    first_edit(demo)
-    demo.keys("<Esc>:AgentLs deny not now<CR>")
-
-    demo.wait_screen("“not now”", "○ idle")
-
-
-@pytest.mark.req("H2", "L16")
-def test_stop_ends_the_turn_and_the_session_continues(demo: Nvim) -> None:
-    first_edit(demo)
-    demo.keys("<C-c>")
-    demo.wait_screen("Stopped.", "○ idle")
-
-    demo.keys("<Esc>")
-    demo.cmd("AgentLs send go on")
-    demo.wait_screen("❯ go on")
-
-
 @pytest.mark.req("H3", "R4", "H10")
 def test_a_restart_of_the_editor_restores_the_session(demo: Nvim, shop: Path, tmp_path: Path) -> None:
     first_edit(demo)

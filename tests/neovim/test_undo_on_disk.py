@@ -55,12 +55,3 @@ def test_undo_in_a_file_that_was_closed_during_the_change_is_saved_to_disk(
     path = tmp_path / "project" / "b.py"
     nvim.wait_until(lambda: path.read_text() == OLD, "the undo on disk")
     nvim.wait_until(lambda: in_buffer(nvim) == (OLD, False), "the saved buffer")
-
-
-def test_an_undone_hunk_restored_by_u_is_marked_again(nvim: Nvim) -> None:
-    nvim.cmd("AgentLs undo")
-    nvim.wait_gone("agent 1 of 1")
-    nvim.wait_until(lambda: in_buffer(nvim) == (OLD, False), "the saved buffer")
-    nvim.cmd("normal! u")
-    nvim.wait_screen("agent 1 of 1")
-    assert in_buffer(nvim)[0] == NEW

@@ -153,11 +153,6 @@ def test_empty_old_string_creates_a_file_and_fills_an_empty_one() -> None:
     assert raised.value.code == "FILE_MISSING"
 
 
-def test_omission_marker_that_the_file_has_is_not_an_omission() -> None:
-    before = "# ... rest of code ...\na\n"
-    assert edited(before, "# ... rest of code ...\na", "# ... rest of code ...\nb")[0].endswith("b\n")
-
-
 @pytest.mark.req("T3")
 def test_result_reports_the_changed_lines_and_hunks() -> None:
     result = replace(b"a\nb\nc\nd\n", "b\nc", "x\ny\nz")

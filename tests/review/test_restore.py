@@ -27,27 +27,6 @@ def restored(ledger: FileLedger, now: str | None, *, is_unchanged: bool = False)
     return again
 
 
-STORIES: list[tuple[str | None, list[Step]]] = [
-    ("a b c d", [("agent", "a B c x")]),
-    ("a b c d", [("agent", "a c d"), ("agent", "c d"), ("agent", "c x d")]),
-    ("a a a a", [("agent", "a x a a x a"), ("user", "a x a a x2 a")]),
-    ("a b c", [("agent", "A b C"), ("keep", "0"), ("user", "A b c")]),
-    ("a b|", [("agent", "a b c"), ("undo", "0"), ("agent", "a B|")]),
-    (None, [("agent", "a b"), ("user", "a own")]),
-    ("a b", [("agent", None)]),
-    (None, [("agent", "a"), ("user", "a own"), ("agent", "a")]),
-    ("a b", [("agent", "a B"), ("agent", "a b"), ("agent", "a B")]),
-]
-
-
-@pytest.mark.parametrize(("start", "steps"), STORIES)
-def test_restoring_an_unchanged_file_gives_the_same_hunk_tracking(
-    start: str | None, steps: list[Step]
-) -> None:
-    ledger = story(start, *steps)
-    assert restored(ledger, words(ledger.current), is_unchanged=True) == ledger
-
-
 @pytest.mark.parametrize(
     ("now", "hunks", "lost"),
     [

@@ -20,7 +20,6 @@ from agent_ls.loop.events.types import (
     ApprovalResolved,
     ProcessingEnd,
     SessionEnd,
-    StateChanged,
     SteeringInjected,
     ToolCallEnd,
     ToolCallStart,
@@ -28,7 +27,7 @@ from agent_ls.loop.events.types import (
 )
 from agent_ls.policy.situation import Mode
 from tests.services.test_permissions import Script, call, edit, outside, read, shell, work
-from tests.support.fake_provider import CallTool, problem_of, text, tool_call
+from tests.support.fake_provider import problem_of, text, tool_call
 from tests.support.session_rig import DEADLINE_S, SessionRig, Talk, running, wait
 
 __all__ = ["work"]  # a fixture
@@ -104,37 +103,6 @@ def check(rig: SessionRig, talk: Talk) -> None:
     assert len(set(starts)) == len(starts)
     seqs = [envelope.seq for envelope in talk.envelopes]
     assert seqs == list(range(1, len(seqs) + 1))
-
-
-WRITE = call("write_file", file_path="a.txt", content="two\n")
-CALLS: dict[str, tuple[list[CallTool], str]] = {
-    "edit": ([read("a.txt"), edit("a.txt")], "ONE\n"),
-    "write over what was read": ([read("a.txt"), WRITE], "two\n"),
-    "command": ([shell("echo three > a.txt")], "three\n"),
-}
-
-
-@hows
-@pytest.mark.parametrize("name", CALLS)
-async def test_an_approval_is_restored_and_allowing_it_continues_the_turn(
-    name: str, how: str, work: Path
-) -> None:
-    calls, expected = CALLS[name]
-    waiting = await left(work.parent, [[step] for step in calls], how)
-    async with running(work.parent, state=waiting.state) as rig:
-        talk = await waiting.reopened(rig)
-        assert (work / "a.txt").read_text() == "one\n"
-        await answer(talk, YES)
-        await talk.until("processing_end")
-        assert (work / "a.txt").read_text() == expected
-        check(rig, talk)
-        assert [result.is_error for result in rig.results()] == [False] * len(calls)
-        assert len(talk.of(ApprovalRequested)) == 1
-        assert talk.of(ProcessingEnd) == [ProcessingEnd("completed")]
-        (turn_id,) = {envelope.turn_id for envelope in talk.envelopes if "approval" in envelope.kind}
-        assert talk.envelopes[-1].turn_id == turn_id
-        states = [event.state for event in talk.of(StateChanged) if event.state != "CLOSED"]
-        assert states == ["PROCESSING", "AWAITING_INPUT", "PROCESSING", "IDLE"]
 
 
 @hows
