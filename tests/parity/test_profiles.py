@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from agent_ls.loop.events.types import ToolCallEnd
 from tests.parity import wires
 from tests.parity.cell import SERVERS, cell
 from tests.support.loopback import ToolCall
@@ -58,18 +57,6 @@ async def test_anthropic_command_timeout_is_the_default_timeout_in_settings(
         assert "the timeout parameter" in it.results[0].text, (
             "the name in the tool that the model was offered"
         )
-
-
-@pytest.mark.req("P3", "L2")
-async def test_anthropic_default_command_timeout_is_capped_by_the_maximum_in_settings(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings = {"maxCommandTimeoutMs": 300}
-    async with cell("anthropic", tmp_path, monkeypatch, settings=settings) as it:
-        it.answers([ToolCall("shell", {"command": "sleep 300"})], "It takes too long.")
-        await it.say("Run it.")
-        assert "timed out after 300ms" in it.results[0].text
-        assert [end.error_kind for end in it.of(ToolCallEnd)] == ["shell_timeout"]
 
 
 @pytest.mark.req("P3")
