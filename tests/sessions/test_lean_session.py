@@ -76,14 +76,10 @@ def loaded(found: dict[str, object]) -> list[str]:
     return [name for name in NEVER if name in modules]
 
 
-def test_a_first_message_imports_no_unused_features(tmp_path: Path) -> None:
-    (tmp_path / "project").mkdir()
-    assert loaded(told(SESSION, tmp_path)) == []
-
-
-def test_a_first_request_contains_no_unused_features(tmp_path: Path) -> None:
+def test_a_first_message_imports_and_sends_nothing_of_unused_features(tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
     found = told(SESSION, tmp_path)
+    assert loaded(found) == []
     assert found["tools"] == [
         "read_file", "write_file", "edit_file", "shell", "grep", "glob", "processes", "plan", "ask_user",
         "spawn_agent", "send_input", "wait", "close_agent",

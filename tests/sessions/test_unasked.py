@@ -77,6 +77,9 @@ def test_each_entry_is_listed_and_its_command_takes_it_back(project: Path, tmp_p
     allow_servers(project, "set", "theirs")
     entries = log(project)
     assert [it["kind"] for it in entries].count("server") == 3
+    for name in ("trust", "confirmed-hooks", "rules", "mcp-servers"):
+        for stored in json.loads((state / f"{name}.json").read_text())[name]:
+            assert (stored.get("shown") or stored["label"]) and len(stored["digest"]) == 64, name
     for entry in entries[::-1]:
         assert entry["what"] and entry["shown"] and "\n" not in entry["what"]
         assert entry["digest"] == hashlib.sha256(entry["shown"].encode()).hexdigest()
@@ -121,17 +124,6 @@ def allow_servers(folder: Path, *names: str) -> None:
         process.wait()
         for end in ends:
             os.close(end)
-
-
-def test_each_store_has_what_was_displayed_with_its_digest(project: Path, tmp_path: Path) -> None:
-    run(project, "trust", "add")
-    run(project, "hooks", "--confirm")
-    RuleStore(tmp_path / "state").add("words:make", "Allow `make`", "project", str(project), "2026-01-01")
-    allow_servers(project, "theirs")
-    for name in ("trust", "confirmed-hooks", "rules", "mcp-servers"):
-        (entry,) = json.loads((tmp_path / "state" / f"{name}.json").read_text())[name]
-        assert entry.get("shown") or entry["label"], name
-        assert len(entry["digest"]) == 64, name
 
 
 def test_a_skill_that_names_allowed_tools_lets_nothing_run(project: Path) -> None:
