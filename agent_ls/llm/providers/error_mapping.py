@@ -321,7 +321,7 @@ def _delay_s(failure: ProviderFailure, kind: type[ProviderError], head: ReplyHea
     told = failure.retry_after_s if told is None else told
     if told is None and failure.reset_at_s is not None and head is not None:
         told = max(0.0, failure.reset_at_s - head.received_at_s)
-    if told is not None or not issubclass(kind, RateLimitError | ServerError):
+    if told is not None or not issubclass(kind, RateLimitError | ServerError | QuotaExceededError):
         return told
     return worded_delay_s(failure.message)
 

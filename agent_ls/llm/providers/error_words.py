@@ -32,6 +32,8 @@ _OVERFLOW = (
     r"max_(completion_|new_)?tokens must be (at least 1|positive|greater than 0), got -",  # vLLM without room
     r"(tokens|length|prompt|input|context).{0,80}(please )?reduce the (length|size|number)",
     r"reduce the length of the (messages|prompt|input)",
+    # Z.ai: tokens in request more than max tokens allowed
+    r"(?<!completion )(?<!output )\btokens\b.{0,40}(more|greater|larger) than (the )?(max|limit|allowed|context)",
     r"n_keep \(\d+\) >= n_ctx",  # LM Studio: Cannot truncate prompt with n_keep (15028) >= n_ctx (7424)
     r"too large for model with \d+",  # Mistral
     r"request (body )?too large for .{0,200}(token|max size)",  # Groq, GitHub Models
@@ -40,6 +42,7 @@ _OVERFLOW = (
 WORDS: tuple[tuple[str, type[ProviderError]], ...] = (
     *((words, ContextLengthError) for words in _OVERFLOW),
     ("credit balance", QuotaExceededError),  # Your credit balance is too low to access the API
+    (r"\busage limits?\b|spend(ing)? (limit|cap)", QuotaExceededError),  # Anthropic, also through a proxy
     ("current quota", QuotaExceededError),  # You exceeded your current quota
     (r"insufficient[ _](account )?(balance|credit|quota|funds)|out of credits", QuotaExceededError),
     (r"content[ _-]?(filter|management policy|policy)|usage polic(y|ies)", ContentFilterError),

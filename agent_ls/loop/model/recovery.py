@@ -35,7 +35,9 @@ _REASONING = re.compile(
     r"|\b(rs|fc|msg|ctc|ws)_\w+|reasoning (item|content|block|details|part|text)|reasoning_(content|details)"
     r"|type .?reasoning|previous reasoning|item with id|thinking\.(signature|thinking)"
     # llama.cpp: Cannot determine type of 'item' / item['content'] is empty
-    r"|type of .item.|item\[.content.\] is",
+    r"|type of .item.|item\[.content.\] is"
+    # another server of the Responses API: Unknown parameter: 'input[3].status' / `input[87]` missing required field
+    r"|input\[\d+\]\W{0,2}(\.(status|summary|phase|id|encrypted\w*)\b|\s*missing)",
     re.IGNORECASE,
 )
 

@@ -38,6 +38,10 @@ def rate(limit: str, **more: Any) -> Any:
 NESTED = (
     json.dumps(say("The requested model is not supported.", code="model_not_supported", param="model")) + "\n"
 )
+OVER = (
+    'litellm.ContextWindowExceededError: AnthropicError - {"type":"error","error":{"type":"invalid_request_error",'
+    '"message":"prompt is too long: 200480 tokens > 200000 maximum"}}'
+)
 PER_DAY = "and limit 'Gemini 2.5 Pro Requests per\n day per user per tier' of service 'x'."
 KINDS: list[Any] = [
     reported("sgl-project/sglang#2431", "compatible", 500, "Internal Server Error", e.ServerError,
@@ -115,6 +119,47 @@ KINDS: list[Any] = [
     reported("tya5/reyn#5699", "compatible", 400, say("Input too big", code="context_length_exceeded"),
         e.ContextLengthError,
         what="chat-servers, passed: a proxy keeps only the code of a conversation that is too long"),
+    reported("BerriAI/litellm#6629", "compatible", 200,
+        say('litellm.ContextWindowExceededError: Bedrock: {"message":"Input is too long for requested model."}',
+            type="None", code="400"), e.ContextLengthError,
+        what="chat-servers, passed: a stream with status 200 is the error of a prompt that is too long"),
+    reported("BerriAI/litellm#7259", "compatible", 400,
+        say(f"litellm.BadRequestError: {OVER}\nAvailable Fallbacks=None",
+        type=None, code="400"), e.ContextLengthError,
+        what="chat-servers, passed: a proxy wraps the error of a prompt that is too long twice"),
+    reported("entropy-research/Devon#88", "compatible", 400, OVER, e.ContextLengthError,
+        what="chat-servers, passed: the error of a proxy is words and then JSON"),
+    reported("BerriAI/litellm#2745", "compatible", 400,
+        say("This model's maximum context length is 8192 tokens. However, you requested 10152 tokens (6152 in the "
+            "messages, 4000 in the completion)."), e.ContextLengthError,
+        what="chat-servers, passed: prompt and answer together are too long"),
+    reported("anomalyco/opencode#27524", "compatible", 400, say("maximum context length exceeded"),
+        e.ContextLengthError,
+        what="chat-servers, passed: other words for a prompt that is too long"),
+    reported("anomalyco/opencode#35920", "zai", 400, say("tokens in request more than max tokens allowed"),
+        e.ContextLengthError, what="chat-servers, failed: the words of Z.ai and Moonshot are not known"),
+    ("compatible", 400, say("The number of tokens is larger than the limit of this model"), e.ContextLengthError),
+    ("compatible", 400, say("input tokens are greater than allowed"), e.ContextLengthError),
+    ("compatible", 400, say("prompt has 9 tokens more than context"), e.ContextLengthError),
+    ("compatible", 400, say("requested completion tokens are more than max for this model"), e.InvalidRequestError),
+    reported("BerriAI/litellm#37599", "compatible", 400, {"error": {"code": "400", "message":
+        "AnthropicException - b'" + json.dumps(say("You have reached your specified API usage limits. You will regain "
+            "access on 2026-09-01.")) + "'. Received Model Group=m"}}, e.QuotaExceededError,
+        what="chat-servers, failed: the spent month of Anthropic is an invalid request behind a proxy"),
+    ("compatible", 429, say("You've hit your usage limit. Upgrade to Pro."), e.QuotaExceededError),
+    ("responses", 400, say("Your project has reached its spending limit."), e.QuotaExceededError),
+    ("openrouter", 400, say("spend cap reached for this key"), e.QuotaExceededError),
+    reported("BerriAI/litellm#1447", "compatible", 400,
+        {"detail": "AzureException - Error code: 400 - {'error': {'message': 'x is not of type'}}\n\nTraceback: …"},
+        e.InvalidRequestError, what="chat-servers, passed: the error of a proxy has a traceback"),
+    reported("nearai/ironclaw#1994", "compatible", 502, "<html><head><title>502 Bad Gateway</title></head></html>",
+        e.ServerError, what="chat-servers, passed: a 502 of nginx is shown as it is and not tried again"),
+    reported("HKUDS/nanobot#536", "compatible", 502, '<!DOCTYPE html>\n<html><title>x | 502: Bad gateway</title><div>',
+        e.ServerError, what="chat-servers, passed: the whole page of Cloudflare is shown"),
+    reported("ollama/ollama#3694", "ollama", 524, "<html><head><title>x | 524: A timeout occurred</title></head>",
+        e.ServerError, what="chat-servers, passed: a proxy ends a slow request with 524"),
+    reported("anthropics/claude-code#82931", "anthropic", 413, {"error": "gateway: body larger than 1 MB"},
+        e.RequestTooLargeError, what="anthropic, passed: a 413 of a proxy is said to be about images"),
     reported("jin-bo/agentao#283", "responses", 429, say("You have reached it.", code="credit_balance_exhausted"),
         e.QuotaExceededError,
         what="responses, failed: exhausted credit is tried again four times"),

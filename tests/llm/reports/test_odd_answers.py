@@ -27,6 +27,9 @@ def ends(reason: str, **delta: Any) -> Any:
     return {"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}
 
 
+QUOTES = '```json\n{"name": "read", "arguments": {"content": "<html lang="en">"}}\n```'
+
+
 def said_as(text: str) -> Any:
     return piece(content=text)
 
@@ -78,6 +81,20 @@ STREAMS: list[Any] = [
     ([piece(content=f"{ANALYSIS}{START}commentary {LIST}<|call|><|start|>functions.list to=assistant"
         "<|channel|>commentary<|message|>invented<|end|>"), STOP], ("", [("list", {"a": 1})])),
     ([piece(content="The mark <|channel|> begins a channel."), STOP], ("The mark <|channel|> begins a channel.", [])),
+    reported("nugget/thane-ai-agent#21", [piece(content='{"name": "read", "arguments": {"a": 1}}'), STOP],
+        ("", [("read", {"a": 1})]), what="chat-servers, passed: a call is JSON in the text of the answer"),
+    reported("mudler/LocalAI#10052", [*map(said_as, '{"arguments": {"a": 1}, "name": "list"}'), STOP],
+        ("", [("list", {"a": 1})]), what="chat-servers, passed: the arguments of a call in the text come first"),
+    reported("NousResearch/hermes-agent#83023",
+        [piece(content="hi\n<tools>{\"name\": \"read\", \"arguments\": {\"a\": 1}}</tools>"), STOP],
+        ("hi\n", [("read", {"a": 1})]), what="chat-servers, passed: a line of text stands before a call in tags"),
+    reported("earendil-works/pi#6635", [piece(content='{"name":"list","arguments":{"a":1}}', tool_calls=[]), STOP],
+        ("", [("list", {"a": 1})]), what="chat-servers, passed: a call in the text beside an empty list of calls"),
+    reported("jundot/omlx#2565",
+        [{"choices": [{"message": {"content": '{"name": "read", "arguments": {}}', "tool_calls": None}}]}, STOP],
+        ("", [("read", {})]), what="chat-servers, passed: a call in the text of a whole answer"),
+    reported("Gitlawb/openclaude#287", [piece(content=QUOTES), STOP], (QUOTES, []),
+        what="chat-servers, passed: a call in the text has quotes that make its JSON invalid"),
     reported("oobabooga/textgen#7374", [piece(content="analysisUser says hi.assistantfinalhi"), STOP], HI,
         what="chat-servers, failed: a server drops the marks of the channels, and their names are left"),
     ([*map(said_as, "analysisWe greet.assistantfinalhi"), STOP], HI),

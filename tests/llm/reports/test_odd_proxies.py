@@ -17,9 +17,10 @@ from agent_ls.mcp.names import tool_name
 from tests.llm.providers.test_anthropic_stream import call_block, end, sse as messages_sse, start, text_block
 from tests.llm.providers.test_gemini_stream import chunk
 from tests.llm.providers.test_openai_stream import CREATED, MESSAGE, added, delta, done, final, sse
+from tests.llm.reports.chat import answer as chat_answer, codec
 from tests.llm.reports.test_anthropic import ASK as ASK_ANTHROPIC, TOOLS, answer as anthropic_answer
 from tests.llm.reports.test_gemini import CALL, answer as gemini_answer, declared
-from tests.llm.reports.test_more_streams import said
+from tests.llm.reports.test_more_streams import ENDS as CHAT_ENDS, piece, said
 from tests.llm.reports.test_resent_requests import called
 from tests.llm.reports.test_responses import ASK as ASK_RESPONSES
 from tests.llm.reports.test_tools import declared as declared_by_mcp, refused
@@ -229,6 +230,54 @@ def test_a_schema_has_nothing_that_gemini_refuses(schema: Any) -> None:
 @pytest.mark.parametrize(("server", "tool"), [("21st-dev", "21st_magic"), ("1 s", f"do it/now{'x' * 80}")])
 def test_names_of_tools_of_servers_begin_with_a_letter(server: str, tool: str) -> None:
     assert re.fullmatch(r"[A-Za-z_]\w{0,63}", tool_name(server, tool))
+
+
+SIGNED = [
+    {"functionCall": {"name": "f", "args": {}}, "thoughtSignature": "c2ln"},
+    {"text": "x", "thoughtSignature": "c"},
+]
+
+
+@pytest.mark.report(
+    "Wei-Shaw/claude-relay-service#967",
+    "a signature stands inside of its call",
+    area="gemini",
+    before="passed",
+)
+@pytest.mark.report(
+    "RooCodeInc/Roo-Code#9392", "a signature of Gemini is sent to Claude", area="anthropic", before="passed"
+)
+def test_a_signature_stays_beside_its_call_and_with_its_model() -> None:
+    response = gemini_answer(*map(chunk, SIGNED), chunk(finish="STOP"))
+    results = tool_results([ToolResultPart(part.id, "f", "x") for part in response.tool_calls])
+    request = Request("gemini-4-argon", (user("a"), response.message, results), tools=TOOLS)
+    made = body_of(GEMINI.encode(request, stream=True))["contents"][1]["parts"][0]
+    assert (made["thoughtSignature"], "thoughtSignature" in made["functionCall"]) == ("c2ln", False)
+    assert "thoughtSignature" not in json.dumps(body_of(ANTHROPIC.encode(request, stream=True))["messages"])
+
+
+@pytest.mark.report(
+    "securo-finance/securo#884", "a signature of Gemini gets lost", area="chat-servers", before="passed"
+)
+@pytest.mark.report(
+    "suitenumerique/conversations#402",
+    "reasoning goes to another model",
+    area="chat-servers",
+    before="passed",
+)
+def test_a_call_keeps_its_signature_on_the_api_of_openai_and_reasoning_stays_with_its_model() -> None:
+    signature = {"google": {"thought_signature": "SIG"}}
+    made = {
+        "index": 0,
+        "id": "c",
+        "function": {"name": "read", "arguments": "{}"},
+        "extra_content": signature,
+    }
+    response = chat_answer(piece(reasoning_content="hm"), piece(tool_calls=[made]), CHAT_ENDS)
+    messages = (user("a"), response.message, tool_results([ToolResultPart("c", "read", "x")]))
+    sent = body_of(codec().encode(Request("m", messages), stream=True))["messages"][1]
+    assert sent["tool_calls"][0]["extra_content"] == signature
+    assert "hm" not in json.dumps(body_of(codec("mistral").encode(Request("m", messages), stream=True)))
 
 
 MALFORMED = "MALFORMED_FUNCTION_CALL"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from agent_ls.llm.messages import (
     Role,
     ToolCallPart,
     ToolResultPart,
+    assistant,
     system,
     tool_results,
     user,
@@ -85,6 +87,25 @@ def lacks(*names: str) -> Callable[[Any], bool]:
     return lambda body: not any(f'"{name}"' in json.dumps(body) for name in names)
 
 
+def has_one_system(body: Any) -> bool:
+    return [message["role"] for message in body["messages"]].count("system") == 1
+
+
+def has_answers(body: Any) -> bool:
+    roles = [message["role"] for message in body["messages"]]
+    return ("tool", "user") not in itertools.pairwise(roles)
+
+
+def has_signature(body: Any) -> bool:
+    return all("extra_content" in it["tool_calls"][0] for it in body["messages"] if it.get("tool_calls"))
+
+
+TOLD = Request(
+    "m", (system("Be brief."), user("a"), assistant("ok"), system("Changed."), user("b")), tools=TOOLS
+)
+UNSIGNED = (
+    "Function call is missing a thought_signature in functionCall parts. This is required for tools to work."
+)
 IDS = "Tool call id was {} but must be a-z, A-Z, 0-9, with a length of 9."
 MOON = "tools.function.parameters is not a valid moonshot flavored json schema, details: <At path 'root': {}>"
 TYPED = MOON.format("when using anyOf, type should be defined in anyOf items instead of the parent schema")
@@ -216,9 +237,42 @@ RESENT: list[Any] = [
     ("openai", limited("gpt-5.1"), 400, say("Unsupported parameter: 'reasoning_effort'"), lacks("effort")),
     ("openai", limited("gpt-5.1"), 400, say("reasoning.effort is not supported with this model"), lacks("effort")),
     ("openai", limited("gpt-5.1"), 400, say("reasoning effort: Extra inputs are not permitted"), lacks("effort")),
+    reported("decolua/9router#3008", "openai", limited("gpt-5.1"), 400,
+        '{"error":{"message":"{\\"detail\\":\\"Unsupported '
+        'parameter: reasoning_effort\\"}（traceid: d2）"}}{"code":30001,"success":false}', lacks("effort"),
+        what="responses, passed: an error is followed by another one, and a parameter has another name"),
+    reported("NousResearch/hermes-agent#54210", "vllm", TOLD, 400, say("System message must be at the beginning."),
+        lambda body: [it["role"] for it in body["messages"]] == ["system", "user", "assistant", "user", "user"],
+        what="chat-servers, failed: a later message of the system is refused"),
+    ("compatible", TOLD, 400, say("system message should be the first message"), has_one_system),
+    ("compatible", TOLD, 500, say("Jinja Exception: System message must be at the beginning."), has_one_system),
+    ("openrouter", TOLD, 400, say("The system message must be first"), has_one_system),
+    reported("OpenHands/OpenHands#5350", "compatible", called("a"), 400,
+        say('BedrockException - {"message":"Conversation blocks and tool result blocks cannot be provided in the same '
+            'turn."}'), has_answers,
+        what="chat-servers, failed: Bedrock refuses a message of the user after results"),
+    ("mistral", called("a"), 400, {"message": "Unexpected role 'user' after role 'tool'"}, has_answers),
+    ("openrouter", called("a"), 400, say("Expected last role User or Tool but got: user after tool"), has_answers),
+    ("compatible", called("a"), 422, say("Unexpected role 'user' after role 'tool'"), has_answers),
+    reported("continuedev/continue#10148", "compatible", called("a"), 400,
+        say("Bedrock Runtime: ValidationException: messages: text content blocks must be non-empty"), lacks('""'),
+        what="chat-servers, passed: Bedrock refuses empty texts"),
+    reported("openclaw/openclaw#63397", "compatible", called("a", "b"), 400,
+        say(f"litellm.BadRequestError: Vertex_aiException BadRequestError - {UNSIGNED}"), has_signature,
+        what="chat-servers, failed: Gemini behind a proxy refuses calls without a signature"),
+    reported("microsoft/vscode#299370", "compatible", called("a"), 400,
+        say(json.dumps({"error": {"code": 400, "message": UNSIGNED}}) + "\n", code=400), has_signature,
+        what="chat-servers, failed: Gemini by a key of the user refuses calls of other models"),
+    ("openrouter", called("a"), 400, say(UNSIGNED), has_signature),
+    ("compatible", called("a"), 400, [{"error": {"code": 400, "message": UNSIGNED}}], has_signature),
+    ("compatible", called("a"), 400, say("Unable to submit request because function call x in the 3. content block is "
+        "missing a `thought_signature`."), has_signature),
     reported("decolua/9router#773", "deepseek", Request("m", (system("Be brief."), user("hi"))), 400,
         say("[deepseek] [400]: messages[1].role: unknown variant `developer`"), lacks("developer"),
         what="chat-servers, passed: the role developer is refused"),
+    reported("musistudio/claude-code-router#1624", "groq", Request("openai/gpt-oss-20b", (user("hi"),)), 400,
+        say("not found"), lambda body: body["model"] == "openai/gpt-oss-20b",
+        what="chat-servers, passed: the part of a model's id before the slash is dropped"),
     reported("partITech/php-mistral#76", "mistral", Request("m", (user("hi"),)), 400,
         say("[{'type': 'extra_forbidden', 'loc': ['body', 'tools']}]"), lacks("tools"),
         what="chat-servers, passed: an empty list of tools is refused"),
@@ -279,6 +333,16 @@ REASONING: list[Any] = [
     ("responses", "item['content'] is not an array"),
     ("responses", "item['content'] is empty"),
     ("responses", "Unsupported type of 'item': reasoning"),
+    reported("Gentleman-Programming/gentle-ai#4595", "responses", "encrypted_content was not issued to this caller",
+        what="responses, passed: encrypted reasoning of another provider is refused"),
+    reported("AstrBotDevs/AstrBot#9724", "responses", "Unknown parameter: 'input[3].status'.",
+        what="responses, failed: a field of an item of another server is refused"),
+    reported("zai-org/feedback#682", "responses",
+        "[invalid_request_error] `input[87]` missing required field `summary`",
+        what="responses, passed: reasoning of another model has no summary"),
+    ("responses", "Unknown parameter: 'input[5].phase'."),
+    ("responses", "Invalid 'input[2].id': 'x'. Expected an ID that begins with 'rs'."),
+    ("responses", "Missing required parameter: 'input[4].encrypted_content'."),
 ]  # fmt: skip
 
 

@@ -48,7 +48,6 @@ _TABLE = FailureTable(
     words=(
         # example: input length and `max_tokens` exceed context limit: 190000 + 64000 > 200000
         ("exceed context limit", ContextLengthError),
-        ("usage limits", QuotaExceededError),  # example: You have reached your specified API usage limits
         ("spend", QuotaExceededError),  # a spend cap is a 429 without Retry-After
     ),
 )

@@ -151,6 +151,9 @@ class ChatCodec:
         if self._prefills.learn(request, error):
             return True
         known = self._adaptations.get(request.model, frozenset())
+        if "signed" in known and request.tools and "missing a thought_signature" in str(error):
+            self._toolless.add(request.model)  # a proxy drops each signature: calls are sent as text
+            return True
         if (adaptation := find_adaptation(error, known)) is not None:
             self._adaptations[request.model] = known | {adaptation}
             return True

@@ -17,16 +17,31 @@ from agent_ls.llm.errors import (
 )
 from agent_ls.llm.messages import JsonValue
 from agent_ls.llm.providers.call_names import short_call_id, valid_call_id
-from agent_ls.llm.providers.wire_json import encode_json, object_at
+from agent_ls.llm.providers.openai_chat.plain_schemas import with_plain_schemas
+from agent_ls.llm.providers.wire_json import encode_json
 
 Adaptation: TypeAlias = Literal[
-    "reasoning", "system", "empty", "short_ids", "ids", "single", "strings", "typed", "schemas"
+    "reasoning",
+    "first",
+    "between",
+    "system",
+    "empty",
+    "short_ids",
+    "ids",
+    "signed",
+    "single",
+    "strings",
+    "typed",
+    "schemas",
 ]
-"""`ids`: the ids of calls have only letters, digits, `_` and `-`. `short_ids`: they are nine letters and digits.
-`typed`: each part of a tool's schema has a type, and none beside `anyOf`. `reasoning`: every answer carries
-`reasoning_content`. `system`: the system text is a part of the user's first message, and roles alternate. `empty`: no
-text is empty. `single`: each answer has at most one call. `strings`: each content is a text. `schemas`: the schemas of
-tools state only names and types.
+"""How the messages or schemas of a request are changed:
+
+`reasoning`: every answer carries `reasoning_content`. `first`: only the first message is the system's. `between`: an
+answer stands between results and the next message. `system`: the system text is a part of the user's first message, and
+roles alternate. `empty`: no text is empty. `ids`: the ids of calls have only letters, digits, `_` and `-`. `short_ids`:
+they are nine letters and digits. `signed`: the first call of each answer has a signature. `single`: each answer has at
+most one call. `strings`: each content is a text. `schemas`: schemas state only names and types. `typed`: each part of
+them has a type, and none beside `anyOf`.
 """
 
 _REFUSALS: Mapping[Adaptation, re.Pattern[str]] = {
@@ -35,6 +50,11 @@ _REFUSALS: Mapping[Adaptation, re.Pattern[str]] = {
     "reasoning": re.compile(
         r"reasoning_content.{0,80}(must be|missing|required|passed back)|(missing|require).{0,20}reasoning_content"
     ),
+    # vLLM, Qwen: System message must be at the beginning.
+    "first": re.compile(r"system message.{0,40}(at the beginning|be (the )?first)"),
+    # Mistral: Unexpected role 'user' after role 'tool' / Bedrock: Conversation blocks and tool result blocks cannot be
+    # provided in the same turn.
+    "between": re.compile(r"role .?user.? after role .?tool|conversation blocks and tool result blocks"),
     # templates of Gemma and Mistral: System role not supported / Conversation roles must alternate user/assistant
     "system": re.compile(
         r"system role|role.{0,12}system|system (message|prompt|instruction)s?.{0,40}(not|unsupported)"
@@ -45,6 +65,8 @@ _REFUSALS: Mapping[Adaptation, re.Pattern[str]] = {
     "short_ids": re.compile(r"\bids?\b.{0,160}length (of )?9\b"),
     # Anthropic through a broker: tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'
     "ids": re.compile(r"(tool_use|tool_call|call)s?[._ \[\]\d]*_?id\b.{0,80}(pattern|invalid|must|length)"),
+    # Gemini through a proxy: Function call is missing a thought_signature in functionCall parts.
+    "signed": re.compile(r"missing a `?thought_?signature"),
     # templates of Llama: This model only supports single tool-calls at once!
     "single": re.compile(
         r"(single|one|1) tool[ -]?calls? at (once|a time)|(multiple|parallel) tool[ _-]?calls? (are|is) not"
@@ -69,9 +91,14 @@ _REFUSALS: Mapping[Adaptation, re.Pattern[str]] = {
         r"|cannot be (empty|blank|null)|must have .{0,30}content)|empty (content|message|text)|at least 1 character"
     ),
 }
+_OF_MORE = frozenset(
+    ("system", "first", "between", "typed", "schemas")
+)  # changes that `_adapt` does not make
+_SIGNED = {
+    "google": {"thought_signature": "skip_thought_signature_validator"}
+}  # the service does not check this one
 _NO_TEXT = "(no text)"
 _NO_IMAGE = "(an image, which this server does not accept)"
-_PLAIN = ("type", "description", "enum", "required")
 
 
 def find_adaptation(error: LlmError, known: frozenset[Adaptation]) -> Adaptation | None:
@@ -87,13 +114,12 @@ def find_adaptation(error: LlmError, known: frozenset[Adaptation]) -> Adaptation
 
 def adapt_messages(messages: Sequence[bytes], chosen: frozenset[Adaptation]) -> list[bytes]:
     """Return the encoded messages in the form that the server accepts."""
-    out = (
-        [_adapt(message, chosen) for message in messages]
-        if chosen - {"system", "typed", "schemas"}
-        else [*messages]
-    )
+    out = [_adapt(message, chosen) for message in messages] if chosen - _OF_MORE else [*messages]
     out = _one_call_each(out) if "single" in chosen else out
-    return _alternate(out) if "system" in chosen else out
+    if "system" in chosen:
+        return _alternate(out)
+    out = [*out[:1], *map(_as_users, out[1:])] if "first" in chosen else out
+    return _with_answers(out) if "between" in chosen else out
 
 
 @lru_cache(maxsize=4096)  # the messages of a conversation are the same bytes in each request
@@ -105,6 +131,8 @@ def _adapt(encoded: bytes, chosen: frozenset[Adaptation]) -> bytes:
             call["id"] = fit(call["id"])
         if "tool_call_id" in message:
             message["tool_call_id"] = fit(message["tool_call_id"])
+    if "signed" in chosen and message.get("tool_calls"):
+        message["tool_calls"][0].setdefault("extra_content", _SIGNED)
     if "reasoning" in chosen and message["role"] == "assistant" and not message.get("reasoning_content"):
         message["reasoning_content"] = " "  # servers check that the field is there; the reasoning is unknown
     if "empty" in chosen and isinstance(message.get("content"), str) and not message["content"].strip():
@@ -118,40 +146,7 @@ def _adapt(encoded: bytes, chosen: frozenset[Adaptation]) -> bytes:
 
 def adapt_body(body: dict[str, JsonValue], chosen: frozenset[Adaptation]) -> dict[str, JsonValue]:
     """Return the other fields of a request in the form that the server accepts."""
-    if not chosen & {"schemas", "typed"}:
-        return body
-    typed = "typed" in chosen
-    out = dict(body)
-    if isinstance(tools := body.get("tools"), list):
-        out["tools"] = [_plain_at(tool, typed, "function", "parameters") for tool in tools]
-    if "response_format" in body:
-        out["response_format"] = _plain_at(body["response_format"], typed, "json_schema", "schema")
-    return out
-
-
-def _plain_at(value: JsonValue, typed: bool, outer: str, inner: str) -> JsonValue:
-    """Return an object with a plain schema in its member `outer.inner`, if it has one."""
-    if not isinstance(value, Mapping) or inner not in (holder := object_at(value, outer)):
-        return value
-    return {**value, outer: {**holder, inner: _plain(holder[inner], typed)}}
-
-
-def _plain(schema: JsonValue, typed: bool) -> JsonValue:
-    """Return a schema with names and types only. `typed`: a part without a type becomes a text."""
-    if not isinstance(schema, Mapping):
-        return {"type": "string"} if typed else {}
-    out: dict[str, JsonValue] = {key: value for key, value in schema.items() if key in _PLAIN}
-    if isinstance(properties := schema.get("properties"), Mapping):
-        out["properties"] = {name: _plain(inner, typed) for name, inner in properties.items()}
-    if "items" in schema:
-        out["items"] = _plain(schema["items"], typed)
-    if isinstance(choices := schema.get("anyOf"), list):
-        out["anyOf"] = [_plain(choice, typed) for choice in choices]
-    if typed and "anyOf" in out:
-        out = {key: value for key, value in out.items() if key in ("anyOf", "description")}
-    elif typed and "type" not in out:
-        out["type"] = "object" if "properties" in out else "array" if "items" in out else "string"
-    return out
+    return with_plain_schemas(body, typed="typed" in chosen) if chosen & {"schemas", "typed"} else body
 
 
 def _one_call_each(messages: Sequence[bytes]) -> list[bytes]:
@@ -168,6 +163,22 @@ def _one_call_each(messages: Sequence[bytes]) -> list[bytes]:
             continue
         if (call_id := message.get("tool_call_id")) in waiting:
             out.append(waiting.pop(call_id))
+        out.append(encoded)
+    return out
+
+
+def _as_users(encoded: bytes) -> bytes:
+    message = json.loads(encoded)
+    is_system = message["role"] in ("system", "developer")
+    return encode_json({**message, "role": "user"}) if is_system else encoded
+
+
+def _with_answers(messages: Sequence[bytes]) -> list[bytes]:
+    """Let an answer follow the results before a message of the user."""
+    out: list[bytes] = []
+    for encoded in messages:
+        if out and json.loads(encoded)["role"] == "user" and json.loads(out[-1])["role"] == "tool":
+            out.append(encode_json({"role": "assistant", "content": _NO_TEXT}))
         out.append(encoded)
     return out
 
