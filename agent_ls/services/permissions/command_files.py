@@ -51,10 +51,14 @@ _DEFINED_BY = {
     "mvn": ("pom.xml",), "pre-commit": (".pre-commit-config.yaml",),
     **dict.fromkeys(("pytest", "py.test"), ("conftest.py", "pytest.ini", "pyproject.toml", "setup.cfg")),
     **dict.fromkeys(("jest", "vitest", "mocha"), ("package.json",)),
-    "eslint": ("eslint.config.js", "eslint.config.mjs"), "unittest": (),
-    "prettier": ("prettier.config.js", "prettier.config.mjs", ".prettierrc.js", ".prettierrc.mjs", ".prettierrc.cjs"),
+    "unittest": (), "eslint": ("eslint.config.*", ".eslintrc*"), "prettier": ("prettier.config.*", ".prettierrc*"),
+    "stylelint": ("stylelint.config.*", ".stylelintrc*"), "markdownlint-cli2": (".markdownlint-cli2.*",),
+    "rubocop": (".rubocop.yml",), "standardrb": (".standard.yml",), "mypy": ("mypy.ini", ".mypy.ini", "pyproject.toml"),
+    "pylint": ("pylintrc", ".pylintrc", "pylintrc.toml", "pyproject.toml"), "sqlfluff": (".sqlfluff", "pyproject.toml"),
+    "phpstan": ("phpstan.neon*",), "php-cs-fixer": (".php-cs-fixer*",),
+    **dict.fromkeys(("phpcs", "phpcbf"), ("phpcs.xml*", ".phpcs.xml*")),
 }  # fmt: skip
-"""Programs that run what files of the project define, and the names of these files."""
+"""Programs that run what files of the project define, and patterns of these files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,16 +125,16 @@ def _analyse(command: str, folder: str) -> _Analysis:
     as_written = understand(command, working_dir=folder, home=home) if text != command else read
     programs = tuple(dict.fromkeys(argv[0] for argv in found.commands))
     more = [
-        os.path.join(place, name)
+        os.path.join(glob.escape(place), name)
         for argv, places in found.runs
         for place in places
         for name in _defining(argv)
     ]
-    more += [os.path.join(place, name) for place, name in found.configs if name != OWN_MODULES]
+    more += [glob.escape(os.path.join(place, name)) for place, name in found.configs if name != OWN_MODULES]
     folders = tuple(dict.fromkeys(place for place, name in found.configs if name == OWN_MODULES))
     names = dict.fromkeys(name for argv in found.commands for name in _programs_of(argv))
     notes = [f"what {name} runs" for name in names if name in _DEFINED_BY]
-    paths = (*read.paths, *(as_written.paths if text != command else ()), *map(glob.escape, more))
+    paths = (*read.paths, *(as_written.paths if text != command else ()), *more)
     told = understand(without_data(_without_output(text)), working_dir=folder, home=home)
     inline = [argv for argv in told.commands if argv[1:] and argv[1] in ("-c", "-e")]
     closed = {os.path.basename(argv[0]) for argv in inline if runs_nothing_else(argv)}
@@ -171,20 +175,21 @@ def _without_output(command: str) -> str:
 
 
 def _defining(argv: Sequence[str]) -> Iterator[str]:
-    """Yield names of files that define what a command runs, relative to the folder in which it runs."""
+    """Yield patterns of files that define what a command runs, relative to the folder in which it runs."""
+    given = [glob.escape(word) for word in argv[1:]]
     # such as `make -C tools` and `npm --prefix=tools test`
-    folders = ["", *(word.removeprefix("-C").rpartition("=")[2] for word in argv[1:])]
+    folders = ["", *(word.removeprefix("-C").rpartition("=")[2] for word in given)]
     for name in _programs_of(argv):
         yield from (os.path.join(it, file) for file in _DEFINED_BY.get(name, ()) for it in folders)
     name = os.path.basename(argv[0])
     if name in ("node", "nodejs"):
-        yield from (word + it for word in argv[1:] if word[:1] != "-" for it in _STARTED_BY_NODE)
+        yield from (word + it for word in given if word[:1] != "-" for it in _STARTED_BY_NODE)
     if name.startswith(("python", "pypy")):
         for option, module in pairwise(argv):
             if option == "-m":
-                base = module.replace(".", "/")
+                base = glob.escape(module.replace(".", "/"))
                 yield from (f"{base}.py", f"{base}/__main__.py", f"{base}/__init__.py")
-        yield from (os.path.join(word, "__main__.py") for word in argv[1:] if not word.startswith("-"))
+        yield from (os.path.join(word, "__main__.py") for word in given if not word.startswith("-"))
 
 
 _STARTED_BY_NODE = (".js", ".cjs", ".mjs", "/index.js", "/index.cjs", "/package.json")

@@ -215,6 +215,25 @@ async def test_a_file_that_a_hook_writes_is_not_compared(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        ("python3 -c 'import json'", "json.py"),
+        ("jq -r .x | xargs npx prettier --write", ".prettierrc.mjs"),
+        ("npx stylelint a.css", "stylelint.config.js"),
+        ("npx eslint --fix a.js", ".eslintrc.cjs"),
+        ("jq -r .x | xargs rubocop -A", ".rubocop.yml"),
+        ("mypy a.py", "mypy.ini"),
+        ("make -C '[a]'", "[a]/Makefile"),
+    ],
+)
+def test_a_new_file_that_a_checker_runs_changes_the_hook(tmp_path: Path, command: str, name: str) -> None:
+    before = cover(command, str(tmp_path), is_users=False)
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("plugins")
+    assert not before.doubt and cover(command, str(tmp_path), is_users=False).digest != before.digest
+
+
+@pytest.mark.parametrize(
     ("command", "is_doubted", "noted"),
     [
         ("npm run lint", False, "npm"),
