@@ -144,6 +144,16 @@ class ManagedServer:
         offered = (tool for tool in self.description.tools if self.config.is_offered(tool.name))
         return sorted(offered, key=lambda tool: tool.name)
 
+    def fill_config(self) -> ServerConfig:
+        """Return the configuration with the values of its variables. From now on, secret values are not displayed.
+
+        Raises:
+            ConfigError: a variable has no value.
+        """
+        ready = fill_variables(self.config, self._context.values)
+        self._context.protect(list(secret_values(self.config, ready, self._context.values)))
+        return ready
+
     # --- the task that owns the connection
 
     async def run(self) -> None:
@@ -207,8 +217,7 @@ class ManagedServer:
         from agent_ls.mcp.session_errors import McpServerError, problem_of
 
         self._login_stamp = await anyio.to_thread.run_sync(self._context.login_stamp)
-        ready = fill_variables(self.config, self._context.values)
-        self._context.protect(list(secret_values(self.config, ready, self._context.values)))
+        ready = self.fill_config()
         process: ServerProcess | None = None
         try:
             async with self._open_connection(ready) as (connection, process):

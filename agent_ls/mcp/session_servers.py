@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -17,7 +18,7 @@ from agent_ls.background import TaskStarter
 from agent_ls.llm.requests import CHARS_PER_TOKEN
 from agent_ls.mcp.approvals import ApprovalStore, ApprovedServer
 from agent_ls.mcp.cache import DescriptionCache
-from agent_ls.mcp.config import ServerConfig, describe_server
+from agent_ls.mcp.config import ConfigError, ServerConfig, describe_server
 from agent_ls.mcp.deferred import (
     CALL_TOOL,
     FIND_TOOLS,
@@ -219,6 +220,8 @@ class SessionServers:
         self._context = self._context or self._make_context(self._handle_change)
         cached = await anyio.to_thread.run_sync(self._services.cache.read, config.digest)
         server = ManagedServer(config, self._context, cached)
+        with suppress(ConfigError):  # the server reports it when it starts
+            server.fill_config()  # before the first tool call, whose output may have the values
         running = _Running(server, anyio.CancelScope(), anyio.Event())
         self._running[config.digest] = running
 

@@ -130,6 +130,19 @@ async def test_no_output_has_a_value_that_is_declared_anywhere(
     assert not [name for name, shown in outputs.items() if VALUE in shown]
 
 
+async def test_a_declared_value_is_hidden_before_its_server_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DECLARED", VALUE)
+    monkeypatch.setitem(sys.modules, "mcp", None)  # the server never starts
+    (tmp_path / "state").mkdir()
+    servers = {"one": {"command": "run", "env": {"DATABASE": "${DECLARED}"}}}
+    (tmp_path / "state/mcp.json").write_text(json.dumps({"mcpServers": servers}))
+    model = FakeProvider([[text(f"It is {VALUE}.")]])
+    async with agent_ls.open_session(**options(tmp_path, model, trusted=True, personal=True)) as session:
+        assert await session.ask("What is it?") == "It is [secret removed]."
+
+
 @pytest.mark.parametrize(
     "entry",
     [
