@@ -5,7 +5,7 @@ import json
 import pytest
 from hypothesis import given, strategies as st
 
-from agent_ls.llm.providers.openai_chat.think_tags import ThinkTags
+from agent_ls.llm.providers.think_tags import ThinkTags
 from agent_ls.llm.providers.printed_calls import PrintedCalls
 
 TOOLS = ("glob", "shell")

@@ -10,7 +10,18 @@ import pytest
 
 from agent_ls.llm import errors as e
 from agent_ls.llm.catalog import capabilities_lookup
-from agent_ls.llm.messages import Message, Role, ToolCallPart, ToolResultPart, tool_results, user
+from agent_ls.llm.messages import (
+    Message,
+    ReasoningPart,
+    Role,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+    tool_results,
+    user,
+)
+from agent_ls.llm.providers.anthropic import AnthropicCodec
+from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.providers.openai_responses import OpenAIResponsesCodec
 from agent_ls.llm.requests import Request, Response
 from agent_ls.mcp.names import tool_name
@@ -115,6 +126,38 @@ def test_a_call_has_its_result_and_needs_no_thinking() -> None:
     assert len(parts[1]["parts"]) == sum("functionResponse" in part for part in parts[2]["parts"])
     thinks = Request("claude-sonnet-4-5", called("t1").messages[:-1], tools=TOOLS, reasoning_effort="high")
     assert "thinking" not in body_of(ANTHROPIC.encode(thinks, stream=True))
+
+
+@pytest.mark.report(
+    "browser-use/browser-use#988", "a result does not come first", area="anthropic", before="passed"
+)
+@pytest.mark.report(
+    "browser-use/browser-use#187", "the first message is an answer", area="anthropic", before="failed"
+)
+@pytest.mark.report(
+    "farion1231/cc-switch#464", "an answer of thinking only has no part", area="anthropic", before="passed"
+)
+def test_a_conversation_begins_with_the_user_and_has_no_empty_message() -> None:
+    calls = Message(Role.ASSISTANT, (ToolCallPart("t1", "f", "{}"),))
+    empty = Message(Role.ASSISTANT, (ReasoningPart("hm"),))
+    messages = (Message(Role.ASSISTANT, (TextPart("a"),)), user("b"), empty, calls, user("c"))
+    request = Request("m", (*messages, tool_results([ToolResultPart("t1", "f", "x")])), tools=TOOLS)
+    sent = body_of(ANTHROPIC.encode(request, stream=True))["messages"]
+    assert [it["role"] for it in sent] == ["user", "assistant", "user", "assistant", "user"]
+    assert all(it["content"] for it in sent) and sent[4]["content"][0]["type"] == "tool_result"
+
+
+@pytest.mark.report(
+    "CherryHQ/cherry-studio#16431", "MiniMax knows no budget of thinking", area="anthropic", before="passed"
+)
+def test_a_refused_kind_of_thinking_is_left_out() -> None:
+    codec = AnthropicCodec(capabilities_lookup("anthropic"))
+    request = Request("claude-sonnet-4-5", (user("a"),), tools=TOOLS, reasoning_effort="high")
+    codec.encode(request, stream=True)
+    words = 'invalid params, invalid thinking.type: "enabled" (allowed: adaptive, disabled) (2013)'
+    body = json.dumps({"type": "error", "error": {"type": "bad_request_error", "message": words}})
+    assert codec.adapt_encoding(request, codec.decode_error(request, ReplyHead(400), body.encode()))
+    assert "thinking" not in body_of(codec.encode(request, stream=True))
 
 
 # --- Responses
@@ -278,6 +321,32 @@ def test_a_call_keeps_its_signature_on_the_api_of_openai_and_reasoning_stays_wit
     sent = body_of(codec().encode(Request("m", messages), stream=True))["messages"][1]
     assert sent["tool_calls"][0]["extra_content"] == signature
     assert "hm" not in json.dumps(body_of(codec("mistral").encode(Request("m", messages), stream=True)))
+
+
+THINKING: list[Any] = [
+    reported("dwgx/WindsurfAPI#243", ("<think>se", "cret</think>", "hi"), ["secret"], "hi",
+        what="anthropic, failed: reasoning in tags is shown as text and sent back"),
+    (("<think>a</think>h<think>b</think>i",), ["a", "b"], "hi"),
+    (("<thinking>", "\na</thinking>\n\nhi"), ["a"], "hi"),
+    (("Say <think>.",), [], "Say <think>."),
+    (("",), [], ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("pieces", "thoughts", "text"), THINKING)
+def test_reasoning_in_tags_is_no_text_on_other_apis(pieces: Any, thoughts: list[str], text: str) -> None:
+    body = {
+        "content": [{"type": "text", "text": "".join(pieces)}, {"type": "tool_use", "name": "f", "id": "c"}]
+    }
+    deltas = [delta("output_text", 0, one) for one in pieces]
+    written = {**SAID, "content": [{"type": "output_text", "text": "".join(pieces), "annotations": []}]}
+    for response in (
+        anthropic_answer(*text_block(0, *pieces), *call_block(1, "{}"), *end("tool_use")),
+        ANTHROPIC.decode(ASK_ANTHROPIC, ReplyHead(200), json.dumps(body).encode()),
+        respond(CREATED, added(0, MESSAGE), *deltas, done(0, written), added(1, USE), done(1, USE), final()),
+    ):
+        assert [it.text for it in response.message.parts if isinstance(it, ReasoningPart)] == thoughts
+        assert (response.text, [call.name for call in response.tool_calls]) == (text, ["f"])
 
 
 MALFORMED = "MALFORMED_FUNCTION_CALL"

@@ -39,6 +39,21 @@ def called(*ids: str, model: str = "m") -> Request:
     return Request(model, (user("hi"), calls, results, user("more")), tools=TOOLS)
 
 
+def misnamed(name: str) -> Request:
+    calls = Message(Role.ASSISTANT, (ToolCallPart("a", name, '{path:"x"}'),))
+    return Request("m", (user("hi"), calls, tool_results([ToolResultPart("a", name, "x")])), tools=TOOLS)
+
+
+def unpaired() -> Request:
+    calls = Message(Role.ASSISTANT, (ToolCallPart("a", "read", "{}"), ToolCallPart("b", "read", "{}")))
+    results = [ToolResultPart(i, "read", "x") for i in ("a", "c")]
+    return Request("m", (user("hi"), calls, tool_results(results), user("more")), tools=TOOLS)
+
+
+def is_paired(body: Any) -> bool:
+    return [it["tool_call_id"] for it in body["messages"] if it["role"] == "tool"] == ["a", "b"]
+
+
 def with_schema(**schema: Any) -> Request:
     made = provider_schema({"type": "object", **schema})
     return Request("m", (user("hi"),), tools=(ToolDefinition("t", "", made),))
@@ -267,6 +282,63 @@ RESENT: list[Any] = [
     ("compatible", called("a"), 400, [{"error": {"code": 400, "message": UNSIGNED}}], has_signature),
     ("compatible", called("a"), 400, say("Unable to submit request because function call x in the 3. content block is "
         "missing a `thought_signature`."), has_signature),
+    reported("microsoft/autogen#1037", "vllm", TOLD, 400,
+        {"object": "error", "message": "Conversation roles must alternate user/assistant/user/assistant/..."},
+        lacks("system"), what="chat-servers, passed: the template of Mistral knows no message of the system"),
+    ("compatible", Request("m", (assistant("a"), user("b"))), 400,
+        say('messages: first message must use the "user" role'),
+        lambda body: body["messages"][0]["role"] == "user"),
+    ("vllm", Request("m", (assistant("a"), user("b"))), 400, say("Conversations must start with a user prompt"),
+        lambda body: body["messages"][0]["role"] == "user"),
+    reported("BigPizzaV3/CodexPlusPlus#267", "compatible", TOLD, 400,
+        say("invalid params, chat content has invalid message role: system (2013)"), lacks("system"),
+        what="chat-servers, passed: MiniMax refuses messages of the system"),
+    reported("netease-youdao/LobsterAI#123", "compatible", Request("m", (system("a"), system("b"), user("c"))), 400,
+        say("invalid params, invalid chat setting (2013)"), has_one_system,
+        what="chat-servers, passed: two messages of the system are refused"),
+    reported("langchain-ai/langchainjs#5960", "compatible", called("a"), 400,
+        say("The text field in the ContentBlock object at messages.1.content.0 is blank."), lacks('""'),
+        what="chat-servers, passed: an answer with a call has a blank text"),
+    reported("langchain-ai/langchain#26968", "compatible", called("a"), 400,
+        say("The content field in the Message object at messages.3 is empty. Add a ContentBlock object."), lacks('""'),
+        what="chat-servers, passed: an answer with a call has no content"),
+    reported("microsoft/semantic-kernel#11360", "compatible", called("a"), 400,
+        say("The text in content block cannot be null or empty."), lacks('""'),
+        what="chat-servers, passed: agents of Bedrock refuse an empty text"),
+    reported("livekit/agents#1297", "compatible", called("a"), 400,
+        say("Invalid value for 'content': expected a string, got null."), lacks("null"),
+        what="chat-servers, passed: a content of null is refused"),
+    reported("openai/openai-agents-python#2129", "vllm", called("a"), 400,
+        {"message": '"auto" tool choice requires --enable-auto-tool-choice'}, lacks("tools"),
+        what="chat-servers, passed: vLLM is started without a parser of calls"),
+    reported("hotovo/aider-desk#513", "openrouter", called("a"), 400, say("Provider returned error", code=400,
+        metadata={
+        "raw": f"Gemini models require OpenRouter reasoning details to be preserved. Upstream error: {UNSIGNED}"}),
+        has_signature, what="chat-servers, passed: OpenRouter wants the reasoning of Gemini back"),
+    reported("QwenLM/qwen-code#11834", "compatible", with_schema(), 400,
+        say("invalid params, function parameters is empty (2013)"),
+        lambda body: body["tools"][0]["function"]["parameters"] == {"type": "object", "properties": {}},
+        what="chat-servers, passed: MiniMax refuses a tool without parameters"),
+    reported("NousResearch/hermes-agent#90008", "compatible", misnamed("functions.read it!"), 400,
+        say("messages.14.member.content.1.member.toolUse.name failed to satisfy constraint"),
+        lambda body: re.fullmatch("[a-zA-Z0-9_-]+",
+        body["messages"][1]["tool_calls"][0]["function"]["name"]) is not None,
+        what="chat-servers, passed: a name that the model has invented makes a session useless"),
+    reported("HKUDS/nanobot#2469", "compatible", misnamed("read"), 400,
+        say('The "function.arguments" parameter of the code model must be in JSON format.'),
+        lambda body: json.loads(body["messages"][1]["tool_calls"][0]["function"]["arguments"]) == {},
+        what="chat-servers, passed: arguments that are no JSON are refused when they come back"),
+    reported("alibaba/spring-ai-alibaba#3082", "compatible", with_schema(), 400,
+        say("toolConfig.tools.0.toolSpec.inputSchema.json.type must be one of the following: object"),
+        lambda body: body["tools"][0]["function"]["parameters"]["type"] == "object",
+        what="chat-servers, passed: the schema of a tool has no type"),
+    reported("agentscope-ai/agentscope#772", "compatible", unpaired(), 400,
+        {"code": "InvalidParameter",
+        "message": 'An assistant message with "tool_calls" must be followed by tool messages'},
+        is_paired, what="chat-servers, passed: a call has no result"),
+    reported("QwenLM/qwen-code#2360", "compatible", unpaired(), 400,
+        say('messages with role "tool" must be a response to a preceeding message with "tool_calls".'), is_paired,
+        what="chat-servers, passed: a result has no call"),
     reported("decolua/9router#773", "deepseek", Request("m", (system("Be brief."), user("hi"))), 400,
         say("[deepseek] [400]: messages[1].role: unknown variant `developer`"), lacks("developer"),
         what="chat-servers, passed: the role developer is refused"),
@@ -302,6 +374,9 @@ IMAGES: list[Any] = [
     reported("roboflow/awesome-openai-vision-api-experiments#11", "compatible",
         "Invalid content type. image_url is only supported by certain models.",
         what="chat-servers, passed: a model without eyes refuses each request"),
+    reported("diegosouzapw/OmniRoute#3044", "openrouter",
+        json.dumps(say("Model 'moonshotai/kimi-k2.6' supports at most 1 image per prompt.")),
+        what="chat-servers, passed: the reason of a broker's error is not shown"),
     reported("labring/FastGPT#6104", "compatible", "Invalid image URL. The URL must be a valid HTTP or HTTPS URL",
         what="chat-servers, passed: an image by its address is refused"),
     reported("zaidmukaddam/scira#248", "compatible", "URL image sources are not supported by Workers AI.",

@@ -18,6 +18,7 @@ from agent_ls.llm.providers.history_cache import HistoryCache
 from agent_ls.llm.providers.prefill import Prefills
 from agent_ls.llm.providers.refused_fields import RefusedFields
 from agent_ls.llm.providers.text_calls import TextCallsDecoder, offered_names, with_text_calls
+from agent_ls.llm.providers.text_thoughts import TextThoughtsDecoder, with_text_thoughts
 from agent_ls.llm.providers.wire_json import int_at, objects_at, parse_object, text_at
 from agent_ls.llm.requests import Request, Response
 
@@ -100,10 +101,12 @@ class AnthropicCodec:
         return learned
 
     def decode(self, request: Request, head: ReplyHead, body: bytes) -> Response:
-        return with_text_calls(decode_response(request, head, body), offered_names(request))
+        return with_text_calls(
+            with_text_thoughts(decode_response(request, head, body)), offered_names(request)
+        )
 
     def stream_decoder(self, request: Request, head: ReplyHead) -> StreamDecoder:
-        return TextCallsDecoder(AnthropicStream(request, head), offered_names(request))
+        return TextCallsDecoder(TextThoughtsDecoder(AnthropicStream(request, head)), offered_names(request))
 
     def decode_error(self, request: Request, head: ReplyHead, body: bytes) -> LlmError:
         return http_error(request.model, head, body)

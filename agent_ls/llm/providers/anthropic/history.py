@@ -67,6 +67,8 @@ class AnthropicHistory:
         role = "assistant" if is_answer else "user"
         if not blocks:
             return
+        if is_answer and not self._role:  # Bedrock refuses a conversation that begins with an answer
+            self._role, self._blocks = "user", [{"type": "text", "text": "(no text)"}]
         if role == self._role:
             self._blocks = [*self._blocks, *blocks]
             return

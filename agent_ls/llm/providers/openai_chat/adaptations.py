@@ -58,7 +58,8 @@ _REFUSALS: Mapping[Adaptation, re.Pattern[str]] = {
     # templates of Gemma and Mistral: System role not supported / Conversation roles must alternate user/assistant
     "system": re.compile(
         r"system role|role.{0,12}system|system (message|prompt|instruction)s?.{0,40}(not|unsupported)"
-        r"|roles must alternate|must (start|begin) with (a )?user|does not support system|alternat.{0,40}roles?"
+        r"|roles must alternate|must (start|begin) with (a )?user|first message must (use|be|have)"
+        r"|does not support system|alternat.{0,40}roles?"
         r"|expected last role|after the optional system|unexpected role"
     ),
     # Mistral through a broker: Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.
@@ -190,6 +191,8 @@ def _alternate(messages: Sequence[bytes]) -> list[bytes]:
         message = json.loads(encoded)
         if message["role"] in ("system", "developer"):
             message["role"] = "user"
+        if message["role"] == "assistant" and not out:
+            out.append({"role": "user", "content": _NO_TEXT})
         if message["role"] == "user" and out and out[-1]["role"] == "tool":
             out.append({"role": "assistant", "content": _NO_TEXT})
         if message["role"] == "user" and out and out[-1]["role"] == "user":

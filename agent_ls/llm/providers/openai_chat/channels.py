@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from agent_ls.llm.providers.openai_chat.think_tags import Piece, partial_mark_length
+from agent_ls.llm.providers.think_tags import Piece, partial_mark_length
 
 _STARTS = ("<|channel|>", "<|start|>assistant")
 _HEAD_END = "<|message|>"

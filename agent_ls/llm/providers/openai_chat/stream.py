@@ -21,10 +21,10 @@ from agent_ls.llm.providers.openai_chat.channels import Channels
 from agent_ls.llm.providers.openai_chat.errors import body_error, http_error
 from agent_ls.llm.providers.openai_chat.reasoning import ReasoningDetails, reasoning_piece
 from agent_ls.llm.providers.openai_chat.response import CUT, finish_kind, finish_reason, usage
-from agent_ls.llm.providers.openai_chat.think_tags import Piece, ThinkTags
 from agent_ls.llm.providers.part_writer import PartWriter
 from agent_ls.llm.providers.printed_calls import PrintedCalls, calls_at_end
 from agent_ls.llm.providers.rate_limits import openai_rate_limit
+from agent_ls.llm.providers.think_tags import Piece, ThinkTags
 from agent_ls.llm.providers.wire_json import (
     object_at,
     objects_at,

@@ -28,6 +28,7 @@ from agent_ls.llm.providers.openai_responses.response import decode_response
 from agent_ls.llm.providers.openai_responses.stream import ResponsesStream
 from agent_ls.llm.providers.refused_fields import RefusedFields
 from agent_ls.llm.providers.text_calls import TextCallsDecoder, offered_names, with_text_calls
+from agent_ls.llm.providers.text_thoughts import TextThoughtsDecoder, with_text_thoughts
 from agent_ls.llm.providers.wire_json import parse_object
 from agent_ls.llm.requests import Request, Response
 
@@ -76,10 +77,12 @@ class OpenAIResponsesCodec:
         )
 
     def decode(self, request: Request, head: ReplyHead, body: bytes) -> Response:
-        return with_text_calls(decode_response(request, head, body), offered_names(request))
+        return with_text_calls(
+            with_text_thoughts(decode_response(request, head, body)), offered_names(request)
+        )
 
     def stream_decoder(self, request: Request, head: ReplyHead) -> StreamDecoder:
-        return TextCallsDecoder(ResponsesStream(request, head), offered_names(request))
+        return TextCallsDecoder(TextThoughtsDecoder(ResponsesStream(request, head)), offered_names(request))
 
     def decode_error(self, request: Request, head: ReplyHead, body: bytes) -> LlmError:
         return http_error(request.model, head, body)

@@ -14,6 +14,8 @@ from typing import Literal, TypeAlias
 _TAGS = {
     "<think>": "</think>",
     "<thinking>": "</thinking>",
+    "<thought>": "</thought>",
+    "<reasoning>": "</reasoning>",
     "[THINK]": "[/THINK]",
     "<seed:think>": "</seed:think>",
 }
@@ -30,16 +32,17 @@ class ThinkTags:
     """Splits an answer into text and reasoning while it streams.
 
     An answer has reasoning if it begins with `<think>`, or another mark in `_TAGS`. `is_opened`: the answer begins
-    with reasoning although it has no opening tag.
+    with reasoning although it has no opening tag. `bare`: it may also begin with the name of a channel of gpt-oss.
     """
 
-    def __init__(self, *, is_opened: bool = False) -> None:
+    def __init__(self, *, is_opened: bool = False, bare: bool = True) -> None:
+        self._tags = (*_TAGS, "analysis") if bare else (*_TAGS,)
         self.was_unopened = False
         """Whether the answer has a closing tag without an opening one."""
         self._state: Literal["start", "opened", "thinking", "closed", "text"] = "start"
         self._is_opened = is_opened
         self._held = ""
-        self._close = ""
+        self._open = self._close = ""
         self._before = ""  # the text so far, from the last line end on
         self._fences = 0
         self._assumed: list[str] = []  # reasoning that is the answer itself if no closing tag follows
@@ -49,16 +52,20 @@ class ThinkTags:
         out: list[Piece] = []
         if self._state == "start":
             text = self._begin(text)
-        if self._state == "opened":  # drop the line ends after the tag
-            text = text.lstrip("\r\n")
-            self._state = "thinking" if text else "opened"
-        if self._state == "thinking":
-            text = self._think(text, out)
-        if self._state == "closed":
-            text = text.lstrip("\r\n")
-            self._state = "text" if text else "closed"
-        if self._state == "text" and text and (said := self._say(text)):
-            out.append(("text", said))
+        while text:
+            if self._state == "opened":  # drop the line ends after the tag
+                text = text.lstrip("\r\n")
+                self._state = "thinking" if text else "opened"
+            elif self._state == "thinking":
+                text = self._think(text, out)
+            elif self._state == "closed":
+                text = text.lstrip("\r\n")
+                self._state = "text" if text else "closed"
+            else:
+                at = self._next_block(text)
+                said = self._say(text) if at < 0 else text[:at]
+                text = "" if at < 0 else self._reopen(text[at:])
+                out += [("text", said)] if said else []
         return out
 
     def close(self) -> list[Piece]:
@@ -77,14 +84,14 @@ class ThinkTags:
         said = text.lstrip()
         for opening, closing in _TAGS.items():
             if said.startswith(opening):
-                self._state, self._close = "opened", closing
+                self._state, self._open, self._close = "opened", opening, closing
                 return said.removeprefix(opening)
-        if _BARE.match(said):
+        if "analysis" in self._tags and _BARE.match(said):
             self._state, self._close, self._is_opened = "thinking", "assistantfinal", True
             self._assumed.append("analysis")
             return said.removeprefix("analysis")
         # The text so far is empty, or the beginning of the tag.
-        if any(opening.startswith(said) for opening in (*_TAGS, "analysis")):
+        if any(opening.startswith(said) for opening in self._tags):
             self._held = text
             return ""
         if self._is_opened:
@@ -96,6 +103,20 @@ class ThinkTags:
         self._state = "text"
         return text
 
+    def _next_block(self, text: str) -> int:
+        """Return where an answer that began with reasoning reasons again, by the same tag; -1 if it does not.
+
+        A tag in code is quoted.
+        """
+        at = text.find(self._open) if self._open else -1
+        before = self._before + text[:at]
+        is_quoted = before.endswith("`") or (self._fences + before.count(_FENCE)) % 2
+        return -1 if is_quoted else at
+
+    def _reopen(self, text: str) -> str:
+        self._state, self._is_opened, self._assumed, self._before = "opened", True, [self._open], ""
+        return text.removeprefix(self._open)
+
     def _say(self, text: str) -> str:
         """Return the text to show now. The first closing tag without an opening one is left out."""
         if self.was_unopened:
@@ -106,7 +127,7 @@ class ThinkTags:
             rest = text[at + len(_UNOPENED) :].lstrip("\r\n")
             self._state = "text" if rest else "closed"
             return text[:at] + rest
-        keep = partial_mark_length(text, _UNOPENED)
+        keep = max(partial_mark_length(text, _UNOPENED), partial_mark_length(text, self._open))
         if text.endswith(_UNOPENED):  # the next character decides
             keep = len(_UNOPENED)
         said, self._held = text[: len(text) - keep], text[len(text) - keep :]
