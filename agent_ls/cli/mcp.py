@@ -25,11 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_json_option(listing)
     add = verbs.add_parser("add", help="add a server to your own mcp.json")
+    _add_entry_options(add)
     add.add_argument("name")
-    add.add_argument("--url", default="", help="connect to the server at this URL")
-    add.add_argument("--header", action="append", default=[], metavar="NAME=VALUE")
-    add.add_argument("--env", action="append", default=[], metavar="NAME=VALUE")
-    command = "instead of --url: the program of the server and its arguments; write options of `add` before the name"
+    command = "instead of --url: the program of the server and its arguments; options of `add` come before the program"
     add.add_argument("words", nargs=argparse.REMAINDER, metavar="-- COMMAND", help=command)
     for verb, words in (
         ("remove", "remove a server from your own mcp.json, and forget its login and its approval"),
@@ -40,6 +38,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     take = verbs.add_parser("import", help="add the servers of another agent's file to your own mcp.json")
     take.add_argument("file", type=Path)
     take.add_argument("names", nargs="*", metavar="NAME", help="add only these servers (default: all)")
+
+
+def _add_entry_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--url", default="", help="connect to the server at this URL")
+    parser.add_argument("--header", "-H", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--env", "-e", action="append", default=[], metavar="NAME=VALUE")
+    # Other agents ask for what the words say themselves.
+    parser.add_argument("--transport", "-t", default="", help=argparse.SUPPRESS)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -137,15 +143,37 @@ def _target(config: ServerConfig) -> str:
 
 
 def _pairs(words: list[str], option: str) -> dict[str, str]:
+    """Parse pairs `NAME=VALUE`; headers may also be written as HTTP writes them, `NAME: VALUE`."""
     from agent_ls.services.errors import BadChoiceError
 
     pairs = {}
     for word in words:
         name, equals, value = word.partition("=")
+        if option == "--header" and ":" in name:
+            name, equals, value = (it.strip() for it in word.partition(":"))
         if not (name and equals):
             raise BadChoiceError(f"{option} {word!r} is not NAME=VALUE", f"write it as {option} NAME=VALUE")
         pairs[name] = value
     return pairs
+
+
+def _words_of_command(options: argparse.Namespace) -> list[str]:
+    """Return the words of the command behind the name of a server. An address there is the server's, and options
+    before the command are those of `add`.
+    """
+    more = argparse.ArgumentParser(prog="agent-ls mcp add NAME", add_help=False)
+    _add_entry_options(more)
+    more.add_argument("words", nargs=argparse.REMAINDER)
+    words: list[str] = options.words
+    while words and words[0] != "--":
+        if "://" in words[0]:
+            options.url, words = words[0], words[1:]
+        elif words[0].startswith("-"):
+            more.parse_args(words, options)
+            words = options.words
+        else:
+            break
+    return words[1:] if words[:1] == ["--"] else words
 
 
 def _add(options: argparse.Namespace) -> int:
@@ -153,10 +181,10 @@ def _add(options: argparse.Namespace) -> int:
     from agent_ls.services.errors import BadChoiceError
 
     entry: dict[str, Any] = {}
-    words = options.words[1:] if options.words[:1] == ["--"] else options.words
-    if words[:1] in (["--url"], ["--env"], ["--header"]):
+    words = _words_of_command(options)
+    if options.transport == "sse":
         raise BadChoiceError(
-            f"{words[0]} must be before the name of the server", f"write `agent-ls mcp add {words[0]} … NAME`"
+            "agent-ls does not know the transport HTTP with SSE", "give the streamable HTTP url of the server"
         )
     if words:
         entry |= {"command": words[0], "args": words[1:]}

@@ -5,8 +5,9 @@ Start: python raw_server.py PLAN.json
 
 Members of the plan: `tools` in the protocol's form, `calls` with the answer or action of each tool, `modern` for the
 protocol era without a handshake, `initialized` with the answer to the handshake, `log` (a file for the received
-messages), and the faults `noise`, `exit`, `hang`, `refuse` (a method), `cursor` (on each page of a list), `line_end`,
-`slow_s` (seconds before it starts), `stderr` and `ignore_term`.
+messages), `page` (how many items a page has), `changes` (the list that changes after a method), and the faults `noise`,
+`exit`, `exit_at` (a method), `hang`, `refuse` (a method), `cursor` (on each page of a list), `line_end`, `slow_s`
+(seconds before it starts), `stderr`, `ignore_term` and `unsubscribes` (subscriptions end at once).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from typing import Any
 PLAN: dict[str, Any] = json.loads(Path(sys.argv[1]).read_text("utf-8"))
 PROTOCOL = "2026-07-28"
 _turn = threading.Lock()
+_cancelled = threading.Event()
 _answers: queue.Queue[dict[str, Any]] = queue.Queue()
 """The client's answers to requests of a call with the action `ask`."""
 
@@ -56,7 +58,7 @@ def capabilities() -> dict[str, Any]:
     found: dict[str, Any] = {"tools": {"listChanged": True}}
     if "prompts" in PLAN:
         found["prompts"] = {"listChanged": True}
-    if "resources" in PLAN:
+    if PLAN.keys() & {"resources", "resourceTemplates"}:
         found["resources"] = {"listChanged": True}
     return found
 
@@ -79,11 +81,13 @@ def answer(message: dict[str, Any]) -> dict[str, Any]:
                 "instructions": PLAN.get("instructions", ""),
             }  # fmt: skip
         case "tools/list":
-            return listed("tools")
+            return listed("tools", params)
         case "prompts/list":
-            return listed("prompts")
+            return listed("prompts", params)
         case "resources/list":
-            return listed("resources")
+            return listed("resources", params)
+        case "resources/templates/list" if "resourceTemplates" in PLAN:
+            return listed("resourceTemplates", params)
         case "prompts/get":
             words = f"{params['name']} {json.dumps(params.get('arguments', {}))}"
             return {"messages": [{"role": "user", "content": {"type": "text", "text": words}}], **complete()}
@@ -104,9 +108,14 @@ def cached() -> dict[str, Any]:
     return {**complete(), "ttlMs": 0, "cacheScope": "private"} if PLAN.get("modern") else {}
 
 
-def listed(kind: str) -> dict[str, Any]:
+def listed(kind: str, params: dict[str, Any]) -> dict[str, Any]:
+    items = plan().get(kind, [])
     more = {"nextCursor": PLAN["cursor"]} if "cursor" in PLAN else {}
-    return {kind: plan().get(kind, []), **more, **cached()}
+    if size := PLAN.get("page"):
+        begin = int(params.get("cursor", "at 0").removeprefix("at "))
+        more = {"nextCursor": f"at {begin + size}"} if begin + size < len(items) else {}
+        items = items[begin : begin + size]
+    return {kind: items, **more, **cached()}
 
 
 def call(params: dict[str, Any]) -> dict[str, Any]:
@@ -115,6 +124,13 @@ def call(params: dict[str, Any]) -> dict[str, Any]:
     match wanted.get("do"):
         case "exit":
             os._exit(wanted.get("code", 3))
+        case "killed":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "late":
+            _cancelled.wait()
+        case "stderr":
+            sys.stderr.write("x" * wanted["size"])
+            sys.stderr.flush()
         case "hang":
             time.sleep(3600)
         case "progress":
@@ -173,6 +189,10 @@ def main() -> None:
     for line in sys.stdin:
         message = json.loads(line)
         log(message)
+        if message.get("method") == PLAN.get("exit_at", ""):
+            os._exit(5)
+        if message.get("method") == "notifications/cancelled":
+            _cancelled.set()
         if "id" not in message or "method" not in message:
             if "id" in message:
                 _answers.put(message)
@@ -191,7 +211,14 @@ def serve(message: dict[str, Any]) -> None:
         named = (message.get("params") or {}).get("name", "")
         if error := plan().get("calls", {}).get(named, {}).get("error"):
             return write({"id": message["id"], "error": error})
+        if message["method"] == "subscriptions/listen" and PLAN.get("unsubscribes"):
+            about = {"io.modelcontextprotocol/subscriptionId": message["id"]}
+            given = {"notifications": message["params"]["notifications"], "_meta": about}
+            write({"method": "notifications/subscriptions/acknowledged", "params": given})
+            return write({"id": message["id"], "result": {"resultType": "complete", "_meta": about}})
         write({"id": message["id"], "result": answer(message)})
+        if kind := PLAN.get("changes", {}).get(message["method"]):
+            write({"method": f"notifications/{kind}/list_changed"})
     except LookupError as error:
         write({"id": message["id"], "error": {"code": -32601, "message": f"Method not found: {error}"}})
 

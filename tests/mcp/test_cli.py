@@ -12,6 +12,7 @@ import pytest
 from tests.mcp.oauth_server import LoginOddities, login_server
 from tests.mcp.plans import project_file, raw_server, tool, user_file
 from tests.support.commands import environment, run
+from tests.support.reports import reported
 
 pytestmark = pytest.mark.req("T11")
 
@@ -39,6 +40,51 @@ def test_server_is_added_listed_tried_and_removed(tmp_path: Path) -> None:
     assert run("mcp", "remove", "raw", cwd=project, environ=environ).code == 1
 
 
+@pytest.mark.report("knowsuchagency/mcp2cli#65")
+def test_all_pages_of_a_list_are_listed(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    user_file(
+        state, raw=raw_server(tmp_path / "plans", "raw", tools=[tool(f"t{it}") for it in range(5)], page=2)
+    )
+    environ = environment(tmp_path, AGENT_LS_STATE_DIR=str(state))
+    tried = run("mcp", "test", "raw", cwd=state, environ=environ)
+    assert "5 tools" in tried.out and "t4" in tried.out
+
+
+URL = "https://a.example/mcp"
+NODE = {"command": "node", "args": ["s.js"]}
+AUTHORIZED = {"url": URL, "headers": {"Authorization": "Bearer a=b"}}
+
+
+@pytest.mark.parametrize(
+    ("words", "entry"),
+    [
+        reported("QwenLM/qwen-code#5374", "--env T=a=b=c x -- node s.js", NODE | {"env": {"T": "a=b=c"}}),
+        reported(
+            "NousResearch/hermes-agent#37501",
+            "--env A=1 --env B=2 --env C=3 x -- node s.js",
+            NODE | {"env": {"A": "1", "B": "2", "C": "3"}},
+        ),
+        reported(
+            "anthropics/claude-code#1944",
+            "x -- uvx --from y -v -- -z",
+            {"command": "uvx", "args": ["--from", "y", "-v", "--", "-z"]},
+        ),
+        reported("anthropics/claude-code#62332", "-e A=1 x -- node s.js", NODE | {"env": {"A": "1"}}),
+        reported("CoderLuii/HolyClaude#22", "x -e A=1 node s.js", NODE | {"env": {"A": "1"}}),
+        (f"--transport http x {URL} --header 'Authorization: Bearer a=b'", AUTHORIZED),
+        (f"x -H Authorization='Bearer a=b' --url {URL}", AUTHORIZED),
+        (f"x -- npx mcp-remote {URL}", {"command": "npx", "args": ["mcp-remote", URL]}),
+    ],
+)
+def test_the_words_of_other_agents_add_a_server(tmp_path: Path, words: str, entry: object) -> None:
+    environ = environment(tmp_path, AGENT_LS_STATE_DIR=str(tmp_path / "state"))
+    done = run("mcp", "add", *shlex.split(words), cwd=tmp_path, environ=environ)
+    assert done.code == 0, done
+    assert json.loads((tmp_path / "state" / "mcp.json").read_text("utf-8"))["mcpServers"] == {"x": entry}
+
+
+@pytest.mark.report("openai/codex#4422")
 def test_servers_of_other_agents_are_imported(tmp_path: Path) -> None:
     environ = environment(tmp_path, AGENT_LS_STATE_DIR=str(tmp_path / "state"))
     claude, codex = tmp_path / "claude.json", tmp_path / "config.toml"
@@ -54,6 +100,9 @@ def test_servers_of_other_agents_are_imported(tmp_path: Path) -> None:
     assert two.code == 0
     kept = json.loads((tmp_path / "state" / "mcp.json").read_text("utf-8"))
     assert kept["mcpServers"] == {"a": {"command": "a"}, "c": {"command": "c", "args": ["-x"]}}
+    codex.write_text('[mcp_servers.figma]\nurl = "url = "http://127.0.0.1:3845/mcp""\n')
+    assert "line 2" in run("mcp", "import", str(codex), cwd=tmp_path, environ=environ).err
+    codex.write_text('[mcp_servers.a]\ncommand = "c"\n')
     assert "already have a" in run("mcp", "import", str(codex), cwd=tmp_path, environ=environ).err
 
 
