@@ -35,6 +35,14 @@ INPUT = re.compile(r"\$\{input:([\w.-]+)\}")
 FOLDER = "${workspaceFolder}"
 FETCHERS = frozenset(("npx", "npm", "pnpm", "bunx", "yarn", "uvx", "uv", "pipx", "docker", "podman", "deno"))
 """Programs that download code and run it."""
+RUNNERS = frozenset(
+    ("cmd", "sh", "bash", "zsh", "env", "powershell", "pwsh", "wsl", "sudo", "nice", "node", "corepack", "direnv",
+     "fnm", "nvm", "mise", "asdf", "volta")
+)  # fmt: skip
+"""Programs that run the program that their arguments name."""
+
+
+OBSOLETE = "uses the obsolete transport HTTP with SSE: use the streamable HTTP url of the server"
 
 
 class ConfigError(Exception):
@@ -73,13 +81,15 @@ Target: TypeAlias = StdioTarget | HttpTarget
 class OAuthClient:
     """The configuration of logins. `client_id` is one registered beforehand, or the https address of a document;
     "" registers a new client. `scopes` are the permissions to ask for, "" for those that the server names. `redirect`
-    is the address of this machine that is registered; without a port, any free one is used.
+    is the address of this machine that is registered; without a port, any free one is used. `server` is the address of
+    the login server, "" for the one that the server names.
     """
 
     client_id: str = ""
     client_secret: str = ""
     scopes: str = ""
     redirect: str = ""
+    server: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +107,7 @@ class ServerConfig:
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
     timeout_ms: int = 0
+    start_timeout_ms: int = 0
     trusts_annotations: bool = False
     oauth: OAuthClient = OAuthClient()
     left_out: tuple[str, ...] = ()
@@ -120,7 +131,8 @@ class ServerConfig:
         else:
             headers = [(name, "" if self.is_literal else value) for name, value in target.headers]
             parts += [target.url, headers]
-            parts += [astuple(self.oauth)] if self.oauth != OAuthClient() else []
+            *login, server = astuple(self.oauth)
+            parts += [(*login, *filter(None, [server]))] if self.oauth != OAuthClient() else []
         return hashlib.sha256(json.dumps(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
     @property
@@ -152,13 +164,22 @@ class ServerConfig:
         """Return whether the command downloads the code that it runs."""
         if not isinstance(self.target, StdioTarget):
             return False
-        name = re.split(r"[\\/]", self.target.command)[-1].lower()
-        return name.removesuffix(".cmd").removesuffix(".exe") in FETCHERS
+        words = [self.target.command]
+        if (name := _program(words[0])) in RUNNERS:
+            args = self.target.args[:1] if name == "node" else self.target.args
+            words += [word for text in args for word in text.split()]
+        return any(_program(word) in FETCHERS for word in words)
 
     def is_offered(self, tool: str) -> bool:
         """Return whether the tool is offered to the model. `tool` is the server's name for it."""
         allowed = not self.allow or any(fnmatchcase(tool, pattern) for pattern in self.allow)
         return allowed and not any(fnmatchcase(tool, pattern) for pattern in self.deny)
+
+
+def _program(word: str) -> str:
+    """Return the name of a program without its folder and the ending that it has on Windows, or as a script."""
+    name = re.split(r"[\\/]", word.strip("\"'"))[-1].lower()
+    return re.sub(r"(\.cmd|\.exe|\.ps1|-cli\.js)$", "", name)
 
 
 def parse_server(name: str, raw: Any, source: Source, file: str = "") -> ServerConfig:
@@ -193,6 +214,7 @@ def parse_server(name: str, raw: Any, source: Source, file: str = "") -> ServerC
         allow=tuple(entry.tools.allow),
         deny=tuple(entry.tools.deny),
         timeout_ms=entry.timeout_ms,
+        start_timeout_ms=entry.start_timeout_ms,
         # A project's file cannot reduce the approvals that the project's servers need.
         trusts_annotations=entry.trust == "annotations" and source != "project",
         oauth=_oauth_client(entry),
@@ -206,7 +228,10 @@ def _oauth_client(entry: ServerEntry) -> OAuthClient:
         raise ConfigError(
             "oauthRedirect must be an address of this machine, as http://localhost:3118/callback"
         )
-    return OAuthClient(entry.oauth_client_id, entry.oauth_client_secret, entry.oauth_scopes, redirect)
+    server = entry.oauth_server.rstrip("/")
+    if server and split_address(server).scheme not in ("http", "https"):
+        raise ConfigError("oauthServer must be an address that begins with https://")
+    return OAuthClient(entry.oauth_client_id, entry.oauth_client_secret, entry.oauth_scopes, redirect, server)
 
 
 def _is_loopback(address: str) -> bool:
@@ -227,9 +252,7 @@ def _entry(raw: Mapping[str, Any]) -> tuple[ServerEntry, tuple[str, ...]]:
     """Return the validated entry, and its keys that are left out because they mean nothing here."""
     known = our_entry(raw)
     if known.get("type") == "sse":
-        raise ConfigError(
-            "uses the obsolete transport HTTP with SSE: use the streamable HTTP url of the server"
-        )
+        raise ConfigError(OBSOLETE)
     if raw.get("envFile"):
         raise ConfigError(
             'has a file of environment variables, which agent-ls does not read: list each in env, as "NAME": "${NAME}"'

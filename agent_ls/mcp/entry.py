@@ -37,8 +37,8 @@ class ServerEntry(_Part):
     With `trust` "annotations", tools that the server itself declares read-only need no approval.
     `oauthClientId` is the id of a client that was registered with the authorization server beforehand, with its
     `oauthClientSecret`, the address of this machine to which logins redirect (`oauthRedirect`), and the permissions to
-    ask for (`oauthScopes`).
-    `timeoutMs` 0 means the limit in the settings for all servers.
+    ask for (`oauthScopes`). `oauthServer` is the address of the login server, needed if the server does not name it.
+    `timeoutMs` and `startTimeoutMs` 0 mean the limits in the settings for all servers.
     """
 
     type: Literal["", "stdio", "http", "streamable-http", "streamableHttp"] = ""
@@ -51,7 +51,9 @@ class ServerEntry(_Part):
     enabled: bool = True
     tools: ToolFilter = ToolFilter.model_construct()
     timeout_ms: int = Field(default=0, ge=0)
+    start_timeout_ms: int = Field(default=0, ge=0)
     trust: Literal["ask", "annotations"] = "ask"
+    oauth_server: str = ""
     oauth_client_id: str = ""
     oauth_client_secret: str = ""
     oauth_scopes: str = ""

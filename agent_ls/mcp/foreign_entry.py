@@ -11,22 +11,41 @@ from typing import Any
 
 _RENAMED = {
     "httpUrl": "url", "serverUrl": "url", "endpoint": "url", "transport": "type", "transportType": "type",
-    "environment": "env", "http_headers": "headers", "requestInit": "headers",
+    "environment": "env", "http_headers": "headers", "requestInit": "headers", "workdir": "cwd", "working_dir": "cwd",
+    "workingDirectory": "cwd", "working_directory": "cwd",
 }  # fmt: skip
 _OF_OPENCODE = re.compile(r"(?<!\$)\{env:([A-Za-z_]\w*)\}")
+_METADATA = re.compile(r"/\.well-known/(?:oauth-authorization-server|openid-configuration)")
+_LOGIN_SERVERS = ("authServerMetadataUrl", "auth_server_metadata_url", "authorizationServerUrl", "issuer")
 _LINE = re.compile(r"[\w.-]+ +\S")
 """The name of a program with arguments behind it. A path may have blanks."""
 
 _TYPES = {
-    "local": "stdio", "stdio": "stdio", "remote": "http", "http": "http", "streamable": "http",
+    "local": "stdio", "stdio": "stdio", "remote": "http", "http": "http", "url": "http", "streamable": "http",
     "streamable_http": "http", "streamable-http": "http", "streamablehttp": "http", "sse": "sse",
 }  # fmt: skip
-_ALLOWED = ("includeTools", "enabledTools", "enabled_tools")
-_DENIED = ("excludeTools", "disabledTools", "disabled_tools")
+_ALLOWED = ("includeTools", "include_tools", "enabledTools", "enabled_tools", "allowedTools", "allowed_tools")
+_DENIED = (
+    "excludeTools",
+    "exclude_tools",
+    "disabledTools",
+    "disabled_tools",
+    "disallowedTools",
+    "blockedTools",
+)
+_TOKENS = ("bearer_token", "bearerToken", "authorization_token", "authToken")
+_STARTS = {
+    "startup_timeout_sec": 1000,
+    "startupTimeoutSec": 1000,
+    "startup_timeout_ms": 1,
+    "initTimeout": 1000,
+}
+"""Names of the time limit of the start, with the milliseconds of their unit."""
 _IGNORED = frozenset(
     ("disabled", "isActive", "envFile", "oauth", "sandboxEnabled", "dev", "gallery", "version", "description", "name",
-     "autoApprove", "alwaysAllow", "timeout", "startup_timeout_sec", "startup_timeout_ms", "tool_timeout_sec", "icon",
-     "tags", "author", "notes", "comment", "metadata", "bearer_token_env_var", "env_http_headers", *_ALLOWED, *_DENIED)
+     "autoApprove", "alwaysAllow", "timeout", "tool_timeout_sec", "icon", "tags", "author", "notes", "comment",
+     "metadata", "bearer_token_env_var", "env_http_headers", "env_vars", "envVars", *_STARTS, *_TOKENS, *_ALLOWED,
+     *_DENIED)
 )  # fmt: skip
 """Keys that are left out, or converted here."""
 
@@ -37,6 +56,9 @@ def our_entry(raw: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(program := raw.get("command"), Mapping):  # the first form of Zed
         raw = {**raw, **program, "command": program.get("path")}
         raw.pop("path", None)
+    for key in ("transport", "connection", "config"):  # the target in an object of its own
+        if isinstance(inner := raw.get(key), Mapping) and inner.keys() & {"type", "url", "command"}:
+            raw = {name: it for name, it in raw.items() if name != key} | dict(inner)
     entry = {_RENAMED.get(key, key): value for key, value in raw.items() if key not in _IGNORED}
     kind = entry.get("type")
     if isinstance(kind, str):
@@ -52,6 +74,9 @@ def our_entry(raw: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(table := _as_table(entry.get(key)), Mapping):
             table = table["headers"] if isinstance(table.get("headers"), Mapping) else table
             entry[key] = {name: _as_text(value) for name, value in table.items()}
+    names = [it for key in ("env_vars", "envVars") for it in _list(raw.get(key)) if isinstance(it, str)]
+    if names:  # variables of the user that the server gets too
+        entry["env"] = {**{name: f"${{{name}:-}}" for name in names}, **(entry.get("env") or {})}
     _add_headers(entry, raw)
     _add_filter(entry, raw)
     if _truth(raw.get("disabled")) is True or _truth(raw.get("isActive")) is False:
@@ -62,6 +87,9 @@ def our_entry(raw: Mapping[str, Any]) -> dict[str, Any]:
         entry |= {key: value for key, value in _login(oauth).items() if value and key not in entry}
     if isinstance(seconds := raw.get("tool_timeout_sec"), int | float):
         entry["timeoutMs"] = int(seconds * 1000)
+    for key, unit in _STARTS.items():
+        if isinstance(limit := raw.get(key), int | float):
+            entry.setdefault("startTimeoutMs", int(limit * unit))
     return entry
 
 
@@ -79,12 +107,21 @@ def _login(oauth: Mapping[str, Any]) -> dict[str, str]:
     port = texts.get("callbackPort")
     redirect = texts.get("redirectUri") or (f"http://localhost:{port}/callback" if port else "")
     found = {
+        "oauthServer": _server_of(texts),
         "oauthClientId": texts.get("clientId"),
         "oauthClientSecret": texts.get("clientSecret"),
         "oauthScopes": " ".join(map(str, scopes)) if isinstance(scopes, list) else scopes,
         "oauthRedirect": redirect,
     }
     return {key: value for key, value in found.items() if isinstance(value, str)}
+
+
+def _server_of(texts: Mapping[str, Any]) -> str:
+    """Return the address of the login server, which some agents write as the address of its metadata."""
+    named = [it for key in _LOGIN_SERVERS if isinstance(it := texts.get(key), str) and it]
+    if not named and isinstance(address := texts.get("tokenUrl"), str) and "://" in address:
+        named = ["/".join(address.split("/")[:3])]
+    return _METADATA.sub("", named[0]) if named else ""
 
 
 def _list(value: Any) -> list[Any]:
@@ -134,6 +171,9 @@ def _as_text(value: Any) -> Any:
 
 def _add_headers(entry: dict[str, Any], raw: Mapping[str, Any]) -> None:
     more = {}
+    for key in _TOKENS:
+        if isinstance(token := raw.get(key), str) and token:
+            more["Authorization"] = f"Bearer {token}"
     if isinstance(name := raw.get("bearer_token_env_var"), str):
         more["Authorization"] = f"Bearer ${{{name}}}"
     if isinstance(table := raw.get("env_http_headers"), Mapping):
@@ -145,9 +185,11 @@ def _add_headers(entry: dict[str, Any], raw: Mapping[str, Any]) -> None:
 def _add_filter(entry: dict[str, Any], raw: Mapping[str, Any]) -> None:
     given = entry.get("tools")
     if isinstance(given, list):
-        entry["tools"] = given = {"allow": [] if "*" in given else given}
+        entry["tools"] = given = {"allow": [] if "*" in given else given, "deny": [] if given else ["*"]}
     allow = [name for key in _ALLOWED for name in _list(raw.get(key))]
     deny = [name for key in _DENIED for name in _list(raw.get(key))]
+    if not allow and any(raw.get(key) == [] for key in _ALLOWED):  # a list of the allowed tools that is empty
+        deny = ["*"]
     if (allow or deny) and (given is None or isinstance(given, Mapping)):
         found = dict(given or {})
         entry["tools"] = {

@@ -139,6 +139,10 @@ class ManagedServer:
         return self.config.name
 
     @property
+    def _start_timeout_s(self) -> float:
+        return self.config.start_timeout_ms / 1000 or self._context.start_timeout_s
+
+    @property
     def tools(self) -> Sequence[ServerTool]:
         """Return the tools that the configuration offers, sorted by name."""
         offered = (tool for tool in self.description.tools if self.config.is_offered(tool.name))
@@ -221,7 +225,7 @@ class ManagedServer:
         process: ServerProcess | None = None
         try:
             async with self._open_connection(ready) as (connection, process):
-                self.description = await connection.describe(self._context.start_timeout_s)
+                self.description = await connection.describe(self._start_timeout_s)
                 self.is_cached = False
                 self.has_run = True
                 self._connection = connection
@@ -249,7 +253,7 @@ class ManagedServer:
         from agent_ls.mcp.session_errors import McpServerError
 
         callbacks = session.ConnectionCallbacks(self._list_changed, self._ask_user, self._context.roots)
-        limit = self._context.start_timeout_s
+        limit = self._start_timeout_s
         opened: AbstractAsyncContextManager[McpConnection]
         if isinstance(ready.target, HttpTarget):
             auth = self._context.authenticate(ready)
@@ -291,7 +295,7 @@ class ManagedServer:
                 self._wanted.wake = anyio.Event()
                 if self._wanted.reload:
                     self._wanted.reload = False
-                    self.description = await connection.describe(self._context.start_timeout_s)
+                    self.description = await connection.describe(self._start_timeout_s)
                     self._context.changed()
                     if self._reloaded and not self._wanted.reload:
                         self._reloaded.set()
@@ -438,7 +442,7 @@ class ManagedServer:
         await self._connected()
 
     async def _connected(self) -> McpConnection:
-        with anyio.move_on_after(self._context.start_timeout_s):
+        with anyio.move_on_after(self._start_timeout_s):
             if self.state in ("starting", "restarting", "running"):
                 await self._available.wait()
         if self._connection is None:

@@ -26,10 +26,11 @@ from tests.support.reports import reported
 
 pytestmark = pytest.mark.req("T11")
 
-VALUES = VariableValues({"TOKEN": "t-123456789", "EMPTY": ""}.get, lambda server, name: None, "/w")
-
-
 URL = "https://a.example/mcp"
+VALUES = VariableValues(
+    {"TOKEN": "t-123456789", "EMPTY": "", "SERVER": URL}.get, lambda server, name: "entered", "/w"
+)
+BEARER = HttpTarget(URL, (("Authorization", "Bearer abc"),))
 ENTRIES: list[Any] = [
     reported("zed-industries/zed#33539",
         {"source": "custom", "command": {"path": "npx", "args": ["-y", "x"], "env": {"T": "v"}}},
@@ -65,6 +66,43 @@ ENTRIES: list[Any] = [
     reported("toolsdk-ai/toolsdk-mcp-registry#113",
         {"type": "stdio", "command": "a", "args": ["-p", 8080], "env": {"DEBUG": True, "PORT": 8080}},
         StdioTarget("a", ("-p", "8080"), (("DEBUG", "true"), ("PORT", "8080")))),
+    reported("RooCodeInc/Roo-Code#628",
+        {"command": "/opt/Program Files/node", "args": ["/opt/a b.js"], "disabled": False, "alwaysAllow": []},
+        StdioTarget("/opt/Program Files/node", ("/opt/a b.js",))),
+    reported("microsoft/copilot-eclipse-feedback#66",
+        {"url": URL, "requestInit": {"headers": {"Authorization": "Bearer ${input:pat}"}}},
+        HttpTarget(URL, (("Authorization", "Bearer entered"),))),
+    reported("BigPizzaV3/CodexPlusPlus#803", {"url": URL, "bearer_token": "abc"}, BEARER),
+    ({"url": URL, "bearerToken": "abc"}, BEARER),
+    ({"type": "url", "url": URL, "authorization_token": "abc"}, BEARER),
+    ({"url": URL, "authToken": "abc", "headers": {"X": "1"}},
+        HttpTarget(URL, (("X", "1"), ("Authorization", "Bearer abc")))),
+    reported("openai/codex#3196", {"transport": "http", "url": URL}, HttpTarget(URL)),
+    reported("clawboo/clawboo#177",
+        {"url": URL, "http_headers": {"A": "Bearer ${TOKEN}"}, "env_http_headers": {"X": "TOKEN"}},
+        HttpTarget(URL, (("A", "Bearer t-123456789"), ("X", "t-123456789")))),
+    reported("mastra-ai/mastra#18578", {"url": "${SERVER}"}, HttpTarget(URL)),
+    reported("gsd-build/gsd-2#2150", {"url": f"{URL}?key=${{TOKEN}}"}, HttpTarget(f"{URL}?key=t-123456789")),
+    reported("QwenLM/qwen-code#11499", {"httpUrl": URL, "headers": {"A": "Bearer ${TOKEN}"}},
+        HttpTarget(URL, (("A", "Bearer t-123456789"),))),
+    reported("anthropics/claude-code#6204", {"transport": {"type": "http", "url": URL, "headers": {"X": "${TOKEN}"}}},
+        HttpTarget(URL, (("X", "t-123456789"),))),
+    ({"transport": {"type": "stdio", "command": "a", "args": ["b"]}, "disabled": False}, StdioTarget("a", ("b",))),
+    ({"connection": {"type": "streamable-http", "url": URL}}, HttpTarget(URL)),
+    ({"config": {"command": "a", "env": {"A": "${TOKEN}"}}}, StdioTarget("a", (), (("A", "t-123456789"),))),
+    reported("open-webui/mcpo#288", {"command": "a", "cwd": "/tmp"}, StdioTarget("a", cwd="/tmp")),
+    reported("NousResearch/hermes-agent#18226", {"command": "a", "workdir": "/k"}, StdioTarget("a", cwd="/k")),
+    ({"command": "a", "workingDirectory": "/k"}, StdioTarget("a", cwd="/k")),
+    ({"command": "a", "working_dir": "/k", "cwd": None}, StdioTarget("a", cwd="/k")),
+    ({"command": "a", "working_directory": "${SUB:-/k}"}, StdioTarget("a", cwd="/k")),
+    reported("bytedance/deer-flow#5643", {"command": "a", "cwd": ""}, StdioTarget("a")),
+    reported("openai/codex#5246", {"command": "a", "env_vars": ["TOKEN"], "env": {"B": "1"}},
+        StdioTarget("a", (), (("TOKEN", "t-123456789"), ("B", "1")))),
+    ({"command": "a", "envVars": ["TOKEN"]}, StdioTarget("a", (), (("TOKEN", "t-123456789"),))),
+    ({"command": "a", "env_vars": ["NOT_SET"]}, StdioTarget("a", (), (("NOT_SET", ""),))),
+    ({"command": "a", "env_vars": "TOKEN", "env": {"TOKEN": "x"}}, StdioTarget("a", (), (("TOKEN", "x"),))),
+    reported("anomalyco/opencode#5739", {"command": "npx", "args": ["-y", "x"], "env": {"KEY": "${env:TOKEN}"}},
+        StdioTarget("npx", ("-y", "x"), (("KEY", "t-123456789"),))),
 ]  # fmt: skip
 
 
@@ -85,6 +123,18 @@ ENTRIES: list[Any] = [
             OAuthClient("id", "t-123456789", "a b", "http://127.0.0.1:1/x"),
         ),
         ({"enabled": True, "scopes": ["a", "b"]}, OAuthClient(scopes="a b")),
+        reported(
+            "soulcodex/agentic#39",
+            {"clientId": "id", "callbackPort": 8080},
+            OAuthClient("id", redirect="http://localhost:8080/callback"),
+        ),
+        (
+            {"authServerMetadataUrl": "https://a.example/.well-known/oauth-authorization-server/x"},
+            OAuthClient(server="https://a.example/x"),
+        ),
+        ({"issuer": "https://a.example/"}, OAuthClient(server="https://a.example")),
+        ({"authorizationServerUrl": "https://a.example"}, OAuthClient(server="https://a.example")),
+        ({"tokenUrl": "https://a.example/oauth/token"}, OAuthClient(server="https://a.example")),
         (False, OAuthClient()),
     ],
 )
@@ -146,6 +196,12 @@ def test_further_forms_of_entries_are_read(raw: dict[str, Any], target: Target) 
         {"disabledTools": ["drop"]},
         {"includeTools": ["keep"]},
         {"tools": ["keep"]},
+        reported("dyoshikawa/rulesync#1007", {"enabled_tools": ["keep", "drop"], "disabled_tools": ["drop"]}),
+        reported("RooCodeInc/Roo-Code#11259", {"allowedTools": ["keep"]}),
+        reported("nicobailon/pi-mcp-adapter#136", {"includeTools": ["k*", "drop"], "excludeTools": ["d*"]}),
+        {"allowed_tools": ["keep"]},
+        {"disallowedTools": ["drop"]},
+        {"blockedTools": ["drop"]},
     ],
 )
 def test_a_tool_that_another_agent_was_told_to_leave_out_is_not_offered(raw: dict[str, Any]) -> None:
@@ -153,12 +209,87 @@ def test_a_tool_that_another_agent_was_told_to_leave_out_is_not_offered(raw: dic
     assert config.is_offered("keep") and not config.is_offered("drop")
 
 
-@pytest.mark.report("anomalyco/opencode#39431")
-def test_a_key_that_is_not_known_is_told_and_the_server_is_used(tmp_path: Path) -> None:
-    user_file(tmp_path, a={"command": "a", "totally_bogus_nested_key_xyz": {"a": 1}})
+@pytest.mark.parametrize(
+    "raw",
+    [
+        reported("github/copilot-sdk#989", {"tools": []}),
+        {"includeTools": []},
+        {"enabled_tools": []},
+        {"allowedTools": [], "disabledTools": ["x"]},
+    ],
+)
+def test_an_empty_list_of_allowed_tools_of_another_agent_allows_none(raw: dict[str, Any]) -> None:
+    assert not parse_server("x", {"command": "a", **raw}, "user").is_offered("any")
+
+
+@pytest.mark.parametrize(
+    ("raw", "limit"),
+    [
+        reported("affaan-m/ECC#971", {"startup_timeout_sec": 30}, 30_000),
+        reported("openai/codex#3182", {"startup_timeout_ms": 20_000}, 20_000),
+        ({"startupTimeoutSec": 1.5}, 1_500),
+        ({"initTimeout": 60}, 60_000),
+        ({"startTimeoutMs": 5, "startup_timeout_sec": 30}, 5),
+    ],
+)
+def test_the_time_limit_of_a_start_is_read(raw: dict[str, Any], limit: int) -> None:
+    assert parse_server("x", {"command": "a", **raw}, "user").start_timeout_ms == limit
+
+
+@pytest.mark.parametrize(
+    ("raw", "word"),
+    [
+        reported("bastani-inc/atomic#1840", {"command": "a", "timeoutMs": "abc"}, "timeoutMs"),
+        ({"command": "a", "timeoutMs": -5}, "timeoutMs"),
+        reported("modelcontextprotocol/inspector#420", {"url": URL, "headers": ["token"]}, "headers"),
+        reported("partITech/php-mistral#49", {"url": URL, "args": {"Authorization": "x"}}, "args"),
+        reported("openai/codex#29396", {"startup_timeout_sec": 60}, "needs a command or a url"),
+        reported("czlonkowski/n8n-mcp#566", {"type": "stramable-http", "url": URL}, "type"),
+        reported("crystaldba/postgres-mcp#58", {"type": "sse", "serverUrl": URL}, "HTTP with SSE"),
+    ],
+)
+def test_a_wrong_entry_is_named_and_the_others_are_used(
+    tmp_path: Path, raw: dict[str, Any], word: str
+) -> None:
+    user_file(tmp_path, wrong=raw, right={"command": "b"})
     found = find_servers(tmp_path, None)
-    assert [it.name for it in found.servers] == ["a"]
-    assert "totally_bogus_nested_key_xyz" in " ".join(found.problems)
+    assert [it.name for it in found.servers] == ["right"]
+    assert "wrong" in found.problems[0] and word in found.problems[0]
+
+
+@pytest.mark.report("omnigent-ai/omnigent#4404")
+def test_a_variable_without_a_value_is_named() -> None:
+    with pytest.raises(ConfigError, match="NOPE"):
+        fill_variables(parse_server("x", {"url": "${NOPE}/mcp"}, "user"), VALUES)
+
+
+@pytest.mark.parametrize(
+    ("words", "is_fetched"),
+    [
+        reported("Schniz/fnm#1477", ["fnm", "exec", "--using=default", "npx", "-y", "x"], True),
+        (["cmd", "/c", "npx", "-y", "x"], True),
+        (["sh", "-c", "cd /x && npx -y x"], True),
+        (["node", "/n/npm/bin/npx-cli.js", "-y", "x"], True),
+        (["C:\\n\\npx.cmd", "-y", "x"], True),
+        (["node", "server.js", "--engine", "docker"], False),
+        (["bash", "start.sh"], False),
+    ],
+)
+def test_a_command_that_fetches_its_code_by_another_program_says_so(
+    words: list[str], is_fetched: bool
+) -> None:
+    entry = {"command": words[0], "args": words[1:]}
+    assert parse_server("x", entry, "project").is_fetched == is_fetched
+
+
+@pytest.mark.report("thunderbird/thunderbolt#942")
+@pytest.mark.report("anomalyco/opencode#39431", "openai/codex#10206", "jundot/omlx#1987")
+def test_a_key_that_is_not_known_is_told_and_the_server_is_used(tmp_path: Path) -> None:
+    odd = {"command": "a", "totally_bogus_nested_key_xyz": {"a": 1}, "inherit_env": True}
+    user_file(tmp_path, a=odd, **{"": {"command": "b"}})
+    found = find_servers(tmp_path, None)
+    assert [it.name for it in found.servers] == ["a", ""]
+    assert "totally_bogus_nested_key_xyz, inherit_env" in " ".join(found.problems)
 
 
 @pytest.mark.parametrize("start", ["", "\ufeff", "// servers\n"])
@@ -184,6 +315,14 @@ TABLES: list[Any] = [
     '{"mcp": {"a": {"type": "local", "command": ["x", "y"]}}}',
     '{"mcp.servers": {"a": {"command": "x"}}}',
     '\ufeff// servers\r\n{"mcp_servers": {"a": {"command": "x"}}}',
+    reported(
+        "intellectronica/ruler#66",
+        '{"$schema": "x", "mcp": {"a": {"type": "remote", "url": "https://a.example"}}}',
+    ),
+    reported(
+        "google-gemini/gemini-cli#3813",
+        '{"contextFilePath": "./GEMINI.md", "mcpServers": {"a": {"command": "docker", "args": ["run", "-i", "x"]}}}',
+    ),
 ]
 
 
