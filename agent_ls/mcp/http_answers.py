@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
+from functools import partial
 
 import httpx2
 
 from agent_ls.mcp.errors import LoginNeededError, RenewalError
-from agent_ls.mcp.events import BOM, ListAsEvents, MendedBody, MendedEvents
+from agent_ls.mcp.events import (
+    BOM,
+    MAX_ERROR_BYTES,
+    ListAsEvents,
+    MendedBody,
+    MendedEvents,
+    Note,
+    is_error_of_none,
+)
+from agent_ls.mcp.patience import asked_wait
 from agent_ls.mcp.stored_login import StoredLogin, missing_scope
 
 _SESSION = "mcp-session-id"
@@ -22,11 +32,12 @@ class HttpAnswers:
     """The hook that reads the answers of one connection.
 
     `has_lost_session`: the server has said that it does not know the session any more. `refused` describes the last
-    answer with the status of an error, "" for none.
+    answer with the status of an error, "" for none. `is_obsolete`: the server speaks the obsolete transport.
     """
 
     def __init__(self, login: StoredLogin | None = None) -> None:
         self.has_lost_session = False
+        self.is_obsolete = False
         self.refused = ""
         self._login = login
 
@@ -43,11 +54,22 @@ class HttpAnswers:
             response.stream, httpx2.AsyncByteStream
         ):
             stream: httpx2.AsyncByteStream = response.stream
-            if response.request.method == "POST" and response.status_code == httpx2.codes.OK:
-                stream = await _with_true_kind(response, stream)
+            note = partial(self._note, response.request)
+            is_call = response.request.method == "POST" and _EVENTS in response.request.headers.get(
+                "accept", ""
+            )
+            if is_call and response.status_code == httpx2.codes.OK:
+                stream = await _with_true_kind(response, stream, note)
             is_events = response.headers.get("content-type", "").lower().startswith(_EVENTS)
-            is_mended = isinstance(stream, MendedBody)
-            response.stream = stream if is_mended else (MendedEvents if is_events else MendedBody)(stream)
+            if not isinstance(stream, MendedBody):
+                stream = MendedEvents(stream, note) if is_events else MendedBody(stream)
+            response.stream = stream
+
+    def _note(self, request: httpx2.Request, kind: str, words: str) -> None:
+        if kind == "endpoint":
+            self.is_obsolete = True
+        elif _SESSION in request.headers and "session" in words.lower():
+            self.has_lost_session = True
 
     async def _read_refusal(self, response: httpx2.Response) -> None:
         request = response.request
@@ -62,7 +84,8 @@ class HttpAnswers:
             text = ""
         status = response.status_code
         reason = _message_in(text)
-        self.refused = f"the server answered with HTTP status {status}{f': {reason}' if reason else ''}"
+        wait = f" (it asks to wait for {seconds:g} s)" if (seconds := asked_wait(response)) else ""
+        self.refused = f"the server answered with HTTP status {status}{f': {reason}' if reason else ''}{wait}"
         if scope := missing_scope(response):
             self.refused = f"the login lacks the permission `{scope}`; a new login will ask for it"
         if _SESSION in request.headers and status in _OF_SESSION:
@@ -71,7 +94,7 @@ class HttpAnswers:
 
 
 async def _with_true_kind(
-    response: httpx2.Response, stream: httpx2.AsyncByteStream
+    response: httpx2.Response, stream: httpx2.AsyncByteStream, note: Note
 ) -> httpx2.AsyncByteStream:
     """Set the content type of an answer by its first bytes, and return its body. Servers send none, text/plain, or the
     type of the other form.
@@ -83,12 +106,18 @@ async def _with_true_kind(
         if first.removeprefix(BOM).strip():
             break
     begin = first.removeprefix(BOM).lstrip()[:6]
-    if begin.startswith(b"["):
-        response.headers["content-type"] = _EVENTS
-        return ListAsEvents(_Begun(stream, first, chunks))
     if begin.startswith(b"{"):
         response.headers["content-type"] = _JSON
-    elif begin.startswith((b"data:", b"event:", b"id:", b":")):
+        async for data in chunks:  # the SDK waits for the whole body too
+            first += data
+            if len(first) > MAX_ERROR_BYTES:
+                break
+    if begin.startswith(b"[") or is_error_of_none(first.removeprefix(BOM)):
+        response.headers["content-type"] = _EVENTS
+        return ListAsEvents(_Begun(stream, first, chunks), note)
+    if begin.startswith(b"{"):
+        return _Begun(stream, first, chunks)
+    if begin.startswith((b"data:", b"event:", b"id:", b":")):
         response.headers["content-type"] = _EVENTS
     return _Begun(stream, first, chunks)
 

@@ -21,6 +21,7 @@ from agent_ls.mcp.config import (
     ConfigError,
     HttpTarget,
     ServerConfig,
+    StdioTarget,
     VariableValues,
     fill_variables,
     secret_values,
@@ -421,7 +422,8 @@ class ManagedServer:
                 raise UnavailableError(
                     f"The MCP server {self.name} needs a login: {self._how_to_log_in()}."
                 ) from error
-            if str(error) == CLOSED and self._connection is connection:
+            is_process = isinstance(self.config.target, StdioTarget)  # else only the answer has ended
+            if str(error) == CLOSED and self._connection is connection and is_process:
                 # The task that owns the connection notices the loss a moment later. Mark the connection as
                 # lost now, so that no other call uses it.
                 self._lose()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,7 +25,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from agent_ls._version import __version__
-from agent_ls.mcp.config import HttpTarget
+from agent_ls.mcp.config import OBSOLETE, HttpTarget
 from agent_ls.mcp.descriptions import (
     CallResult,
     Elicitation,
@@ -42,6 +42,7 @@ from agent_ls.mcp.elicitation import fields_of
 from agent_ls.mcp.http_answers import HttpAnswers
 from agent_ls.mcp.limits import HttpLimits, JudgeAddress
 from agent_ls.mcp.older_version import AskingStream, supported_version
+from agent_ls.mcp.patience import Patient
 from agent_ls.mcp.process import MAX_LINE_BYTES, EndedError, ServerProcess
 from agent_ls.mcp.repairs import as_result, reduce_tool, repair_result, repair_tool
 from agent_ls.mcp.schemas import is_object_schema
@@ -61,6 +62,7 @@ T = TypeVar("T")
 
 _DIRECT: Mapping[str, None] = {f"all://{host}": None for host in ("localhost", "127.0.0.1", "[::1]")}
 """A proxy cannot reach servers of this machine."""
+PROBE_S = 5
 MAX_PAGES = 100
 MAX_ITEMS = 2_000
 MAX_INSTRUCTIONS = 2 * 1024
@@ -317,7 +319,11 @@ async def by_http(
     hooks["response"].append(answers.read)
     try:
         client = httpx2.AsyncClient(
-            headers=dict(target.headers), timeout=timeout, auth=auth, event_hooks=hooks, mounts=_DIRECT
+            headers=dict(target.headers),
+            timeout=timeout,
+            auth=Patient(auth),
+            event_hooks=hooks,
+            mounts=_DIRECT,
         )
     except (ImportError, ValueError, httpx2.InvalidURL) as error:
         raise McpServerError(
@@ -340,11 +346,25 @@ async def by_http(
                 if failure := answers.login_failure:
                     raise McpServerError(str(failure)) from failure
                 if not (version := supported_version(answers.refused)):
+                    if await _is_obsolete(http, target.url, answers):
+                        raise McpServerError(f"the server {OBSOLETE}") from error
                     if str(error) == SDK_REFUSED and answers.refused:
                         raise McpServerError(answers.refused) from error
                     raise
                 connection = await stack.enter_async_context(connected(version))
             yield connection
+
+
+async def _is_obsolete(http: httpx2.AsyncClient, url: str, answers: HttpAnswers) -> bool:
+    """Return whether a server that has refused the handshake speaks the obsolete transport: its stream begins with the
+    address for messages.
+    """
+    with anyio.move_on_after(PROBE_S), suppress(httpx2.HTTPError, httpx2.StreamError):
+        async with http.stream("GET", url, headers={"accept": "text/event-stream"}) as response:
+            async for _ in response.aiter_bytes():
+                if answers.is_obsolete:
+                    break
+    return answers.is_obsolete
 
 
 @asynccontextmanager

@@ -20,10 +20,14 @@ class Oddities:
 
     `of_get`: the status of GET. `of_notice`: status and body of an answer to a notification. `lost`: the status of one
     request with the session of the first connection, as after a restart. `form`: how answers are written. `kind`: their
-    content type. `is_cut`: the connection ends before the result of a call, which the server sends when asked again.
+    content type. `is_cut`: the connection ends before the result of a call, which the server sends when asked again,
+    after `cuts` streams that end without an event. `of_post`: status, headers and body of the first answers to a
+    method. `hangs`: a method that is not answered before `ended`. `gets` counts streams that were asked for, `made` has
+    the method of each request.
     """
 
     of_get: int = 405
+    of_post: dict[str, list[tuple[int, dict[str, str], str]]] = field(default_factory=dict)
     of_notice: tuple[int, bytes] = (202, b"")
     lost: int = 0
     lost_body: bytes = b'{"error": "Session not found"}'
@@ -33,6 +37,15 @@ class Oddities:
     version: str | None = "2025-06-18"
     supports: tuple[str, ...] = ()
     is_cut: bool = False
+    cuts: int = 0
+    get_kind: str = "text/plain"
+    get_body: str = "{}"
+    gets: int = 0
+    made: list[str] = field(default_factory=list)
+    hangs: str = ""
+    is_stateless: bool = False
+    accepted: list[str] = field(default_factory=list)
+    ended: threading.Event = field(default_factory=threading.Event)
     calls: list[dict[str, Any]] = field(default_factory=list)
     sessions: int = 0
     held: dict[str, Any] = field(default_factory=dict)
@@ -46,16 +59,24 @@ def odd_server(odd: Oddities) -> Iterator[str]:
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
+            odd.gets += 1
             if odd.is_cut and self.headers.get("last-event-id") == "e1":
-                return self.write(odd.held)
-            self.reply(odd.of_get, b"nothing here", "text/plain")
+                odd.cuts -= 1
+                return self.write(odd.held) if odd.cuts < 0 else self.begin_stream(b": still busy\n\n")
+            self.reply(odd.of_get, odd.get_body.encode(), odd.get_kind)
 
         def do_DELETE(self) -> None:
             self.reply(404, b"", "text/plain")
 
         def do_POST(self) -> None:
             message = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))))
-            if self.path != odd.path:
+            odd.made.append(message.get("method", ""))
+            odd.accepted.append(self.headers.get("accept", ""))
+            if odd.hangs and odd.hangs == odd.made[-1]:
+                odd.ended.wait()
+            if first := odd.of_post.get(odd.made[-1]):
+                self.say(message, *first.pop(0))
+            elif self.path != odd.path:
                 self.send_response(307)
                 self.send_header("location", odd.path)
                 self.send_header("content-length", "0")
@@ -103,12 +124,25 @@ def odd_server(odd: Oddities) -> Iterator[str]:
         def cut(self, message: dict[str, Any]) -> None:
             """Begin a stream, and close the connection before its event with the result."""
             odd.held = message
+            self.begin_stream(b"id: e1\nretry: 10\ndata: \n\n")
+
+        def begin_stream(self, data: bytes) -> None:
             self.send_response(200)
             self.send_header("content-type", "text/event-stream")
             self.send_header("connection", "close")
             self.end_headers()
-            self.wfile.write(b"id: e1\nretry: 10\ndata: \n\n")
+            self.wfile.write(data)
             self.close_connection = True
+
+        def say(self, message: dict[str, Any], status: int, headers: dict[str, str], body: str) -> None:
+            """Answer with a text, in which `{id}` is the number of the request."""
+            data = body.replace("{id}", json.dumps(message.get("id"))).encode()
+            self.send_response(status)
+            for name, value in {"content-type": "application/json", **headers}.items():
+                self.send_header(name, value)
+            self.send_header("content-length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
 
         def write(self, message: dict[str, Any]) -> None:
             data = json.dumps(message)
@@ -140,7 +174,7 @@ def odd_server(odd: Oddities) -> Iterator[str]:
             if kind != "none":
                 self.send_header("content-type", kind)
             self.send_header("content-length", str(len(body)))
-            if status == 200:
+            if status == 200 and not odd.is_stateless:
                 self.send_header(SESSION, f"s{odd.sessions}")
             self.end_headers()
             self.wfile.write(body)
