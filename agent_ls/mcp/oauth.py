@@ -32,6 +32,7 @@ _PAGE = (
 )
 DONE = "<!doctype html><title>agent-ls</title><p>You are logged in. You can close this page."
 FAILED = "<!doctype html><title>agent-ls</title><p>The login failed. You can close this page."
+_RESOURCE = "/.well-known/oauth-protected-resource"
 NOT_REGISTERED = (
     "its login server accepts only programs that are registered there: register agent-ls, and write the id into "
     "`oauthClientId` of the server's configuration"
@@ -93,8 +94,11 @@ class Login(httpx2.Auth):
         self._state = ""
         self._path = split_address(configured.redirect).path or "/callback"
         self._can_register = True
+        self._servers: list[str] = []
+        self._tried = 0
         self._turn = anyio.Lock()
         self._methods: list[str] = []
+        self._redirect = ""
         self._provider: OAuthClientProvider
 
     async def listen(self) -> Any:
@@ -113,8 +117,19 @@ class Login(httpx2.Auth):
             ) from error
         port = int(listener.extra(SocketAttribute.local_port))
         address = f"[{host}]" if ":" in host else host
-        self._provider = await self._make_provider(f"http://{address}:{port}{self._path}")
+        self._redirect = f"http://{address}:{port}{self._path}"
+        self._provider = await self._make_provider(self._redirect)
         return listener
+
+    async def try_next_server(self) -> bool:
+        """Begin again with the next of the login servers that the server names, unless the user has seen a page of this
+        one. Returns False if there is none.
+        """
+        if self._state or self._tried + 1 >= len(self._servers):
+            return False
+        self._tried += 1
+        self._provider = await self._make_provider(self._redirect)
+        return True
 
     async def serve(self, listener: Any) -> None:
         """Answer the browser's request to the redirect address, until cancelled."""
@@ -266,14 +281,16 @@ class Login(httpx2.Auth):
         found = login_answers.document_of(response.content)
         context = self._provider.context
         if request.method == "GET":
-            if response.status_code != httpx2.codes.OK:
-                return response
-            if "token_endpoint" in found:
+            is_found = response.status_code == httpx2.codes.OK
+            if is_found and "token_endpoint" in found:
                 kept = login_answers.metadata_in(found, context.auth_server_url or "")
                 self._note_metadata(kept)
-            else:
-                kept = login_answers.resource_in(found)
-            return _answer(response, kept)
+                return _answer(response, kept)
+            if not is_found and not (self._configured.server and _RESOURCE in request.url.path):
+                return response
+            kept = login_answers.resource_in(found if is_found else {"resource": self._url})
+            self._choose_server(kept)
+            return _answer(response, kept, httpx2.codes.OK)
         if response.is_error or login_answers.refusal_in(found):
             raise LoginRefusedError(self._why_refused(request, response, found))
         if request.headers.get("content-type", "").startswith("application/json"):
@@ -283,6 +300,14 @@ class Login(httpx2.Auth):
             raise LoginRefusedError("the login server has sent no token")
         await self._keep(request, tokens)
         return _answer(response, tokens)
+
+    def _choose_server(self, kept: dict[str, Any]) -> None:
+        """Let the login use the configured login server, or the next one that was not tried."""
+        if self._configured.server:
+            kept["authorization_servers"] = [self._configured.server]
+        self._servers = kept.get("authorization_servers") or []
+        if self._servers:
+            kept["authorization_servers"] = self._servers[self._tried :]
 
     def _note_metadata(self, kept: Mapping[str, Any]) -> None:
         self._can_register = "registration_endpoint" in kept
@@ -327,9 +352,9 @@ def _authorize(request: httpx2.Request, tokens: OAuthToken | None) -> None:
         request.headers["Authorization"] = f"Bearer {tokens.access_token}"
 
 
-def _answer(response: httpx2.Response, found: Mapping[str, Any]) -> httpx2.Response:
+def _answer(response: httpx2.Response, found: Mapping[str, Any], status: int = 0) -> httpx2.Response:
     content = json.dumps(found).encode()
-    return httpx2.Response(response.status_code, content=content, request=response.request)
+    return httpx2.Response(status or response.status_code, content=content, request=response.request)
 
 
 def _page(status: str, page: str) -> bytes:

@@ -72,6 +72,18 @@ async def why_not(tmp_path: Path, seen: Seen, show: object = browse, **more: obj
             "https://other.example/mcp",
             id="metadata of another server",
         ),
+        reported(
+            "makeplane/plane-mcp-server#220",
+            LoginOddities(denied="Redirect URI does not match"),
+            "Redirect URI does not match",
+            id="redirect",
+        ),
+        reported(
+            "SmartBear/smartbear-mcp#682",
+            LoginOddities(metadata={"issuer": "{at}/backend/oauthproxy"}),
+            "backend/oauthproxy",
+            id="another issuer",
+        ),
         pytest.param(LoginOddities(denied="\x1b[31mno\x1b[0m"), "no", id="control characters"),
         pytest.param(LoginOddities(token=(502, "text/html", PAGE)), "502", id="page"),
         pytest.param(LoginOddities(token=(200, "text/html", PAGE)), "no token", id="page with 200"),
@@ -129,7 +141,7 @@ async def test_a_new_login_that_fails_keeps_the_old_one(tmp_path: Path) -> None:
         assert await tried(tmp_path, entry_of(seen))
 
 
-@pytest.mark.report("BaseIntelligence/bounty-challenge#44315")
+@pytest.mark.report("BaseIntelligence/bounty-challenge#44315", "smart-mcp-proxy/mcpproxy-go#1067")
 async def test_a_redirect_of_an_earlier_login_does_not_end_this_one(tmp_path: Path) -> None:
     async def with_an_old_tab(address: str) -> None:
         redirect = httpx2.URL(address).params["redirect_uri"]
@@ -143,6 +155,28 @@ async def test_a_redirect_of_an_earlier_login_does_not_end_this_one(tmp_path: Pa
         assert await tried(tmp_path, entry_of(seen))
 
 
+@pytest.mark.report("anthropics/claude-code#43081", "anthropics/claude-code#78422")
+async def test_a_browser_that_redirects_twice_ends_no_login(tmp_path: Path) -> None:
+    async def twice(address: str) -> None:
+        async with httpx2.AsyncClient() as browser:
+            redirected = (await browser.get(address)).headers["location"]
+            assert [(await browser.get(redirected)).status_code for _ in range(2)] == [200, 200]
+
+    with login_server(LoginOddities()) as seen:
+        await logged_in(tmp_path, entry_of(seen), {}, twice)
+        assert await tried(tmp_path, entry_of(seen)) and {"state", "redirect_uri"} <= asked_for(seen).keys()
+
+
+@pytest.mark.report("medusajs/medusa#15331")
+async def test_a_refusal_without_a_state_is_told(tmp_path: Path) -> None:
+    async def refuse(address: str) -> None:
+        async with httpx2.AsyncClient() as browser:
+            await browser.get(f"{httpx2.URL(address).params['redirect_uri']}?error=invalid_scope")
+
+    with login_server(LoginOddities()) as seen:
+        assert "invalid_scope" in await why_not(tmp_path, seen, refuse)
+
+
 @pytest.mark.report("anomalyco/opencode#30888")
 async def test_a_login_whose_port_is_in_use_says_so_at_once(tmp_path: Path) -> None:
     with login_server(LoginOddities()) as seen, socket.create_server(("127.0.0.1", 0)) as used:
@@ -151,7 +185,7 @@ async def test_a_login_whose_port_is_in_use_says_so_at_once(tmp_path: Path) -> N
         assert str(port) in said and not seen.authorizations
 
 
-@pytest.mark.report("anthropics/claude-code#4760")
+@pytest.mark.report("anthropics/claude-code#4760", "nicobailon/pi-mcp-adapter#97", "diillson/chatcli#1308")
 async def test_a_new_login_registers_a_new_client(tmp_path: Path) -> None:
     with login_server(LoginOddities()) as seen:
         await logged_in(tmp_path, entry_of(seen))
@@ -188,6 +222,8 @@ async def test_two_servers_of_one_login_server_have_their_own_logins(tmp_path: P
         reported("can1357/oh-my-pi#1908", refused("invalid_grant"), id="invalid_grant"),
         reported("obot-platform/obot#7501", refused("invalid_request"), id="invalid_request"),
         pytest.param((401, "application/json", b'{"error":"invalid_client"}'), id="invalid_client"),
+        reported("zonlabs/mcp-ts#150", refused("Invalid refresh token"), id="words"),
+        reported("PrefectHQ/fastmcp#4901", (401, "application/json", b'{"error":"invalid_grant"}'), id="401"),
     ],
 )
 async def test_a_login_that_has_ended_is_asked_for_once(answer: Answer, tmp_path: Path) -> None:
@@ -257,6 +293,22 @@ async def test_a_token_that_expires_in_a_session_is_renewed_and_the_call_is_made
         ]
 
 
+@pytest.mark.report("anomalyco/opencode#34074", "HQBase/hqbase#41")
+async def test_calls_at_once_and_other_processes_share_one_renewal(tmp_path: Path) -> None:
+    with login_server(LoginOddities()) as seen:
+        await logged_in(tmp_path, entry_of(seen))
+        user_file(tmp_path / "state", closed={"url": seen.url})
+        async with running(tmp_path, [CALL, text("one"), [CALL, CALL, CALL], text("two"), CALL]) as rig:
+            talk = await rig.talk("full", say="go")
+            seen.expire()
+            await talk.say("go on")
+            seen.expire()
+            await tried(tmp_path, entry_of(seen))  # as another process, which renews the token
+            await talk.say("go on")
+            assert [str(it.content) for it in rig.results()] == [f"called {number}" for number in range(1, 6)]
+        assert len(seen.of("/token")) == 3
+
+
 @pytest.mark.report("anthropics/claude-code#30272")
 async def test_a_login_that_is_revoked_in_a_session_is_told_to_the_model_and_shown(tmp_path: Path) -> None:
     with login_server(LoginOddities()) as seen:
@@ -307,7 +359,7 @@ async def test_a_session_that_a_renewal_has_ended_is_begun_again(tmp_path: Path)
 
 
 @pytest.mark.report("anthropics/claude-code#44652")
-@pytest.mark.report("anthropics/claude-code#68720")
+@pytest.mark.report("anthropics/claude-code#68720", "anthropics/claude-code#28258")
 async def test_a_permission_that_a_call_lacks_is_named_and_asked_for_by_the_next_login(
     tmp_path: Path,
 ) -> None:

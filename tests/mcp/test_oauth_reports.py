@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,9 @@ pytestmark = pytest.mark.req("T11")
 
 PLACE = "/eve/v1/.well-known/oauth-protected-resource"
 AT_PLACE = f"{{at}}{PLACE}"
+GONE = "http://127.0.0.1:9"
+ELSEWHERE = LoginOddities(resource_at=[], metadata_at=[], register_at="/a", authorize_at="/b", token_at="/c")
+"""A server that is no login server and names none."""
 ECHOED = ("redirect_uris", "grant_types", "response_types", "client_name", "token_endpoint_auth_method")
 POST, BASIC = "client_secret_post", "client_secret_basic"
 
@@ -69,6 +73,29 @@ def registered(method: str, **members: Any) -> LoginOddities:
             "archestra-ai/archestra#7246", LoginOddities(challenges=["Bearer"], resource_at=[PRM]), id="root"
         ),
         pytest.param(LoginOddities(challenges=[], resource_at=[]), id="no metadata of the resource"),
+        reported(
+            "coder/xum#3734",
+            LoginOddities(challenges=['Bearer realm="x"'], resource_at=[]),
+            id="issuer of the origin",
+        ),
+        reported(
+            "modelcontextprotocol/modelcontextprotocol#971", LoginOddities(challenges=[]), id="no challenge"
+        ),
+        reported("vercel/ai#20236", issued("/", "/"), id="slash in both"),
+        reported("modelcontextprotocol/python-sdk#1919", issued("/", ""), id="slash of Google"),
+        reported(
+            "punkpeye/mcp-remote#292",
+            LoginOddities(registered={"redirect_uris": ["https://mcp.example.com/callback"]}),
+            id="another redirect",
+        ),
+        reported(
+            "modelcontextprotocol/modelcontextprotocol#1331",
+            LoginOddities(resource={"authorization_servers": [GONE, "{at}"]}),
+            id="first login server is gone",
+        ),
+        pytest.param(
+            LoginOddities(resource={"authorization_servers": [GONE, GONE, "{at}"]}), id="third login server"
+        ),
         reported("anomalyco/opencode#50036", issued("", "/"), id="slash of the issuer"),
         reported("github/copilot-cli#4606", issued("/", ""), id="slash in the list"),
         reported(
@@ -208,6 +235,28 @@ async def test_a_login_at_an_odd_server_succeeds_and_is_renewed(odd: LoginOdditi
         pytest.param(
             LoginOddities(challenges=['Bearer scope="d0:invoke"']), "d0:invoke", id="of the challenge"
         ),
+        reported(
+            "giantswarm/mcp-debug#41",
+            LoginOddities(
+                challenges=['Bearer scope="files:read"'], resource={"scopes_supported": ["files:write"]}
+            ),
+            "files:read",
+            id="challenge before metadata",
+        ),
+        reported(
+            "evoila/meho#912",
+            LoginOddities(
+                resource={"scopes_supported": ["openid"]}, metadata={"scopes_supported": ["openid"]}
+            ),
+            "openid",
+            id="no offline access",
+        ),
+        reported(
+            "openai/codex#15643",
+            LoginOddities(resource={"scopes_supported": ["of the resource"]}),
+            "of the resource",
+            id="only of the resource",
+        ),
     ],
 )
 async def test_permissions_are_asked_for_as_the_server_names_them(
@@ -216,6 +265,54 @@ async def test_permissions_are_asked_for_as_the_server_names_them(
     with login_server(odd) as seen:
         await logged_in(tmp_path, entry_of(seen))
         assert asked_for(seen).get("scope") == scope
+
+
+@pytest.mark.report("better-auth/better-auth#3411")
+async def test_offline_access_is_asked_for_with_consent(tmp_path: Path) -> None:
+    scopes = {"scopes_supported": ["openid", "offline_access"]}
+    with login_server(LoginOddities(resource=scopes, metadata=scopes)) as seen:
+        await logged_in(tmp_path, entry_of(seen))
+        assert asked_for(seen)["prompt"] == "consent" and "offline_access" in asked_for(seen)["scope"]
+
+
+NAMED = 'Bearer error="invalid_request", resource_metadata="{at}/.well-known/oauth-protected-resource/mcp"'
+
+
+@pytest.mark.parametrize(
+    ("changes", "oauth"),
+    [
+        reported(
+            "punkpeye/mcp-remote#192", {"challenges": [NAMED], "resource_at": [f"{PRM}/mcp"]}, {}, id="named"
+        ),
+        reported(
+            "BuilderIO/agent-native#5268", {}, {"authServerMetadataUrl": f"{{at}}{METADATA}"}, id="address"
+        ),
+        pytest.param({}, {"issuer": "{at}/"}, id="issuer"),
+        pytest.param(
+            {"resource_at": [f"{PRM}/mcp"]}, {"authorizationServerUrl": "{at}"}, id="other than named"
+        ),
+        pytest.param({}, {"tokenUrl": "{at}/token"}, id="address of tokens"),
+    ],
+)
+async def test_the_login_server_is_another_host(
+    changes: dict[str, Any], oauth: dict[str, str], tmp_path: Path
+) -> None:
+    with login_server(LoginOddities()) as other:
+        named = {"authorization_servers": [GONE if oauth else other.at]}
+        with login_server(replace(ELSEWHERE, resource=named, **changes)) as seen:
+            seen.valid = other.valid
+            entry = entry_of(seen, oauth={key: it.replace("{at}", other.at) for key, it in oauth.items()})
+            await logged_in(tmp_path, entry)
+            assert await tried(tmp_path, entry) and len(other.authorizations) == 1
+
+
+async def test_the_second_login_server_is_asked_if_the_first_registers_nobody(tmp_path: Path) -> None:
+    with login_server(replace(ELSEWHERE)) as first, login_server(LoginOddities()) as second:
+        resource = {"authorization_servers": [first.at, second.at]}
+        with login_server(replace(ELSEWHERE, resource=resource, resource_at=[f"{PRM}/mcp"])) as seen:
+            seen.valid = second.valid
+            await logged_in(tmp_path, entry_of(seen))
+            assert await tried(tmp_path, entry_of(seen))
 
 
 @pytest.mark.report("anthropics/claude-code#52871")

@@ -6,7 +6,7 @@ import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.to_thread
@@ -27,6 +27,9 @@ from agent_ls.mcp.descriptions import Elicitation, ElicitationReply, ServerDescr
 from agent_ls.mcp.process import ServerProcesses
 from agent_ls.services.errors import AppError
 from agent_ls.services.permissions.paths import places_of
+
+if TYPE_CHECKING:
+    from agent_ls.mcp.session import ConnectionCallbacks, McpConnection
 
 START_S = 60
 
@@ -83,6 +86,37 @@ async def _begin_login(
     return login
 
 
+async def _open_http(
+    stack: AsyncExitStack,
+    ready: ServerConfig,
+    target: HttpTarget,
+    state: Path,
+    callbacks: ConnectionCallbacks,
+    show: Callable[[str], Awaitable[None]] | None,
+) -> McpConnection:
+    """Connect by HTTP, with a new login if there is `show`. If the server names several login servers, they are tried
+    in turn until one shows its page.
+    """
+    from agent_ls.mcp import oauth, session
+    from agent_ls.mcp.session_errors import McpServerError
+
+    login = await _begin_login(stack, ready, state, show) if show else None
+    while True:
+        opened = session.by_http(
+            target,
+            callbacks,
+            auth=login or authenticate(ready, state, _hide_nothing),
+            judge=why_not_asked,
+            is_legacy=False,
+            timeout_s=oauth.LOGIN_S if show else ready.start_timeout_ms / 1000 or START_S,
+        )
+        try:
+            return await stack.enter_async_context(opened)
+        except McpServerError:
+            if login is None or not await login.try_next_server():
+                raise
+
+
 async def _connect(
     config: ServerConfig,
     state: Path,
@@ -94,7 +128,7 @@ async def _connect(
         raise AppError(
             "agent-ls is installed without support for MCP servers", f"install it: {extra_command('mcp')}"
         )
-    from agent_ls.mcp import oauth, session
+    from agent_ls.mcp import session
     from agent_ls.mcp.errors import LoginNeededError
     from agent_ls.mcp.managed_server import login_needed
     from agent_ls.mcp.session_errors import problem_of
@@ -102,29 +136,18 @@ async def _connect(
     places = await anyio.to_thread.run_sync(places_of, str(folder))
     confinement = ServerConfinement(lambda: places, state)
     processes = ServerProcesses(environ, str(folder), confinement.confine)
-    callbacks = session.ConnectionCallbacks(lambda kind: None, _decline, lambda: (str(folder),))
+    callbacks = session.ConnectionCallbacks(lambda kind: None, _cancel, lambda: (str(folder),))
+    start_s = config.start_timeout_ms / 1000 or START_S
     try:
         ready = fill_variables(config, values_for(state, folder, environ))
         async with AsyncExitStack() as stack:
             if isinstance(ready.target, HttpTarget):
-                auth = (
-                    await _begin_login(stack, ready, state, show)
-                    if show
-                    else authenticate(ready, state, _hide_nothing)
-                )
-                opened = session.by_http(
-                    ready.target,
-                    callbacks,
-                    auth=auth,
-                    judge=why_not_asked,
-                    is_legacy=False,
-                    timeout_s=oauth.LOGIN_S if show else START_S,
-                )
+                connection = await _open_http(stack, ready, ready.target, state, callbacks, show)
             else:
                 process = await stack.enter_async_context(processes.run_server(ready.target))
-                opened = session.by_process(process, callbacks, is_legacy=False, timeout_s=START_S)
-            connection = await stack.enter_async_context(opened)
-            return await connection.describe(START_S)
+                opened = session.by_process(process, callbacks, is_legacy=False, timeout_s=start_s)
+                connection = await stack.enter_async_context(opened)
+            return await connection.describe(start_s)
     except (ConfigError, EnvError) as error:
         raise AppError(f"the MCP server {config.name}: {error}") from error
     except LoginNeededError as error:
@@ -144,8 +167,8 @@ async def _connect(
         await confinement.close()
 
 
-async def _decline(asked: Elicitation) -> ElicitationReply:
-    return ElicitationReply("decline")
+async def _cancel(asked: Elicitation) -> ElicitationReply:
+    return ElicitationReply("cancel")
 
 
 def _hide_nothing(values: Sequence[str]) -> None:
