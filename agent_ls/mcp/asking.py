@@ -21,13 +21,18 @@ WARNING = (
 
 
 async def ask_user(server: str, context: ToolContext, asked: Elicitation) -> ElicitationReply:
-    """Ask the user and return the reply; `decline` if no user can be asked."""
+    """Ask the user and return the reply. It is `cancel` if no user can be asked: `decline` says that a user refused.
+
+    An address that is no page of the web is not shown to the user.
+    """
     try:
+        if asked.url and split_address(asked.url).scheme.lower() not in ("http", "https"):
+            return ElicitationReply("cancel")
         if asked.url:
             return await _by_address(server, context, asked)
         return await _by_form(server, context, asked)
     except ToolError:
-        return ElicitationReply("decline")
+        return ElicitationReply("cancel")
 
 
 async def _by_address(server: str, context: ToolContext, asked: Elicitation) -> ElicitationReply:
@@ -38,7 +43,7 @@ async def _by_address(server: str, context: ToolContext, asked: Elicitation) -> 
     )
     reply = await _ask(context, text, (OPENED, DECLINE))
     is_done = not reply.declined and OPENED in reply.answers
-    return ElicitationReply("accept" if is_done else "decline")
+    return ElicitationReply("accept" if is_done else _refusal(reply))
 
 
 async def _by_form(server: str, context: ToolContext, asked: Elicitation) -> ElicitationReply:
@@ -63,10 +68,8 @@ async def _by_form(server: str, context: ToolContext, asked: Elicitation) -> Eli
 
 
 def _refusal(reply: QuestionReply | None) -> Literal["decline", "cancel"]:
-    """Return "cancel" if the user left the question unanswered, "decline" if they refused or no user is
-    present.
-    """
-    return "cancel" if reply and reply.declined and reply.by != "headless" else "decline"
+    """Return "decline" if the user refused, "cancel" if nobody has answered."""
+    return "cancel" if reply and reply.declined else "decline"
 
 
 async def _field(context: ToolContext, intro: str, field: FormField) -> QuestionReply | None:

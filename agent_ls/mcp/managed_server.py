@@ -455,9 +455,9 @@ class ManagedServer:
     async def _ask_user(self, elicitation: Elicitation) -> ElicitationReply:
         """Ask the user a question of the server, as part of the latest running tool call.
 
-        Declines the question if no call is running.
+        Cancels the question if no call is running.
         """
-        return await self._elicit[-1](elicitation) if self._elicit else ElicitationReply("decline")
+        return await self._elicit[-1](elicitation) if self._elicit else ElicitationReply("cancel")
 
 
 async def _last_words(process: ServerProcess | None) -> str:

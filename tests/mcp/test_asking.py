@@ -21,6 +21,7 @@ from tests.mcp.rig import running
 from tests.support.commands import environment, provider_variables, run
 from tests.support.fake_provider import text, tool_call
 from tests.support.loopback import AnthropicServer, ToolCall
+from tests.support.reports import reported
 from tests.support.session_rig import SessionRig
 
 pytestmark = pytest.mark.req("T11")
@@ -80,16 +81,38 @@ async def test_an_elicitation_form_is_asked_field_by_field_and_its_state_is_retu
         assert echoed is True
 
 
+@pytest.mark.report("mastra-ai/mastra#6796", "modelcontextprotocol/typescript-sdk#966")
 async def test_declined_form_sends_nothing(tmp_path: Path) -> None:
     user_file(tmp_path / "state", raw=asking(tmp_path, "x"))
     async with running(tmp_path, [tool_call("raw__push"), text("done")]) as rig:
         await answered(rig, lambda event: "Decline")
 
         reply, _ = json.loads(str(rig.results()[0].content))
-        assert reply["action"] == "decline" and not reply.get("content")
+        assert reply == {"action": "decline"}
 
 
-def test_a_form_is_declined_in_exec_because_there_is_no_user(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "url",
+    [
+        reported("nicobailon/pi-mcp-adapter#132", "javascript:alert(1)"),
+        "file:///etc/passwd",
+        "vscode://x/y",
+        "no address",
+    ],
+)
+async def test_an_address_that_is_no_page_of_the_web_is_not_shown(tmp_path: Path, url: str) -> None:
+    params = {"mode": "url", "elicitationId": "1", "url": url, "message": "Look"}
+    calls = {"push": {"do": "ask", "method": "elicitation/create", "params": params}}
+    user_file(
+        tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", tools=[tool("push")], calls=calls)
+    )
+    async with running(tmp_path, [tool_call("raw__push"), text("done")]) as rig:
+        assert await answered(rig, lambda event: event.choices[0]) == []
+        assert json.loads(str(rig.results()[0].content))["result"] == {"action": "cancel"}
+
+
+@pytest.mark.report("anthropics/claude-code#89858")
+def test_a_form_is_cancelled_in_exec_because_there_is_no_user(tmp_path: Path) -> None:
     user_file(tmp_path / "state", raw=asking(tmp_path, "x"))
     (tmp_path / "project").mkdir()
     with AnthropicServer([[ToolCall("raw__push", {})], "Done."]) as server:
@@ -101,7 +124,7 @@ def test_a_form_is_declined_in_exec_because_there_is_no_user(tmp_path: Path) -> 
         arguments = ("exec", "--allow", "raw__push", "push it")
         done = run(*arguments, cwd=tmp_path / "project", environ=environ)
         last = json.dumps(server.requests[-1].body["messages"][-1])
-    assert "decline" in last and "cancel" not in last, (done, last)
+    assert "cancel" in last and "decline" not in last, (done, last)
 
 
 async def test_a_form_that_asks_for_a_password_has_a_warning(tmp_path: Path) -> None:
