@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from referencing._core import Resolver
 
 MAX_NODES = 2_000
+MAX_DEPTH = 60
 MAX_REPEATS = 3
 """How often a definition is written out within other definitions. Further uses refer to it in their description."""
 
@@ -48,15 +49,51 @@ def provider_schema(schema: JsonObject) -> dict[str, Any]:
     A part whose reference cannot be resolved, or that is behind the first MAX_NODES parts, allows any value. A type
     that contains itself is written out once; inside, its description names it.
     """
-    found = without_root_choices(_SchemaSimplifier(schema).simplify())
+    found = without_root_choices(_SchemaSimplifier(with_nulls(schema)).simplify())
     return {**found, "type": "object"}
+
+
+def with_nulls(schema: Any, seen: dict[int, Any] | None = None, depth: int = 0) -> Any:
+    """Return the schema with OpenAPI's `nullable` in the form of JSON Schema, in its parts up to MAX_DEPTH.
+
+    `seen` are the parts that were converted already, by their ids.
+    """
+    seen = {} if seen is None else seen
+    if not isinstance(schema, Mapping) or depth > MAX_DEPTH:
+        return schema
+    if id(schema) in seen:
+        return seen[id(schema)]
+    seen[id(schema)] = schema
+    found: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key in (*_NAMED, "$defs", "definitions") and isinstance(value, Mapping):
+            found[key] = {name: with_nulls(inner, seen, depth + 1) for name, inner in value.items()}
+        elif key in (*_LISTS, "items") and isinstance(value, list):
+            found[key] = [with_nulls(inner, seen, depth + 1) for inner in value]
+        else:
+            found[key] = with_nulls(value, seen, depth + 1) if key in _SCHEMAS else value
+    if depth and True in (found.pop("nullable", None), found.pop("x-nullable", None)):
+        found = _nullable(found)
+    seen[id(schema)] = found
+    return found
+
+
+def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema that allows null too."""
+    kinds = schema.get("type")
+    if not isinstance(kinds, str | list):
+        return {"anyOf": [schema, {"type": "null"}]}
+    found = {**schema, "type": [*dict.fromkeys((*([kinds] if isinstance(kinds, str) else kinds), "null"))]}
+    if isinstance(choices := found.get("enum"), list) and None not in choices:
+        found["enum"] = [*choices, None]
+    return found
 
 
 def is_object_schema(schema: Any) -> bool:
     """Return whether the schema allows a JSON object. The arguments of a tool are always an object."""
     if not isinstance(schema, Mapping):
         return False
-    kinds = schema.get("type", "object")
+    kinds = schema.get("type") or "object"
     if not ("object" in kinds if isinstance(kinds, list) else kinds == "object"):
         return False
     choices = [schema[name] for name in ("anyOf", "oneOf") if isinstance(schema.get(name), list)]
@@ -164,15 +201,10 @@ def _marked_arguments(schema: JsonObject) -> list[str]:
 
 
 def _plain_keywords(schema: JsonObject) -> Iterator[tuple[str, Any]]:
-    """Yield the keywords to keep. OpenAPI's `nullable` and the tuples of old drafts are yielded in today's form."""
-    has_null = schema.get("nullable") is True and isinstance(schema.get("type"), str)
+    """Yield the keywords to keep. The tuples of old drafts are yielded in today's form."""
     for key, value in schema.items():
-        if key == "type" and has_null:
-            yield key, [value, "null"]
-        elif key == "items" and isinstance(value, list):
+        if key == "items" and isinstance(value, list):
             yield "prefixItems", value
-        elif key == "enum" and has_null and isinstance(value, list) and None not in value:
-            yield key, [*value, None]
         elif key in ("exclusiveMinimum", "exclusiveMaximum") and isinstance(value, bool):
             continue  # draft 4: the bound itself is in `minimum` or `maximum`
         elif key in KEYWORDS:

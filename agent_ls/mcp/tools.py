@@ -21,7 +21,7 @@ from agent_ls.mcp.asking import ask_user
 from agent_ls.mcp.descriptions import JsonObject, ServerTool, digest_of
 from agent_ls.mcp.managed_server import ManagedServer, UnavailableError
 from agent_ls.mcp.results import output_of, strings_in
-from agent_ls.mcp.schemas import provider_schema
+from agent_ls.mcp.schemas import provider_schema, with_nulls
 from agent_ls.mcp.visible import definition_diff, visible, without_hidden
 from agent_ls.tools.base import Arguments, Category, Prepared, Tool, ToolContext, ToolError, ToolOutput
 from agent_ls.tools.registry import plain_schema
@@ -180,11 +180,12 @@ def reads_rule(server: ManagedServer) -> str:
 
 def _valid_schema(tool: ServerTool) -> JsonObject:
     """Return the server's schema of the arguments; if it is no valid schema, the corrected one that models get."""
+    schema: JsonObject = with_nulls(tool.schema)
     try:
-        check_schema(tool.schema)
+        check_schema(schema)
     except ConfigurationError:
-        return provider_schema(tool.schema)
-    return tool.schema
+        return provider_schema(schema)
+    return schema
 
 
 def check_arguments(name: str, schema: JsonObject, values: Mapping[str, Any]) -> None:
