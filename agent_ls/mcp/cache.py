@@ -59,11 +59,13 @@ def _description_from_json(raw: dict[str, Any]) -> ServerDescription:
         for it in raw.pop("prompts")
     ]
     resources = [ServerResource(**it) for it in raw.pop("resources")]
+    templates = [ServerResource(**it) for it in raw.pop("templates", ())]
     invalid = tuple(raw.pop("invalid"))
     return ServerDescription(
         **raw,
         tools=tuple(tool for tool in tools if tool),
         prompts=tuple(prompts),
         resources=tuple(resources),
+        templates=tuple(templates),
         invalid=invalid,
     )

@@ -70,8 +70,8 @@ class ServerResource:
 
 @dataclass(frozen=True, slots=True)
 class ServerDescription:
-    """The description of a connected server. `invalid` has a sentence for each invalid entry that was left
-    out.
+    """The description of a connected server. The uri of one of `templates` has places in braces that the reader fills
+    in. `invalid` has a sentence for each invalid entry that was left out.
     """
 
     title: str = ""
@@ -82,6 +82,7 @@ class ServerDescription:
     tools: tuple[ServerTool, ...] = ()
     prompts: tuple[ServerPrompt, ...] = ()
     resources: tuple[ServerResource, ...] = ()
+    templates: tuple[ServerResource, ...] = ()
     invalid: tuple[str, ...] = ()
 
 

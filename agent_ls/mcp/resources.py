@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import Field
 
 from agent_ls.environments.effects import CallEffect, NoEffect
+from agent_ls.mcp.descriptions import ServerResource
 from agent_ls.mcp.managed_server import ManagedServer, UnavailableError
 from agent_ls.mcp.results import text_of
 from agent_ls.mcp.tools import ToolKit, hosts_in
@@ -18,6 +19,7 @@ from agent_ls.tools.summary import one_line
 
 READ_RESOURCE = "read_resource"
 MAX_LISTED = 100
+TEMPLATES = "Templates of resources; replace each part in braces by a value:"
 
 
 class ResourceArguments(Arguments):
@@ -72,10 +74,16 @@ def resource_tool(servers: Callable[[], Sequence[ManagedServer]], kit: ToolKit) 
 
 
 async def _listing(server: ManagedServer) -> ToolOutput:
+    lines = _lines(server.description.resources)
+    if templates := server.description.templates:
+        lines += [TEMPLATES, *_lines(templates)]
+    return ToolOutput("\n".join(lines) or "The server has no resources.")
+
+
+def _lines(resources: Sequence[ServerResource]) -> list[str]:
     lines = [
         without_hidden(f"{it.uri}  {it.name}{f': {it.description}' if it.description else ''}")
-        for it in server.description.resources[:MAX_LISTED]
+        for it in resources[:MAX_LISTED]
     ]
-    left_out = len(server.description.resources) - MAX_LISTED
-    more = [f"[... and {left_out} more ...]"] if left_out > 0 else []
-    return ToolOutput("\n".join((*lines, *more)) or "The server has no resources.")
+    left_out = len(resources) - MAX_LISTED
+    return [*lines, *([f"[... and {left_out} more ...]"] if left_out > 0 else [])]

@@ -19,6 +19,7 @@ import httpx2
 import mcp_types as types
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.client.subscriptions import SubscriptionLost
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
@@ -31,12 +32,8 @@ from agent_ls.mcp.descriptions import (
     Elicitation,
     ElicitationReply,
     Era,
-    PromptArgument,
     ResultBlock,
     ServerDescription,
-    ServerPrompt,
-    ServerResource,
-    ServerTool,
 )
 from agent_ls.mcp.elicitation import fields_of
 from agent_ls.mcp.http_answers import HttpAnswers
@@ -46,6 +43,15 @@ from agent_ls.mcp.patience import Patient
 from agent_ls.mcp.process import MAX_LINE_BYTES, EndedError, ServerProcess
 from agent_ls.mcp.repairs import as_result, reduce_tool, repair_result, repair_tool
 from agent_ls.mcp.schemas import is_object_schema
+from agent_ls.mcp.sdk_values import (
+    block_of,
+    content_of,
+    key_of,
+    prompt_of,
+    resource_of,
+    template_of,
+    tool_of,
+)
 from agent_ls.mcp.server_questions import Asker
 from agent_ls.mcp.session_errors import (
     SDK_REFUSED,
@@ -63,6 +69,8 @@ T = TypeVar("T")
 _DIRECT: Mapping[str, None] = {f"all://{host}": None for host in ("localhost", "127.0.0.1", "[::1]")}
 """A proxy cannot reach servers of this machine."""
 PROBE_S = 5
+LISTEN_AGAIN_S = (0, 1, 4, 16, 60)
+"""Seconds before each new subscription, after one that has ended."""
 MAX_PAGES = 100
 MAX_ITEMS = 2_000
 MAX_INSTRUCTIONS = 2 * 1024
@@ -71,7 +79,10 @@ _LISTS: Mapping[str, type[Any]] = {
     "tools": types.Tool,
     "prompts": types.Prompt,
     "resources": types.Resource,
+    "resourceTemplates": types.ResourceTemplate,
 }
+TEMPLATES_S = 5
+"""Some servers do not answer requests that they do not know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,15 +182,19 @@ class McpConnection:
             tools = await fetch("tools", client.list_tools) if can.tools else []
             prompts = await self._fetch_other("prompts", client.list_prompts) if can.prompts else []
             resources = await self._fetch_other("resources", client.list_resources) if can.resources else []
+            templates: list[Any] = []
+            with anyio.move_on_after(TEMPLATES_S if can.resources else 0):
+                templates = await self._fetch_other("resource_templates", client.list_resource_templates)
         return ServerDescription(
             title=(info.title or info.name) if info else "",
             version=info.version if info else "",
             era=self.era,
             protocol=str(client.protocol_version),
             instructions=(client.instructions or "")[:MAX_INSTRUCTIONS],
-            tools=tuple(map(_tool, tools)),
-            prompts=tuple(map(_prompt, prompts)),
-            resources=tuple(map(_resource, resources)),
+            tools=tuple(map(tool_of, tools)),
+            prompts=tuple(map(prompt_of, prompts)),
+            resources=tuple(map(resource_of, resources)),
+            templates=tuple(map(template_of, templates)),
             invalid=tuple(self._list_filter.problems.values()),
         )
 
@@ -204,7 +219,7 @@ class McpConnection:
             page = await fetch(cursor=cursor, cache_mode="refresh")
             before = len(items)
             for item in getattr(page, kind):
-                items.setdefault(str(item.uri) if kind == "resources" else item.name, item)
+                items.setdefault(key_of(item), item)
             cursor = page.next_cursor
             if not cursor or len(items) == before or len(items) >= MAX_ITEMS:
                 break
@@ -237,7 +252,7 @@ class McpConnection:
                 if not await self._asker.open_pages(error.error.data):
                     raise
                 result = await self._client.call_tool(tool, dict(arguments), progress_callback=progress)
-        blocks = tuple(block for part in result.content if (block := _block(part)))
+        blocks = tuple(block for part in result.content if (block := block_of(part)))
         return CallResult(blocks, result.structured_content, bool(result.is_error))
 
     async def prompt(
@@ -250,7 +265,7 @@ class McpConnection:
         """
         with RequestLimit(timeout_s, self._answers):
             result = await self._client.get_prompt(name, dict(arguments))
-        return [block for message in result.messages if (block := _block(message.content))]
+        return [block for message in result.messages if (block := block_of(message.content))]
 
     async def resource(self, uri: str, timeout_s: float) -> Sequence[ResultBlock]:
         """Return the contents of a resource.
@@ -260,25 +275,37 @@ class McpConnection:
         """
         with RequestLimit(timeout_s, self._answers):
             result = await self._client.read_resource(uri)
-        return [_content(part) for part in result.contents]
+        return [content_of(part) for part in result.contents]
 
     async def follow_changes(self, changed: Callable[[str], None]) -> None:
-        """Subscribe to changes of lists, as newer protocol versions require. Returns if the server does not
-        support subscriptions.
+        """Subscribe to changes of lists, as newer protocol versions require, and again when a subscription ends.
+        Returns if the server does not support subscriptions.
         """
         if self.era == "legacy":
             return
         can = self._client.server_capabilities
-        try:
-            async with self._client.listen(
-                tools_list_changed=bool(can.tools and can.tools.list_changed),
-                prompts_list_changed=bool(can.prompts and can.prompts.list_changed),
-                resources_list_changed=bool(can.resources and can.resources.list_changed),
-            ) as events:
-                async for event in events:
-                    changed(type(event).__name__)
-        except (MCPError, RuntimeError, TimeoutError):
-            return
+        waits = [*LISTEN_AGAIN_S]
+        while True:
+            begun = anyio.current_time()
+            try:
+                async with self._client.listen(
+                    tools_list_changed=bool(can.tools and can.tools.list_changed),
+                    prompts_list_changed=bool(can.prompts and can.prompts.list_changed),
+                    resources_list_changed=bool(can.resources and can.resources.list_changed),
+                ) as events:
+                    if len(waits) < len(LISTEN_AGAIN_S):
+                        changed("unknown")  # nobody has said what changed between two subscriptions
+                    async for event in events:
+                        changed(type(event).__name__)
+            except SubscriptionLost:
+                pass
+            except (MCPError, RuntimeError, TimeoutError):
+                return
+            if anyio.current_time() - begun > LISTEN_AGAIN_S[-1]:
+                waits = [*LISTEN_AGAIN_S]
+            if not waits:
+                return
+            await anyio.sleep(waits.pop(0))
 
 
 @asynccontextmanager
@@ -516,57 +543,3 @@ async def _filter_lists(
     """Filter what the server sends. `version`: the version of the protocol to ask for, "" for the SDK's choice."""
     async with transport as (read, write):
         yield _FilteredStream(read, list_filter), AskingStream(write, version) if version else write
-
-
-# --- values
-
-
-def _tool(tool: types.Tool) -> ServerTool:
-    hints = tool.annotations
-    return ServerTool(
-        name=tool.name,
-        description=tool.description or "",
-        schema=tool.input_schema,
-        title=tool.title or (hints.title if hints else "") or "",
-        read_only=hints.read_only_hint if hints else None,
-        destructive=hints.destructive_hint if hints else None,
-        open_world=hints.open_world_hint if hints else None,
-    )
-
-
-def _prompt(prompt: types.Prompt) -> ServerPrompt:
-    arguments = tuple(
-        PromptArgument(it.name, it.description or "", bool(it.required)) for it in prompt.arguments or ()
-    )
-    return ServerPrompt(prompt.name, prompt.description or prompt.title or "", arguments)
-
-
-def _resource(resource: types.Resource) -> ServerResource:
-    return ServerResource(
-        str(resource.uri), resource.name, resource.description or "", resource.mime_type or "", resource.size
-    )
-
-
-def _block(part: Any) -> ResultBlock | None:
-    match part:
-        case types.TextContent():
-            return ResultBlock("text", part.text)
-        case types.ImageContent():
-            return ResultBlock("image", data=part.data, mime_type=part.mime_type)
-        case types.AudioContent():
-            return ResultBlock("audio", data=part.data, mime_type=part.mime_type)
-        case types.ResourceLink():
-            text = part.description or ""
-            return ResultBlock(
-                "link", text, uri=str(part.uri), name=part.name, mime_type=part.mime_type or ""
-            )
-        case types.EmbeddedResource():
-            return _content(part.resource)
-        case _:
-            return None
-
-
-def _content(part: Any) -> ResultBlock:
-    if isinstance(part, types.BlobResourceContents):
-        return ResultBlock("resource", data=part.blob, mime_type=part.mime_type or "", uri=str(part.uri))
-    return ResultBlock("resource", part.text, mime_type=part.mime_type or "", uri=str(part.uri))

@@ -419,7 +419,7 @@ class SessionServers:
             tools = [
                 *deferred_tools(lambda: [it for it in self.list_offered() if not registry.refuses(it.tool)])
             ]
-        if any(server.description.resources for server in servers):
+        if any(server.description.resources or server.description.templates for server in servers):
             tools.append(resource_tool(self._callable, self._kit))
         self._register(registry, tools)
         self._registry = registry
