@@ -37,7 +37,11 @@ def decode_image(media_type: str, data: str) -> ImagePart:
         content = base64.b64decode("".join(data.split()), validate=True)
     except binascii.Error as error:
         raise ValueError(str(error)) from None
-    found = next((name for start, name in _SIGNATURES if content.startswith(start)), "")
+    return ImagePart(content, media_type=type_by_content(content) or image_type(media_type))
+
+
+def type_by_content(content: bytes) -> str:
+    """Return which of IMAGE_TYPES an image has by its first bytes, "" for none."""
     if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
-        found = "image/webp"
-    return ImagePart(content, media_type=found or image_type(media_type))
+        return "image/webp"
+    return next((name for start, name in _SIGNATURES if content.startswith(start)), "")

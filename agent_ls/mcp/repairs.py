@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from agent_ls.llm.image_data import IMAGE_TYPES, decode_image
+from agent_ls.llm.image_data import decode_image, type_by_content
 from agent_ls.mcp.schemas import is_object_schema
 
 OLDEST_VERSION = "2024-11-05"
@@ -31,6 +31,10 @@ _OF_OTHERS = frozenset(
     )
 )
 """Members that only the results of other requests than a call have."""
+_OF_CALLS = frozenset(
+    ("content", "structuredContent", "isError", "resultType", "requestState", "ttlMs", "cacheScope")
+)
+"""Members of the result of a call."""
 
 
 def as_result(value: Any) -> dict[str, Any]:
@@ -57,12 +61,17 @@ def repair_result(result: dict[str, Any]) -> None:
             result[name] = []
         elif name != "content":
             del result[name]
+    for name in _LISTS:
+        if isinstance(inner := result.get(name), dict):
+            result |= _as_list(name, inner)
     if result.keys() & {"capabilities", "protocolVersion"} and "supportedVersions" not in result:
         _repair_handshake(result)
     if not isinstance(result.get("_meta", {}), dict):
         del result["_meta"]
     if not isinstance(structured := result.get("structuredContent", {}), dict):
         result["structuredContent"] = {"result": structured}
+    if result.keys() & {"content", "structuredContent"} and not result.keys() & _OF_OTHERS - {"content"}:
+        _keep_more(result)
     if "content" in result:
         result["content"] = _repair_blocks(result["content"])
     elif "structuredContent" in result or "isError" in result:
@@ -74,6 +83,28 @@ def repair_result(result: dict[str, Any]) -> None:
     for message in messages if isinstance(messages, list) else ():
         if isinstance(message, dict) and not isinstance(message.get("content"), list):
             message["content"] = _repair_block(message.get("content"))
+
+
+def _as_list(name: str, inner: dict[str, Any]) -> dict[str, Any]:
+    """Return the members of a result whose list is an object: the whole result, items by their names, or an item."""
+    if isinstance(inner.get(name), list):
+        return inner
+    if name in ("messages", "contents"):
+        return {name: [inner]}
+    key = {"resources": "uri", "resourceTemplates": "uriTemplate"}.get(name, "name")
+    return {name: [{key: said, **item} for said, item in inner.items() if isinstance(item, dict)]}
+
+
+def _keep_more(result: dict[str, Any]) -> None:
+    """Move members that the result of a call does not have by the protocol into its text: the model may need them, as a
+    cursor for the next page.
+    """
+    more = {name: it for name, it in result.items() if name not in _OF_CALLS and not name.startswith("_")}
+    if more:
+        texts = [*_repair_blocks(result.get("content")), json.dumps(more, ensure_ascii=False)]
+        result["content"] = texts
+        for name in more:
+            del result[name]
 
 
 def _repair_handshake(result: dict[str, Any]) -> None:
@@ -154,7 +185,7 @@ def _image_in(block: Any) -> dict[str, str] | None:
         return None
     with suppress(ValueError):
         image = decode_image(kind, data.strip())
-        if image.data is not None and image.media_type in IMAGE_TYPES:
+        if image.data is not None and type_by_content(image.data):
             content = base64.b64encode(image.data).decode()
             return {"type": "image", "data": content, "mimeType": image.media_type}
     return None

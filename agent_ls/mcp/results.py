@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from agent_ls.llm.image_data import IMAGE_TYPES, decode_image
+from agent_ls.llm.image_data import decode_image, type_by_content
 from agent_ls.llm.messages import ImagePart
 from agent_ls.mcp.descriptions import CallResult, ResultBlock
 from agent_ls.mcp.visible import without_hidden
@@ -112,7 +112,7 @@ def _image(block: ResultBlock) -> ImagePart | None:
         image = decode_image(block.mime_type, block.data)
     except ValueError:
         return None
-    return image if image.media_type in IMAGE_TYPES else None
+    return image if type_by_content(image.data or b"") else None  # services refuse anything else
 
 
 def strings_in(value: Any) -> Iterator[str]:

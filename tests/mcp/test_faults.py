@@ -104,7 +104,7 @@ async def test_call_that_hangs_ends_at_its_time_limit(tmp_path: Path) -> None:
 
 
 @pytest.mark.report("anomalyco/opencode#24312")
-@pytest.mark.report("QwenLM/qwen-code#11272")
+@pytest.mark.report("QwenLM/qwen-code#11272", "modelcontextprotocol/python-sdk#2507")
 async def test_stopped_call_is_cancelled_at_the_server_which_goes_on(tmp_path: Path) -> None:
     log, starts = tmp_path / "log", tmp_path / "starts"
     plan: dict[str, Any] = {"tools": [tool("wait"), tool("echo")], "calls": {"wait": {"do": "hang"}}}
@@ -140,6 +140,7 @@ async def test_a_flood_on_stderr_blocks_neither_the_server_nor_the_session(tmp_p
     assert found.content == "echo {}"
 
 
+@pytest.mark.report("web-infra-dev/midscene#2157")
 @pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="looks at the process table of Linux")
 async def test_no_server_process_survives_the_session_even_if_it_ignores_signals(tmp_path: Path) -> None:
     starts, child = tmp_path / "starts", tmp_path / "child"
