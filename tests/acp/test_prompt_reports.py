@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from agent_ls.acp.errors import RpcError
 from agent_ls.acp.prompts import file_and_lines, read_prompt
 from tests.support.reports import reported
 
@@ -48,12 +49,34 @@ def test_content_of_a_prompt_reaches_the_model_or_is_named_as_left_out(
 URIS = [
     reported("pacifio/atlas#162", "file:///p/my%20notes/a%23b.md", "/p/my notes/a#b.md"),
     reported("anomalyco/opencode#33534", "file:///p/a.txt?x=1", "/p/a.txt"),
+    reported("NousResearch/hermes-agent#20237", "file:///p/a%20b/main.rs#L2:3", "/p/a b/main.rs"),
 ]
 
 
 @pytest.mark.parametrize(("uri", "path"), URIS)
 def test_a_link_to_a_file_names_its_path(uri: str, path: str) -> None:
     assert file_and_lines(uri)[0] == path
+
+
+@pytest.mark.report("avivsinai/agent-message-queue#631")
+def test_a_link_to_nothing_is_refused() -> None:
+    with pytest.raises(RpcError) as refused:
+        read_prompt([{"type": "text", "text": "look"}, {"type": "resource_link", "name": "a"}])
+    assert refused.value.code == -32602
+
+
+@pytest.mark.report("evalstate/fast-agent#474")
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "text", "text": "// what is this?"},
+        {"type": "resource", "resource": {"uri": "file:///p/x.js", "text": "//run it"}},
+        {"type": "text", "text": "/usr/bin is full"},
+    ],
+)
+def test_a_text_with_slashes_is_no_command(block: dict[str, Any]) -> None:
+    prompt = read_prompt([block])
+    assert not prompt.command and "/" in prompt.text
 
 
 @pytest.mark.parametrize(

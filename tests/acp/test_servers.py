@@ -31,6 +31,7 @@ def asked_for(client: AcpClient, title: str) -> list[dict[str, Any]]:
     return [it for it in found if title in it["toolCall"]["title"]]
 
 
+@pytest.mark.report("shindgew/agy-acp#136", "agentclientprotocol/claude-agent-acp#657")
 async def test_an_mcp_server_of_the_client_is_approved_once_connected_and_called(
     project: Path, tmp_path: Path
 ) -> None:
@@ -123,6 +124,7 @@ async def test_a_loaded_session_has_the_mcp_servers_of_the_load_request(
     assert "echo" in result and "hello" in result
 
 
+@pytest.mark.report("openclaw/acpx#58")
 async def test_an_http_mcp_server_gets_its_headers_and_their_values_are_not_sent_to_the_client(
     project: Path,
 ) -> None:
