@@ -32,13 +32,15 @@ class HttpAnswers:
     """The hook that reads the answers of one connection.
 
     `has_lost_session`: the server has said that it does not know the session any more. `refused` describes the last
-    answer with the status of an error, "" for none. `is_obsolete`: the server speaks the obsolete transport.
+    answer with the status of an error, "" for none. `is_obsolete`: the server speaks the obsolete transport. `session`
+    are the headers that name the session that the server has begun, and its user.
     """
 
     def __init__(self, login: StoredLogin | None = None) -> None:
         self.has_lost_session = False
         self.is_obsolete = False
         self.refused = ""
+        self.session: dict[str, str] = {}
         self._login = login
 
     @property
@@ -48,6 +50,10 @@ class HttpAnswers:
 
     async def read(self, response: httpx2.Response) -> None:
         """Read an answer whose body has not been read."""
+        if name := response.headers.get(_SESSION):
+            self.session = {_SESSION: name}
+            if user := response.request.headers.get("authorization"):
+                self.session["authorization"] = user
         if response.is_error:
             await self._read_refusal(response)
         elif "content-encoding" not in response.headers and isinstance(

@@ -69,6 +69,7 @@ T = TypeVar("T")
 _DIRECT: Mapping[str, None] = {f"all://{host}": None for host in ("localhost", "127.0.0.1", "[::1]")}
 """A proxy cannot reach servers of this machine."""
 PROBE_S = 5
+END_S = 1
 LISTEN_AGAIN_S = (0, 1, 4, 16, 60)
 """Seconds before each new subscription, after one that has ended."""
 MAX_PAGES = 100
@@ -360,13 +361,14 @@ async def by_http(
 
         def connected(version: str) -> AbstractAsyncContextManager[McpConnection]:
             transport = streamable_http_client(
-                target.url, http_client=http, max_sse_event_size=MAX_LINE_BYTES
+                target.url, http_client=http, max_sse_event_size=MAX_LINE_BYTES, terminate_on_close=False
             )
             pair = _filter_lists(transport, list_filter, version)
             legacy = is_legacy or bool(version)
             return _connected(pair, list_filter, callbacks, legacy, timeout_s, answers)
 
         async with AsyncExitStack() as stack:
+            stack.push_async_callback(_end_session, http, target.url, answers)
             try:
                 connection = await stack.enter_async_context(connected(""))
             except McpServerError as error:
@@ -380,6 +382,13 @@ async def by_http(
                     raise
                 connection = await stack.enter_async_context(connected(version))
             yield connection
+
+
+async def _end_session(http: httpx2.AsyncClient, url: str, answers: HttpAnswers) -> None:
+    """Let a server end its session, also when the connection is cancelled. Nothing is renewed or logged in for that."""
+    if answers.session and not answers.has_lost_session:
+        with anyio.move_on_after(END_S, shield=True), suppress(httpx2.HTTPError, httpx2.StreamError):
+            await http.delete(url, headers=answers.session, auth=httpx2.Auth())
 
 
 async def _is_obsolete(http: httpx2.AsyncClient, url: str, answers: HttpAnswers) -> bool:

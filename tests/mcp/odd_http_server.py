@@ -66,6 +66,7 @@ def odd_server(odd: Oddities) -> Iterator[str]:
             self.reply(odd.of_get, odd.get_body.encode(), odd.get_kind)
 
         def do_DELETE(self) -> None:
+            odd.made.append(f"DELETE {self.headers.get(SESSION)}")
             self.reply(404, b"", "text/plain")
 
         def do_POST(self) -> None:

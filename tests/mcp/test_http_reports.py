@@ -237,6 +237,20 @@ async def test_a_refused_handshake_is_told_with_its_reason(tmp_path: Path) -> No
             )
 
 
+@pytest.mark.report("mcp-hangar/mcp-hangar#876")
+@pytest.mark.parametrize(("odd", "ended"), [(Oddities(), ["DELETE s1"]), (Oddities(is_stateless=True), [])])
+async def test_a_session_begins_and_ends_as_the_protocol_says(
+    tmp_path: Path, odd: Oddities, ended: list[str]
+) -> None:
+    with odd_server(odd) as url:
+        user_file(tmp_path / "state", odd={"url": url})
+        async with running(tmp_path, [text("done")]) as rig:
+            talk = await rig.talk("full", say="go")
+            await rig.manager.close_session(talk.session_id)
+    assert "notifications/initialized" in odd.made
+    assert [it for it in odd.made if it.startswith("DELETE")] == ended
+
+
 @pytest.mark.report("anthropics/claude-code#69593")
 async def test_a_call_by_http_that_is_never_answered_ends_at_its_time_limit(tmp_path: Path) -> None:
     odd = Oddities(hangs="tools/call")
