@@ -21,6 +21,7 @@ from agent_ls.mcp.names import tool_name
 from agent_ls.policy.fetches import id_of_site
 from agent_ls.policy.path_rules import parse_path_rule
 from agent_ls.policy.rules import EDITS_RULE, id_of_words, tool_id
+from agent_ls.policy.servers import pattern_id
 from agent_ls.policy.situation import Mode
 from agent_ls.program_lookup import find_on
 from agent_ls.services.errors import BadChoiceError
@@ -52,8 +53,10 @@ _OUR_TOOLS = "agent_ls.tools."
 The function of a tool defined in a YAML file is a `partial`, so its module has another prefix.
 """
 
-_SERVER_TOOL = re.compile(r"(?P<server>[A-Za-z0-9][\w.-]*?)__(?P<tool>[\w./-]+)")
-"""Matches `SERVER__TOOL`, with the names of the server and of its tool as they are configured and listed."""
+_SERVER_TOOL = re.compile(r"(?P<server>[A-Za-z0-9][\w.-]*?)__(?P<tool>[\w./*-]+)")
+"""Matches `SERVER__TOOL`, with the names of the server and of its tool as they are configured and listed. A star in the
+name of the tool matches any text.
+"""
 
 _FORMS = "give a tool, the first words of commands ('npm test'), paths (write:GLOB, read:GLOB) or a site (https://HOST)"
 
@@ -78,6 +81,8 @@ async def _rule_of(live: LiveSession, text: str, environ: Mapping[str, str]) -> 
         is_ours = text in own_names() or tool.prepare.__module__.startswith(_OUR_TOOLS)
         return _rule_of_builtin(text, tool.category, tool.kind) if is_ours else tool_id(tool.name)
     if named := _SERVER_TOOL.fullmatch(text):
+        if "*" in named["tool"]:
+            return pattern_id(named["server"], named["tool"])
         # the MCP server is started only with the first message, so its tools are not known yet
         return tool_id(tool_name(named["server"], named["tool"]))
     if text in EDITING:

@@ -14,9 +14,13 @@ needs approval until the user has allowed this host, because the arguments may s
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
+
 from agent_ls.environments.effects import CallEffect
 from agent_ls.policy.rules import Rule, tool_ids
 from agent_ls.policy.situation import Allow, Ask, Judgement, Refuse, Situation
+
+_PATTERN = "tools:"
 
 
 def judge_server_call(effect: CallEffect, situation: Situation) -> Judgement:
@@ -29,7 +33,8 @@ def judge_server_call(effect: CallEffect, situation: Situation) -> Judgement:
         why = f"the server {effect.server} has changed this tool since you approved it"
         return Ask(why, _offers(effect), needs_approval_in_every_mode=True)
     covering = (*tool_ids(effect), *((effect.reads_rule,) if effect.reads_rule else ()))
-    if granted := tuple(rule_id for rule_id in covering if rule_id in situation.grants):
+    granted = tuple(rule_id for rule_id in covering if rule_id in situation.grants)
+    if granted := granted or tuple(it for it in situation.grants if _is_pattern_for(it, effect)):
         return Allow(f"allowed by your rule for tools of {effect.server}", granted)
     if effect.annotated == "read":
         return Allow(f"{effect.server} says that it only reads, and your settings trust its annotations")
@@ -40,6 +45,16 @@ def judge_server_call(effect: CallEffect, situation: Situation) -> Judgement:
     if situation.mode == "full":
         return _in_full(effect, situation)
     return Ask(f"tools of the server {effect.server} need your approval in this mode", _offers(effect))
+
+
+def pattern_id(server: str, pattern: str) -> str:
+    """Return the id of the rule that allows the tools of a server whose names match a pattern."""
+    return f"{_PATTERN}{server}/{pattern}"
+
+
+def _is_pattern_for(rule_id: str, effect: CallEffect) -> bool:
+    start = pattern_id(effect.server, "")
+    return rule_id.startswith(start) and fnmatchcase(effect.title, rule_id.removeprefix(start))
 
 
 def _in_full(effect: CallEffect, situation: Situation) -> Judgement:

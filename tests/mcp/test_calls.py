@@ -14,6 +14,7 @@ from agent_ls.loop.events.types import ApprovalRequested, ToolCallEnd, Warning
 from tests.mcp.plans import project_file, raw_server, sent, tool, user_file
 from tests.mcp.rig import running
 from tests.support.fake_provider import Piece, text, tool_call
+from tests.support.reports import reported
 from tests.support.session_rig import allow, deny
 
 pytestmark = pytest.mark.req("T11")
@@ -121,6 +122,30 @@ async def test_an_allow_listed_tool_needs_no_approval(tmp_path: Path) -> None:
         await talk.say("go")
 
         assert [it.effect["title"] for it in talk.of(ApprovalRequested)] == ["put"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "asked"),
+    [
+        reported("ambient-code/platform#668", "raw__*", ["a_get"]),
+        reported("anthropics/claude-code#65797", "raw__get*", ["put", "a_get"]),
+        ("raw__*e*", ["put", "a_get"]),
+        ("other__*", ["get-now", "put", "a_get"]),
+    ],
+)
+async def test_a_pattern_allows_tools_of_the_named_server_only(
+    tmp_path: Path, pattern: str, asked: list[str]
+) -> None:
+    raw = raw_server(tmp_path / "plans", "raw", tools=[tool("get-now"), tool("put")])
+    longer = raw_server(tmp_path / "plans", "longer", tools=[tool("a_get")])
+    user_file(tmp_path / "state", raw=raw, raw__longer=longer)
+    calls = ["raw__get_now", "raw__put", "raw__longer__a_get"]
+    async with running(tmp_path, [*map(tool_call, calls), text("done")]) as rig:
+        talk = await rig.talk()
+        await allow_listed(talk.live, [pattern], {})
+        await talk.say("go")
+
+        assert [it.effect["title"] for it in talk.of(ApprovalRequested)] == asked
 
 
 async def test_annotations_count_only_for_servers_that_the_user_trusts(tmp_path: Path) -> None:
