@@ -175,8 +175,8 @@ ALLOWED: dict[str, set[str]] = {
         "system", "tools",
     },
     "services.permissions": {
-        "background", "environments", "loop", "paths", "policy", "program_lookup", "services.clock", "services.errors",
-        "temporary_folders",
+        "background", "environments", "jsonc", "loop", "paths", "policy", "program_lookup", "services.clock",
+        "services.errors", "temporary_folders",
         "services.permissions", "services.settings", "services.turn_reads", "store", "system",
     },
     "features.suggestions": {
@@ -197,7 +197,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "doctor": {
         "_version", "doctor", "environments", "features.hooks", "features.mcp", "features.packs",
-        "features.skills", "features.tools", "installation", "llm", "loop", "mcp", "program_lookup",
+        "features.skills", "features.tools", "installation", "jsonc", "llm", "loop", "mcp", "program_lookup",
         "services.clock", "services.logs", "services.models", "services.permissions", "services.settings",
         "store", "tools.foreign_names",
     },

@@ -6,7 +6,7 @@ Each finding names the file, the entry in the file, and what to do.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from agent_ls.doctor.findings import DoctorFinding
@@ -17,6 +17,7 @@ from agent_ls.features.skills.agents import load_agent_kinds
 from agent_ls.features.skills.loader import load_user_commands
 from agent_ls.features.skills.places import PROJECT_FOLDERS, find_agent_places, find_places
 from agent_ls.features.tools.yaml_tools import own_names
+from agent_ls.jsonc import parse_jsonc
 from agent_ls.services.permissions.ignore_file import IgnoreFile
 from agent_ls.services.permissions.trust import read_trust
 from agent_ls.services.settings.model import Settings
@@ -57,6 +58,7 @@ def user_file_findings(settings: Settings) -> Iterator[DoctorFinding]:
         )
     if settings.hooks.enabled:
         yield from _foreign_hooks(settings, folder if is_trusted else None)
+    yield from _unread_settings((os.path.expanduser("~"), *((folder,) if is_trusted else ())))
     if not is_trusted:
         yield from _unread(folder)
     for hook in hooks.hooks:
@@ -133,6 +135,33 @@ def _foreign_hooks(settings: Settings, project: str | None) -> Iterator[DoctorFi
                 f"{path}: agent-ls does not read the hooks of another agent in this file",
                 hint,
             )
+
+
+def _unread_settings(folders: Sequence[str]) -> Iterator[DoctorFinding]:
+    """Report what the settings of Claude Code have and agent-ls does not read."""
+    for path in (os.path.join(folder, ".claude", name) for folder in folders for name in _CLAUDE_SETTINGS):
+        try:
+            read = parse_jsonc((read_regular(path, MAX_BYTES) or b"").decode("utf-8-sig"))
+        except (OSError, ValueError):
+            continue
+        rows = read if isinstance(read, dict) else {}
+        given = rows.get("permissions")
+        rules = [it for kind in ("deny", "ask") for it in _list(given, kind) if not it.startswith("Read(")]
+        if rules:
+            text = f"{path}: agent-ls does not read these rules of permissions: {', '.join(rules[:5])}"
+            yield DoctorFinding(
+                "hooks", "note", text, "rules for `Read` hide files; use a hook for the others"
+            )
+        plugins = rows.get("enabledPlugins")
+        names = [name for name, on in plugins.items() if on] if isinstance(plugins, dict) else []
+        if names:
+            text = f"{path}: agent-ls does not read plugins, here {', '.join(names[:5])}"
+            yield DoctorFinding("hooks", "note", text, "copy the hooks, skills and agents that you need")
+
+
+def _list(rows: object, key: str) -> list[str]:
+    found = rows.get(key) if isinstance(rows, dict) else None
+    return [it for it in found if isinstance(it, str)] if isinstance(found, list) else []
 
 
 def _unread(folder: str) -> Iterator[DoctorFinding]:

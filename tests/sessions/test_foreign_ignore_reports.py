@@ -26,6 +26,14 @@ HIDING: list[Any] = [
         what="git, failed: a file that is excluded for agents is read"),
     reported("cursor/cursor#2909", ".cursorignore", "*\n!kept.txt\n", "a/b.txt",
         what="git, failed: nothing keeps the agent from reading some files"),
+    reported("jpoley/flowspec#368", ".claude/settings.json",
+        '{"permissions": {"deny": ["Read(secrets/**)", "Bash(sudo:*)", "Write(CLAUDE.md)"]}}', "secrets/a.txt",
+        what="git, failed: rules that deny files with secrets are not read"),
+    reported("mifunedev/openharness#974", ".claude/settings.json",
+        '{"permissions": {"deny": ["Read(file_path=**/own.txt)", "NotebookEdit(x)",], /* all */}}', "deep/own.txt",
+        what="git, failed: denied paths in another spelling never match"),
+    (".claude/settings.local.json", '{"permissions": {"deny": ["Read(./sec.txt)"]}}', "sec.txt"),
+    (".claude/settings.json", '{"permissions": {"deny": ["Read(/a/*.txt)", "Read"]}}', "a/b.txt"),
     (".clineignore", "sec/\n", "sec/a.txt"),
     (".rooignore", "/sec/**\n", "sec/x/a.txt"),
     (".aiderignore", "# all\n\nsec.*", "SEC.txt"),
@@ -70,6 +78,8 @@ SHOWING: list[Any] = [
         what="git, passed: a file that a clone excludes cannot be read"),
     {".cursorindexingignore": "a.md\n", ".continueignore": "a.md\n"},
     {".cursorignore": "*.md\n!a.md\n"},
+    {".claude/settings.json": '{"permissions": {"deny": ["Read(//elsewhere/**)", "Edit(a.md)", 1]}}'},
+    {".claude/settings.json": "no JSON"},
 ]  # fmt: skip
 
 

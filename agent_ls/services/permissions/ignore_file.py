@@ -1,13 +1,18 @@
-"""The ignore file `.agent-ls-ignore` and those of other agents: no tool reads or writes the files that they name."""
+"""The ignore file `.agent-ls-ignore` and those of other agents: no tool reads or writes the files that they name.
+
+Rules such as `Read(secrets/**)` that the settings of Claude Code deny count as patterns too.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import stat
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from agent_ls.jsonc import parse_jsonc
 from agent_ls.policy.named_places import FOREIGN_IGNORE_FILES, IGNORE_FILE
 from agent_ls.policy.places import fold_path
 
@@ -15,9 +20,10 @@ if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 MAX_BYTES = 256 * 1024
-SETTLED_NS = (
-    2_000_000_000  # a folder that changed a moment ago may change again within the same tick of its clock
-)
+# A folder that changed a moment ago may change again within the same tick of its clock.
+SETTLED_NS = 2_000_000_000
+_SETTINGS = (".claude/settings.json", ".claude/settings.local.json")
+_DENIED_READ = re.compile(r"Read\((?:file_path=)?(?P<pattern>[^!].*)\)")
 MAX_SEEN = 50_000  # files and folders that are searched for one command
 
 
@@ -29,7 +35,7 @@ class IgnoreFile:
 
     def __init__(self, roots: Sequence[str]) -> None:
         self._roots = roots
-        self._known: dict[str, tuple[tuple[int, int] | None, GitIgnoreSpec]] = {}
+        self._known: dict[tuple[str, str], tuple[tuple[int, int] | None, GitIgnoreSpec]] = {}
         self._there: dict[str, tuple[int, Sequence[str]]] = {}
 
     def __call__(self, path: str) -> bool:
@@ -73,13 +79,12 @@ class IgnoreFile:
 
     def _files(self, root: str) -> Sequence[str]:
         """Return the names of the ignore files that may be in a root, looked up when the folder changes."""
-        try:
-            stamp = os.stat(root).st_mtime_ns
-        except OSError:
-            return (IGNORE_FILE,)
+        stamp = max(_changed(root), _changed(os.path.join(root, ".claude")))
         known = self._there.get(root)
         if known is None or known[0] != stamp:
-            others = [name for name in FOREIGN_IGNORE_FILES if os.path.lexists(os.path.join(root, name))]
+            of_user = os.path.join(os.path.expanduser("~"), _SETTINGS[0])
+            names = (*FOREIGN_IGNORE_FILES, *_SETTINGS, of_user)
+            others = [name for name in names if os.path.lexists(os.path.join(root, name))]
             is_settled = time.time_ns() - stamp > SETTLED_NS
             known = (stamp if is_settled else -1, (IGNORE_FILE, *others))
             self._there[root] = known
@@ -94,10 +99,17 @@ class IgnoreFile:
             return None
         except OSError:
             stamp = None
-        known = self._known.get(place)
+        known = self._known.get((root, place))
         if known is None or stamp is None or known[0] != stamp:
-            self._known[place] = known = (stamp, _read(place))
+            self._known[root, place] = known = (stamp, _read(place, root))
         return known[1]
+
+
+def _changed(folder: str) -> int:
+    try:
+        return os.stat(folder).st_mtime_ns
+    except OSError:
+        return 0
 
 
 def is_named(spec: GitIgnoreSpec, inside: str) -> bool:
@@ -110,14 +122,36 @@ def is_named(spec: GitIgnoreSpec, inside: str) -> bool:
     return False
 
 
-def _read(place: str) -> GitIgnoreSpec:
+def _read(place: str, root: str) -> GitIgnoreSpec:
     try:
         with os.fdopen(os.open(place, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
             is_file = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
             lines = file.read(MAX_BYTES).decode("utf-8-sig", "replace").splitlines() if is_file else ["*"]
     except OSError:
         lines = ["*"]
+    if place.endswith(_SETTINGS):
+        lines = [*_denied_patterns("\n".join(lines), root, is_users=not place.startswith(root + os.sep))]
     return read_patterns(lines)
+
+
+def _denied_patterns(text: str, root: str, *, is_users: bool) -> Iterator[str]:
+    """Yield the patterns of files in `root` whose reading the settings of Claude Code deny."""
+    try:
+        settings = parse_jsonc(text)
+    except ValueError:
+        return
+    given = settings.get("permissions") if isinstance(settings, dict) else None
+    rules = given.get("deny") if isinstance(given, dict) else None
+    for rule in rules if isinstance(rules, list) else ():
+        if not isinstance(rule, str) or not (found := _DENIED_READ.fullmatch(rule.strip())):
+            continue
+        pattern = found["pattern"]
+        if pattern.startswith(("//", "~/")):  # a path from the root of the disk, or from the home folder
+            whole = os.path.expanduser(pattern.removeprefix("/"))
+            if whole.startswith(root + os.sep):
+                yield whole.removeprefix(root)
+        elif not (is_users and pattern.startswith("/")):
+            yield pattern.removeprefix(".") if pattern.startswith("./") else pattern
 
 
 def read_patterns(lines: Sequence[str]) -> GitIgnoreSpec:
