@@ -73,6 +73,35 @@ def call_rows(call: HookedCall, folder: str) -> dict[str, Any]:
     }
 
 
+_GEMINI = {
+    "shell": "run_shell_command", "read_file": "read_file", "write_file": "write_file", "edit_file": "replace",
+    "apply_patch": "replace", "grep": "search_file_content", "glob": "glob", "list_dir": "list_directory",
+    "web_fetch": "web_fetch", "web_search": "google_web_search",
+}  # fmt: skip
+_NAMES_IN: Mapping[str, Mapping[str, str]] = {
+    ".codex": {"apply_patch": "apply_patch"},
+    ".cursor": {"shell": "Shell", "edit_file": "Write", "apply_patch": "Write"},
+    ".gemini": _GEMINI,
+    ".qwen": {**_GEMINI, "edit_file": "edit", "apply_patch": "edit", "grep": "grep_search"},
+}
+"""The names of tools for the hooks in a folder of another agent, where they differ from those of Claude Code."""
+
+
+def named_as_in(path: str, rows: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the fields of an event with the name of the tool that hooks of the file `path` know.
+
+    Hooks of Codex read a patch as `tool_input.command`.
+    """
+    if "tool_input" not in rows:
+        return rows
+    folder = os.path.basename(os.path.dirname(path))
+    name = _NAMES_IN.get(folder, {}).get(rows.get("tool", ""), rows["tool_name"])
+    given = rows["tool_input"]
+    if name == "apply_patch" and isinstance(given.get("patch"), str):
+        given = {**given, "command": given["patch"]}
+    return {**rows, "tool_name": name, "tool_input": given}
+
+
 def cut(text: str) -> str:
     """Return at most MAX_TEXT characters of a text, with an ellipsis if it is longer."""
     return text if len(text) <= MAX_TEXT else text[:MAX_TEXT] + "…"

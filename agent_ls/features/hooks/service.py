@@ -24,7 +24,7 @@ from agent_ls.features.hooks.answers import HookAnswer, call_verdict, parse_answ
 from agent_ls.features.hooks.conditions import Subject, subject_of
 from agent_ls.features.hooks.config import Hook, hook_files, load_hooks
 from agent_ls.features.hooks.confirmed import ConfirmedHooks, state_of
-from agent_ls.features.hooks.payload import call_rows, cut, payload, tool_names
+from agent_ls.features.hooks.payload import call_rows, cut, named_as_in, payload, tool_names
 from agent_ls.features.hooks.scripts import script_rows
 from agent_ls.loop.calls.hooks import CallVerdict, HookedCall, Hooks, PromptVerdict
 from agent_ls.loop.calls.redaction import Known, redacted
@@ -219,10 +219,14 @@ class SessionHooks(SessionFeature):
                 self._tell("SessionEnd", {"reason": data.get("reason", "")})
 
     def _tell(self, event: str, rows: Mapping[str, Any]) -> None:
-        """Run the hooks of an event in the background, and ignore their decisions."""
+        """Run the hooks of an event in the background. Their contexts become notices; they can prevent nothing."""
 
         async def run() -> None:
-            await self._answers(event, rows)
+            for answer in await self._answers(event, rows):
+                if answer.context:
+                    self._actions.notify(answer.context)
+                if answer.blocks:
+                    self._report(f"A hook wants to prevent {event}, which hooks cannot: {answer.reason}")
 
         if any(hook.event == event for hook in self._hooks or ()):
             self._actions.start(run)
@@ -271,6 +275,8 @@ class SessionHooks(SessionFeature):
     async def _answer(self, hook: Hook, rows: Mapping[str, Any]) -> HookAnswer:
         if hook.is_script:
             rows = script_rows(hook.event, rows, self._session.session_id, self._session.folder)
+        else:
+            rows = named_as_in(hook.path, rows)
         text = payload(
             hook.event,
             session_id=self._session.session_id,
