@@ -12,10 +12,10 @@ from agent_ls.environments.errors import EnvError, OutsideBoundsError, PathNotFo
 from agent_ls.profiles.document_lookup import NO_LOOKUP, Lookup
 from agent_ls.text import decode
 
-IMPORTING = ("claude.md", "claude.local.md", "gemini.md", "qwen.md", ".goosehints")
-"""Names of files whose imports are followed, in small letters. AGENTS.md is not among them, because its format has no
-imports.
-"""
+_MARKDOWN_ONLY = ("agents.md", "agents.override.md")
+"""Names of files whose format has no imports, but which several agents read so: only Markdown files are imported."""
+IMPORTING = ("claude.md", "claude.local.md", "gemini.md", "qwen.md", ".goosehints", *_MARKDOWN_ONLY)
+"""Names of files whose imports are followed, in small letters."""
 
 MAX_DEPTH = 5
 MAX_IMPORTS = 20
@@ -61,6 +61,8 @@ async def read_imports(
     for name in find_import_paths(text):
         if left[0] <= 0:
             return
+        if path.lower().endswith(_MARKDOWN_ONLY) and not name.lower().partition("#")[0].endswith(_CERTAIN):
+            continue
         target, found = await _find_import(environment, path, name)
         if found == _MISSING and (real := await lookup.real_path(path)) != path:
             behind = await _find_import(environment, real, name)
