@@ -85,6 +85,12 @@ async def test_files_of_a_used_skill_are_read_without_approval_but_symlinks_out_
 
 
 @pytest.mark.report(
+    "anomalyco/opencode#34498",
+    "a skill for users only costs context in each session",
+    area="rules",
+    before="passed",
+)
+@pytest.mark.report(
     "anthropics/claude-code#32817",
     "a skill for users only is refused also if the user asks for it in a sentence",
     area="rules",

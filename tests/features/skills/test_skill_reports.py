@@ -44,6 +44,12 @@ def test_a_description_with_a_colon_is_read_as_it_is_written(home: Path, written
 
 
 HINTS = [
+    reported(
+        "anthropics/claude-code#8429",
+        "[file-reference] [prose] [concept]",
+        "[file-reference] [prose] [concept]",
+        what="rules, passed: hints in brackets are no valid header",
+    ),
     reported("benbrastmckie/nvim#153", "[SCOPE] [--create-tasks]", "[SCOPE] [--create-tasks]"),
     reported("cathrynlavery/diagram-design#155", "[--strict] [--json]", "[--strict] [--json]"),
     reported("fockus/skill-memory-bank#5", "[title-override]", "[title-override]"),
