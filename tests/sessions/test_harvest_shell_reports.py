@@ -13,6 +13,20 @@ from tests.support.reports import reported
 pytestmark = pytest.mark.req("T5", "H5")
 
 COMMANDS: list[Any] = [
+    reported("gptme/gptme#3802", "cat <<END-TAG\nbody\nEND-TAG\necho after", "after", 0, id="tag with a dash",
+        what="shell, passed: the end of a here-document is not found"),
+    reported("holzschu/a-shell#1054", "cat > o.txt <<'M'\nhello\nM\ncat o.txt", "hello", 0, id="to a file",
+        what="shell, passed: a here-document to a file writes nothing"),
+    reported("netease-lcap/wave-agent#1374", "echo \"$(cat <<'EOF'\n## x `code` $y 'q'\nEOF\n)\"", "## x `code` $y 'q'",
+        0, id="here-document in quotes", what="shell, passed: what is appended lands in a here-document"),
+    reported("everruns/yolop#638", "export A=1; set -e; false; echo never", "no output", 1, id="fails in the middle",
+        what="shell, passed: a script that fails in the middle counts as a success"),
+    reported("IstiN/dmtools-agents#327", "mkdir s && cd s && true", "no output", 0, id="cd in one command",
+        what="shell, passed: whether the folder of a command stays is not clear"),
+    reported("anthropics/claude-code#37659", "mkdir server && cd server && pwd", "/server", 0, id="cd and more",
+        what="shell, passed: the next command runs in another folder"),
+    reported("NousResearch/hermes-agent#10584", "python3 -m http.server 0 &>/dev/null &", "no output", 0, id="server",
+        what="shell, passed: a command with a server in the background never ends"),
     reported("anthropics/claude-code#94055", "printf 'a\\0b\\n'", "a", 0, id="nul"),
     reported("PrimeIntellect-ai/nano-rlm#156", "head -c 3000 /dev/urandom; echo; echo end", "end", 0, id="binary"),
     reported("anthropics/claude-code#42324", "echo to-error 1>&2; echo both 2>&1", "to-error", 0, id="redirection"),

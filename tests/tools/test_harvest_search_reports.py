@@ -30,6 +30,14 @@ def write(folder: Path, *names: str) -> None:
 
 
 GLOBS: list[Any] = [
+    reported("anomalyco/opencode#47421", "**/*.ts", ["visible.ts", ".hidden.ts", ".hidden/nested.ts"], ["a.js"],
+        id="some hidden", what="search, passed: of hidden files some are found and some are not"),
+    reported("BaseIntelligence/bounty-challenge#10595", ".cortex/**/*.txt", [".cortex/a/secret.txt"], ["b.txt"],
+        id="in a hidden folder", what="search, passed: a hidden folder is never searched, though it is named"),
+    reported("terkelg/tiny-glob#78", "folder[1-3]/*/*.txt", ["folder[1-3]/sub/a.txt"], ["c.txt"],
+        id="brackets in a name", what="search, passed: a folder with brackets in its name has no files"),
+    reported("BurntSushi/ripgrep#2822", "**/test.yml", [".github/test.yml", "test.yml"], ["b.txt"],
+        id="workflows", what="search, passed: files in .github are not searched"),
     reported("MoonshotAI/kimi-code#1280", "{a,{b,c}}.ts", ["a.ts", "b.ts", "c.ts"], ["d.ts"], id="nested"),
     reported("Digital-Process-Tools/claude-supertool#161", "**/*.{json,xml}", ["x/a.json", "b.xml"], ["c.txt"],
         id="alternatives"),
