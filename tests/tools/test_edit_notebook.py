@@ -212,6 +212,29 @@ async def test_grep_names_cells_and_leaves_out_text_outside_sources(calls: ToolC
 
 
 @pytest.mark.report(
+    "microsoft/azuredatastudio#4863",
+    "a new cell has no count, so others refuse it",
+    area="notebooks",
+    before="passed",
+)
+async def test_a_new_cell_has_all_fields_that_the_format_demands(calls: ToolCalls) -> None:
+    await calls.call(READ_FILE, file_path="a.ipynb")
+    await calls.call(EDIT_NOTEBOOK, file_path="a.ipynb", action="insert", source="y = 1")
+    new = (await cells_in(calls))[-1]
+    assert (new["execution_count"], new["outputs"], new["metadata"]) == (None, [], {}) and new["id"]
+
+
+@pytest.mark.report(
+    "microsoft/vscode#237299", "outputs go and the count of the run stays", area="notebooks", before="passed"
+)
+async def test_outputs_and_the_count_of_their_run_stay_together(calls: ToolCalls) -> None:
+    await calls.call(READ_FILE, file_path="a.ipynb")
+    await calls.call(EDIT_NOTEBOOK, file_path="a.ipynb", action="replace", cell="calc", source="y")
+    cell = (await cells_in(calls))[1]
+    assert (cell["execution_count"] is None) == (cell["outputs"] == [])
+
+
+@pytest.mark.report(
     "jupyterlab/jupyterlab#10933", "cells have the same id after a merge", area="notebooks", before="failed"
 )
 @pytest.mark.parametrize("action", ["replace", "delete", "insert", "change_kind"])

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from agent_ls.environments.base import sha256
 from agent_ls.environments.effects import NoEffect, WriteEffect
 from agent_ls.environments.errors import NotAFileError, StaleFileError
+from agent_ls.environments.local import LocalEnvironment
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.tools.read_file import READ_FILE
 from agent_ls.tools.write_file import WRITE_FILE
@@ -153,3 +157,23 @@ async def test_write_file_result_reports_changes_that_the_user_typed_at_the_same
 async def test_write_file_when_the_path_is_a_folder_then_the_environments_error_passes_through() -> None:
     with pytest.raises(NotAFileError):
         await ToolCalls(MemoryEnvironment({"d/f": ""})).call(WRITE_FILE, file_path="d", content="x")
+
+
+@pytest.mark.report(
+    "esengine/DeepSeek-Reasonix#3354",
+    "a file in GBK is written again in UTF-8",
+    area="edits",
+    before="passed",
+)
+@pytest.mark.report(
+    "NousResearch/hermes-agent#76447", "a write replaces a link by a file", area="edits", before="passed"
+)
+async def test_write_file_keeps_the_encoding_and_the_link(tmp_path: Path) -> None:
+    (tmp_path / "real").write_bytes("// 中文注释说明\nint a;\n".encode("gbk"))
+    (tmp_path / "link").symlink_to("real")
+    real: Any = LocalEnvironment(str(tmp_path))
+    calls = ToolCalls(real)
+    await calls.call(READ_FILE, file_path="link")
+    await calls.call(WRITE_FILE, file_path="link", content="// 中文注释说明\nint b;\n")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_bytes() == "// 中文注释说明\nint b;\n".encode("gbk")
