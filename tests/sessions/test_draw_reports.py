@@ -15,7 +15,7 @@ from tests.sessions.test_shell_reports import read_by_model, shell
 from tests.support.agents import Cast, spawn, wait_for
 from tests.support.fake_provider import Gate, Piece, problem_of, text, tool_call
 from tests.support.git import git
-from tests.support.session_rig import running
+from tests.support.session_rig import deny, running
 
 pytestmark = pytest.mark.req("L13", "H23")
 
@@ -214,3 +214,35 @@ async def test_a_worktree_has_the_folders_that_the_user_has_checked_out(tmp_path
         talk = await rig.talk("edits", worktree="current", say="go")
         assert "out" not in os.listdir(tree(talk)) and not talk.of(ToolCallEnd)[-1].is_error
     assert (main / "in/a.txt").read_text() == "two\n" and not (main / "out").exists()
+
+
+@pytest.mark.report(
+    "kunchenguid/dotfiles#33",
+    "a write to CLAUDE.md goes through its link to AGENTS.md",
+    area="rules",
+    before="passed",
+)
+@pytest.mark.report(
+    "anthropics/claude-code#65816",
+    "files with secrets can be read without a rule",
+    area="safety",
+    before="passed",
+)
+async def test_instructions_behind_a_link_and_secrets_need_approval(tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    for name in ("AGENTS.md", ".env", "x.env"):
+        (tmp_path / "project" / name).write_text("MEMO")
+    (tmp_path / "project/CLAUDE.md").symlink_to("AGENTS.md")
+    given = [
+        ("read_file", {"file_path": "CLAUDE.md"}),
+        ("edit_file", {"file_path": "CLAUDE.md", "old_string": "MEMO", "new_string": "NEW"}),
+        ("read_file", {"file_path": ".env"}),
+        ("read_file", {"file_path": "x.env"}),
+        ("shell", {"command": "cat .env"}),
+    ]
+    calls: Script = [[tool_call(name, json.dumps(it), id=str(at))] for at, (name, it) in enumerate(given)]
+    async with running(tmp_path, [*calls, text("ok")]) as rig:
+        talk = await rig.talk("full", deny, say="go")
+    assert [it.is_error for it in talk.of(ToolCallEnd)] == [False, True, True, True, True]
+    assert rig.model.requests[0].messages[0].text.count("MEMO") == 1
+    assert (tmp_path / "project/CLAUDE.md").is_symlink()

@@ -132,3 +132,30 @@ async def test_a_range_behind_the_end_gives_what_there_is(tmp_path: Path) -> Non
     for limit in (0, -3):
         with pytest.raises(Exception, match="limit"):
             await calls.call(READ_FILE, file_path="a.txt", limit=limit)
+
+
+@pytest.mark.report(
+    "simonw/files-to-prompt#29", "a folder of packages cannot be left out", area="search", before="passed"
+)
+@pytest.mark.report(
+    "BurntSushi/ripgrep#1029",
+    "a file with secrets that git ignores is not searched",
+    area="search",
+    before="passed",
+)
+async def test_what_the_project_ignores_is_left_out(calls: ToolCalls, tmp_path: Path) -> None:
+    write(tmp_path, "node_modules/a.js", "src/b.js", "deep/.env")
+    (tmp_path / ".gitignore").write_text("node_modules\n.env\n")
+    (tmp_path / ".git").mkdir()
+    for told in (await calls.call(GLOB, pattern="**/*"), await calls.call(GREP, pattern="needle")):
+        assert "src/b.js" in told.text and "node_modules/a" not in told.text and ".env" not in told.text
+
+
+@pytest.mark.report(
+    "anthropics/claude-code#2224", "a file whose name has a narrow blank is listed and not found", area="search",
+    before="passed",
+)  # fmt: skip
+async def test_a_name_with_a_narrow_blank_is_found(calls: ToolCalls, tmp_path: Path) -> None:
+    write(tmp_path, name := "Screenshot at 7.22.10\u202fPM.txt")
+    assert name in (await calls.call(GLOB, pattern="*.txt")).text
+    assert "needle" in (await calls.call(READ_FILE, file_path=name)).text

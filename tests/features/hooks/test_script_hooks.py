@@ -42,6 +42,11 @@ def write(path: Path, body: str, mode: int = 0o755) -> None:
 
 PLACES = [
     reported("cline/cline#13277", "project/.clinerules/hooks/PreToolUse"),
+    reported(
+        "cline/cline#7479",
+        "project/.clinerules/hooks/PreToolUse.sh",
+        what="rules, passed: a script that cancels does not stop the task",
+    ),
     reported("dyoshikawa/rulesync#2405", "project/.cline/hooks/PreToolUse"),
     reported("rtk-ai/rtk#3841", "home/.cline/hooks/PreToolUse.sh"),
     "home/Documents/Cline/Hooks/pretooluse",

@@ -62,6 +62,13 @@ AGENTS: list[Any] = [
     ),
     ("~/.copilot/agents/plain.md", "---\ndescription: d\n---\nDo", "plain"),
     reported(
+        "anthropics/claude-code#13627",
+        ".claude/agents/test-agent.md",
+        '---\nname: test-agent\ndescription: "Use this agent for any test."\ncolor: yellow\n---\n\nDo',
+        "test-agent",
+        what="rules, passed: the text of a subagent's file does not reach the subagent",
+    ),
+    reported(
         "anomalyco/opencode#2369",
         ".claude/agents/subagents/deep.md",
         "---\ndescription: d\n---\nDo",
@@ -190,6 +197,13 @@ TOOLS: list[Any] = [
         "['read', 'web', 'search']",
         ["read_file", "web_fetch", "web_search", "grep", "glob"],
         ["shell"],
+    ),
+    reported(
+        "anthropics/claude-code#38920",
+        "",
+        ["playwriter__execute", "shell", "use_skill"],
+        [],
+        what="rules, passed: a subagent without a list of tools has six of them",
     ),
     reported(
         "anthropics/claude-code#5304",

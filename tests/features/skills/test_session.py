@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 import agent_ls
+from agent_ls.features.skills.service import ProjectFolder, SessionSkills
 from agent_ls.loop.events.types import ToolCallEnd
 from agent_ls.services.permissions.trust import TRUST_VARIABLE
+from agent_ls.services.settings.model import SkillSettings
 from tests.features.skills.folders import skill
 from tests.library.sessions import call, personal_options as options
 from tests.support.fake_provider import FakeProvider, Piece, text, tool_call
@@ -82,6 +84,17 @@ async def test_files_of_a_used_skill_are_read_without_approval_but_symlinks_out_
     assert "text of pdf" in used.output and ": reference.md" in used.output
     assert "How it works." in read.output
     assert again.output == "The instructions of pdf are above, unchanged."
+
+
+@pytest.mark.report(
+    "tiann/hapi#341", "the user cannot start a skill that is for users only", area="rules", before="passed"
+)
+@pytest.mark.parametrize("words", ["/wrap-up", "$wrap-up now"])
+async def test_the_user_starts_a_skill_that_is_for_users_only(tmp_path: Path, home: Path, words: str) -> None:
+    skill(home / ".agents/skills", "wrap-up", disable_model_invocation="true")
+    folder = ProjectFolder(str(tmp_path), lambda: True)
+    skills = SessionSkills(folder, str(home / "state"), settings=SkillSettings)
+    assert "The text of wrap-up." in await skills.expand_message(words)
 
 
 @pytest.mark.report(
