@@ -28,6 +28,7 @@ OF_GIT = (
     "git diff blob a.txt", "git diff HEAD:a.txt..blob", "git grep SEC blob", "git grep SEC tree",
     "git grep SEC HEAD:conf", "git show tree:priv.txt", "git diff tree~0", "git for-each-ref --format='%(raw)'",
     "git tag --format='%(raw)'", "git for-each-ref --format '%(*raw)%(raw)'",
+    "git show -s blob", "git show --stat blob", "git show --name-only blob", "git show --no-patch --oneline blob",
 )  # fmt: skip
 RUNS_A_FILE = (
     "python3 -m json.tool c.json",

@@ -35,10 +35,10 @@ _EMPTY = (
 _REVISION_PATH = re.compile(r"[^:]*:(?!/)(.+)")
 
 
-def shown_names(argv: Sequence[str], folder: str) -> Iterator[str]:
+def shown_names(argv: Sequence[str], folder: str, *, has_patch: bool = True) -> Iterator[str]:
     """Yield the absolute paths of the files whose content the command of git would show in `folder`.
 
-    `argv` shows content: shows_content() of shown_secrets.py is True for it.
+    `has_patch`: an option does not leave out the changes. `git show --stat TAG` also shows a file that a tag names.
 
     Raises:
         UncertainError
@@ -67,7 +67,7 @@ def shown_names(argv: Sequence[str], folder: str) -> Iterator[str]:
             operands = [argv[at] for at in words.operands]
             if verb == "show":
                 yield from _blobs(operands, git)
-                if operands and all(map(git.is_file_of_revision, operands)):
+                if not has_patch or (operands and all(map(git.is_file_of_revision, operands))):
                     return
             else:
                 git.check_trees(operands)

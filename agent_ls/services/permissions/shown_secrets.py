@@ -33,10 +33,8 @@ MAX_CREDENTIALS = 500  # maximum number of compared files in one credential fold
 MAX_SHOWN = 5
 
 _SEARCHES_LIKE_RG = frozenset(("rg", "ag"))
-_GIT_CONTENT = frozenset(
-    ("show", "diff", "grep", "archive", "whatchanged", "format-patch", "range-diff", "diff-tree")
-)
-_GIT_WITH_PATCH = frozenset(("log", "stash", "reflog", "diff-index", "diff-files"))
+_GIT_CONTENT = frozenset(("show", "diff", "grep", "archive", "format-patch", "range-diff", "diff-tree"))
+_GIT_WITH_PATCH = frozenset(("log", "whatchanged", "stash", "reflog", "diff-index", "diff-files"))
 _NO_CONTENT = re.compile(
     r"--(?:stat|shortstat|numstat|dirstat|name-only|name-status|summary|no-patch|quiet)\b.*|-s"
 )
@@ -161,10 +159,14 @@ _UNUSUAL = re.compile(r"^-|[^\w.,@%+=:~#!()\[\]{}$&;-]", re.ASCII)
 
 def compared_folder(found: CommandAnalysis) -> str:
     """Return why `diff` or `git diff` outputs files that the command does not name; "" if it names all files."""
+    from agent_ls.policy.shell.recursive import follows_links  # imported late: loads a grammar
+
     for argv, folders in found.runs:
         is_git = argv[:1] == ("git",) and "diff" in argv and not any(map(_is_in_repository, folders))
         if argv[0] != "diff" and not is_git:
             continue
+        if follows_links(argv):
+            continue  # `diff -r`, which is searched for links and secrets like other commands that read folders
         for place in folders:
             paths = [it for word in argv[1:] for it in _expand_word(word, place)]
             if folder := next(filter(os.path.isdir, paths), ""):
@@ -349,13 +351,14 @@ def _shown_by_git(argv: Sequence[str], folders: Sequence[str], places: Places) -
     from agent_ls.services.permissions.git_names import shown_names
 
     words = argv[start_of_git_command(argv) :]
-    is_blob = words[:1] == ("cat-file",) and not {"-t", "-s", "-e"} & set(words)
-    if not (_shows_content(words) or is_blob):
+    is_blob = words[:1] == ("cat-file",) and not {"-t", "-s", "-e", "--batch-check"} & set(words)
+    has_patch = _shows_content(words)
+    if not (has_patch or is_blob or words[:1] == ("show",)):
         return
     for folder in folders:
         if git_doubt(folder, places):
             continue  # the command needs approval for this reason
-        for path in shown_names(argv, folder):
+        for path in shown_names(argv, folder, has_patch=has_patch):
             if (
                 is_secret_name(os.path.basename(path))
                 or places.is_own_ignored(path)
