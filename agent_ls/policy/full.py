@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from os import path as ospath
 
+from agent_ls.policy.shell.python_code import read_paths
 from agent_ls.policy.shell.understand import CommandAnalysis
 from agent_ls.policy.situation import Situation
 
@@ -73,7 +74,8 @@ def _runs_only_ordinary_code(
     """Return whether the line is doubtful only because it contains the code that it runs, and this code is ordinary."""
     inline = [why for why in found.doubts if _RUNS_CODE.fullmatch(why)]
     piped = [why for why in found.doubts if _RUNS_INPUT.fullmatch(why)]
-    documents = list(_DOCUMENT.finditer(command)) if piped else []
+    # a document of read-only code for python gives no doubt
+    documents = [it for it in _DOCUMENT.finditer(command) if piped and read_paths(it["body"]) is None]
     if len(inline) + len(piped) != len(found.doubts) or len(piped) != len(documents):
         return False
     if any(not it["quote"] and re.search(r"[$`\\\\]", it["body"]) for it in documents):

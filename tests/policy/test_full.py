@@ -57,15 +57,15 @@ def test_rule_for_a_runner_names_the_runner(command: str, rule: str) -> None:
 
 
 ORDINARY = [
-    "python3 -c 'print(len([1]))'",
+    "python3 -c 'import app; print(len([1]))'",
     'python3.12 -u -c \'import json; print(json.load(open("a.json"))["x"])\'',
     "cd src && python3 -c 'import app; print(app.version)'",
     "node -e 'console.log(require(\"./a.js\").x)'",
-    "node -p 1+1",
+    "node -p 'require(\"./app\").x'",
     "uv run python -c 'import app'",
     "timeout 5 python3 -c 'import app'",
     "python3 - <<'EOF'\nfrom app import x\nassert x(1) == 2\nEOF",
-    "python3 <<EOF\nprint(1)\nEOF",
+    "python3 <<EOF\nimport app\nprint(1)\nEOF",
     "python3 -c 'print(1)' > out.txt && python3 -c 'print(2)' a.txt",
     "python3 -c 'print(1)' && python3 m.py",
 ]

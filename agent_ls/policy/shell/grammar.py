@@ -29,6 +29,7 @@ _RESERVED = frozenset(
     "[ ] [[ ]] { } ! if then elif else fi for in do done while until case esac function select time".split()
 )
 _ATOMS = frozenset(("string", "raw_string", "ansi_c_string", "translated_string", "comment", "heredoc_body"))
+_PATTERN_PARTS = frozenset("word extglob_pattern string raw_string".split())
 
 
 def parse(command: str) -> tuple[Node | None, str]:
@@ -104,3 +105,37 @@ def _leaves(root: Node) -> Iterator[Node]:
 
 def source_of(node: Node) -> str:
     return (node.text or b"").decode("utf-8", "replace").strip(" \t\n")
+
+
+def nodes_of_kind(node: Node, kind: str) -> Iterator[Node]:
+    pending = [node]
+    while pending:
+        child = pending.pop()
+        if child.type == kind:
+            yield child
+        pending.extend(child.children)
+
+
+def are_separate(first: Node, second: Node) -> bool:
+    """Return whether two statements are on different lines."""
+    return second.type == "comment" or second.start_point.row > first.start_point.row
+
+
+def variable_of(loop: Node) -> str:
+    return source_of(loop.child_by_field_name("variable") or loop)
+
+
+def is_certain(assignment: Node) -> bool:
+    """Return whether the assignment is a separate foreground statement, so that all later commands run after
+    it.
+    """
+    first, before = assignment, assignment.parent
+    while before is not None and before.type == "list" and before.children[0] == first:  # `a=1 && b`
+        first, before = before, before.parent
+    after = first.next_sibling
+    return before is not None and before.type == "program" and (after is None or after.type != "&")
+
+
+def is_pattern(node: Node) -> bool:
+    """Return whether the node is a pattern of `case` such as `*"x"*`."""
+    return node.type == "concatenation" and all(it.type in _PATTERN_PARTS for it in node.named_children)

@@ -1,13 +1,14 @@
 """Pure: remove here-documents from a command line, because the grammar cannot parse text after `<<EOF`.
 
 `cat <<'EOF' > f` becomes `cat < /dev/stdin > f`. A document that the shell expands becomes a here-string in double
-quotes.
+quotes. Read-only code for python becomes the value of `-c`.
 """
 
 from __future__ import annotations
 
 import re
 
+from agent_ls.policy.shell.python_code import read_paths
 from agent_ls.policy.shell.quoted_documents import literal_document
 
 _TOKEN = re.compile(
@@ -25,6 +26,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _EXPANDED = re.compile(r"[$`\\]")
+_PYTHON = re.compile(r"(?:\A|[\s;&|(])python3?(?P<stdin>[ \t]+-)?[ \t]*\Z")
 
 
 def without_documents(command: str) -> str | None:
@@ -51,7 +53,11 @@ def without_documents(command: str) -> str | None:
                 taken = _body(command, at, document)
                 if taken is None:
                     return None
-                pieces[place], at = taken
+                pieces[place], after = taken
+                if code := _code(command[at:after], "".join(pieces[:place]), document):
+                    before, pieces[place] = code
+                    pieces[:place] = [before, *[""] * (place - 1)]
+                at = after
             pending.clear()
     return None if pending else "".join(pieces)
 
@@ -76,3 +82,17 @@ def _body(command: str, at: int, document: re.Match[str]) -> tuple[str, int] | N
             return f' <<< "{body}"', after
         at = after
     return None
+
+
+def _code(text: str, before: str, document: re.Match[str]) -> tuple[str, str] | None:
+    """Return what replaces the line before a document of read-only code for python, and the document.
+
+    Return None for other documents.
+    """
+    body = text[: text.rstrip("\n").rfind("\n") + 1]
+    python = _PYTHON.search(before)
+    is_literal = document["quote"] or not _EXPANDED.search(body)
+    if python is None or not is_literal or document["tabs"] or read_paths(body) is None:
+        return None
+    quoted = body.replace("'", "'\\''")
+    return before[: python.start("stdin")] if python["stdin"] else before, f" -c '{quoted}'"

@@ -71,6 +71,24 @@ def reads_no_content(argv: Sequence[str]) -> bool:
     return name in _READS_NO_CONTENT
 
 
+def prints_no_changes(argv: Sequence[str]) -> bool:
+    """Return whether a command of git prints commits and names of files, but no content of a file."""
+    words = argv[start_of_git_command(argv) :] if argv[0] == "git" else ()
+    options = [word for word in words if word.startswith("-")]
+    if any(map(_CHANGES.fullmatch, options)):
+        return False
+    return words[:1] in _PRINTS_COMMITS or (
+        words[:1] in (("diff",), ("show",), ("diff-tree",)) and any(map(_SUMMARY.fullmatch, options))
+    )
+
+
+_CHANGES = re.compile(
+    r"-[a-zA-Z]*[pucUGSL].*|--(?:patch|unified|cc|check|raw|word-diff|full-diff|ext|textconv).*"
+)
+_SUMMARY = re.compile(r"--(?:stat|shortstat|numstat|name-only|name-status|no-patch|quiet)\b.*|-s")
+_PRINTS_COMMITS = tuple(
+    (verb,) for verb in ("log", "rev-list", "merge-base", "name-rev", "describe", "cherry")
+)
 _READS_NO_CONTENT = frozenset("ls stat du test [ realpath readlink file wc tree".split())
 _READS_NO_CONTENT_OF_GIT = {
     "check-ignore": "-.*",
@@ -85,10 +103,25 @@ def lists_names(argv: Sequence[str]) -> bool:
     """Return whether the output may consist of names of files below the given folders."""
     name, arguments = argv[0], argv[1:]
     if name == "git":
-        return list(arguments[:1]) == ["ls-files"]
+        return list(arguments[:1]) == ["ls-files"] or lists_names_of_history(argv)
     if name in GREPS:
-        return any(a in ("--files", "-l", "--files-with-matches", "-rl") for a in arguments)
+        return any(a in ("--files", "--files-with-matches") for a in arguments) or lists_matches(argv)
     return name in ("find", "fd") and not split_actions(arguments)[1]
+
+
+def lists_names_of_history(argv: Sequence[str]) -> bool:
+    """Return whether git prints only names of changed files, of which some may be gone from the disk."""
+    options = [word for word in before_operands(argv)[2:] if word.startswith("-")]
+    if tuple(argv[:1]) != ("git",) or "--name-only" not in options:
+        return False
+    known = _CHANGED_NAMES.get("".join(argv[1:2]))
+    return known is not None and all(re.fullmatch(known, word) for word in options)
+
+
+_CHANGED_NAMES = {
+    "diff": r"--(?:name-only|cached|staged|merge-base|relative|no-renames|diff-filter=[a-zA-Z]+)",
+    "diff-tree": r"--(?:name-only|no-commit-id|root|no-renames|diff-filter=[a-zA-Z]+)|-r",
+}
 
 
 def lists_names_only(argv: Sequence[str]) -> bool:

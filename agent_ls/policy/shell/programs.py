@@ -8,7 +8,7 @@ from dataclasses import replace
 from os import path as ospath
 from typing import Literal, TypeAlias
 
-from agent_ls.policy.shell import dangers, listing, node, read_only, runners
+from agent_ls.policy.shell import dangers, listing, read_only, runners
 from agent_ls.policy.shell.arguments import absolute
 from agent_ls.policy.shell.findings import LineFindings
 from agent_ls.policy.shell.names import ASSIGNING, SHELL_WORDS, changes_commands, is_harmless, is_own
@@ -73,8 +73,19 @@ class Programs:
 
     def end_listing(self, outer: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
         """End a pipeline inside `outer`, and return its commands if it prints only names of files, () otherwise."""
-        piped, self._piped = tuple(self._piped), [*outer]
+        piped, self._piped = self.listed(), [*outer]
+        return piped
+
+    def listed(self, *, with_nulls: bool = False) -> tuple[tuple[str, ...], ...]:
+        """Return the commands of this pipeline so far if they print only names of files, () otherwise.
+
+        `with_nulls`: a null character, in place of a line break, must follow each name.
+        """
+        piped = tuple(self._piped)
+        if with_nulls:
+            return piped if len(piped) == 1 and listing.lists_null_separated(piped[0]) else ()
         is_listing = bool(piped) and listing.lists_names_only(piped[0])
+        is_listing = is_listing and not listing.may_separate_by_null(piped[0])
         return piped if is_listing and all(map(listing.keeps_lines, piped[1:])) else ()
 
     def run(self, words: Sequence[Word], state: State, stdin: Stdin, depth: int = 0) -> After:
@@ -113,7 +124,7 @@ class Programs:
             return self._cd(words, state)
         elif name in ("cd", "chdir", "pushd", "popd"):
             self._found.doubt("It changes to a folder that agent-ls cannot determine.")
-        elif name == "read" and depth == 0 and all(_is_own_or_r(word) for word in words[1:]):
+        elif name == "read" and depth == 0 and all(map(_is_own_or_r, _without_delimiter(words[1:]))):
             self._found.add_command(argv, is_read_only=True)
             self._piped.append(argv)
         elif name in WRAPPERS and argv[1:2] not in (("-v",), ("-V",)):
@@ -124,7 +135,9 @@ class Programs:
 
     def _with_names(self, words: Sequence[Word], state: State, stdin: Stdin) -> After:
         """Analyse a command whose last word is the names that another command lists, as after xargs."""
-        self._found.uses_xargs = self._found.needs_plain_names = True
+        self._found.uses_xargs = True
+        is_whole = words[-1].is_single and listing.lists_null_separated(words[-1].listing[0])
+        self._found.needs_plain_names |= not is_whole
         self._found.is_plain = False
         piped, self._piped = self._piped, [*words[-1].listing]
         after = self.run((*words[:-1], FROM_INPUT), state, stdin)
@@ -193,8 +206,8 @@ class Programs:
     def _add_paths(self, words: Sequence[Word], argv: Sequence[str], places: Sequence[str]) -> None:
         """Add the paths that the words of a command may name, relative to each of `places`."""
         scripts = read_only.scripts_of(argv)
-        if argv[0] in node.NAMES and node.reads_package(argv[1:]):
-            self._found.add_path(node.PACKAGE, places)
+        for name in read_only.files_in_code(argv):
+            self._found.add_literal(name, places)
         for at, word in enumerate(words[1:], 1):
             if (at in scripts and word.kind == "text") or read_only.is_separator(argv, at):
                 continue
@@ -373,6 +386,8 @@ class Programs:
             return True
         if not self._piped or not all(map(listing.keeps_lines, self._piped[1:])):
             return False
+        if listing.lists_names_of_history(self._piped[0]) and not read_only.has_no_harmful_option(argv[0]):
+            return False  # a file with the name of an option may be gone from the disk
         if self._found.needs_plain_names:
             if listing.may_separate_by_null(self._piped[0]):
                 return False
@@ -430,6 +445,13 @@ def _known(name: str) -> str:
     if folded[:1] == "g" and folded[1:] in _GNU:
         return folded[1:]
     return folded if folded in _NAMES else name
+
+
+def _without_delimiter(words: Sequence[Word]) -> Sequence[Word]:
+    """Return the words of `read` without `-d ''`, with which a null character ends a line."""
+    at = next((at for at, word in enumerate(words) if word.text == "-d"), -1)
+    has_null = at >= 0 and [word.source for word in words[at + 1 : at + 2]] in (["''"], ['""'])
+    return (*words[:at], *words[at + 2 :]) if has_null else words
 
 
 def _is_own_or_r(word: Word) -> bool:

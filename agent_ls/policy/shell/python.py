@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from agent_ls.policy.shell.python_code import read_paths
+
 OWN_MODULES = "a module of python"
 """In place of the name of a file: each file of the working directory that has the name of one of python's modules."""
 
@@ -13,27 +15,37 @@ _PRINTS_A_FACT = re.compile(
 )
 """No file can take the place of `sys`, which is a part of python."""
 
+_HARMLESS_OPTIONS = frozenset(("-B", "-E", "-I", "-q", "-s", "-u"))
 
-_PRINTS_A_FACT_OF_A_MODULE = re.compile(
-    r"import (?P<name>platform|os|sysconfig); ?print\((?P=name)\.(?:platform|python_version|system"
-    r"|machine|release|python_implementation|cpu_count|getcwd|get_paths|get_python_version)\(\)\);?"
-)
-_CALCULATES = re.compile(r"print\([\d\s.+*/()%-]+\);?")
+
+def code_index(arguments: Sequence[str]) -> int | None:
+    """Return the index of the code in the words after `python`, None if they name a file or a module."""
+    at = next((at for at, word in enumerate(arguments) if word not in _HARMLESS_OPTIONS), len(arguments))
+    return at + 1 if tuple(arguments[at : at + 1]) == ("-c",) and at + 1 < len(arguments) else None
+
+
+def files_of_code(arguments: Sequence[str]) -> tuple[str, ...] | None:
+    """Return the paths that code in the words after `python` reads; None if it may do more than to print."""
+    at = code_index(arguments)
+    return None if at is None else read_paths(arguments[at])
 
 
 def imports(arguments: Sequence[str]) -> bool:
     """Return whether files of the working directory may take the place of modules that python imports."""
     if tuple(arguments[:2]) in (("-m", "json.tool"), ("-m", "site")):
         return True
-    return tuple(arguments[:1]) == ("-c",) and not any(map(_PRINTS_A_FACT.fullmatch, arguments[1:]))
+    at = code_index(arguments)
+    return at is not None and _PRINTS_A_FACT.fullmatch(arguments[at]) is None
 
 
 def only_prints(arguments: list[str], patterns: Sequence[int]) -> bool:
-    """Return whether python only prints formatted JSON or a fact. A second file of `json.tool` would be written."""
-    if len(arguments) == 2 and arguments[0] == "-c" and not patterns:
-        facts = (_PRINTS_A_FACT, _PRINTS_A_FACT_OF_A_MODULE, _CALCULATES)
-        return any(pattern.fullmatch(arguments[1]) for pattern in facts)
-    if arguments == ["-m", "site"]:
+    """Return whether python only prints: what harmless code computes, facts, or formatted JSON of one file.
+
+    A second file of `json.tool` would be written.
+    """
+    if files_of_code(arguments) is not None:
+        return not patterns
+    if arguments in (["-m", "site"], ["-m", "site", "--user-site"], ["-m", "site", "--user-base"]):
         return True
     if arguments[:2] != ["-m", "json.tool"] or patterns:
         return False

@@ -11,7 +11,7 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import Any
 
-from agent_ls.policy.shell import awk, golang, node, processes, python, sed
+from agent_ls.policy.shell import awk, golang, node, printers, processes, python, sed
 from agent_ls.policy.shell.git import PRINTING_SETTING
 from agent_ls.policy.shell.wrappers import FIND_ACTIONS
 
@@ -90,7 +90,8 @@ _FIND_TESTS = frozenset(
     "-name -iname -path -ipath -wholename -type -maxdepth -mindepth -size -mtime -mmin -atime -ctime -newer -empty "
     "-perm -user -group -print -print0 -not -o -a -or -and -prune -regex -iregex -regextype -ls -printf -depth -xdev "
     "-mount -readable -writable -executable -links -inum -samefile -true -false -quit -P -daystart -nouser -nogroup "
-    "-newermt -cmin -amin ! ( ) ,".split()
+    "-newermt -cmin -amin -xtype -lname -ilname -iwholename -anewer -cnewer -uid -gid -used -fstype -noleaf "
+    "! ( ) ,".split()
 )
 _OPTIONAL = frozenset(
     "color colour stat decorate porcelain ignored untracked-files short column abbrev abbrev-ref word-diff pretty "
@@ -160,6 +161,12 @@ def _without_runner(argv: Sequence[str]) -> Sequence[str]:
 _PYTHONS = frozenset(("python", "python3"))
 
 
+def has_no_harmful_option(name: str) -> bool:
+    """Return whether no option of the program, listed or not, writes, runs or sends anything."""
+    allowed = COMMANDS.get(name)
+    return allowed is not None and allowed.has_no_harmful_option
+
+
 def is_on_short_list(argv: Sequence[str]) -> bool:
     """Return whether a read-only command is so simple that it may run where confinement is not available."""
     if argv[0] == "git":
@@ -170,6 +177,10 @@ def is_on_short_list(argv: Sequence[str]) -> bool:
 def needs_confinement(argv: Sequence[str]) -> bool:
     """Return whether a read-only command is harmless only because confinement forbids it to write and to connect."""
     argv = _without_runner(argv)
+    if argv[0] in _PYTHONS and python.imports(argv[1:]) and argv[1] != "-m":
+        return True
+    if argv[0] in node.NAMES and argv[1:2] != ("--check",) and len(argv) > 2:
+        return True
     allowed = _SUBCOMMANDS.get(" ".join(argv[:2])) or COMMANDS.get(argv[0])
     return allowed is not None and allowed.needs_confinement
 
@@ -184,8 +195,8 @@ def config_names(argv: Sequence[str]) -> tuple[str, ...]:
         return (python.OWN_MODULES, *config_names(pip))
     if argv[0] in _PYTHONS and python.imports(argv[1:]):
         return (python.OWN_MODULES,)
-    if argv[0] in node.NAMES and node.reads_package(argv[1:]):
-        return node.REPLACING
+    if argv[0] in node.NAMES and (names := node.files_of_code(argv[1:])):
+        return node.replacing(names)
     allowed = _SUBCOMMANDS.get(" ".join(argv[:2])) or COMMANDS.get(argv[0])
     return allowed.config if allowed else ()
 
@@ -285,8 +296,18 @@ _SEPARATES = {
 """For each program: the letter of the option for the character between two fields."""
 
 
+def files_in_code(argv: Sequence[str]) -> tuple[str, ...]:
+    """Return the paths that code in the words of a read-only command reads."""
+    reader = python if argv[0] in _PYTHONS else node
+    return (reader.files_of_code(argv[1:]) or ()) if argv[0] in _PYTHONS | node.NAMES else ()
+
+
 def scripts_of(argv: Sequence[str]) -> frozenset[int]:
     """Return the indexes of words that are a pattern or a script instead of a path; empty if unknown."""
+    if argv[0] in _PYTHONS and python.files_of_code(argv[1:]) is not None:
+        return frozenset((1 + (python.code_index(argv[1:]) or 0),))
+    if argv[0] in node.NAMES and node.files_of_code(argv[1:]) is not None:
+        return frozenset((2,))
     if argv[0] == "git":
         found = words_of_git(argv)
         if found is None or found[0] != "grep":
@@ -338,7 +359,12 @@ def _may_become_option(name: str, arguments: Sequence[str], patterns: Sequence[i
     allowed = COMMANDS.get(name)
     if allowed is not None and (allowed.has_no_harmful_option or allowed.is_text):
         return False
-    return any(_may_be_option(arguments[at]) for at in patterns if at < ending)
+    return any(
+        _may_be_option(arguments[at])
+        for at in patterns
+        if at < ending
+        and not (name == "find" and arguments[at].endswith("/"))  # no option of find ends with it
+    )
 
 
 def _may_be_option(pattern: str) -> bool:
@@ -466,7 +492,12 @@ def _lists_refs(arguments: Sequence[str]) -> bool:
 
 def _find(arguments: list[str], patterns: Sequence[int]) -> bool:
     tests, _ = split_actions(arguments)
+    modes = {at + 1 for at, word in enumerate(tests) if word == "-perm"}
+    tests = [word for at, word in enumerate(tests) if at not in modes or not _MODE.fullmatch(word)]
     return all(a in _FIND_TESTS for a in tests if a.startswith(("-", "!", "(", ")")) and not a[1:2].isdigit())
+
+
+_MODE = re.compile(r"[-/]?[ugoarwxXst0-7+=,]+")
 
 
 def _ps(arguments: list[str], patterns: Sequence[int]) -> bool:
@@ -477,10 +508,10 @@ def _ps(arguments: list[str], patterns: Sequence[int]) -> bool:
 
 
 def _node(arguments: list[str], patterns: Sequence[int]) -> bool:
-    """Return whether node prints a fact of package.json, or checks the syntax of one file."""
+    """Return whether node prints what harmless code computes, or checks the syntax of one file."""
     if arguments[:1] == ["--check"]:
         return _fits(_SUBCOMMANDS["node --check"], arguments[1:], [at - 1 for at in patterns])
-    return not patterns and (node.reads_package(arguments) or node.prints_own_facts(arguments))
+    return not patterns and node.files_of_code(arguments) is not None
 
 
 def _go(arguments: list[str], patterns: Sequence[int]) -> bool:
@@ -506,11 +537,13 @@ def _netstat(arguments: list[str], patterns: Sequence[int]) -> bool:
 
 def _jq(arguments: list[str], patterns: Sequence[int]) -> bool:
     """Return whether this jq command only reads. The jq program must not read modules or environment variables."""
-    is_plain = not any(_JQ_READS.search(word) for word in arguments)
+    is_plain = not any(_JQ_READS.search(word) for word in arguments if not _JSON_FILE.fullmatch(word))
     program = next((at for at, word in enumerate(arguments) if not word.startswith("-")), -1)
     return is_plain and program not in patterns and _fits(COMMANDS["jq"], arguments, patterns)
 
 
+_JSON_FILE = re.compile(r"(?:[\w-]+/)*env\.json")
+"""A usual file. As a program of jq, the name prints the variable `json`."""
 _JQ_READS = re.compile(
     r"\b(import|include|modulemeta|get_search_list|input_filename)\b|(?<![\w.])env\b|(?<![\w.])(ENV\b|__prog)"
 )
@@ -526,35 +559,6 @@ def _yq(arguments: list[str], patterns: Sequence[int]) -> bool:
 _YQ_PATH = re.compile(
     r"""\.(?:[\w*.?-]|\[(?:\d*|"[\w./-]+")\]|"[\w./-]+")*(?:\s*\|\s*(?:keys|length|type))?"""
 )
-
-
-def _tar(arguments: list[str], patterns: Sequence[int]) -> bool:
-    """Return whether tar only lists names.
-
-    The archive name must not contain `:`, because tar reads `host:file` as an archive on another machine.
-    """
-    if not arguments or not re.fullmatch(r"-?[tvzjJ]*t[tvzjJ]*f|--list", arguments[0]) or patterns:
-        return False
-    rest = arguments[1:]
-    return bool(rest) and ":" not in rest[0] and not any(word.startswith("-") for word in rest)
-
-
-def _unzip(arguments: list[str], patterns: Sequence[int]) -> bool:
-    """Return whether unzip only lists or tests an archive (`-l` and similar options), and extracts nothing."""
-    lists = (
-        bool(arguments)
-        # An archive name with a pattern is refused, because unzip itself searches for the files that match the pattern.
-        and not set("*?[") & set("".join(arguments[1:2]))
-        and re.fullmatch(r"-(?:[vq1]*l[vq]*|v|Z[1lsmhtz]*|t|tq|qt)", arguments[0]) is not None
-    )
-    return lists and not patterns and not any(word.startswith("-") for word in arguments[1:])
-
-
-def _gzip(arguments: list[str], patterns: Sequence[int]) -> bool:
-    """Return whether gzip changes no file: it lists (`-l`), tests (`-t`) or writes to stdout (`-c`)."""
-    writes_nothing = bool(arguments) and re.fullmatch(r"-d?[cltvk]+|-cd", arguments[0]) is not None
-    keeps = writes_nothing and bool(set(arguments[0]) & set("clt"))
-    return keeps and not patterns and not any(word.startswith("-") for word in arguments[1:])
 
 
 def _command(arguments: list[str], patterns: Sequence[int]) -> bool:
@@ -584,8 +588,10 @@ def _set(arguments: list[str], patterns: Sequence[int]) -> bool:
 _SPECIAL: dict[str, Callable[[list[str], Sequence[int]], bool]] = {
     "git": _git, "find": _find, "sed": sed.only_prints, "awk": awk.only_prints, "gawk": awk.only_prints,
     "mawk": awk.only_prints, "command": _command, "printf": _printf, "set": _set, "ps": _ps, "jq": _jq, "yq": _yq,
-    "tar": _tar, "netstat": _netstat, "go": _go, "top": _top, "node": _node,
-    "unzip": _unzip, "gzip": _gzip, "gunzip": _gzip,
+    "perl": printers.one_liner_prints("perl"), "ruby": printers.one_liner_prints("ruby"),
+    "openssl": printers.openssl_prints,
+    "tar": printers.tar_prints, "netstat": _netstat, "go": _go, "top": _top, "node": _node,
+    "unzip": printers.unzip_prints, "gzip": printers.gzip_prints, "gunzip": printers.gzip_prints,
     "test": _test, "[": _test, "python": python.only_prints, "python3": python.only_prints,
 }  # fmt: skip
 

@@ -18,11 +18,19 @@ from tree_sitter import Node
 from agent_ls.policy.shell import dangers
 from agent_ls.policy.shell.arguments import HARMLESS_PLACES, WRITABLE_PLACES
 from agent_ls.policy.shell.findings import LineFindings
-from agent_ls.policy.shell.grammar import parse, source_of
+from agent_ls.policy.shell.grammar import (
+    are_separate,
+    is_certain,
+    is_pattern,
+    nodes_of_kind,
+    parse,
+    source_of,
+    variable_of,
+)
 from agent_ls.policy.shell.names import changes_commands, is_harmless, is_own, is_secret
 from agent_ls.policy.shell.programs import Programs, is_known
 from agent_ls.policy.shell.state import After, State
-from agent_ls.policy.shell.words import Word, word_of, words_of
+from agent_ls.policy.shell.words import Word, numbers_of, word_of, words_of
 
 Stdin: TypeAlias = Literal["terminal", "pipe", "here", "file"]
 
@@ -54,8 +62,11 @@ _TYPE_OF_FILE = re.compile(r"(?<!getopts )-type [a-z]\b")
 _LETTERS = re.compile(r"(?<!\w)-(\w+)")
 MAX_LETTERS = 40
 _NAME = re.compile(r"[A-Za-z_]\w*")
+_READS_LINE = re.compile(r"(?:IFS= +)?read +(?:-r +)?(?P<null>-d +(?:''|\"\") +)?(?P<name>[a-zA-Z_]\w*)")
 _DESCRIPTOR = re.compile(r"\d+-?|-")
-_TESTS = re.compile(r"-[a-hknprsuwxzGLNOS]|-ef|-nt|-ot|==?|!=|!|\(|\)|&&|\|\||-[ao]")
+_TESTS = re.compile(r"-[a-hknprsuwxzGLNOS]|-ef|-nt|-ot|==?|=~|!=|!|\(|\)|&&|\|\||-[ao]")
+_PLAIN_REGEX = re.compile(r"(?:[\w.^*+?(|)\[\]{},:/@%=-]|\\[^\n]|\$(?=[)|]|\Z))+")
+"""A regular expression without an expansion. `[[ … =~ … ]]` evaluates nothing else."""
 _CLEAR_TEST = re.compile("!?(?:w|ow|wow)")
 """Matches forms of a test whose meaning does not depend on the values of its words.
 
@@ -89,11 +100,13 @@ class Reader:
         if self._shells >= MAX_SHELLS:
             self._found.doubt("It is nested too deeply to be checked.")
         elif root is not None:
-            self._found.changes |= any(is_secret(source_of(it)) for it in _all(root, "variable_name"))
+            self._found.changes |= any(
+                is_secret(source_of(it)) for it in nodes_of_kind(root, "variable_name")
+            )
             # An inner shell does not have the variables of the outer shell.
             outer = self._values, self._set
             self._set = Counter(_names_in(_QUOTING.sub("", source_of(root))))
-            self._set.subtract(map(_variable_of, _all(root, "for_statement")))
+            self._set.subtract(map(variable_of, nodes_of_kind(root, "for_statement")))
             self._values = {"HOME": Word("text", self._found.home)}
             if len(state.folders) == 1 and not self._set["PWD"]:
                 self._values["PWD"] = Word("text", state.folders[0])
@@ -177,7 +190,7 @@ class Reader:
         before = state
         last: Node | None = None
         for child in node.children:
-            if last is not None and last.is_named and child.is_named and not _are_separate(last, child):
+            if last is not None and last.is_named and child.is_named and not are_separate(last, child):
                 self._unknown(node, state)
                 return After(state, state)
             last = child
@@ -210,11 +223,22 @@ class Reader:
         self._programs.begin_pipeline()
         after, values = After(state, state), self._values
         for place, child in enumerate(c for c in node.named_children if c.type != "comment"):
+            self._bind_line(child)
             after = self._statement(child, state, stdin if place == 0 else "pipe")
         if after.either != state:
             self._found.doubt(_UNCLEAR_FOLDER)  # only some shells run the last command in a shell of its own
         self._values = values
         self._programs.begin_pipeline()
+
+    def _bind_line(self, loop: Node) -> None:
+        """Give the variable of `while read -r NAME` the names of files that the commands before it list."""
+        condition = loop.child_by_field_name("condition") if loop.type == "while_statement" else None
+        reads = _READS_LINE.fullmatch(source_of(condition)) if condition else None
+        listing = self._programs.listed(with_nulls=reads is not None and reads["null"] is not None)
+        name = reads["name"] if reads else ""
+        if listing and name not in self._values and is_own(name) and self._set[name] == 1:
+            word = Word("unknown", f"${name}", is_single=False, listing=listing)
+            self._values = {**self._values, name: word}
 
     def _redirected(self, node: Node, state: State, stdin: Stdin) -> After:
         words: list[Word] = []
@@ -248,7 +272,7 @@ class Reader:
                 after = after.or_else(self._conditional(child, state, stdin).either)
             elif child.type in _STATEMENTS:
                 after = after.or_else(self._statement(child, state, stdin).either)
-            elif child.type not in _CONDITION_PARTS:
+            elif child.type not in _CONDITION_PARTS and not is_pattern(child):
                 self._unknown(child, state)
             else:
                 self._nested(child, state)
@@ -274,11 +298,11 @@ class Reader:
 
         If the line sets the variable elsewhere too, its value in the body is unknown.
         """
-        name = _variable_of(node)
+        name = variable_of(node)
         body = node.child_by_field_name("body")
         values: list[Word] = []
         for value in node.children_by_field_name("value"):
-            values += self._expanded(value, state)
+            values += numbers_of(value) or self._expanded(value, state)
         outer = self._values
         if body is None or not values or not is_own(name) or name in outer:
             self._unknown(node, state)
@@ -301,7 +325,9 @@ class Reader:
         """
         operators = ("test_operator", "-eq", "-ne", "-lt", "-le", "-gt", "-ge")
         is_numeric = any(
-            _NUMBER_TESTS.fullmatch(source_of(child)) for kind in operators for child in _all(node, kind)
+            _NUMBER_TESTS.fullmatch(source_of(child))
+            for kind in operators
+            for child in nodes_of_kind(node, kind)
         )
         # `[` splits words, and may treat each resulting word as an operator
         is_command = node.children[0].type == "["
@@ -313,7 +339,9 @@ class Reader:
             source = source_of(child)
             if child.type in ("unary_expression", "binary_expression", "parenthesized_expression"):
                 pending.extend(reversed(child.children))
-            elif child.type in ("[", "]", "[[", "]]"):
+            elif child.type in ("[", "]", "[[", "]]") or _PLAIN_REGEX.fullmatch(
+                source if child.type == "regex" else ""
+            ):
                 continue
             elif not child.is_named or child.type == "test_operator":
                 if not (_TESTS.fullmatch(source) or _NUMBER_TESTS.fullmatch(source)):
@@ -353,7 +381,8 @@ class Reader:
                 self._found.change()
             elif word.kind != "glob":
                 self._found.add_command((":",), is_read_only=True)
-            if word.kind == "text" and self._set[name] == 1 and _is_certain(assignment):
+            is_known = word.kind == "text" or (word.is_commit and is_own(name))
+            if is_known and self._set[name] == 1 and is_certain(assignment):
                 self._values = {**self._values, name: word}
         return After(state, state)
 
@@ -496,6 +525,8 @@ class Reader:
             return rest
         if operator not in ("<", ">", ">>", ">|", "&>", "&>>", ">&", "<>"):
             self._found.doubt(f"Asked because of `{operator}`: this redirection is not understood.")
+        if target.listing and operator == "<":
+            return [*rest, target]  # as if it were an operand: the command reads it
         if target.kind == "glob" and operator == "<":
             self._found.add_word(target, state.folders)
             return rest
@@ -540,30 +571,8 @@ def _shortened(text: str) -> str:
     return text if len(text) <= 40 else f"{text[:40]}…"
 
 
-def _are_separate(first: Node, second: Node) -> bool:
-    """Return whether two statements are on different lines."""
-    return second.type == "comment" or second.start_point.row > first.start_point.row
-
-
 def _is_number(text: str) -> bool:
     return text.isdigit() or text.strip('"') in ("$?", "$#")
-
-
-def _all(node: Node, kind: str) -> Iterator[Node]:
-    pending = [node]
-    while pending:
-        child = pending.pop()
-        if child.type == kind:
-            yield child
-        pending.extend(child.children)
-
-
-def _is_certain(assignment: Node) -> bool:
-    """Return whether the assignment is a separate foreground statement, so that all later commands run after
-    it.
-    """
-    before, after = assignment.parent, assignment.next_sibling
-    return before is not None and before.type == "program" and (after is None or after.type != "&")
 
 
 def _names_in(text: str) -> Iterator[str]:
@@ -574,7 +583,3 @@ def _names_in(text: str) -> Iterator[str]:
     yield from _PLAIN_NAME.findall(_TYPE_OF_FILE.sub("", text))
     for letters in _LETTERS.findall(text):
         yield from (letters[at:] for at in range(1, min(len(letters), MAX_LETTERS)))
-
-
-def _variable_of(loop: Node) -> str:
-    return source_of(loop.child_by_field_name("variable") or loop)

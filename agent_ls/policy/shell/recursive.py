@@ -34,7 +34,8 @@ _FOLLOWING = {
     "du": r"-[^-]*[LDH].*|--deref.*", "tree": r"-[^-]*l.*", "ls": r"-[^-]*[LH].*|--deref.*",
     "cp": r"-[^-]*[LH].*|--deref.*", "tar": r"-[^-]*h.*|--deref.*", "zip": r"-[^-]*r.*|--recurse.*", "7z": "a",
     "7za": "a", "7zz": "a", "file": r"-[^-]*L.*|--deref.*", "gofmt": "-[ld]",
-    "terraform": "fmt",
+    "terraform": "fmt", "diff": r"-[^-]*r.*|--recursive", "black": "--check|--diff",
+    "ruff": "--check|--diff|--no-fix", "yamllint": "[^-].*",
 }  # fmt: skip
 """Programs, with a pattern for the options with which they read what the links in a folder lead to."""
 
@@ -63,6 +64,8 @@ def unpacks(argv: Sequence[str]) -> bool:
     if argv[1:3] in (("-m", "tarfile"), ("-m", "zipfile")):
         return any(word in ("-e", "--extract") for word in argv[3:])
     pattern = _UNPACKING.get(argv[0])
+    if argv[0] == "tar" and re.fullmatch(r"-?[a-zA-Z]*O[a-zA-Z]*", "".join(argv[1:2])):
+        return False  # it prints them
     first = [*argv[1:2], *(word for word in argv[2:] if word.startswith("-"))]
     return pattern is not None and any(re.fullmatch(pattern, word, re.DOTALL) for word in first)
 

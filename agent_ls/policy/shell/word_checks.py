@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from agent_ls.policy.shell import read_only
+from agent_ls.policy.shell import listing, read_only
 from agent_ls.policy.shell.arguments import may_climb
 from agent_ls.policy.shell.names import ASSIGNING, changes_commands
 from agent_ls.policy.shell.words import Word
@@ -58,6 +58,7 @@ def unknown_files(place: CheckedWord) -> str:
     word = place.word
     is_harmless = word is FROM_INPUT or place.name in read_only.TEXT_ONLY
     is_harmless |= place.name in _DESCRIBE and _PLACE_OF_A_PROGRAM.fullmatch(word.source) is not None
+    is_harmless |= word.is_commit and listing.prints_no_changes(place.argv)
     is_harmless |= word.is_single and place.name == "test" and _is_clear_test(place.argv[1:])
     return (
         "" if word.kind != "unknown" or is_harmless else f"`{word.source}` decides on which files it works."
@@ -87,7 +88,8 @@ def pattern_for_options(place: CheckedWord) -> str:
 
 def pattern_for_parents(place: CheckedWord) -> str:
     """Older shells expand a pattern such as `.*` to `..` too."""
-    if place.word.kind == "glob" and may_climb(place.word.text):
+    describes = place.name == "ls" and any(re.fullmatch("-[a-zA-Z]*d[a-zA-Z]*", word) for word in place.argv)
+    if place.word.kind == "glob" and may_climb(place.word.text) and not describes:
         return f"`{place.word.source}` may match `..`."
     return ""
 

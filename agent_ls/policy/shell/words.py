@@ -31,6 +31,15 @@ _HARMLESS_EXPANSION = re.compile(
 _SEPARATOR = re.compile(r"\$'(?:\\[tnr]|[ ,;:|])+'")
 _ESCAPES = {"\\t": "\t", "\\n": "\n", "\\r": "\r"}
 _NUMBERS_ONLY = re.compile(r"\$\(\([\d\s+*/%()-]+\)\)")
+_COMMIT = re.compile(
+    r"\$\(git (?:merge-base|(?:rev-list|log --(?:format|pretty)=%[hH])(?: -\d{1,3}| --no-merges| --reverse)*)"
+    r"(?: (?!-)[\w./@~^-]+)+(?: 2>/dev/null)?\)"
+)
+"""A command of git that prints only ids of commits. None of them can be an option, or an object that is a file."""
+_OF_REVISION = re.compile(r"[\w./@~^]+")
+_SEQUENCE = re.compile(r"\$\(seq (?:([1-9]\d{0,5}) )?([1-9]\d{0,5})\)")
+MAX_NUMBERS = 50
+_SUM = re.compile(r"\$\(\( *(0|[1-9]\d{0,8}) *([-+*]) *(0|[1-9]\d{0,8}) *\)\)")
 _BRACES = re.compile(r"\{([\w./-]*(?:,[\w./-]*)+)\}")
 _PLAIN_BRACES = re.compile(r"(?!~|\{\w+\}\Z)(?:[\w./@%:^-]|(?<=[\w^}])~|\{[\w-]*\})+")
 """Matches braces without a comma, which are ordinary text, as in `stash@{0}`, `HEAD^{tree}` and `-I{}`.
@@ -59,6 +68,8 @@ class Word:
     may evaluate as code, "" for none. `is_split`: the shell splits the file names that the pattern matches
     at blanks, and takes a wildcard in them for a pattern. `listing`: the pipeline whose output the shell splits into
     words, or whose lines are the values of the word.
+
+    `is_commit`: the word is the id of a commit, which git prints, perhaps in an expression of revisions.
     """
 
     kind: WordKind
@@ -68,6 +79,7 @@ class Word:
     problem: str = ""
     is_split: bool = False
     listing: tuple[tuple[str, ...], ...] = ()
+    is_commit: bool = False
 
 
 def word_of(node: Node, values: Mapping[str, Word]) -> Word:
@@ -87,12 +99,25 @@ def words_of(node: Node, values: Mapping[str, Word]) -> list[Word]:
     return [_joined(list(_bare(f"{before}{part}{after}")), source) for part in found[1].split(",")]
 
 
+def numbers_of(value: Node) -> list[Word]:
+    """Return the numbers of `$(seq 1 9)`, nothing for other values."""
+    found = _SEQUENCE.fullmatch(source_of(value))
+    first, last = (int(found[1] or 1), int(found[2])) if found else (1, 0)
+    return (
+        [Word("text", str(number)) for number in range(first, last + 1)] if last - first < MAX_NUMBERS else []
+    )
+
+
 def _joined(parts: list[Word], source: str) -> Word:
     if len(filled := [part for part in parts if part.text]) == 1 and filled[0].listing:
         return replace(filled[0], source=source)
     problem = next((part.problem for part in parts if part.problem), "")
     if problem or any(part.kind == "unknown" for part in parts):
-        return Word("unknown", source, source, all(part.is_single for part in parts), problem)
+        others = [part.text for part in filled if not part.is_commit]
+        is_commit = len(others) < len(filled) and all(map(_OF_REVISION.fullmatch, others))
+        return Word(
+            "unknown", source, source, all(it.is_single for it in parts), problem, is_commit=is_commit
+        )
     if any(part.kind == "glob" for part in parts):
         pattern = "".join(part.text if part.kind == "glob" else glob.escape(part.text) for part in parts)
         return Word("glob", pattern, source, is_split=any(part.is_split for part in parts))
@@ -116,6 +141,8 @@ def _parts(node: Node, values: Mapping[str, Word]) -> Iterator[Word]:
                 yield from _parts(child, values) if child.is_named else _bare(source_of(child))
         case "simple_expansion" | "expansion":
             yield _variable(source, values, is_quoted=False)
+        case "command_substitution" if _COMMIT.fullmatch(source):
+            yield Word("unknown", source, source, is_commit=True)
         case "command_substitution":
             problem = source if source.startswith("`") and "\\" in source else ""
             yield Word("unknown", source, source, is_single=False, problem=problem)
@@ -123,6 +150,10 @@ def _parts(node: Node, values: Mapping[str, Word]) -> Iterator[Word]:
             yield Word("text", re.sub(r"\\[tnr]", lambda it: _ESCAPES[it[0]], source[2:-1]))
         case "process_substitution" if source.startswith("<"):
             yield Word("text", "/dev/stdin")  # the command gets the name of a pipe, and reads from it
+        case "arithmetic_expansion" if found := _SUM.fullmatch(source):
+            first, second = int(found[1]), int(found[3])
+            results = {"+": first + second, "-": first - second, "*": first * second}
+            yield Word("text", str(results[found[2]]), source)
         case "arithmetic_expansion" if _NUMBERS_ONLY.fullmatch(source):
             yield Word("unknown", source, source)
         case _:
@@ -159,7 +190,9 @@ def _variable(source: str, values: Mapping[str, Word], *, is_quoted: bool) -> Wo
         return Word("unknown", source, source)
     known = values.get(name)
     if known is not None and known.listing:
-        return replace(known, text=source, source=source)
+        return replace(known, text=source, source=source, is_single=is_quoted)
+    if known is not None and known.is_commit:
+        return replace(known, text=source, source=source, is_single=True)
     if known is None or known.kind == "unknown":
         return Word("unknown", source, source, is_single=(is_quoted and name not in "@*") or name in USUAL)
     if not is_quoted and known.kind == "glob" and not _NEVER_SPLIT.search(known.text):
@@ -183,7 +216,7 @@ def _quoted(node: Node, values: Mapping[str, Word]) -> Iterator[Word]:
             yield _variable(source_of(child), values, is_quoted=True)
         else:
             for part in _parts(child, values):
-                yield Word(part.kind, part.text, part.source, problem=part.problem)
+                yield Word(part.kind, part.text, part.source, problem=part.problem, is_commit=part.is_commit)
         at = child.end_byte - node.start_byte
     yield _quoted_text(encoded[at:-1])
 

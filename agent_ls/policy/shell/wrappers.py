@@ -129,7 +129,7 @@ _HARMLESS_OPTIONS = {
     "env": r"-i|\w+=.*", "nice": r"-n|-?\d+|-n\d+|--adjustment=\d+", "stdbuf": r"-[ioe][L0]?|[L0]", "time": "-p",
     "timeout": r"-[sk]|--preserve-status|--foreground|--(signal|kill-after)=\w+|[A-Z]+|[\d.]+[smh]?", "command": "-p",
     "builtin": "", "exec": "",
-    "xargs": r"-0|-r|-0r|-r0|--null|--no-run-if-empty|-[nPL]?\d+|\d+|-[nPLt]|(?:-I)?(?:\{\}|%|@)|-I",
+    "xargs": r"-0|-r|-0r|-r0|--null|--no-run-if-empty|-[nPL]?\d+|\d+|-[nPLtd]|(?:-d)?(?:\\n|\n)|(?:-I)?(?:\{\}|%|@)|-I",
 }  # fmt: skip
 """Wrappers that have no effect except that they run the inner command, each with a pattern for its options.
 

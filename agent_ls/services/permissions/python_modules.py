@@ -12,6 +12,13 @@ _OF_PIP = frozenset(
     " simplejson".split()
 )
 """Modules outside of the standard library that pip imports, or uses if they are there."""
+_OF_OTHER_PYTHONS = frozenset(
+    "annotationlib compression _colorize _pyrepl _py_warnings _opcode_metadata _pylong _ast_unparse _bootlocale"
+    " _missing_stdlib_info _android_support _apple_support _ios_support asynchat asyncore binhex distutils formatter"
+    " imp macpath parser smtpd symbol dummy_threading ConfigParser Queue StringIO UserDict __builtin__ cStringIO"
+    " commands copy_reg exceptions sets thread urlparse".split()
+)
+"""Modules of other versions of python. The version that runs agent-ls may not have them."""
 MAX_ENTRIES = 20_000
 
 
@@ -36,7 +43,7 @@ def find_replacing(folder: str) -> Iterator[str]:
         if seen > MAX_ENTRIES:
             yield folder
             return
-        if name.partition(".")[0] not in sys.stdlib_module_names | _OF_PIP:
+        if name.partition(".")[0] not in sys.stdlib_module_names | _OF_PIP | _OF_OTHER_PYTHONS:
             continue
         path = os.path.join(folder, name)
         if not os.path.isdir(path):

@@ -1,0 +1,70 @@
+"""Pure: recognize calls that only print of programs that can do more: archives, certificates, short scripts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+
+def tar_prints(arguments: list[str], patterns: Sequence[int]) -> bool:
+    """Return whether tar only lists names, or prints files of the archive.
+
+    The archive name must not contain `:`, because tar reads `host:file` as an archive on another machine.
+    """
+    if not arguments or not _TAR_PRINTS.fullmatch(arguments[0]) or patterns:
+        return False
+    rest = [word for word in arguments[1:] if word != "--wildcards"]
+    return bool(rest) and ":" not in rest[0] and not any(word.startswith("-") for word in rest)
+
+
+_TAR_PRINTS = re.compile(r"-?[tvzjJ]*t[tvzjJ]*f|--list|-?(?=[a-z]*x)(?=[a-zA-Z]*O)[xOvzjJ]+f")
+
+
+def unzip_prints(arguments: list[str], patterns: Sequence[int]) -> bool:
+    """Return whether unzip only lists, tests or prints an archive (`-l`, `-t`, `-p`), and extracts nothing."""
+    lists = (
+        bool(arguments)
+        # An archive name with a pattern is refused, because unzip itself searches for the files that match the pattern.
+        and not set("*?[") & set("".join(arguments[1:2]))
+        and re.fullmatch(r"-(?:[vq1]*l[vq]*|v|Z[1lsmhtz]*|t|tq|qt|p)", arguments[0]) is not None
+    )
+    return lists and not patterns and not any(word.startswith("-") for word in arguments[1:])
+
+
+def gzip_prints(arguments: list[str], patterns: Sequence[int]) -> bool:
+    """Return whether gzip changes no file: it lists (`-l`), tests (`-t`) or writes to stdout (`-c`)."""
+    writes_nothing = bool(arguments) and re.fullmatch(r"-d?[cltvk]+|-cd", arguments[0]) is not None
+    keeps = writes_nothing and bool(set(arguments[0]) & set("clt"))
+    return keeps and not patterns and not any(word.startswith("-") for word in arguments[1:])
+
+
+def openssl_prints(arguments: list[str], patterns: Sequence[int]) -> bool:
+    """Return whether openssl prints its version, facts of a certificate, or a digest."""
+    return not patterns and _OPENSSL.fullmatch("".join(f"{word}\n" for word in arguments)) is not None
+
+
+_OPENSSL = re.compile(
+    r"version\n(?:-[abdefhopv]\n)*|dgst\n-(?:sha(?:1|256|384|512)|md5)\n(?:(?!-)[\w./-]+\n)+"
+    r"|x509\n(?=(?:.*\n)*-noout\n)(?:-in\n(?!-)[\w./-]+\n"
+    r"|-(?:noout|text|dates|(?:start|end)date|subject|issuer|serial|fingerprint|sha256|sha1|email|pubkey)\n)+"
+)
+
+
+def one_liner_prints(name: str) -> Callable[[list[str], Sequence[int]], bool]:
+    def only_prints(arguments: list[str], patterns: Sequence[int]) -> bool:
+        """Return whether a short program of perl or ruby prints a fact, or lines of its input."""
+        line = "".join(f"{word}\n" for word in arguments)
+        return not patterns and _ONE_LINERS[name].fullmatch(line) is not None
+
+    return only_prints
+
+
+_ONE_LINERS = {
+    "ruby": re.compile(r"-e\nputs RUBY_(?:VERSION|PLATFORM|ENGINE|PATCHLEVEL)\n|-c\n(?!-)[\w./-]+\n"),
+    # no `{`, `@` or `$x`, with which perl runs code in a pattern; no name with `|` or `<`, which perl would run
+    "perl": re.compile(
+        r"""-(?:ne\nprint (?:if|unless) /(?:[\w .,:;=<>'"^*+?|()\[\]-]|\\.|\$(?=[/|)]))+/i?;?
+|pe\ns/(?:[\w .,:;=<>'"^*+?|()\[\]-]|\\.|\$(?=[/|)]))+/[\w .,:;=<>'"-]*/[gi]*;?
+)(?:(?!-)[\w./-]+\n)*"""
+    ),
+}

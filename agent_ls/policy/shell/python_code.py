@@ -1,0 +1,176 @@
+"""Pure: recognize python code that only computes and prints, and find the files that it reads.
+
+Code is read-only only if each node of its syntax tree, each name and each attribute is on a list of harmless ones. No
+module is ever a value, and a function that opens a file is called only with a literal path, so no expression can reach
+another function or file.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+import tomllib
+import warnings
+from functools import cache
+from importlib.resources import files
+
+MAX_CHARS = 4_000
+
+_NODES = (
+    ast.Module, ast.Expr, ast.Assign, ast.AugAssign, ast.For, ast.While, ast.If, ast.With, ast.withitem, ast.Pass,
+    ast.Break, ast.Continue, ast.Import, ast.ImportFrom, ast.alias, ast.expr_context, ast.boolop, ast.operator,
+    ast.unaryop, ast.cmpop, ast.comprehension, ast.keyword, ast.BoolOp, ast.BinOp, ast.UnaryOp,
+    ast.Lambda, ast.arguments, ast.arg, ast.IfExp, ast.Dict, ast.Set, ast.List, ast.Tuple, ast.ListComp, ast.SetComp,
+    ast.DictComp, ast.GeneratorExp, ast.Compare, ast.Call, ast.FormattedValue, ast.JoinedStr, ast.Constant,
+    ast.Attribute, ast.Subscript, ast.Starred, ast.Name, ast.Slice, ast.FunctionDef, ast.Return, ast.Try,
+    ast.ExceptHandler, ast.Assert,
+)  # fmt: skip
+_BUILTINS = frozenset(
+    "print len sum min max sorted reversed enumerate zip map filter range list dict set tuple str int float bool bytes "
+    "abs round any all ord chr hex oct bin repr ascii isinstance divmod pow next iter frozenset complex format "
+    "exit Exception ValueError KeyError IndexError TypeError OSError FileNotFoundError ImportError".split()
+)
+_BUILTINS_OF_OTHERS = frozenset("apply buffer execfile file input intern raw_input reload unicode".split())
+"""Functions of python 2, which a line must not use by a name that it also sets."""
+_OPTIONS_OF_OPEN = frozenset(("mode", "encoding", "errors", "newline"))
+
+
+class _DoubtError(Exception):
+    """The code may do more than to compute and to print."""
+
+
+@cache
+def _table() -> dict[str, frozenset[str]]:
+    rows = tomllib.loads(files(__package__).joinpath("python_code.toml").read_text("utf-8"))
+    return {name: frozenset(text.split()) for name, text in rows.items()}
+
+
+_PATH = re.compile(r"[^~\x00-\x1f][^\x00-\x1f]{0,500}")
+_COOKIE = re.compile(r"#.*coding")
+"""A comment that may make python decode the code in another way."""
+
+
+@cache
+def read_paths(code: str) -> tuple[str, ...] | None:
+    """Return the paths of the files and folders that the code reads, None if it may do more than to print."""
+    is_text = code.translate({9: None, 10: None}).isprintable()
+    if len(code) > MAX_CHARS or not is_text or _COOKIE.search(code):
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(code)
+        return _Code(tree).paths()
+    except (_DoubtError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+class _Code:
+    """A syntax tree that is checked: the names that it imports and sets, its calls, and the parent of each node."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self._nodes = list(ast.walk(tree))
+        self._imported: dict[str, str] = {}
+        self._set: set[str] = set()
+        self._parents = {id(it): node for node in self._nodes for it in ast.iter_child_nodes(node)}
+        self._found: list[str] = []
+
+    def paths(self) -> tuple[str, ...]:
+        _require(all(isinstance(node, _NODES) for node in self._nodes))
+        for node in self._nodes:
+            self._note_names(node)
+        others = self._imported.keys() | set(dir(builtins)) | _BUILTINS_OF_OTHERS
+        _require(not self._set & others and not any(name.startswith("__") for name in self._set))
+        for node in self._nodes:
+            self._check(node)
+        return tuple(dict.fromkeys(self._found))
+
+    def _note_names(self, node: ast.AST) -> None:
+        match node:
+            case ast.Import(names=names):
+                for it in names:
+                    _require(it.name in _table()["modules"])
+                    self._bind(it.asname or it.name.partition(".")[0], it.name if it.asname else "")
+            case ast.ImportFrom(module=module, names=names, level=level):
+                for it in names:
+                    _require(module in _table()["modules"] and level == 0 and it.name != "*")
+                    self._bind(it.asname or it.name, f"{module}.{it.name}")
+            case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name) | ast.FunctionDef(name=name):
+                self._set.add(name)
+            case ast.ExceptHandler(name=str(name)):
+                self._set.add(name)
+
+    def _bind(self, name: str, dotted: str) -> None:
+        dotted = dotted or name
+        _require(self._imported.get(name, dotted) == dotted and name not in dir(builtins))
+        self._imported[name] = dotted
+
+    def _check(self, node: ast.AST) -> None:
+        """Check what a node reads or sets. A value of the code is never a module, nor a function with an effect."""
+        if isinstance(node, ast.Name | ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Del):
+            raise _DoubtError
+        match node:
+            case ast.Attribute(ctx=ast.Store()):
+                raise _DoubtError
+            case ast.Name(ctx=ast.Load()) | ast.Attribute():
+                name = self._dotted(node)
+                if name in _table()["reading"]:
+                    self._note_read(node, name)
+                elif name in _table()["shown"]:
+                    _require(self._is_shown(node))
+                elif name:  # the beginning of a longer name, such as `os` of `os.getcwd`, is no value
+                    _require(name in _table()["facts"] or isinstance(self._parents[id(node)], ast.Attribute))
+                elif isinstance(node, ast.Name):
+                    _require(node.id in self._set or node.id in _BUILTINS)
+                else:
+                    _require(node.attr in _table()["of_path" if self._is_path(node.value) else "methods"])
+
+    def _dotted(self, node: ast.expr) -> str:
+        """Return the full name of what an import has bound, or of `open`; "" for other expressions."""
+        match node:
+            case ast.Name(id="open"):
+                return "open"
+            case ast.Name(id=name):
+                return self._imported.get(name, "")
+            case ast.Attribute(value=value, attr=attr) if outer := self._dotted(value):
+                name = f"{outer}.{attr}"
+                is_listed = any(name in _table()[kind] for kind in ("facts", "reading", "shown", "modules"))
+                # after a fact comes a method of its value
+                return name if is_listed or outer not in _table()["facts"] else ""
+        return ""
+
+    def _is_path(self, node: ast.expr) -> bool:
+        return isinstance(node, ast.Call) and self._dotted(node.func) == "pathlib.Path"
+
+    def _is_shown(self, node: ast.expr) -> bool:
+        """Return whether a list, which the code must not change, is only printed or gone through."""
+        match self._parents[id(node)]:
+            case ast.Call(func=ast.Name(id="print")) | ast.Call(func=ast.Attribute(attr="join")):
+                return True
+            case ast.For(iter=it) | ast.comprehension(iter=it):
+                return it is node
+        return False
+
+    def _note_read(self, node: ast.expr, name: str) -> None:
+        """Note the path of a call such as `open("a.txt")`. Such a function is never a value."""
+        call = self._parents[id(node)]
+        if not isinstance(call, ast.Call) or call.func is not node:
+            raise _DoubtError
+        options = {it.arg: it.value for it in call.keywords}
+        _require(options.keys() <= (_OPTIONS_OF_OPEN if name == "open" else set()))
+        _require(len(call.args) in ((1, 2) if name == "open" else (1,)))
+        mode = options.get("mode", call.args[1] if len(call.args) == 2 else ast.Constant("r"))
+        _require(isinstance(mode, ast.Constant) and mode.value in ("r", "rb", "rt"))
+        match call.args[0]:
+            case ast.Constant(value=str(path)) if _PATH.fullmatch(path):
+                self._found.append(path)
+            case _:
+                raise _DoubtError
+        is_method = isinstance(parent := self._parents[id(call)], ast.Attribute) and parent.value is call
+        _require(is_method or name != "pathlib.Path")  # some methods of a path write
+
+
+def _require(is_certain: bool) -> None:
+    if not is_certain:
+        raise _DoubtError
