@@ -1,6 +1,6 @@
 """Standing attacks: for each surface a generator of attacks, judged by what they really do.
 
-A surface is a place where others' text decides what runs or is read: command lines, scripts of awk and sed, hooks,
+A surface is a place where others' text decides what runs or is read: command lines, code and scripts in them, hooks,
 definitions of MCP servers, messages of other machines, requests to the panel, front matter of skills, git folders.
 **A new surface needs its generator here**, in a file of its own:
 
