@@ -12,6 +12,8 @@ type Rule = ApprovalView["rules"][number];
 
 const SCOPES: Readonly<Record<string, string>> = { once: "once", turn: "for this turn", session: "for this session" };
 
+const VERBS: Readonly<Record<string, string>> = { create: "Create", modify: "Edit", delete: "Delete", move: "Move" };
+
 function question(item: ApprovalView): string {
   if (item.trust !== "") return "Do you trust this folder?";
   if (item.command !== "") return "Run this command?";
@@ -24,7 +26,7 @@ function effect(item: ApprovalView): (HTMLElement | null)[] {
   if (item.text !== "") return [h("pre", { class: "command", tabindex: 0, "aria-label": "Arguments of the call" }, revealHiddenCharacters(item.text))];
   if (item.files.length === 0 && item.paths.length === 0) return [h("p", {}, revealHiddenCharacters(item.summary))];
   const files = item.files.map(({ path, action, diff }) =>
-    h("div", {}, h("p", {}, `${action} `, h("code", {}, revealHiddenCharacters(path))), diff === "" ? null : diffElement(decisiveLines(diff), `Change of ${path}`)));
+    h("div", {}, h("p", {}, `${VERBS[action] ?? action} `, h("code", {}, revealHiddenCharacters(path))), diff === "" ? null : diffElement(decisiveLines(diff), `Change of ${path}`)));
   return [...files, ...item.paths.map((path) => h("p", {}, h("code", {}, revealHiddenCharacters(path))))];
 }
 

@@ -38,7 +38,7 @@ export function homeElement(home: Home | undefined, send: Send, prompt: (text: s
     h("p", { class: "dim" }, "Changes are made in your files and marked there, and wait for you to keep or undo them."),
     home ? keyState(home, send) : null,
     examples.length > 0 && h("ul", { class: "examples", "aria-label": "Examples" }, ...examples),
-    h("div", { class: "recents" }, recents.length > 0 && h("h2", {}, "Sessions"), all),
+    h("div", { class: "recents" }, recents.length > 0 && h("h2", {}, "Sessions"), recents.length > 0 && all),
     recents.length > 0 && h("ul", { class: "list", "aria-label": "Recent sessions" }, ...recents),
   );
 }

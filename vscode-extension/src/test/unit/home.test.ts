@@ -38,6 +38,8 @@ test("a recent session opens with one click", (t) => {
   const page = open(t);
   page.find(".recent").click();
   assert.deepEqual(page.sent.at(-1), { type: "openSession", id: "s7" });
+  page.button("All sessions…").click();
+  assert.deepEqual(page.sent.at(-1), { type: "command", command: "sessions" });
 });
 
 test("without a key the chat says so, with actions", (t) => {
