@@ -14,6 +14,7 @@ from hypothesis import given, strategies as st
 from agent_ls.features.recording.sharing import Redaction
 from agent_ls.llm.requests import Usage
 from agent_ls.loop.context.titles import title_of
+from agent_ls.loop.events.evidence import TurnFacts
 from agent_ls.loop.events.figures import RoundFigures
 from agent_ls.loop.events.items import (
     AskedApproval,
@@ -207,8 +208,12 @@ def test_the_steps_of_a_turn_are_one_fold_between_question_and_answer() -> None:
 
 
 def test_an_edit_is_one_row_with_its_decision_and_paths_are_relative() -> None:
-    source = shown_turn(*edit("d"), TurnEnd("completed", (FileSum("/w/d.py", "modify", 2, 1),)))
+    copy = ChangedFile(FileChange("w", "/w/d.py", "modify", 2, 1, "", copy_of="/tree/d.py"))
+    facts = TurnFacts("Since the last change: `make <x>` passed.", 1)
+    end = TurnEnd("completed", (FileSum("/w/d.py", "modify", 2, 1),), facts)
+    source = shown_turn(*edit("d"), copy, end)
     check_is_inert(source)
+    assert "<code>make &lt;x&gt;</code> passed" in source
 
     assert source.count("<details") == 1 and source.count("<details open") == 0
     assert "allowed" in source and "edit_file" not in source and "/w/" not in source

@@ -16,7 +16,7 @@ from agent_ls.loop.events.figures import RoundFigures
 from agent_ls.loop.events.items import Item, UserMessage
 from agent_ls.sessions.export.changes import STATE_WORDS, ChangedLines, ExportedChange
 from agent_ls.sessions.export.html_style import STYLE
-from agent_ls.sessions.export.html_text import counted, css_class, lines_changed, text
+from agent_ls.sessions.export.html_text import counted, css_class, inline, lines_changed, text
 from agent_ls.sessions.export.html_turns import relative, turns
 from agent_ls.text import to_display_line
 
@@ -104,7 +104,7 @@ def _changes(changes: Sequence[ExportedChange], folder: str) -> Iterator[str]:
         yield "</details>"
     # The evidence of a turn is that of all its changes.
     for said in dict.fromkeys(change.evidence for change in changes if change.evidence):
-        yield f'<p class="dim">{text(said)}</p>'
+        yield f'<p class="dim">{inline(said)}</p>'
     yield "</section>"
 
 

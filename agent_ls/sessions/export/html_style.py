@@ -52,5 +52,6 @@ table { margin: .5rem 0; border-collapse: collapse; font-variant-numeric: tabula
 th, td { text-align: left; padding: .15rem .7rem; border-bottom: 1px solid var(--line); }
 footer th, footer td { text-align: right; }
 footer th:first-child, footer td:first-child { text-align: left; }
+@media (max-width: 30rem) { footer th, footer td { padding: .15rem .25rem; } }
 @media print { details { break-inside: avoid; } }
 """

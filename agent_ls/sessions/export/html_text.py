@@ -54,15 +54,15 @@ def _with_tables(said: str) -> str:
 
 def _row(line: str, tag: str) -> str:
     cells = line.strip().removeprefix("|").removesuffix("|").split("|")
-    return f"<tr>{''.join(f'<{tag}>{_inline(cell.strip())}</{tag}>' for cell in cells)}</tr>"
+    return f"<tr>{''.join(f'<{tag}>{inline(cell.strip())}</{tag}>' for cell in cells)}</tr>"
 
 
 def _paragraphs(said: str) -> str:
     said = said.strip("\n")
-    return f'<div class="text">{_inline(said)}</div>' if said.strip() else ""
+    return f'<div class="text">{inline(said)}</div>' if said.strip() else ""
 
 
-def _inline(said: str) -> str:
+def inline(said: str) -> str:
     """Mark code, stressed words and headings. Code is left as it is: `**` in it is no mark."""
     parts, at = [], 0
     for found in _CODE.finditer(said):

@@ -28,6 +28,7 @@ from agent_ls.sessions.export.html_text import (
     counted,
     css_class,
     diff,
+    inline,
     lines_changed,
     local_time,
     plain,
@@ -96,6 +97,8 @@ def _is_shown_elsewhere(body: Body, known: Known) -> bool:
     match body:
         case AskedApproval(request=request):
             return request.call_id in known.calls | known.changed
+        case ChangedFile(change=change):
+            return bool(change.copy_of)  # the change in the worktree is shown
         case ToolUse(look="edit", status="done", call_id=call_id):
             return call_id in known.changed
         case SaidItem(text=said):
@@ -203,4 +206,4 @@ def _end(body: TurnEnd, folder: str) -> Iterator[str]:
         changed = counted(len(body.files), "file")
         yield f'<p class="dim">{changed} changed, {lines_changed(added, removed)}: {names}</p>'
     if body.facts:
-        yield f'<p class="dim">{text(body.facts.text)}</p>'
+        yield f'<p class="dim">{inline(body.facts.text)}</p>'

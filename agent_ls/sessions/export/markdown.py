@@ -67,7 +67,7 @@ def _item(body: Body, timestamp: str) -> Iterator[str]:
             yield from (f"### {name}{' (interrupted)' if interrupted else ''}", "", *format_quote(text))
         case ToolUse():
             yield from _tool(body)
-        case ChangedFile(change=change):
+        case ChangedFile(change=change) if not change.copy_of:
             yield f"### Changed: {code(change.path)} ({change.action}, +{change.added} -{change.removed})"
             if change.diff:
                 yield from ("", _block(change.diff, "diff"))
