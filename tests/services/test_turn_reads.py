@@ -22,6 +22,11 @@ from tests.support.session_rig import running
 pytestmark = pytest.mark.req("L5")
 
 TURNS = 6
+THREADS = {
+    ("anyio/to_thread.py", "run_sync"): "",
+    ("sessions/ownership/session_ownership.py", "_find_askers"): "",
+}
+"""The calls of threads, and those of them that run several times a second, whatever a session does."""
 
 
 class Counter:
@@ -47,11 +52,22 @@ async def test_all_reads_run_in_one_worker_thread_when_a_turn_begins() -> None:
     assert len(one.threads) == len(other.threads) == 1
 
 
-async def test_a_read_result_is_used_once_and_then_read_again() -> None:
-    reads, counter = TurnReads(), Counter()
+@pytest.mark.parametrize("why", ["used once", "of an earlier turn", "expired", "discarded"])
+async def test_a_result_is_read_again_when_it_no_longer_counts(why: str) -> None:
+    now_ns = 0
+    reads, counter = TurnReads(lambda: now_ns), Counter()
     read = reads.add(counter.prepare)
     await reads.begin()
-    assert [await read.get(), await read.get()] == [1, 2]
+    match why:
+        case "used once":
+            assert await read.get() == 1
+        case "of an earlier turn":
+            await reads.begin()
+        case "expired":
+            now_ns = MAX_AGE_NS + 1
+        case _:
+            reads.discard()
+    assert await read.get() == 2
 
 
 async def test_a_read_can_use_the_result_of_an_earlier_read_in_the_same_worker_thread_call() -> None:
@@ -62,31 +78,6 @@ async def test_a_read_can_use_the_result_of_an_earlier_read_in_the_same_worker_t
     assert [await later.get(), await read.get()] == [1, 1]
     assert read.get_from_this_call() is None, "the thread call has ended"
     assert await later.get() is None, "it is the only read of its thread call"
-
-
-async def test_a_result_of_an_earlier_turn_is_replaced() -> None:
-    reads, counter = TurnReads(), Counter()
-    read = reads.add(counter.prepare)
-    await reads.begin()
-    await reads.begin()
-    assert await read.get() == 2
-
-
-async def test_an_expired_read_result_is_read_again() -> None:
-    now_ns = 0
-    reads, counter = TurnReads(lambda: now_ns), Counter()
-    read = reads.add(counter.prepare)
-    await reads.begin()
-    now_ns = MAX_AGE_NS + 1
-    assert await read.get() == 2
-
-
-async def test_a_discarded_result_is_read_again() -> None:
-    reads, counter = TurnReads(), Counter()
-    read = reads.add(counter.prepare)
-    await reads.begin()
-    reads.discard()
-    assert await read.get() == 2
 
 
 async def test_a_failed_read_raises_only_for_the_caller_of_that_read() -> None:
@@ -173,27 +164,27 @@ async def test_a_turn_without_tools_makes_no_worker_thread_call(tmp_path: Path, 
     """On a network, one thread call reads hooks, trust, project documents and the server files. The flush of the log
     waits until no turn follows.
     """
-    watched = {("anyio/to_thread.py", "run_sync"): "", ("services/permissions/trust.py", "get_trust"): ""}
-    model = CountingProvider([text("Hello.")] * TURNS, watched)
+    model = CountingProvider(
+        [text("Hello.")] * TURNS, {**THREADS, ("services/permissions/trust.py", "get_trust"): ""}
+    )
     with model.counting():
         async with running(tmp_path, model=model, trusting="trusted") as rig:
             talk = await rig.talk("full")
             for _ in range(TURNS):
                 await talk.say("go")
-    # The first turns also gather facts, and every second the session checks whether another process requests it.
-    assert min(counted["run_sync"] for counted in model.rounds[1:]) == 1 - is_on_disk
+    # The first turns also gather facts.
+    assert min(it["run_sync"] - it["_find_askers"] for it in model.rounds[1:]) == 1 - is_on_disk
     assert min(counted["get_trust"] for counted in model.rounds[1:]) == 1
 
 
 async def test_the_first_message_makes_few_worker_thread_calls(tmp_path: Path) -> None:
     """Not one per file that may have instructions, and per folder that may begin a repository: about a hundred."""
-    asking = ("sessions/ownership/session_ownership.py", "_find_askers")  # runs several times a second
-    model = CountingProvider([text("Hello.")], {("anyio/to_thread.py", "run_sync"): "", asking: ""})
+    model = CountingProvider([text("Hello.")], THREADS)
     with model.counting():
         async with running(tmp_path, model=model, trusting="trusted") as rig:
             await (await rig.talk("full")).say("go")
-    # About ten to open the session, and eight for the message.
-    assert model.rounds[0]["run_sync"] - model.rounds[0]["_find_askers"] <= 25
+    # About ten to open the session, eight for the message, and more of the background work on a slow machine.
+    assert model.rounds[0]["run_sync"] - model.rounds[0]["_find_askers"] <= 50
 
 
 async def test_a_second_run_of_a_read_in_a_turn_needs_no_thread_either(
