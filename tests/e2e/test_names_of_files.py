@@ -109,19 +109,16 @@ def made(tmp_path: Path, name: str) -> Path:
     return path
 
 
-async def test_an_open_document_is_found_for_each_uri_form_that_an_editor_sends(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_opened_alike", [True, False])
+async def test_an_open_document_is_found_for_each_uri_form_that_an_editor_sends(
+    tmp_path: Path, is_opened_alike: bool
+) -> None:
+    """An editor may also use one form to open a document, and another one in its changes."""
     files = []
     for number, style in enumerate(STYLES.values()):
         path = made(tmp_path, f"{number} {NAME}")
-        files.append(File(path, style(str(path)), style(str(path)), path.name))
-    await check_edited(tmp_path, files)
-
-
-async def test_a_change_notification_with_a_different_uri_form_of_the_file_is_applied(tmp_path: Path) -> None:
-    files = []
-    for number, style in enumerate(STYLES.values()):
-        path = made(tmp_path, f"{number} {NAME}")
-        files.append(File(path, _vscode(str(path)), style(str(path)), path.name))
+        opened = style if is_opened_alike else _vscode
+        files.append(File(path, opened(str(path)), style(str(path)), path.name))
     await check_edited(tmp_path, files)
 
 

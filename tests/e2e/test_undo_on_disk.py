@@ -92,13 +92,17 @@ async def test_undo_in_a_file_that_was_saved_before_a_command_is_saved_to_disk_t
         assert warnings(found) == []
 
 
-async def test_undo_in_a_closed_file_that_was_opened_later_is_saved_to_disk(tmp_path: Path) -> None:
-    async with at_work(tmp_path, [READ, EDIT]) as (found, path):
+@pytest.mark.parametrize(("save", "on_disk"), [("auto", OLD), ("never", NEW)])
+async def test_undo_in_a_closed_file_that_was_opened_later_is_saved_to_disk_or_warns(
+    tmp_path: Path, save: str, on_disk: str
+) -> None:
+    async with at_work(tmp_path, [READ, EDIT], save=save) as (found, path):
         session_id = await work(found)
         assert path.read_text() == NEW
         await found.editor.open(path)
         await review(found, sessionId=session_id)
-        assert (path.read_text(), buffer(found, path)) == (OLD, OLD)
+        assert (path.read_text(), buffer(found, path)) == (on_disk, OLD)
+        assert len(warnings(found)) == (save == "never")
 
 
 async def test_undo_of_a_created_file_that_was_opened_later_deletes_it(tmp_path: Path) -> None:
@@ -129,18 +133,6 @@ async def test_undo_next_to_unsaved_user_text_saves_nothing_and_warns(tmp_path: 
         assert (path.read_text(), buffer(found, path)) == (NEW, "# mine\n" + OLD)
         (message,) = warnings(found)
         assert "b.py" in message and "save it there" in message
-
-
-@pytest.mark.parametrize("settings", [{"save": "never"}], ids=["never saved"])
-async def test_undo_with_saving_switched_off_warns_that_the_disk_still_has_the_change(
-    tmp_path: Path, settings: dict[str, str]
-) -> None:
-    async with at_work(tmp_path, [READ, EDIT], **settings) as (found, path):
-        session_id = await work(found)
-        await found.editor.open(path)
-        await review(found, sessionId=session_id)
-        assert (path.read_text(), buffer(found, path)) == (NEW, OLD)
-        assert len(warnings(found)) == 1
 
 
 async def test_undo_is_not_saved_to_disk_unless_agent_ls_saved_the_change(tmp_path: Path) -> None:

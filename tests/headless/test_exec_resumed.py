@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,50 +13,32 @@ from tests.support.commands import environment, provider_variables, run
 from tests.support.fake_provider import FakeProvider
 from tests.support.loopback import AnthropicServer
 
-
-@pytest.mark.req("H13", "H6", "R4")
-@pytest.mark.parametrize(("mode", "code", "files"), [("ask", 3, []), ("edits", 0, ["new.txt"])])
-async def test_exec_resume_decides_hunks_proposed_in_an_editor_by_the_mode(
-    mode: str, code: int, files: list[str], tmp_path: Path
-) -> None:
-    model = FakeProvider([call("write_file", file_path="new.txt", content="x\n")])
-    given = options(tmp_path, model, mode="edits", review="before", answers_later=True)
-    async with agent_ls.open_session(**given) as session:
-        async for event in session.run("go"):
-            if event.kind == "hunk_state":
-                break
-        kept = session.id
-    with AnthropicServer(["Continued.", "Second."]) as server:
-        environ = environment(tmp_path, **provider_variables(server))
-        done = run(
-            "exec",
-            "--mode",
-            mode,
-            "--resume",
-            kept,
-            "and now?",
-            cwd=tmp_path / "project",
-            environ=environ,
-        )
-    assert done.code == code and "Second." in done.out, done
-    assert [path.name for path in (tmp_path / "project").iterdir()] == files
+PROPOSED = call("write_file", file_path="made", content="x\n")
+ASKED = call("shell", command="touch made")
 
 
 @pytest.mark.req("H13", "H6", "R4")
-@pytest.mark.parametrize(("mode", "code", "files"), [("edits", 3, []), ("full", 0, ["made"])])
-async def test_exec_resume_decides_about_a_command_that_waits_by_the_mode_of_the_run(
-    mode: str, code: int, files: list[str], tmp_path: Path
+@pytest.mark.parametrize(
+    ("left", "review", "mode", "is_allowed"),
+    [
+        (PROPOSED, "before", "ask", False),
+        (PROPOSED, "before", "edits", True),
+        (ASKED, "after", "edits", False),
+        (ASKED, "after", "full", True),
+    ],
+)
+async def test_exec_resume_decides_what_waits_in_a_session_by_the_mode_of_the_run(
+    left: Any, review: str, mode: str, is_allowed: bool, tmp_path: Path
 ) -> None:
-    model = FakeProvider([call("shell", command="touch made")])
-    given = options(tmp_path, model, mode="edits", answers_later=True)
+    given = options(tmp_path, FakeProvider([left]), mode="edits", review=review, answers_later=True)
     async with agent_ls.open_session(**given) as session:
         async for event in session.run("go"):
-            if event.kind == "approval_requested":
+            if event.kind in ("hunk_state", "approval_requested"):
                 break
         kept = session.id
     with AnthropicServer(["Continued.", "Second."]) as server:
         environ = environment(tmp_path, **provider_variables(server))
         arguments = ("exec", "--mode", mode, "--resume", kept, "and now?")
         done = run(*arguments, cwd=tmp_path / "project", environ=environ)
-    assert done.code == code and "Second." in done.out, done
-    assert [path.name for path in (tmp_path / "project").iterdir()] == files
+    assert done.code == (0 if is_allowed else 3) and "Second." in done.out, done
+    assert [path.name for path in (tmp_path / "project").iterdir()] == ["made"] * is_allowed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -36,38 +36,35 @@ def mapped(old: str, new: str) -> tuple[CellHunk, ...]:
     return HunkMapper(parse_notebook(new), old).map_hunk(back.start, back.end, back.lines)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
-def test_a_changed_line_is_found_in_its_cell(layout: Any) -> None:
-    old = layout(document())
-    wanted = targets(old)
-    wanted[1] = replace(wanted[1], source="x = 1\nprint(x, 2)")
-
-    assert mapped(old, changed(old, wanted)) == (CellHunk(1, 1, 2, ("print(x, 2)",), ("print(x)",)),)
+def with_source(source: str) -> Callable[[list[TargetCell]], list[TargetCell]]:
+    return lambda cells: [cells[0], replace(cells[1], source=source), *cells[2:]]
 
 
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
-def test_hunk_of_an_appended_line_excludes_the_line_before_it(layout: Any) -> None:
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        pytest.param(
+            with_source("x = 1\nprint(x, 2)"), CellHunk(1, 1, 2, ("print(x, 2)",), ("print(x)",)), id="line"
+        ),
+        pytest.param(
+            with_source("x = 1\nprint(x)\ny = 2\n"),
+            CellHunk(1, 2, 4, ("y = 2\n", ""), ()),
+            id="appended line",
+        ),
+        pytest.param(
+            lambda cells: [cells[0], TargetCell("code", "import os\nos.getcwd()"), *cells[1:]],
+            CellHunk(1, 0, 2, ("import os\n", "os.getcwd()"), ()),
+            id="added cell",
+        ),
+        pytest.param(lambda cells: cells[1:], CellHunk(0, 0, 0, (), TITLE), id="removed cell"),
+    ],
+)
+def test_a_hunk_has_the_changed_lines_of_its_cell(
+    layout: Any, change: Callable[[list[TargetCell]], list[TargetCell]], expected: CellHunk
+) -> None:
     old = layout(document())
-    wanted = targets(old)
-    wanted[1] = replace(wanted[1], source="x = 1\nprint(x)\ny = 2\n")
-
-    assert mapped(old, changed(old, wanted)) == (CellHunk(1, 2, 4, ("y = 2\n", ""), ()),)
-
-
-@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
-def test_hunk_of_an_added_cell_covers_the_whole_cell(layout: Any) -> None:
-    old = layout(document())
-    wanted = targets(old)
-    wanted.insert(1, TargetCell("code", "import os\nos.getcwd()"))
-
-    assert mapped(old, changed(old, wanted)) == (CellHunk(1, 0, 2, ("import os\n", "os.getcwd()"), ()),)
-
-
-@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
-def test_hunk_of_a_removed_cell_is_at_the_start_of_the_next_cell(layout: Any) -> None:
-    old = layout(document())
-
-    assert mapped(old, changed(old, targets(old)[1:])) == (CellHunk(0, 0, 0, (), TITLE),)
+    assert mapped(old, changed(old, change(targets(old)))) == (expected,)
 
 
 def test_hunk_of_removed_last_cells_is_at_the_end_of_the_last_remaining_cell() -> None:

@@ -11,84 +11,123 @@ pytestmark = pytest.mark.req("H6")
 
 
 @pytest.mark.parametrize(
-    ("typed", "base", "hunks"),
+    ("before", "by_agent", "typed", "base", "hunks"),
     [
-        ("new a B c d", "new a b c d", ["pending c1 @2 b > B"]),
-        ("a new B c d", "a new b c d", ["pending c1 @2 b > B"]),
-        ("a B new c d", "a b new c d", ["pending c1 @1 b > B"]),
-        ("a B c d new", "a b c d new", ["pending c1 @1 b > B"]),
-        ("a B c D", "a b c D", ["pending c1 @1 b > B"]),
-        ("B c d", "b c d", ["pending c1 @0 b > B"]),
-        ("a Bx c d", "a b c d", ["edited c1 @1 b > Bx"]),
-        ("a B1 B2 c d", "a b c d", ["edited c1 @1 b > B1 B2"]),
-        ("a c d", "a b c d", ["edited c1 @1 b > "]),
-        ("a b c d", "a b c d", ["gone c1 @1 b > b"]),
-        ("A Bx c d", "A b c d", ["edited c1 @1 b > Bx"]),
-        ("new c d", "a b c d", ["edited c1 @0 a b > new"]),
-        ("a d", "a b d", ["edited c1 @1 b > "]),
-    ],
-    ids=[
-        "above",
-        "directly above",
-        "directly below",
-        "at the end",
-        "elsewhere",
-        "a line above deleted",
-        "in the hunk",
-        "a line broken in two",
-        "the hunk deleted",
-        "back at the base",
-        "across the border, line for line",
-        "across the border, otherwise",
-        "deleted with the line below",
+        pytest.param(
+            "a b c d", "a B c d", "new a B c d", "new a b c d", ["pending c1 @2 b > B"], id="changed: above"
+        ),
+        pytest.param(
+            "a b c d",
+            "a B c d",
+            "a new B c d",
+            "a new b c d",
+            ["pending c1 @2 b > B"],
+            id="changed: directly above",
+        ),
+        pytest.param(
+            "a b c d",
+            "a B c d",
+            "a B new c d",
+            "a b new c d",
+            ["pending c1 @1 b > B"],
+            id="changed: directly below",
+        ),
+        pytest.param(
+            "a b c d",
+            "a B c d",
+            "a B c d new",
+            "a b c d new",
+            ["pending c1 @1 b > B"],
+            id="changed: at the end",
+        ),
+        pytest.param(
+            "a b c d", "a B c d", "a B c D", "a b c D", ["pending c1 @1 b > B"], id="changed: elsewhere"
+        ),
+        pytest.param(
+            "a b c d",
+            "a B c d",
+            "B c d",
+            "b c d",
+            ["pending c1 @0 b > B"],
+            id="changed: a line above deleted",
+        ),
+        pytest.param(
+            "a b c d", "a B c d", "a Bx c d", "a b c d", ["edited c1 @1 b > Bx"], id="changed: in the hunk"
+        ),
+        pytest.param(
+            "a b c d",
+            "a B c d",
+            "a B1 B2 c d",
+            "a b c d",
+            ["edited c1 @1 b > B1 B2"],
+            id="changed: a line broken in two",
+        ),
+        pytest.param(
+            "a b c d", "a B c d", "a c d", "a b c d", ["edited c1 @1 b > "], id="changed: the hunk deleted"
+        ),
+        pytest.param(
+            "a b c d", "a B c d", "a b c d", "a b c d", ["gone c1 @1 b > b"], id="changed: back at the base"
+        ),
+        pytest.param(
+            "a b c d",
+            "a B c d",
+            "A Bx c d",
+            "A b c d",
+            ["edited c1 @1 b > Bx"],
+            id="changed: across the border, line for line",
+        ),
+        pytest.param(
+            "a b c d",
+            "a B c d",
+            "new c d",
+            "a b c d",
+            ["edited c1 @0 a b > new"],
+            id="changed: across the border, otherwise",
+        ),
+        pytest.param(
+            "a b c d",
+            "a B c d",
+            "a d",
+            "a b d",
+            ["edited c1 @1 b > "],
+            id="changed: deleted with the line below",
+        ),
+        pytest.param(
+            "a b c", "a c", "a new c", "a b new c", ["pending c1 @1 b > "], id="deleted: a line where it was"
+        ),
+        pytest.param("a b c", "a c", "a b c", "a b c", ["gone c1 @1 b > b"], id="deleted: the line itself"),
+        pytest.param(
+            "a b c", "a c", "a", "a b", ["pending c1 @1 b > "], id="deleted: the line after it deleted"
+        ),
+        pytest.param(
+            "a b",
+            "a x y b",
+            "a x x y b",
+            "a x b",
+            ["pending c1 @2  > x y"],
+            id="inserted: its first line again above",
+        ),
+        pytest.param(
+            "a b",
+            "a x y b",
+            "a x y y b",
+            "a y b",
+            ["pending c1 @1  > x y"],
+            id="inserted: its last line again below",
+        ),
+        pytest.param(
+            "a b", "a x y b", "a x new y b", "a b", ["edited c1 @1  > x new y"], id="inserted: inside"
+        ),
+        pytest.param("a b", "a x y b", "a b", "a b", ["gone c1 @1  > "], id="inserted: all deleted"),
+        pytest.param(
+            "a b", "a x y b", "x y b", "b", ["pending c1 @0  > x y"], id="inserted: line above deleted"
+        ),
     ],
 )
-def test_typing_around_a_changed_line_moves_or_edits_its_hunk(
-    typed: str, base: str, hunks: list[str]
+def test_typing_around_a_hunk_moves_or_edits_it(
+    before: str, by_agent: str, typed: str, base: str, hunks: list[str]
 ) -> None:
-    ledger = story("a b c d", ("agent", "a B c d"), ("user", typed))
-    assert words(ledger.base) == base
-    assert shown(ledger) == hunks
-
-
-@pytest.mark.parametrize(
-    ("typed", "base", "hunks"),
-    [
-        ("a new c", "a b new c", ["pending c1 @1 b > "]),
-        ("a b c", "a b c", ["gone c1 @1 b > b"]),
-        ("a", "a b", ["pending c1 @1 b > "]),
-    ],
-    ids=["a line where it was", "the line itself", "the line after it deleted"],
-)
-def test_typing_around_deleted_lines_moves_or_edits_their_hunk(
-    typed: str, base: str, hunks: list[str]
-) -> None:
-    ledger = story("a b c", ("agent", "a c"), ("user", typed))
-    assert words(ledger.base) == base
-    assert shown(ledger) == hunks
-
-
-@pytest.mark.parametrize(
-    ("typed", "base", "hunks"),
-    [
-        ("a x x y b", "a x b", ["pending c1 @2  > x y"]),
-        ("a x y y b", "a y b", ["pending c1 @1  > x y"]),
-        ("a x new y b", "a b", ["edited c1 @1  > x new y"]),
-        ("a b", "a b", ["gone c1 @1  > "]),
-        ("x y b", "b", ["pending c1 @0  > x y"]),
-    ],
-    ids=[
-        "its first line again above",
-        "its last line again below",
-        "inside",
-        "all deleted",
-        "line above deleted",
-    ],
-)
-def test_typing_around_inserted_lines_moves_or_edits_their_hunk(
-    typed: str, base: str, hunks: list[str]
-) -> None:
-    ledger = story("a b", ("agent", "a x y b"), ("user", typed))
+    ledger = story(before, ("agent", by_agent), ("user", typed))
     assert words(ledger.base) == base
     assert shown(ledger) == hunks
 

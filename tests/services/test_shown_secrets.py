@@ -123,16 +123,6 @@ def test_rg_needs_approval_for_a_visible_secret_file_unless_it_is_ignored(work: 
 
 @pytest.mark.parametrize(
     "text",
-    ["git show HEAD:.env", "git show HEAD:./.env", "git cat-file -p HEAD:.env", "git cat-file blob :.env"],
-)
-def test_git_command_that_prints_a_secret_file_of_a_revision_needs_approval(
-    text: str, repository: Path
-) -> None:
-    asked_for(text, repository)
-
-
-@pytest.mark.parametrize(
-    "text",
     [
         "git show",
         "git show HEAD",

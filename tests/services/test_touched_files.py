@@ -209,34 +209,22 @@ async def test_a_file_that_the_model_just_read_is_not_read_again_to_check_it(tmp
 
 
 @pytest.mark.req("H4", "X9")
-async def test_a_change_of_a_file_during_a_read_is_reported_before_the_next_model_call(
-    tmp_path: Path,
-) -> None:
-    told: list[str] = []
-    touched = watching(LocalEnvironment(str(tmp_path)), told)
-    path = tmp_path / "a.txt"
-    path.write_text(OLD)
-    opened = path.stat()
-    path.write_text(OLD.replace("two", "2wo!"))
-    touched.was_read(a_read(path, opened, age_ns=STEP_NS + 1))
-    touched.record_read(str(path), sha256(OLD.encode()))
-    await touched.check_files()
-    assert len(told) == 1
-
-
-@pytest.mark.req("H4", "X9")
-async def test_a_change_without_a_new_time_stamp_is_reported_if_the_file_was_new_when_read(
-    tmp_path: Path,
+@pytest.mark.parametrize("is_during_read", [True, False])
+async def test_a_change_during_a_read_or_without_a_new_time_stamp_is_reported(
+    tmp_path: Path, is_during_read: bool
 ) -> None:
     """A file system with coarse times gives two changes within one step the same times."""
     told: list[str] = []
     touched = watching(LocalEnvironment(str(tmp_path)), told)
     path = tmp_path / "a.txt"
-    path.write_text(OLD.replace("two", "2wo"))
-    same_times = path.stat()
-    touched.was_read(a_read(path, same_times, age_ns=STEP_NS))
+    path.write_text(OLD)
+    opened = path.stat()
+    path.write_text(OLD.replace("two", "2wo!" if is_during_read else "2wo"))
+    touched.was_read(a_read(path, opened if is_during_read else path.stat(), age_ns=STEP_NS + is_during_read))
     touched.record_read(str(path), sha256(OLD.encode()))
+
     await touched.check_files()
+
     assert len(told) == 1
 
 

@@ -21,11 +21,10 @@ from agent_ls.loop.events.types import (
     ProcessingEnd,
     SessionEnd,
     StateChanged,
-    ToolCallEnd,
-    ToolCallStart,
 )
 from agent_ls.services.review.decision_request import Selection
-from tests.support.fake_provider import CallTool, Piece, problem_of, text, tool_call
+from tests.sessions.test_suspended_turns import check as check_turn
+from tests.support.fake_provider import CallTool, Piece, text, tool_call
 from tests.support.session_rig import DEADLINE_S, SessionRig, Talk, deny, running, wait
 
 pytestmark = pytest.mark.req("R4", "H6")
@@ -116,11 +115,7 @@ async def left(
 
 def check(rig: SessionRig, talk: Talk) -> None:
     """Check the invariants after a resumed turn."""
-    assert {problem_of(request.messages) for request in rig.model.requests} <= {""}
-    starts = [start.call_id for start in talk.of(ToolCallStart)]
-    assert sorted(starts) == sorted(end.call_id for end in talk.of(ToolCallEnd))
-    seqs = [envelope.seq for envelope in talk.envelopes]
-    assert seqs == list(range(1, len(seqs) + 1))
+    check_turn(rig, talk)
     assert hunks_of(rig) == []
 
 

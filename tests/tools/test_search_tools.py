@@ -13,7 +13,6 @@ from agent_ls.tools.grep import GREP
 from agent_ls.tools.list_dir import LIST_DIR
 from tests.support.tool_calls import ToolCalls
 
-GREP_MODES: Tool[Any] = GREP
 FILES = {
     "src/a.py": "import os\n\ndef run():\n    TODO\n    return 1\n\nTODO\n",
     "src/b.py": "todo = 1\nTODO = 2\n",
@@ -30,7 +29,7 @@ def calls() -> ToolCalls:
     return ToolCalls(MemoryEnvironment(FILES))
 
 
-@pytest.mark.req("T6")
+@pytest.mark.req("P3", "T6")
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
@@ -62,11 +61,27 @@ def calls() -> ToolCalls:
             "No matches for 'absent' in src in files that match '*.py'. Ignored and binary files are not searched.",
             id="nothing",
         ),
+        pytest.param(
+            {"pattern": "TODO", "output_mode": "files_with_matches"},
+            "src/a.py\nsrc/b.py\nsrc/c.txt",
+            id="files",
+        ),
+        pytest.param(
+            {"pattern": "TODO", "output_mode": "count"}, "src/a.py:2\nsrc/b.py:1\nsrc/c.txt:1", id="counts"
+        ),
+        pytest.param(
+            {"pattern": "TODO", "output_mode": "count", "max_results": 1},
+            "src/a.py:2\n\n[Only the first 1 files. Narrow the search, or raise max_results.]",
+            id="limit-counts-files",
+        ),
+        pytest.param(
+            {"pattern": "TODO", "output_mode": "content", "path": "src/c.txt"},
+            "src/c.txt:1:TODO",
+            id="content",
+        ),
     ],
 )
-async def test_grep_when_searching_content_then_matching_lines_are_returned(
-    arguments: dict[str, object], expected: str
-) -> None:
+async def test_grep_returns_lines_files_or_counts(arguments: dict[str, object], expected: str) -> None:
     assert (await calls().call(GREP, **arguments)).text == expected
 
 
@@ -74,26 +89,6 @@ async def test_grep_separates_context_blocks_that_are_not_adjacent_with_dashes()
     environment = MemoryEnvironment({"f": "x\n1\n2\n3\n4\nx\n"})
     output = await ToolCalls(environment).call(GREP, pattern="x", context_lines=1)
     assert output.text == "f:1:x\nf-2-1\n--\nf-5-4\nf:6:x"
-
-
-@pytest.mark.req("P3", "T6")
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        pytest.param({"output_mode": "files_with_matches"}, "src/a.py\nsrc/b.py\nsrc/c.txt", id="files"),
-        pytest.param({"output_mode": "count"}, "src/a.py:2\nsrc/b.py:1\nsrc/c.txt:1", id="counts"),
-        pytest.param(
-            {"output_mode": "count", "max_results": 1},
-            "src/a.py:2\n\n[Only the first 1 files. Narrow the search, or raise max_results.]",
-            id="limit-counts-files",
-        ),
-        pytest.param({"output_mode": "content", "path": "src/c.txt"}, "src/c.txt:1:TODO", id="content"),
-    ],
-)
-async def test_grep_when_another_output_mode_is_set_then_files_or_counts_are_returned(
-    arguments: dict[str, object], expected: str
-) -> None:
-    assert (await calls().call(GREP_MODES, pattern="TODO", **arguments)).text == expected
 
 
 @pytest.mark.req("T6", "T9")

@@ -46,28 +46,20 @@ def test_a_stream_without_dropped_output_contains_no_dropped_line() -> None:
     assert DroppedOutput(86).marker in output.text("stdout")
 
 
-@given(st.lists(st.text(alphabet="ab", min_size=1, max_size=9)), st.integers(0, 60))
-def test_background_output_read_by_offset_equals_a_slice_of_the_whole_output(
-    pieces: list[str], offset: int
+@given(
+    st.lists(st.text(alphabet="ab", min_size=1, max_size=9)),
+    st.none() | st.integers(0, 40),
+    st.integers(0, 60),
+)
+def test_background_output_keeps_its_end_and_its_offsets_also_when_it_is_shrunk(
+    pieces: list[str], kept: int | None, offset: int
 ) -> None:
     output = BackgroundOutput(kept_chars=30)
     for piece in pieces:
         output.add(piece)
+    if kept is not None:
+        output.shrink(kept)
     whole = "".join(pieces)
-    start = max(len(whole) - 30, 0)
-    gone = DroppedOutput(start - offset).marker if offset < start else ""
-    assert output.read(offset) == (gone + whole[max(offset, start) :], len(whole))
-
-
-@given(st.lists(st.text(alphabet="ab", min_size=1, max_size=9)), st.integers(0, 40), st.integers(0, 60))
-def test_truncated_background_output_keeps_its_end_and_its_offsets(
-    pieces: list[str], kept: int, offset: int
-) -> None:
-    output = BackgroundOutput(kept_chars=30)
-    for piece in pieces:
-        output.add(piece)
-    output.shrink(kept)
-    whole = "".join(pieces)
-    start = max(len(whole) - min(kept, 30), 0)
+    start = max(len(whole) - min(30 if kept is None else kept, 30), 0)
     gone = DroppedOutput(start - offset).marker if offset < start else ""
     assert output.read(offset) == (gone + whole[max(offset, start) :], len(whole))
