@@ -46,11 +46,6 @@ TROUBLES = {
         "Check the plan, billing and spending limits of your account at the provider.",
         closes=True,
     ),
-    "rate limit with a long wait": Trouble(
-        (ErrorReply(429, headers={"retry-after": "3600"}),),
-        "{provider} limits the rate of requests (HTTP 429)",
-        "asks you to wait 60 minutes",
-    ),
     "overloaded": Trouble(
         (ErrorReply(529),) * 3,
         "{provider} is overloaded (HTTP 529)",
