@@ -36,13 +36,20 @@ async def load_attachment(path: str | PathLike[str]) -> ImagePart | DocumentPart
     return await anyio.to_thread.run_sync(_load, Path(path))
 
 
+def has_files(messages: tuple[Message, ...]) -> bool:
+    """Return whether a part of a user's message names a file by a path."""
+    return any(
+        _local_file(part) for message in messages if message.role is Role.USER for part in message.parts
+    )
+
+
 async def with_files(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     """Return the messages with the files that parts of the user's messages name by a path instead of an address.
 
     Raises:
         ConfigurationError: a file cannot be attached.
     """
-    if not any(_local_file(part) for message in messages for part in message.parts):
+    if not has_files(messages):
         return messages
     return tuple(
         [

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
 
+from agent_ls.argument_types import find_misuse
 from agent_ls.llm.adapter import ProviderAdapter
+from agent_ls.llm.attachments import has_files, with_files
 from agent_ls.llm.catalog import capabilities_lookup, resolve_alias
 from agent_ls.llm.credentials import KEYLESS, VARIABLES, Credentials, key_variable
 from agent_ls.llm.endpoint import ConnectionSettings, Endpoint
@@ -14,7 +17,7 @@ from agent_ls.llm.errors import ConfigurationError, MissingKeyError, typed
 from agent_ls.llm.http_adapter import HttpAdapter
 from agent_ls.llm.middleware import Middleware
 from agent_ls.llm.providers.base import Codec
-from agent_ls.llm.requests import Request, Response
+from agent_ls.llm.requests import Request, Response, ToolChoice
 from agent_ls.llm.stream import StreamEvent
 
 PROBE_TIMEOUT_S = 0.3  # a server on this machine responds at once, or is not running
@@ -72,6 +75,7 @@ class Client:
             LlmError: the call failed. ConfigurationError: the provider of the request does not exist.
         """
         adapter, request = self._route(request)
+        request = replace(request, messages=await with_files(request.messages))
         proceed = adapter.complete
         for layer in reversed(self._middleware):
             proceed = partial(layer.complete, proceed=proceed)
@@ -89,7 +93,7 @@ class Client:
         proceed = adapter.stream
         for layer in reversed(self._middleware):
             proceed = partial(layer.stream, proceed=proceed)
-        return proceed(request)
+        return _stream_with_files(request, proceed) if has_files(request.messages) else proceed(request)
 
     async def prepare(self, provider: str) -> None:
         """Load libraries and certificates of a provider in advance, without contacting it. Never raises."""
@@ -119,6 +123,8 @@ class Client:
     def _route(self, request: Request) -> tuple[ProviderAdapter, Request]:
         if not isinstance(request, Request):
             raise ConfigurationError("request: it is no Request", hint="Make it with build_request().")
+        if misuse := find_misuse("tool_choice", request.tool_choice, ToolChoice):
+            raise ConfigurationError(misuse[0], hint=misuse[1])
         name = request.provider or self._default
         if not name:
             raise _no_provider_error()
@@ -128,6 +134,15 @@ class Client:
         if adapter is None:
             raise _unknown_provider_error(name, self.providers)
         return adapter, replace(request, provider=name, model=resolve_alias(name, request.model))
+
+
+async def _stream_with_files(
+    request: Request, proceed: Callable[[Request], AsyncGenerator[StreamEvent]]
+) -> AsyncGenerator[StreamEvent]:
+    request = replace(request, messages=await with_files(request.messages))
+    async with aclosing(proceed(request)) as events:
+        async for event in events:
+            yield event
 
 
 def build_client(

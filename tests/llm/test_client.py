@@ -5,6 +5,8 @@ import sys
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -14,7 +16,7 @@ from agent_ls.llm.credentials import Credentials
 from agent_ls.llm.endpoint import ConnectionSettings, Endpoint
 from agent_ls.llm.errors import ConfigurationError
 from agent_ls.llm.http_adapter import HttpAdapter
-from agent_ls.llm.messages import assistant, user
+from agent_ls.llm.messages import ImagePart, Message, Role, assistant, user
 from agent_ls.llm.middleware import Complete, Middleware, Stream
 from agent_ls.llm.providers.openai_responses import OpenAIResponsesCodec
 from agent_ls.llm.requests import FinishReason, Request, Response, Usage
@@ -80,6 +82,19 @@ async def test_a_request_is_sent_to_the_provider_it_names_or_to_the_default() ->
     await client.close()
     assert one.is_closed
     assert two.is_closed
+
+
+@pytest.mark.req("U5", "U6")
+async def test_a_path_becomes_the_file_and_a_wrong_tool_choice_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_bytes(b"image")
+    adapter = FakeAdapter("x")
+    client = Client({"x": adapter}, "x")
+    request = Request("m", (Message(Role.USER, (ImagePart(url=str(tmp_path / "a.png")),)),))
+    await client.complete(request)
+    await said(client, request)
+    assert [sent.messages[0].parts for sent in adapter.requests] == [(ImagePart(b"image", "image/png"),)] * 2
+    with pytest.raises(ConfigurationError, match="tool_choice"):
+        await client.complete(replace(ASK, tool_choice=cast("Any", "add")))
 
 
 @pytest.mark.req("U1")
