@@ -427,6 +427,11 @@ class AgentSession:
             BadChoiceError: there is no such turn.
             SessionBusyError: a turn is running.
         """
+        if not turn_id:
+            raise BadChoiceError(
+                "turn_id is empty",
+                "pass the turn_id of a `UserInput`; the events of the opening belong to no turn",
+            )
         _, done = await self._manager.revert(self.id, RollbackRequest(turn_id, conversation, files))
         return done
 

@@ -118,6 +118,7 @@ TABLE: list[tuple[str, Use, type[BaseException], str]] = [
     ("reply: unknown", given("reply", "q-1", "x"), agent_ls.UnknownQuestionError, "open"),
     ("reply: number", given("reply", "q-1", 7), agent_ls.AppError, "str"),
     ("roll_back: unknown", given("roll_back", "t-1"), agent_ls.AppError, "id of a turn"),
+    ("roll_back: empty", given("roll_back", ""), agent_ls.AppError, "UserInput"),
     ("review: unknown", given("review", "drop"), agent_ls.AppError, "keep"),
     ("steer: empty", given("steer", " "), agent_ls.AppError, "text"),
     ("roll_back: wrong files", given("roll_back", "t-1", files="drop"), agent_ls.AppError, "preview"),
