@@ -66,7 +66,7 @@ class SessionOwner:
         self._open_live = open_live
         self._callbacks = callbacks
         self._clean_up = clean_up
-        self._loop = asyncio.get_running_loop()
+        self._loop = _needed_loop()
         self._thread = threading.get_ident()
         self._process = os.getpid()
         self._opened: asyncio.Future[OpenedSession] = self._loop.create_future()
@@ -185,6 +185,15 @@ async def _with_events(live: LiveSession) -> OpenedSession:
     begun = stored.last_seq if stored else 0
     lines = await anyio.to_thread.run_sync(live.events_since, begun, session.last_seq)
     return OpenedSession(live, [it for it in map(event_codec.decode, lines) if it], events)
+
+
+def _needed_loop() -> asyncio.AbstractEventLoop:
+    loop = _running_loop()
+    if loop is None:
+        raise RuntimeError(
+            "a session needs a running event loop of asyncio: use asyncio.run, or open_session_sync without one"
+        )
+    return loop
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:

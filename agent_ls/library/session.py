@@ -395,7 +395,7 @@ class AgentSession:
 
     def hunks(self) -> dict[str, list[Hunk]]:
         """Return the changes that are not reviewed yet, by absolute path."""
-        return self._manager.review.open_hunks(session_id=self.id)
+        return self._manager.review.open_hunks(session_id=self._live.session.id)
 
     @typed
     async def review(
@@ -405,10 +405,9 @@ class AgentSession:
 
         Return a reason for each change that could not be kept or undone.
         """
-        session_id = self.id if hunk_ids is None else None
-        _, refused = await self._manager.review.review(
-            verdict, Selection(hunk_ids=hunk_ids, session_id=session_id)
-        )
+        session_id = self._live.session.id
+        selection = Selection(hunk_ids=hunk_ids, session_id=session_id if hunk_ids is None else None)
+        _, refused = await self._manager.review.review(verdict, selection)
         return [reason for _, reason in refused]
 
     @typed
@@ -432,7 +431,9 @@ class AgentSession:
                 "turn_id is empty",
                 "pass the turn_id of a `UserInput`; the events of the opening belong to no turn",
             )
-        _, done = await self._manager.revert(self.id, RollbackRequest(turn_id, conversation, files))
+        _, done = await self._manager.revert(
+            self._live.session.id, RollbackRequest(turn_id, conversation, files)
+        )
         return done
 
     @typed

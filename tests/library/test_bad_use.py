@@ -50,6 +50,15 @@ async def closed_events(session: Session) -> None:
     session.events()
 
 
+def closed(name: str, *values: Any) -> Use:
+    async def use(session: Any) -> None:
+        await session.close()
+        answer = getattr(session, name)(*values)
+        assert await answer if asyncio.iscoroutine(answer) else answer
+
+    return use
+
+
 async def read_twice(session: Session) -> None:
     events = session.run("go")
     assert [event async for event in events]
@@ -101,6 +110,9 @@ TABLE: list[tuple[str, Use, type[BaseException], str]] = [
     ("closed: run", closed_run, SessionClosedError, "Open the session again"),
     ("closed: its own block", closed_block, SessionClosedError, "Open the session again"),
     ("closed: events", closed_events, SessionClosedError, "Open the session again"),
+    ("closed: hunks", closed("hunks"), SessionClosedError, "Open the session again"),
+    ("closed: review", closed("review", "keep", ["h-1"]), SessionClosedError, "Open the session again"),
+    ("closed: roll_back", closed("roll_back", "t-1"), SessionClosedError, "Open the session again"),
     ("events read twice", read_twice, RuntimeError, "session.events()"),
     ("two readers", two_readers, BaseExceptionGroup, "session.events()"),
     ("two turns", two_turns, SessionBusyError, "queue the message"),
@@ -147,6 +159,11 @@ async def test_a_misused_session_raises_one_error_with_the_next_step(
             if session.state != "CLOSED" and not session.is_busy:
                 assert (await session.ask("still there?")).isdecimal()
     assert asyncio.all_tasks() == before
+
+
+def test_a_session_needs_an_event_loop_of_asyncio(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match=r"asyncio\.run, or open_session_sync"):
+        agent_ls.open_session(**options(tmp_path, FakeProvider([]))).open().send(None)
 
 
 @agent_ls.tool
