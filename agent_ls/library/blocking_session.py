@@ -127,6 +127,7 @@ class BlockingSession:
         return iterate_sync(self._on_loop(self._session.events))
 
     ask = _waiting(AgentSession.ask)
+    expand = _waiting(AgentSession.expand)
     send = _calling(AgentSession.send)
     steer = _calling(AgentSession.steer)
     unsteer = _calling(AgentSession.unsteer)

@@ -160,6 +160,14 @@ class AgentSession:
             raise SessionClosedError(self.id)
         return said
 
+    @typed
+    async def expand(self, text: str) -> str:
+        """Return a message with the text of the slash command or skill with which it begins, as editors send it.
+
+        Other messages are returned unchanged. Pass the result to `run`, `ask` or `send`.
+        """
+        return await self._live.skills.expand_message(text)
+
     def events(self) -> EventStream:
         """Return all events from now on, of all turns, up to `SessionEnd`. Use the result in `async for`.
 

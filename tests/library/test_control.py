@@ -21,6 +21,16 @@ pytestmark = pytest.mark.req("H13")
 DEADLINE_S = 240
 
 
+@pytest.mark.req("T12")
+async def test_a_program_expands_slash_commands_of_the_project(tmp_path: Path) -> None:
+    command = tmp_path / "project" / ".agents" / "commands" / "greet.md"
+    command.parent.mkdir(parents=True)
+    command.write_text("Greet $ARGUMENTS politely.")
+    async with agent_ls.open_session(**options(tmp_path, FakeProvider([]), trusted=True)) as session:
+        assert "Greet Ada politely." in await session.expand("/greet Ada")
+        assert await session.expand("/usr/bin/x fails") == "/usr/bin/x fails"
+
+
 @pytest.mark.req("L6")
 async def test_steers_and_queued_messages_are_listed_changed_and_removed(tmp_path: Path) -> None:
     gate = Gate()
