@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_ls.cli.output import print_error
+from agent_ls.services.errors import AppError, BadChoiceError
 
 if TYPE_CHECKING:
     from agent_ls.batch.folder import ResultFolder
@@ -68,8 +69,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from agent_ls.services.errors import AppError
-
     try:
         if options.manifest == MERGE:
             return _merge(options)
@@ -90,7 +89,6 @@ def _run(options: argparse.Namespace) -> int:
     from agent_ls.batch.manifest import parse_shard, read_manifest
     from agent_ls.batch.runner import BatchProgress, BatchRunner
     from agent_ls.batch.summary import write_summary
-    from agent_ls.services.errors import AppError
     from agent_ls.system import use_pidfd_watcher
 
     if options.dask and options.jobs:
@@ -147,7 +145,6 @@ def _remote_machine(on: str, out: ResultFolder) -> RemoteMachine:
     """
     from agent_ls.batch.attempt import tool_environ
     from agent_ls.batch.remote_machine import RemoteMachine
-    from agent_ls.services.errors import BadChoiceError
     from agent_ls.services.settings.layers import chosen_settings, read_user_settings
     from agent_ls.sessions.workspaces.remote_sites import find_place
 
@@ -175,7 +172,6 @@ async def _locate(machine: RemoteMachine, tasks: Sequence[Task]) -> Sequence[Tas
 def _merge(options: argparse.Namespace) -> int:
     from agent_ls.batch.folder import ResultFolder
     from agent_ls.batch.summary import merge
-    from agent_ls.services.errors import AppError
 
     if not options.folders:
         raise AppError("name the result folders to join", "agent-ls batch merge shard-1 shard-2 --out all")
@@ -192,7 +188,6 @@ def _list_trusted(tasks: Sequence[Task], is_all: bool) -> frozenset[str]:
         AppError: a task may change files or run commands in a folder that is not trusted.
     """
     from agent_ls.services.clock import SystemClock
-    from agent_ls.services.errors import AppError
     from agent_ls.services.permissions.trust import WorkspaceTrust
     from agent_ls.services.settings.state_folder import state_folder
     from agent_ls.store.trust import TrustStore

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_ls.cli.output import add_json_option, print_error, print_json, to_single_row
+from agent_ls.services.errors import AppError
 
 if TYPE_CHECKING:
     from agent_ls.sessions.stored.provenance import BlamedLine, BlamedText
@@ -42,7 +43,6 @@ def _write_note(commit: str) -> int:
 
     import anyio
 
-    from agent_ls.services.errors import AppError
     from agent_ls.sessions.stored.notes import REF, make_git, write_note
     from agent_ls.sessions.stored.provenance import Blamer
     from agent_ls.sessions.stored.queries import state_layout

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from agent_ls.cli.output import to_single_row
 from agent_ls.cli.waiting import waiting_line
+from agent_ls.services.errors import AppError
 
 if TYPE_CHECKING:
     from agent_ls.environments.remote.place import Place
@@ -38,7 +39,6 @@ def run(options: argparse.Namespace) -> int:
     import anyio
 
     from agent_ls.doctor.examination import DoctorFinding, examine
-    from agent_ls.services.errors import AppError
 
     try:
         settings, problems = _settings(options.settings)

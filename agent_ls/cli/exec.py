@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_ls.cli.output import print_error
+from agent_ls.services.errors import AppError, BadChoiceError
 from agent_ls.system import postponed_collection
 
 if TYPE_CHECKING:
@@ -217,7 +218,6 @@ def _find_problem(options: argparse.Namespace, prompt: str) -> str:
 @postponed_collection()
 def run(options: argparse.Namespace) -> int:
     from agent_ls.headless import exec as face
-    from agent_ls.services.errors import AppError
 
     prompt = sys.stdin.read() if options.prompt == "-" else options.prompt
     if problem := _find_problem(options, prompt):
@@ -270,7 +270,6 @@ def _mode(options: argparse.Namespace, own: Settings) -> tuple[Mode, bool]:
         BadChoiceError: there is no such mode.
     """
     from agent_ls.policy.modes import STILL_ASKED, UnknownModeError, parse_mode
-    from agent_ls.services.errors import BadChoiceError
 
     given = options.mode or ("ask" if options.approve == "ask" else options.approve)
     try:
@@ -295,7 +294,6 @@ def _place(on: str, folder: Path, settings: Settings) -> str:
         BadChoiceError: `on`, or the setting `place`, is not the name of a machine or container.
     """
     from agent_ls.environments.remote.place import PlaceNameError, parse_place
-    from agent_ls.services.errors import BadChoiceError
 
     if on == HERE or (not on and (folder != Path() or not settings.place)):
         return ""
@@ -318,7 +316,6 @@ def _settings(options: argparse.Namespace) -> tuple[Settings, Settings]:
     Raises:
         BadChoiceError: a file cannot be read, or a setting is unknown or invalid.
     """
-    from agent_ls.services.errors import BadChoiceError
     from agent_ls.services.settings.layers import chosen_settings, read_settings, read_user_settings
     from agent_ls.services.settings.tool_packs import pack_settings
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from agent_ls.cli.output import print_error
+from agent_ls.services.errors import AppError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +27,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from agent_ls.features.recording.sharing import redaction_of_this_machine
     from agent_ls.replay.session import read_recording
-    from agent_ls.services.errors import AppError
     from agent_ls.services.models.key_store import load_credentials
 
     try:

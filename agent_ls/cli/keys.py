@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from agent_ls.cli.output import add_json_option, print_json
+from agent_ls.services.errors import AppError
 from agent_ls.text import join_sentences
 
 
@@ -21,8 +22,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from agent_ls.services.errors import AppError
-
     try:
         return {"set": _set, "list": _list, "remove": _remove}[options.action](options)
     except AppError as error:

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from agent_ls.cli.output import add_json_option, print_json, to_single_row
 from agent_ls.cli.waiting import waiting_line
+from agent_ls.mcp.approvals import ApprovalStore, ApprovedServer
+from agent_ls.services.errors import AppError, BadChoiceError
+from agent_ls.services.settings.state_folder import state_folder
 from agent_ls.text import join_sentences
 
 if TYPE_CHECKING:
@@ -49,8 +52,6 @@ def _add_entry_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from agent_ls.services.errors import AppError
-
     verbs = {
         "list": _list,
         "add": _add,
@@ -75,7 +76,6 @@ def _find_servers() -> tuple[FoundServers, bool]:
     from agent_ls.services.permissions.trust import read_trust
     from agent_ls.services.settings.layers import user_layer
     from agent_ls.services.settings.model import parse_settings
-    from agent_ls.services.settings.state_folder import state_folder
 
     folder = Path().resolve()
     settings = parse_settings(user_layer()[0])[0].mcp
@@ -119,9 +119,6 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _format_state(config: ServerConfig) -> str:
-    from agent_ls.mcp.approvals import ApprovalStore
-    from agent_ls.services.settings.state_folder import state_folder
-
     folder = str(Path().resolve()) if config.source == "project" else ""
     known = ApprovalStore(state_folder()).find_known(config.digest, folder)
     if not config.is_enabled or (known and known.is_off):
@@ -144,8 +141,6 @@ def _target(config: ServerConfig) -> str:
 
 def _pairs(words: list[str], option: str) -> dict[str, str]:
     """Parse pairs `NAME=VALUE`; headers may also be written as HTTP writes them, `NAME: VALUE`."""
-    from agent_ls.services.errors import BadChoiceError
-
     pairs = {}
     for word in words:
         name, equals, value = word.partition("=")
@@ -178,7 +173,6 @@ def _words_of_command(options: argparse.Namespace) -> list[str]:
 
 def _add(options: argparse.Namespace) -> int:
     from agent_ls.features.mcp.user_file import put_server, user_file
-    from agent_ls.services.errors import BadChoiceError
 
     entry: dict[str, Any] = {}
     words = _words_of_command(options)
@@ -202,9 +196,7 @@ def _add(options: argparse.Namespace) -> int:
 def _remove(options: argparse.Namespace) -> int:
     from agent_ls.features.mcp.login import input_name, server_secrets
     from agent_ls.features.mcp.user_file import own_servers, remove_server
-    from agent_ls.mcp.approvals import ApprovalStore
     from agent_ls.mcp.config import ConfigError, HttpTarget, parse_server
-    from agent_ls.services.settings.state_folder import state_folder
 
     secrets = server_secrets(state_folder())
     entry = own_servers().get(options.name)
@@ -231,7 +223,6 @@ def _remove(options: argparse.Namespace) -> int:
 
 def _import(options: argparse.Namespace) -> int:
     from agent_ls.features.mcp.user_file import own_servers, put_server, read_servers
-    from agent_ls.services.errors import BadChoiceError
 
     entries: Mapping[str, Any] = read_servers(options.file)
     unknown = [name for name in options.names if name not in entries]
@@ -256,8 +247,6 @@ def _import(options: argparse.Namespace) -> int:
 
 
 def _find_config(name: str) -> ServerConfig:
-    from agent_ls.services.errors import BadChoiceError
-
     found, is_trusted = _find_servers()
     for config in found.servers:
         if config.name == name:
@@ -275,7 +264,6 @@ def _test(options: argparse.Namespace) -> int:
     from agent_ls.features.mcp.trial import environ_without_keys, try_server
     from agent_ls.mcp.cache import DescriptionCache
     from agent_ls.services.models.key_store import load_credentials
-    from agent_ls.services.settings.state_folder import state_folder
 
     config = _find_config(options.name)
     if not _is_approved(config):
@@ -298,10 +286,8 @@ def _test(options: argparse.Namespace) -> int:
 def _is_approved(config: ServerConfig) -> bool:
     """Return whether the user has approved a server. Asks the user if necessary, and stores an approval."""
     from agent_ls.features.mcp.of_session import FETCHED, REASON, effect_of
-    from agent_ls.mcp.approvals import ApprovalStore, ApprovedServer
     from agent_ls.mcp.config import describe_server
     from agent_ls.services.clock import SystemClock
-    from agent_ls.services.settings.state_folder import state_folder
 
     if _format_state(config) == "on" or not config.needs_approval:
         return True
@@ -338,7 +324,6 @@ def _login(options: argparse.Namespace) -> int:
     from agent_ls.features.mcp.trial import environ_without_keys, log_in
     from agent_ls.mcp.config import HttpTarget
     from agent_ls.services.models.key_store import load_credentials
-    from agent_ls.services.settings.state_folder import state_folder
 
     config = _find_config(options.name)
     if not _is_approved(config):

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from agent_ls.cli.output import add_json_option, print_json, to_single_row
+from agent_ls.services.errors import AppError, BadChoiceError
 from agent_ls.text import join_sentences
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     import anyio
-
-    from agent_ls.services.errors import AppError
 
     try:
         if options.forget:
@@ -96,7 +95,6 @@ def _as_json(one: ReachedProvider) -> dict[str, object]:
 
 
 async def _use(name: str) -> int:
-    from agent_ls.services.errors import BadChoiceError
     from agent_ls.services.models.default_model import DefaultModel, store_default_model
     from agent_ls.services.models.key_store import load_credentials
     from agent_ls.services.models.probe import reach_all

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from agent_ls.cli.output import print_error
+from agent_ls.services.errors import AppError, BadChoiceError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +23,6 @@ def run(options: argparse.Namespace) -> int:
     import anyio
 
     from agent_ls.replay.session import read_recording, replay
-    from agent_ls.services.errors import AppError
 
     try:
         recording = read_recording(options.recording)
@@ -42,8 +42,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _write(folder: Path, root: str, files: dict[str, bytes | None]) -> None:
-    from agent_ls.services.errors import BadChoiceError
-
     try:
         folder.mkdir(parents=True)
         for name, content in files.items():

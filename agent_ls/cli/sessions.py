@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_ls.cli.output import print_error, to_single_row
+from agent_ls.services.errors import AppError, BadChoiceError
 
 if TYPE_CHECKING:
     from agent_ls.sessions.stored.queries import StoredSessions
@@ -94,7 +95,6 @@ def _list_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from agent_ls.services.errors import AppError
     from agent_ls.sessions.stored.queries import StoredSessions
 
     try:
@@ -171,8 +171,6 @@ def _show_figures(kept: StoredSessions, options: argparse.Namespace) -> int:
 
 
 def _export(kept: StoredSessions, options: argparse.Namespace) -> int:
-    from agent_ls.services.errors import BadChoiceError
-
     text = kept.export(options.id, options.format, redact=options.redact, has_trailers=options.trailers)
     if options.output is None:
         print(text, end="")
@@ -189,8 +187,6 @@ def _export(kept: StoredSessions, options: argparse.Namespace) -> int:
 
 
 def _delete(kept: StoredSessions, options: argparse.Namespace) -> int:
-    from agent_ls.services.errors import BadChoiceError
-
     if bool(options.ids) == options.everything:
         raise BadChoiceError("say which sessions to delete", "give the ids of sessions, or --everything")
     if options.everything:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from agent_ls.cli.output import add_json_option, print_error, print_json, to_single_row
 from agent_ls.program_lookup import require_program, safe_path
+from agent_ls.services.errors import AppError, BadChoiceError
 
 if TYPE_CHECKING:
     from agent_ls.features.packs.load import SessionPacks
@@ -45,8 +46,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from agent_ls.services.errors import AppError
-
     try:
         if options.packs:
             return _list_packs(as_json=options.json)
@@ -125,7 +124,6 @@ def _load_packs(text: str, folder: Path) -> SessionPacks:
         BadChoiceError: a name is unknown, the settings are invalid, or no pack is chosen.
     """
     from agent_ls.features.packs.load import PackChoice, load_packs, permissions_of
-    from agent_ls.services.errors import BadChoiceError
     from agent_ls.services.permissions.trust import read_trust
     from agent_ls.services.settings.layers import chosen_settings, read_user_settings
     from agent_ls.services.settings.tool_packs import pack_settings
