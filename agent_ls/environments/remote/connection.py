@@ -16,7 +16,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 from io import BufferedReader
-from typing import IO, Any, BinaryIO, TypeAlias, cast
+from typing import IO, Any, BinaryIO, TypeAlias, TypeVar, cast
 
 import anyio
 import anyio.from_thread
@@ -48,6 +48,7 @@ MAX_LINE_BYTES = 64 * 1024
 """Maximum length of a line that the client program prints before the remote end is ready."""
 _KEPT_ERROR_CHARS = 4_000
 
+T = TypeVar("T")
 OpenedFiles: TypeAlias = Sequence[Facts]
 
 
@@ -365,7 +366,7 @@ class RemoteConnection:
         self._outbox.send(RemoteMessage({"kind": "cancel", "id": call.number}))
 
 
-def value_of(raw: tuple[Any, bytes], expected: Any) -> tuple[Any, OpenedFiles]:
+def value_of(raw: tuple[Any, bytes], expected: type[T]) -> tuple[T, OpenedFiles]:
     """Return the value of a call, and the metadata of files that the remote end opened for the call.
 
     `raw` is the result of `await_call`. `expected` is the type of the value.

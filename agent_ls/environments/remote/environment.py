@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 
@@ -42,6 +42,8 @@ from agent_ls.environments.remote.connection import (
 from agent_ls.environments.remote.facts import EndConfig, RemoteEnvironmentFacts
 from agent_ls.environments.remote.host import RemoteHost
 from agent_ls.environments.remote.settling import SettledFiles, compare_writes, lost_commit
+
+T = TypeVar("T")
 
 
 class RemoteEnvironment:
@@ -108,16 +110,13 @@ class RemoteEnvironment:
     # --- files
 
     async def read_bytes(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> bytes:
-        content: bytes = await self._read("read_bytes", bytes, path, max_bytes)
-        return content
+        return await self._read("read_bytes", bytes, path, max_bytes)
 
     async def file_exists(self, path: str) -> bool:
-        is_there: bool = await self._query("file_exists", bool, path)
-        return is_there
+        return await self._query("file_exists", bool, path)
 
     async def list_directory(self, path: str, depth: int = 1) -> Sequence[DirEntry]:
-        entries: Sequence[DirEntry] = await self._read("list_directory", Sequence[DirEntry], path, depth)
-        return entries
+        return await self._read("list_directory", tuple[DirEntry, ...], path, depth)
 
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
         self._check_right()
@@ -135,8 +134,7 @@ class RemoteEnvironment:
         self, connection: RemoteConnection, number: int, writes: Sequence[FileWrite], attribution: Attribution
     ) -> Sequence[FileState]:
         call = connection.call("commit", list(writes), attribution, environment=number, check=current_check())
-        states: Sequence[FileState] = value_of(await await_call(call), Sequence[FileState])[0]
-        return states
+        return value_of(await await_call(call), tuple[FileState, ...])[0]
 
     async def _finish_lost_commit(
         self,
@@ -188,7 +186,7 @@ class RemoteEnvironment:
         self, command: str, options: CommandOptions, on_output: OutputSink | None = None
     ) -> ExecResult:
         try:
-            result: ExecResult = await self._ask(
+            return await self._ask(
                 "exec_command",
                 ExecResult,
                 command,
@@ -200,37 +198,31 @@ class RemoteEnvironment:
                 f"{error.sentence} The command was ended on that machine; its earlier effects remain.",
                 "Check what the command did before you run it again.",
             ) from error
-        return result
 
     async def start_process(self, command: str, options: CommandOptions) -> ProcessInfo:
         connection, number = await self._ensure_connected()
-        info: ProcessInfo = await self._ask_over(
+        info = await self._ask_over(
             connection, number, "start_process", ProcessInfo, command, _prepare_options(options)
         )
         self._processes[info.id] = (connection, command)
         return info
 
     async def list_processes(self) -> Sequence[ProcessInfo]:
-        found: Sequence[ProcessInfo] = await self._query("list_processes", Sequence[ProcessInfo])
-        return found
+        return await self._query("list_processes", tuple[ProcessInfo, ...])
 
     async def read_process(self, process_id: str, offset: int = 0) -> tuple[str, int]:
-        read: tuple[str, int] = await self._of_process("read_process", process_id, tuple[str, int], offset)
-        return read
+        return await self._of_process("read_process", process_id, tuple[str, int], offset)
 
     async def wait_process(self, process_id: str) -> ProcessInfo:
-        info: ProcessInfo = await self._of_process("wait_process", process_id, ProcessInfo)
-        return info
+        return await self._of_process("wait_process", process_id, ProcessInfo)
 
     async def write_process(self, process_id: str, text: str, *, close: bool = False) -> ProcessInfo:
-        info: ProcessInfo = await self._of_process("write_process", process_id, ProcessInfo, text, close)
-        return info
+        return await self._of_process("write_process", process_id, ProcessInfo, text, close)
 
     async def kill_process(self, process_id: str) -> ProcessInfo:
-        info: ProcessInfo = await self._of_process("kill_process", process_id, ProcessInfo)
-        return info
+        return await self._of_process("kill_process", process_id, ProcessInfo)
 
-    async def _of_process(self, method: str, process_id: str, expected: Any, *arguments: Any) -> Any:
+    async def _of_process(self, method: str, process_id: str, expected: type[T], *arguments: Any) -> T:
         connection, number = await self._ensure_connected()
         if (known := self._processes.get(process_id)) and known[0] is not connection:
             raise EnvironmentLostError(
@@ -244,12 +236,10 @@ class RemoteEnvironment:
     # --- search
 
     async def grep(self, pattern: str, path: str, options: GrepOptions) -> GrepResult:
-        found: GrepResult = await self._query("grep", GrepResult, pattern, path, options)
-        return found
+        return await self._query("grep", GrepResult, pattern, path, options)
 
     async def glob(self, pattern: str, path: str) -> Sequence[str]:
-        found: Sequence[str] = await self._query("glob", Sequence[str], pattern, path)
-        return found
+        return await self._query("glob", tuple[str, ...], pattern, path)
 
     # --- calls
 
@@ -272,14 +262,14 @@ class RemoteEnvironment:
                 )
             return connection, self._opened.number
 
-    async def _query(self, method: str, expected: Any, *arguments: Any) -> Any:
+    async def _query(self, method: str, expected: type[T], *arguments: Any) -> T:
         """Send a call that changes nothing, and return its result.
 
         If the connection was lost, send the call once more over a new connection.
         """
         return await self._call_twice(partial(self._ask, method, expected, *arguments))
 
-    async def _call_twice(self, ask: Callable[[], Awaitable[Any]]) -> Any:
+    async def _call_twice(self, ask: Callable[[], Awaitable[T]]) -> T:
         """Call `ask`; if the connection was lost, call it once more, over a new connection."""
         try:
             return await ask()
@@ -291,10 +281,10 @@ class RemoteEnvironment:
     async def _ask(
         self,
         method: str,
-        expected: Any,
+        expected: type[T],
         *arguments: Any,
         on_output: Callable[[str, str], object] | None = None,
-    ) -> Any:
+    ) -> T:
         connection, number = await self._ensure_connected()
         return await self._ask_over(connection, number, method, expected, *arguments, on_output=on_output)
 
@@ -303,10 +293,10 @@ class RemoteEnvironment:
         connection: RemoteConnection,
         number: int,
         method: str,
-        expected: Any,
+        expected: type[T],
         *arguments: Any,
         on_output: Callable[[str, str], object] | None = None,
-    ) -> Any:
+    ) -> T:
         call = connection.call(method, *arguments, environment=number, on_output=on_output)
         try:
             return value_of(await await_call(call), expected)[0]
@@ -319,14 +309,14 @@ class RemoteEnvironment:
         except RemoteCancelledError as error:
             raise EnvironmentLostError(f"{self.host.place.machine} cancelled this call.") from error
 
-    async def _read(self, method: str, expected: Any, path: str, *arguments: Any) -> Any:
+    async def _read(self, method: str, expected: type[T], path: str, *arguments: Any) -> T:
         """Send a call that reads a file or folder, and return its result.
 
         Before returning, run the current check (opened.py) on each file that the remote end opened.
         """
         return await self._call_twice(partial(self._read_once, method, expected, path, *arguments))
 
-    async def _read_once(self, method: str, expected: Any, path: str, *arguments: Any) -> Any:
+    async def _read_once(self, method: str, expected: type[T], path: str, *arguments: Any) -> T:
         check = current_check()
         connection, number = await self._ensure_connected()
         call = connection.call(method, path, *arguments, environment=number)

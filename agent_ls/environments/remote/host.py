@@ -59,7 +59,7 @@ class RemoteHost:
             # Stop the remote end of the previous connection if it still runs, and processes that dead remote ends
             # left running.
             with suppress(EnvError, TimeoutError):
-                value_of(made.call("end_previous", self._previous).future.result(CALL_SECONDS), None)
+                value_of(made.call("end_previous", self._previous).future.result(CALL_SECONDS), type(None))
             self._previous = made.name
             self._connection = made
             self.generation += 1
