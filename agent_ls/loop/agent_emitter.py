@@ -14,8 +14,7 @@ from agent_ls.loop.calls.approval import Allowed, ApprovalQuestion, Approver, De
 from agent_ls.loop.context.prefix import Prefix
 from agent_ls.loop.emission import DeltaKind, EventEmitter
 from agent_ls.loop.events.types import ApprovalRequested, Envelope, RecordedEvent
-from agent_ls.loop.nested_documents import NestedDocuments
-from agent_ls.loop.seams import Recorder
+from agent_ls.loop.seams import NestedDocuments, Recorder
 from agent_ls.loop.turns import Turn
 
 

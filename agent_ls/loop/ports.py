@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from agent_ls.environments.base import ExecutionEnvironment
-from agent_ls.loop.budget import InputBudget
+from agent_ls.loop.budget import InputBudget, Spending
 from agent_ls.loop.calls.approval import Approver
 from agent_ls.loop.calls.hooks import NO_HOOKS, Hooks
 from agent_ls.loop.calls.log_guard import LogGuard
@@ -17,12 +17,13 @@ from agent_ls.loop.calls.terminals import SessionTerminals
 from agent_ls.loop.ids import SessionId
 from agent_ls.loop.model.call_ids import CallIds
 from agent_ls.loop.model.other_models import NO_OTHER_MODELS, OtherModels
-from agent_ls.loop.nested_documents import NO_NESTED_DOCUMENTS, NestedDocuments
 from agent_ls.loop.seams import (
+    NO_NESTED_DOCUMENTS,
     BasePrompt,
     Clock,
     EditorContext,
     ModelClient,
+    NestedDocuments,
     NoEditorContext,
     NoReviews,
     NoticeBoard,
@@ -30,7 +31,6 @@ from agent_ls.loop.seams import (
     Recorder,
     Reviews,
 )
-from agent_ls.loop.spending import Spending
 from agent_ls.loop.turn_facts import JudgeCheck, no_checks
 from agent_ls.tools.base import NoQuestions, QuestionAsker
 

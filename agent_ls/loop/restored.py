@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from agent_ls.llm.messages import ToolResultPart
 from agent_ls.llm.requests import Usage
 from agent_ls.loop.context.prefix import Prefix
+from agent_ls.loop.emission import EventEmitter
 from agent_ls.loop.events.types import (
     ApprovalRequested,
     PlanChanged,
@@ -153,3 +154,16 @@ class RestoredSession:
     suspended: SuspendedTurn | None = None
     shown: Mapping[str, str] = field(default_factory=dict)
     agents: tuple[RestoredAgent, ...] = ()
+
+
+def emit_settlement(settlement: Settlement, emitter: EventEmitter, record: Callable[[Turn], None]) -> None:
+    emitter.turn_id = settlement.turn_id
+    for agent_id, event in settlement.agents:
+        emitter.emit(event, agent_id)
+    for event in settlement.ends:
+        emitter.emit(event)
+    for turn in settlement.turns:
+        record(turn)
+    for event in settlement.last:
+        emitter.emit(event)
+    emitter.turn_id = ""

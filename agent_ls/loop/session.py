@@ -50,9 +50,8 @@ from agent_ls.loop.inbox import Input, QueueChange, QueuedSteer, StartNow
 from agent_ls.loop.model.failures import failure_of, internal_error
 from agent_ls.loop.ports import Ports
 from agent_ls.loop.questions import PendingQuestions, resting_state
-from agent_ls.loop.restored import RestoredSession, Submitted, SuspendedTurn
+from agent_ls.loop.restored import RestoredSession, Submitted, SuspendedTurn, emit_settlement
 from agent_ls.loop.session_parts import SubmitResults, assemble, collect_last_notices, suspended_profile
-from agent_ls.loop.settling import emit_settlement
 from agent_ls.loop.turns import Turn, UserTurn
 from agent_ls.profiles.base import ProfileFor, ProviderProfile
 

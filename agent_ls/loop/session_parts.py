@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import anyio
 
-from agent_ls.loop.budget import InputBudget
+from agent_ls.loop.budget import InputBudget, Spending
 from agent_ls.loop.calls.log_guard import LogGuard
 from agent_ls.loop.calls.terminals import SessionTerminals
 from agent_ls.loop.config import SessionConfig
@@ -21,7 +21,6 @@ from agent_ls.loop.model.call_ids import CallIds
 from agent_ls.loop.ports import Ports, Shared
 from agent_ls.loop.restored import RestoredSession, Submitted, SuspendedTurn, store_result
 from agent_ls.loop.seams import NoticeBoard
-from agent_ls.loop.spending import Spending
 from agent_ls.loop.subagents import AgentKit, AgentTasks, Subagents
 from agent_ls.loop.turn_facts import TurnEvidence
 from agent_ls.loop.turn_loop import TurnLoop

@@ -25,9 +25,15 @@ from agent_ls.patch.line_diff import line_hunks
 from agent_ls.patch.splice import LineSplice, line_splice
 from agent_ls.review.hunks import Author, LedgerHunk, Lines, add_turns, new_hunk
 from agent_ls.review.ledger import FileLedger, LedgerChange, diff_ledgers, with_known_text
-from agent_ls.review.merging import apply_same_change
 from agent_ls.review.segment_changes import apply_changes, segments_around, without_closed
-from agent_ls.review.segments import Segment, current_lines, hunk_segment, join_segments, shared_segment
+from agent_ls.review.segments import (
+    Segment,
+    apply_same_change,
+    current_lines,
+    hunk_segment,
+    join_segments,
+    shared_segment,
+)
 from agent_ls.review.stale_hunks import close_overlapped_hunks
 from agent_ls.review.user_edits import extend_hunk, trim_pending
 from agent_ls.review.whole_file import apply_agent_file_change, is_whole_file_change, recreate_file

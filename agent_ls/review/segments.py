@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 
+from agent_ls.patch.rebase import MergedText, rebase
 from agent_ls.review.hunks import LedgerHunk, Lines
 from agent_ls.review.ledger import FileLedger
 from agent_ls.text import line_ending, preferred_ending
@@ -168,3 +169,13 @@ def _base(piece: Segment) -> Lines:
 
 def _current_lines(piece: Segment) -> Lines:
     return piece.current
+
+
+def apply_same_change(old: Lines, new: Lines, agent_lines: Lines) -> Lines:
+    """Return `agent_lines` with the change from `old` to `new`, or unchanged `agent_lines` if the change does not fit.
+
+    Called when the agent edits a hunk that the user has edited. The hunk stays `edited`. The hunk becomes `pending`
+    again only if its lines equal the agent's lines.
+    """
+    merged = rebase(old, new, agent_lines)
+    return merged.lines if isinstance(merged, MergedText) else agent_lines

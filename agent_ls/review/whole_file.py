@@ -9,8 +9,7 @@ from dataclasses import replace
 
 from agent_ls.review.hunks import Author, HunkState, LedgerHunk, Lines, add_turns, new_hunk
 from agent_ls.review.ledger import FileLedger
-from agent_ls.review.merging import apply_same_change
-from agent_ls.review.segments import Segment, join_segments, shared_segment, split_ledger
+from agent_ls.review.segments import Segment, apply_same_change, join_segments, shared_segment, split_ledger
 from agent_ls.review.stale_hunks import close_hunks_of_deleted_file
 from agent_ls.text import split_lines
 

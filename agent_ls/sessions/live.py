@@ -12,7 +12,7 @@ import anyio
 from agent_ls.environments.base import Attribution, ExecutionEnvironment, FileState, FileWrite
 from agent_ls.environments.errors import EnvError
 from agent_ls.features.base import SessionFeatures
-from agent_ls.features.mcp.offered import OfferedServers
+from agent_ls.features.mcp.of_session import OfferedServers
 from agent_ls.features.mentions.reader import SessionMentions
 from agent_ls.features.review_tool import ReviewTool
 from agent_ls.features.skills.service import SessionSkills

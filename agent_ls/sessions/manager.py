@@ -57,7 +57,7 @@ from agent_ls.sessions.host import (
     ProgramParts,
 )
 from agent_ls.sessions.live import LiveSession, SessionSummary
-from agent_ls.sessions.new_session import SessionChoice, SessionSpec
+from agent_ls.sessions.new_session import SessionChoice, SessionSpec, last_model, resumed_choice
 from agent_ls.sessions.optional_tools import find_optional_tools
 from agent_ls.sessions.own_task import in_own_task
 from agent_ls.sessions.ownership.session_ownership import Opener, SessionOwnership
@@ -70,7 +70,6 @@ from agent_ls.sessions.services import SharedServices
 from agent_ls.sessions.session_log import end_left_commands
 from agent_ls.sessions.stored.archive import Archive
 from agent_ls.sessions.stored.listing import SessionListing
-from agent_ls.sessions.stored.resume import last_model, resumed_choice
 from agent_ls.sessions.stored.retention import Retention
 from agent_ls.sessions.workspaces.remote_sites import RemoteSites
 from agent_ls.sessions.workspaces.worktrees import Worktrees, discard

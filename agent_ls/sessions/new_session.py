@@ -1,12 +1,14 @@
-"""A session that is to be created."""
+"""Options of a session that is to be created or resumed."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from agent_ls.policy.situation import Mode, ReviewSetting
+from agent_ls.services.settings.model import Settings
 from agent_ls.sessions.optional_tools import OptionalTools
+from agent_ls.store.reader import StoredSession
 
 if TYPE_CHECKING:
     from agent_ls.features.worktrees.worktree import Start
@@ -53,3 +55,27 @@ class SessionChoice:
     mode: Mode
     review: ReviewSetting
     tools: OptionalTools
+
+
+def last_model(stored: StoredSession) -> tuple[str, str]:
+    """Return the provider and model that the session used last."""
+    known, state, header = stored.state.config, stored.state, stored.header
+    return (
+        str(known.get("provider") or state.provider or header.provider),
+        str(known.get("model") or state.model or header.model),
+    )
+
+
+def resumed_choice(
+    stored: StoredSession, settings: Settings, model: tuple[str, str], tools: OptionalTools
+) -> SessionChoice:
+    """Return the options of a resumed session. `model` is the provider and model of the next model call."""
+    known = stored.state.config
+    effort = known.get("effort", settings.effort)
+    return SessionChoice(
+        *model,
+        str(effort) if effort else None,
+        next((mode for mode in get_args(Mode) if mode == known.get("mode")), settings.mode),
+        "before" if known.get("review", settings.review) == "before" else "after",
+        tools,
+    )

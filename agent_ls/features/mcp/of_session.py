@@ -15,11 +15,14 @@ import anyio.to_thread
 
 from agent_ls.background import TaskStarter
 from agent_ls.environments.effects import ServerEffect
+from agent_ls.features.base import SessionFeature
 from agent_ls.loop.calls.approval import Allowed, ApprovalQuestion, PendingApprovals, PolicyVerdict
 from agent_ls.loop.calls.redaction import Known, redacted
 from agent_ls.loop.seams import Clock
+from agent_ls.profiles.base import ProviderProfile
 from agent_ls.services.permissions.trust import UNSTORED_SOURCES
 from agent_ls.services.settings.model import Settings
+from agent_ls.services.turn_reads import TurnReads
 
 if TYPE_CHECKING:
     from agent_ls.environments.base import CommandOptions
@@ -222,3 +225,28 @@ def effect_of(config: ServerConfig) -> ServerEffect:
         variables=tuple(map(visible, shown_variables(config))),
         is_fetched=is_program and config.is_fetched,
     )
+
+
+class OfferedServers(SessionFeature):
+    """The MCP servers of a session as a feature.
+
+    `reads` are the blocking reads that run together at the start of a turn. This class adds one to `reads`: the
+    check whether servers are configured.
+    """
+
+    def __init__(self, servers: ServersOfSession, reads: TurnReads) -> None:
+        self.servers = servers
+        self._are_configured = reads.add(lambda: servers.are_configured, servers.looks)
+        self._layer = ""
+
+    async def prepare(self, profile: ProviderProfile) -> None:
+        self._layer = ""
+        if await self._are_configured.get():
+            servers = await self.servers.get()
+            self._layer = await servers.offer(profile.registry, profile.context_window_tokens)
+
+    def layer(self) -> str:
+        return self._layer
+
+    async def close(self) -> None:
+        await self.servers.close()

@@ -9,10 +9,10 @@ import anyio.to_thread
 from agent_ls.loop.calls.approval import ApprovalAnswer, UnknownApprovalError
 from agent_ls.server import protocol as wire
 from agent_ls.server.features.hunk_cells import files_of_hunks
-from agent_ls.server.features.logged_answers import find_logged
 from agent_ls.server.lsp.from_lsp import maybe_path
 from agent_ls.server.rpc import to_wire
 from agent_ls.server.rpc.context import Context
+from agent_ls.server.rpc.idempotency import find_logged
 from agent_ls.server.rpc.router import route
 from agent_ls.server.transport.errors import AmbiguousSelectionError, BadInputError, InvalidParamsError
 from agent_ls.services.review.decision_request import Selection

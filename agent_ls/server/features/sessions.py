@@ -15,13 +15,13 @@ from pydantic import ValidationError
 from agent_ls.loop.events import codec as event_codec
 from agent_ls.loop.questions import UnknownQuestionError
 from agent_ls.server import protocol as wire
-from agent_ls.server.features.logged_answers import find_logged
 from agent_ls.server.features.review import pending_hunks
 from agent_ls.server.lsp import to_lsp
 from agent_ls.server.rpc import to_wire
 from agent_ls.server.rpc.access import read_info
 from agent_ls.server.rpc.context import Context
 from agent_ls.server.rpc.event_sender import PausedSubscription
+from agent_ls.server.rpc.idempotency import find_logged
 from agent_ls.server.rpc.router import route
 from agent_ls.server.transport.errors import NotNegotiatedError
 from agent_ls.server.transport.jsonrpc import RawJson

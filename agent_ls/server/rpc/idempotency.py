@@ -9,6 +9,7 @@ not stored: nothing was changed, so the request may be tried again.
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +19,7 @@ import anyio
 from agent_ls.background import TaskStarter
 from agent_ls.server.transport.errors import KeyReusedError
 from agent_ls.services.errors import NotRunningError
+from agent_ls.sessions.live import LiveSession
 
 KEPT = 1000
 """Number of stored answers. Clients repeat a request soon (after a lost answer or a restart of the client) or
@@ -88,3 +90,16 @@ class RecentAnswers:
             raise
         finally:
             entry.done.set()
+
+
+def find_logged(live: LiveSession, kind: str, id_: str) -> dict[str, Any] | None:
+    """Return the data of the logged event of this kind that names the id; None if the log has none. Blocks.
+
+    The log also has the user's answers to requests of an earlier server process.
+    """
+    name, its_kind = json.dumps(id_).encode(), f'"kind":"{kind}"'.encode()
+    for encoded in live.events_since(0):
+        if its_kind in encoded[:200] and name in encoded:
+            data: dict[str, Any] = json.loads(encoded)["data"]
+            return data
+    return None

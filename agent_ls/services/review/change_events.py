@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Literal
+from dataclasses import fields, replace
+from typing import Any, Literal
 
 from agent_ls.loop.events.types import FileChange, Hunk
 from agent_ls.notebook.cells import NotebookError, is_notebook, parse_notebook
@@ -45,24 +45,16 @@ def action(before: object, after: object) -> Literal["create", "modify", "delete
     return "create" if before is None else "delete" if after is None else "modify"
 
 
+_SHARED = tuple(it.name for it in fields(LedgerHunk) if it.name != "agent_lines")
+
+
+def shared_fields(hunk: Hunk | LedgerHunk) -> dict[str, Any]:
+    """Return the fields that a hunk has both in the ledger and in events."""
+    return {name: getattr(hunk, name) for name in _SHARED}
+
+
 def build_hunk(ledger: FileLedger, hunk: LedgerHunk) -> Hunk:
-    return Hunk(
-        id=hunk.id,
-        session_id=hunk.session_id,
-        turn_id=hunk.turn_id,
-        call_id=hunk.call_id,
-        path=ledger.path,
-        what=hunk.what,
-        state=hunk.state,
-        base_start=hunk.base_start,
-        base_end=hunk.base_end,
-        start=hunk.start,
-        end=hunk.end,
-        base_lines=hunk.base_lines,
-        lines=ledger.lines_of(hunk),
-        link=hunk.link,
-        later_turns=hunk.later_turns,
-    )
+    return Hunk(path=ledger.path, lines=ledger.lines_of(hunk), **shared_fields(hunk))
 
 
 def build_proposed_hunk(ledger: FileLedger, hunk: LedgerHunk) -> Hunk:

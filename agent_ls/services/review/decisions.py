@@ -32,8 +32,8 @@ from agent_ls.services.review.proposal_decisions import ProposalDecisions
 from agent_ls.services.review.reports import DecisionBegun, DecisionEnded, DecisionWritten
 from agent_ls.services.review.review_notices import replacement_notice, verdict_notice
 from agent_ls.services.review.reviewed_file import ReviewedFile, text_of
+from agent_ls.services.review.saved_files import UndoneSaves
 from agent_ls.services.review.state import ReviewedSession, ReviewState
-from agent_ls.services.review.undone_saves import UndoneSaves
 from agent_ls.text import NotEncodableError, encode
 
 TYPED_INSIDE = "you typed inside this change: confirm the undo to remove your text too"

@@ -19,13 +19,13 @@ from agent_ls.environments.errors import EnvError
 from agent_ls.environments.local.commit import is_written_in_place, sweep
 from agent_ls.environments.remote.place import path_of
 from agent_ls.loop.events import codec as event_codec
-from agent_ls.loop.events.types import FileChange, Hunk, HunkStateChanged, RecordedEvent, Warning
+from agent_ls.loop.events.types import FileChange, HunkStateChanged, RecordedEvent, Warning
 from agent_ls.review.agent_edits import apply_agent_edit
 from agent_ls.review.hunks import LedgerHunk
 from agent_ls.review.ledger import FileLedger, LedgerChange, open_ledger
 from agent_ls.review.reopened_hunks import is_missing
 from agent_ls.review.restore import StoredHunk, restore_ledger
-from agent_ls.services.review.change_events import file_change
+from agent_ls.services.review.change_events import file_change, shared_fields
 from agent_ls.services.review.notebooks import user_edited
 from agent_ls.services.review.proposal_notes import orphan_notice
 from agent_ls.services.review.proposals import Proposals
@@ -357,7 +357,7 @@ def stored_hunks(events: Iterable[bytes]) -> dict[str, list[StoredHunk]]:
             case FileChange(path=path, hunks=hunks):
                 for hunk in hunks:
                     found.setdefault(path, {})[hunk.id] = StoredHunk(
-                        _ledger_hunk(hunk, hunk.lines), hunk.lines
+                        LedgerHunk(agent_lines=hunk.lines, **shared_fields(hunk)), hunk.lines
                     )
             case HunkStateChanged(path=path, hunks=hunks):
                 for hunk in hunks:
@@ -368,7 +368,7 @@ def stored_hunks(events: Iterable[bytes]) -> dict[str, list[StoredHunk]]:
                     )
                     is_beside = known.is_beside if known else hunk.state == "proposed"
                     stored = StoredHunk(
-                        _ledger_hunk(hunk, agent_lines),
+                        LedgerHunk(agent_lines=agent_lines, **shared_fields(hunk)),
                         hunk.lines,
                         is_beside=is_beside,
                         is_looked=hunk.looked,
@@ -377,22 +377,3 @@ def stored_hunks(events: Iterable[bytes]) -> dict[str, list[StoredHunk]]:
             case _:
                 pass
     return {path: list(hunks.values()) for path, hunks in found.items()}
-
-
-def _ledger_hunk(hunk: Hunk, agent_lines: tuple[str, ...]) -> LedgerHunk:
-    return LedgerHunk(
-        id=hunk.id,
-        session_id=hunk.session_id,
-        turn_id=hunk.turn_id,
-        call_id=hunk.call_id,
-        what=hunk.what,
-        state=hunk.state,
-        base_start=hunk.base_start,
-        base_end=hunk.base_end,
-        start=hunk.start,
-        end=hunk.end,
-        base_lines=hunk.base_lines,
-        agent_lines=agent_lines,
-        link=hunk.link,
-        later_turns=hunk.later_turns,
-    )

@@ -30,9 +30,8 @@ from agent_ls.services.review.proposals import Proposals
 from agent_ls.services.review.reports import AgentWrote, AgentWroteBytes, EditorUndid, SavedByUs, TextSeen
 from agent_ls.services.review.reviewed_file import call_of, is_text, read_form, text_of
 from agent_ls.services.review.running_commands import RunningCommands
-from agent_ls.services.review.saved_files import SavedFiles
+from agent_ls.services.review.saved_files import SavedFiles, SaveUndone, UndoneSaves, nothing_unsaved
 from agent_ls.services.review.state import ReviewedSession, ReviewState
-from agent_ls.services.review.undone_saves import SaveUndone, UndoneSaves, nothing_unsaved
 
 
 class ReviewService:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from agent_ls.environments.wrappers.bounded import BoundedEnvironment
 from agent_ls.features.base import AddedTools, SessionFeature, SessionFeatures
-from agent_ls.features.mcp.of_session import ServersOfSession
-from agent_ls.features.mcp.offered import OfferedServers
+from agent_ls.features.mcp.of_session import OfferedServers, ServersOfSession
 from agent_ls.features.memory import SessionMemory
 from agent_ls.features.mentions.reader import SessionMentions
 from agent_ls.features.review_tool import REVIEW_MARK, ReviewTool
