@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Collection, Iterable, Mapping
 
-from agent_ls.services.changes.stamps import STEP_NS, DiskStamp, Stamp, disk_stamp, stamps
+from agent_ls.services.changes.stamps import STEP_NS, DiskStamp, Stamp, disk_stamp, stamps, stat_or_none
 from agent_ls.system import is_on_own_disk
 
 
@@ -26,7 +26,7 @@ class AbsentFiles:
         self._known = {
             folder: (stamp, missing)
             for folder, (stamp, missing) in self._known.items()
-            if (facts := _facts_of(folder)) and disk_stamp(facts) == stamp
+            if (facts := stat_or_none(folder)) and disk_stamp(facts) == stamp
         }
         absent = frozenset[str]().union(*(missing for _, missing in self._known.values()))
         found = stamps([path for path in paths if path not in absent], documents)
@@ -42,7 +42,7 @@ class AbsentFiles:
                 folder = os.path.dirname(folder)
             new.setdefault(folder, set()).add(path)
         for folder, paths in new.items():
-            facts = _facts_of(folder)
+            facts = stat_or_none(folder)
             if (
                 facts
                 and is_on_own_disk(facts)
@@ -50,10 +50,3 @@ class AbsentFiles:
             ):
                 before = self._known.get(folder, (None, frozenset[str]()))[1]
                 self._known[folder] = disk_stamp(facts), before | paths
-
-
-def _facts_of(folder: str) -> os.stat_result | None:
-    try:
-        return os.stat(folder)
-    except (OSError, ValueError):
-        return None

@@ -34,11 +34,11 @@ def stamps(paths: Iterable[str], documents: Mapping[str, int]) -> dict[str, Stam
     versions = {
         (facts.st_dev, facts.st_ino): version
         for path, version in documents.items()
-        if (facts := _stat_or_none(path))
+        if (facts := stat_or_none(path))
     }
     found: dict[str, Stamp] = {}
     for path in paths:
-        facts, version = _stat_or_none(path), documents.get(path)
+        facts, version = stat_or_none(path), documents.get(path)
         if facts is None:
             found[path] = None, version
             continue
@@ -71,7 +71,7 @@ def disk_stamp(facts: os.stat_result) -> DiskStamp:
     return facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino
 
 
-def _stat_or_none(path: str) -> os.stat_result | None:
+def stat_or_none(path: str) -> os.stat_result | None:
     try:
         return os.stat(path)
     except (OSError, ValueError):

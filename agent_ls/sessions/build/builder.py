@@ -243,7 +243,7 @@ def _on_input(draft: SessionDraft, features: SessionFeatures, models: Configured
     """
     features.on_input(text)
     # A recording must contain the model calls in the order of the conversation, so it has no call for a title.
-    if draft.link.name_after(text) and draft.services.now().models.titles and not draft.parts.recording:
+    if draft.link.live.name_after(text) and draft.services.now().models.titles and not draft.parts.recording:
         from agent_ls.sessions.model_titles import write_title  # few users set a model for titles
 
         draft.services.start(partial(write_title, draft.link.live, models, draft.parts.client, text))

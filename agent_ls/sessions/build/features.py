@@ -110,7 +110,7 @@ def _servers(draft: SessionDraft) -> SessionFeature | None:
         is_trusted=permissions.gate.is_trusted,
         roots=lambda: (location.folder if location.worktree else location.key,),
         start=services.start,
-        warn=draft.link.warn_about_servers,
+        warn=lambda text: draft.link.live.warn(text, "mcp"),
         changed=partial(services.client.on_servers, location.session_id),
         client=partial(services.client.session_servers, location.session_id),
         made=[],

@@ -61,15 +61,3 @@ class SessionLink:
     def is_stopped(self) -> bool:
         """Return whether the user has stopped the running turn."""
         return self.live.session.is_stopped
-
-    async def warn_of_loss(self) -> str:
-        """Return the sentence about uncommitted work that a command could destroy for good, "" for none."""
-        return await self.live.environment.warn_of_loss()
-
-    def warn_about_servers(self, text: str) -> None:
-        """Send the user a warning about MCP servers."""
-        self.live.warn(text, "mcp")
-
-    def name_after(self, text: str) -> bool:
-        """Set the title from the text of a message, if the session has no title. Returns whether a title was set."""
-        return self.live.name_after(text)

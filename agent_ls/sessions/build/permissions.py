@@ -52,7 +52,7 @@ def permissions_for(
         review=choice.review,
         is_trusted=gate.is_trusted,
         confinement=ConfinementFacts(
-            warn_of_loss=link.warn_of_loss,
+            warn_of_loss=lambda: link.live.environment.warn_of_loss(),
             has_sandbox=lambda: sandbox is None or sandbox.is_started,
             can_confine=sandbox.can_look_confined
             if sandbox
