@@ -7,15 +7,13 @@ their tools and of their layers in the system prompt.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.loop.calls.hooks import NO_HOOKS, Hooks
 from agent_ls.loop.seams import PromptSource
 from agent_ls.profiles.base import ProfileFor, ProviderProfile
-
-if TYPE_CHECKING:
-    from agent_ls.tools.base import Tool
+from agent_ls.tools.base import Tool
 
 F = TypeVar("F", bound="SessionFeature")
 

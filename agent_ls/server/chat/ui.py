@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from anyio.to_thread import run_sync
 from lsprotocol import types as lsp
@@ -38,11 +38,9 @@ from agent_ls.server.rpc.parameters import CodeAction, Command, read_params
 from agent_ls.server.transport.errors import BadInputError, InvalidParamsError, NothingPendingError
 from agent_ls.server.transport.jsonrpc import AgentProtocol
 from agent_ls.services.review.decision_request import Selection
+from agent_ls.sessions.live import LiveSession
 from agent_ls.sessions.ownership.session_ownership import AccessChange
 from agent_ls.text import join_sentences, split_lines
-
-if TYPE_CHECKING:
-    from agent_ls.sessions.live import LiveSession
 
 log = logging.getLogger(__name__)
 

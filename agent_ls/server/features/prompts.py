@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from agent_ls.llm.messages import ImagePart
 from agent_ls.loop.inbox import QueueChange, QueueEdit, QueueMove, QueueRemoval, StartNow
@@ -13,9 +12,7 @@ from agent_ls.server.features.server_prompts import with_server_prompts
 from agent_ls.server.rpc.context import Context
 from agent_ls.server.rpc.router import route
 from agent_ls.server.transport.errors import InvalidParamsError, NothingPendingError
-
-if TYPE_CHECKING:
-    from agent_ls.sessions.live import LiveSession
+from agent_ls.sessions.live import LiveSession
 
 
 async def _read_input(

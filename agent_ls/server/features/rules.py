@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import anyio.to_thread
 
@@ -10,9 +10,7 @@ from agent_ls.server import protocol as wire
 from agent_ls.server.lsp import to_lsp
 from agent_ls.server.rpc.context import Context
 from agent_ls.server.rpc.router import route
-
-if TYPE_CHECKING:
-    from agent_ls.services.permissions.session_rules import HeldRule
+from agent_ls.services.permissions.session_rules import HeldRule
 
 
 async def rules(context: Context, params: wire.Rules) -> wire.RulesResult:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from pydantic.alias_generators import to_camel
+from pydantic_core import ErrorDetails
 
 from agent_ls.environments.local.environ import EnvRules
 from agent_ls.environments.remote.place import Place, check_place
@@ -17,9 +18,6 @@ from agent_ls.llm.requests import CHARS_PER_TOKEN
 from agent_ls.llm.retry import RetryPolicy
 from agent_ls.loop.config import KEEP_MAX, KEEP_MIN, ContextConfig
 from agent_ls.mcp.entry import ServerEntry
-
-if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
 
 
 class _Section(BaseModel):

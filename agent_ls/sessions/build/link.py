@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.loop.events.types import RecordedEvent
 from agent_ls.loop.session import Session
 from agent_ls.services.changes.environment import ReviewedEnvironment
 from agent_ls.services.review.state import ReviewedSession
-
-if TYPE_CHECKING:
-    from agent_ls.loop.events.types import RecordedEvent
 
 
 class LinkedSession(ReviewedSession, Protocol):
