@@ -138,6 +138,7 @@ class SessionManager:
         self._listing = SessionListing(
             self._store, self._running.find_open, lambda: self.settings, self.worktrees.name
         )
+        self.list_sessions = self._listing.page
         self._opening = anyio.Lock()
         self._host = editor.host
         self.owners = SessionOwnership(
@@ -390,21 +391,6 @@ class SessionManager:
 
     def find_live(self, session_id: str) -> LiveSession | None:
         return self._running.find(session_id)
-
-    async def list_sessions(
-        self,
-        workspace_folder: str | None,
-        cursor: str | None,
-        limit: int,
-        query: str = "",
-        *,
-        running: bool = False,
-    ) -> tuple[Sequence[SessionSummary], str | None]:
-        """Return a page of live and stored sessions, and the cursor of the next page (SessionListing.page).
-
-        Raises: BadChoiceError: an invalid cursor.
-        """
-        return await self._listing.page(workspace_folder, cursor, limit, query, running=running)
 
     async def _resume(self, session_id: str, opened: OpenSession) -> LiveSession:
         stored = opened.stored

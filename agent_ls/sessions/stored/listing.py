@@ -42,7 +42,13 @@ class SessionListing:
         self._worktree = worktree
 
     async def page(
-        self, workspace_folder: str | None, cursor: str | None, limit: int, query: str = "", *, running: bool
+        self,
+        workspace_folder: str | None,
+        cursor: str | None,
+        limit: int,
+        query: str = "",
+        *,
+        running: bool = False,
     ) -> tuple[Sequence[SessionSummary], str | None]:
         """Return live and stored sessions, newest first, and the cursor of the next page.
 
