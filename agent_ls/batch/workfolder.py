@@ -16,7 +16,7 @@ from agent_ls.batch.machine import BatchMachine
 from agent_ls.batch.manifest import Task
 from agent_ls.environments.errors import EnvironmentLostError
 from agent_ls.environments.remote.place import path_of
-from agent_ls.features.worktrees.git import SAFE, VARIABLES, GitError, make_git_error
+from agent_ls.features.worktrees.git import SAFE, VARIABLES, GitError
 from agent_ls.services.errors import AppError
 
 _SAFE = (*SAFE, "-c", "core.autocrlf=false")
@@ -137,5 +137,5 @@ class WorkFolders:
             }
         done = await self._machine.git([*_SAFE, *arguments], folder, variables)
         if done.exit_code:
-            raise make_git_error(arguments[0], self._machine.name, done.exit_code, done.error)
+            raise GitError(arguments[0], self._machine.name, done.exit_code, done.error)
         return done.stdout.removesuffix("\n")

@@ -85,12 +85,7 @@ async def examine(*, asks_providers: bool, settings: Settings | None = None) -> 
     found += await anyio.to_thread.run_sync(lambda: [_check_state(), *_check_kept_keys(), *_check_log()])
     found += await anyio.to_thread.run_sync(_check_trust)
     found += [await _check_sandbox(), await _check_read_only(settings)]
-    found += [
-        await _check_ripgrep(),
-        await _check_version(
-            "git", "git", GIT_FROM, "without git, sessions have no information about branches"
-        ),
-    ]
+    found += [await _check_ripgrep(), await _check_git()]
     found += await anyio.to_thread.run_sync(lambda: [*_check_tool_packs(settings)])
     found += await anyio.to_thread.run_sync(lambda: [*_check_certificates(settings)])
     found += [_check_keys(credentials), *_check_misnamed_keys(credentials)]
@@ -384,18 +379,15 @@ async def _check_editors() -> list[DoctorFinding]:
     return found
 
 
-async def _check_version(program: str, name: str, lowest: tuple[int, ...], without: str) -> DoctorFinding:
-    if not find_program(program):
-        return DoctorFinding(name, "note", f"not found: {without}", f"install {name}")
-    version = await _version_of(program)
-    if version >= lowest:
-        return DoctorFinding(name, "good", _format_version(version))
-    return DoctorFinding(
-        name,
-        "note",
-        f"{_format_version(version)}: this version is too old or unknown",
-        f"use {name} {_format_version(lowest)} or newer",
-    )
+async def _check_git() -> DoctorFinding:
+    if not find_program("git"):
+        missing = "not found: without git, sessions have no information about branches"
+        return DoctorFinding("git", "note", missing, "install git")
+    version = await _version_of("git")
+    if version >= GIT_FROM:
+        return DoctorFinding("git", "good", _format_version(version))
+    words = f"{_format_version(version)}: this version is too old or unknown"
+    return DoctorFinding("git", "note", words, f"use git {_format_version(GIT_FROM)} or newer")
 
 
 async def _version_of(program: str) -> tuple[int, ...]:

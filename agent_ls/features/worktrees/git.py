@@ -34,20 +34,13 @@ class GitOutput:
 class GitError(AppError):
     """A git command failed; the message has git's own reason."""
 
-    def __init__(self, message: str, hint: str, exit_code: int, reason: str) -> None:
-        super().__init__(message, hint)
+    def __init__(self, command: str, machine: str, exit_code: int, reason: str) -> None:
+        super().__init__(
+            f"git {command} failed on {machine}: {reason}",
+            "correct the problem that git reports, then try again",
+        )
         self.exit_code = exit_code
         self.reason = reason
-
-
-def make_git_error(command: str, machine: str, exit_code: int, reason: str) -> GitError:
-    """Return the error about a git command that has failed."""
-    return GitError(
-        f"git {command} failed on {machine}: {reason}",
-        "correct the problem that git reports, then try again",
-        exit_code,
-        reason,
-    )
 
 
 def git_error(machine: str, reason: str) -> AppError:
@@ -112,7 +105,7 @@ class LocalGit:
             [*SAFE, *arguments], folder, {**VARIABLES, **(variables or {})}
         )
         if exit_code:
-            raise make_git_error(arguments[0], self.name, exit_code, error)
+            raise GitError(arguments[0], self.name, exit_code, error)
         return data
 
     async def text(
