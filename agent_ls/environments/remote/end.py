@@ -16,8 +16,8 @@ import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
-from typing import Any, BinaryIO
+from functools import cache, partial
+from typing import Any, BinaryIO, get_type_hints
 
 import anyio
 import anyio.from_thread
@@ -26,11 +26,8 @@ import anyio.to_thread
 from anyio.abc import TaskGroup
 
 from agent_ls.environments.base import (
-    Attribution,
     CommandOptions,
     ExecResult,
-    FileWrite,
-    GrepOptions,
     Stream,
 )
 from agent_ls.environments.errors import EnvError, NotAFolderError, PathNotFoundError
@@ -209,17 +206,22 @@ class _FarEnd:
     async def _run_method(self, number: int, message: RemoteMessage, opened: list[Facts]) -> Any:
         header = message.header
         method, raw = str(header.get("method")), header.get("arguments")
-        if (general := _GENERAL.get(method)) is not None:
-            types, run = general
-            return await run(self, *_arguments(raw, message.body, types))
+        if blocking := _BLOCKING.get(method):
+            arguments = _arguments(raw, message.body, _types_of(blocking))
+            return await anyio.to_thread.run_sync(blocking, *arguments)
+        general: Mapping[str, Callable[..., Awaitable[Any]]] = {
+            "open": self.open, "close": self.close, "end_previous": leftovers.end_previous,
+        }  # fmt: skip
+        if run := general.get(method):
+            return await run(*_arguments(raw, message.body, _types_of(run)))
         environment = self._environments.get(int(header.get("environment", 0)))
         if environment is None:
             raise EnvError("the environment of this request was closed")
         if method == "exec_command":
             command, options = _arguments(raw, message.body, (str, CommandOptions))
             return await self._exec(environment, number, command, options)
-        types, call = _METHODS[method]
-        arguments = _arguments(raw, message.body, types)
+        call = _METHODS[method]
+        arguments = _arguments(raw, message.body, _types_of(call))
 
         def note(real: str, facts: os.stat_result) -> None:
             opened.append(opened_facts(real, facts))
@@ -333,40 +335,26 @@ async def _write_process(environment: LocalEnvironment, process_id: str, text: s
     return await environment.write_process(process_id, text, close=close)
 
 
-async def _end_previous(end: _FarEnd, name: str) -> None:
-    await leftovers.end_previous(name)
+def _look(paths: Sequence[str]) -> Sequence[Facts]:
+    return [facts_of(path) for path in paths]
 
 
-async def _look(end: _FarEnd, paths: Sequence[str]) -> Sequence[Facts]:
-    return await anyio.to_thread.run_sync(lambda: [facts_of(path) for path in paths])
-
-
-async def _find_linked(end: _FarEnd, places: Sequence[str]) -> Sequence[Sequence[int]]:
-    return await anyio.to_thread.run_sync(leftovers.linked_files, places)
-
-
-async def _ignore_text(end: _FarEnd, path: str) -> str:
+def _ignore_text(path: str) -> str:
     try:
-        return (await anyio.to_thread.run_sync(read_file, path, path, IGNORE_BYTES)).decode(
-            "utf-8", "replace"
-        )
+        return read_file(path, path, IGNORE_BYTES).decode("utf-8", "replace")
     except EnvError:
         return "*"
 
 
-async def _instructions(end: _FarEnd, workspace: str, folders: Sequence[Sequence[str]]) -> Listing:
-    pairs = [(folder, suffix) for folder, suffix in folders]
-    return await anyio.to_thread.run_sync(list_instructions, workspace, pairs)
+def _instructions(workspace: str, folders: Sequence[Sequence[str]]) -> Listing:
+    return list_instructions(workspace, [(folder, suffix) for folder, suffix in folders])
 
 
-async def _walk(end: _FarEnd, base: str, folders: int, files: int) -> Sequence[str]:
-    def walk() -> Sequence[str]:
-        return list(walk_files(base, "", ReadBudget(folders=folders, files=files), lambda path: False))
-
-    return await anyio.to_thread.run_sync(walk)
+def _walk(base: str, folders: int, files: int) -> Sequence[str]:
+    return list(walk_files(base, "", ReadBudget(folders=folders, files=files), lambda path: False))
 
 
-async def _instruction_texts(end: _FarEnd, files: Sequence[Sequence[str]]) -> Sequence[InstructionText]:
+def _instruction_texts(files: Sequence[Sequence[str]]) -> Sequence[InstructionText]:
     def read(path: str, base: str) -> InstructionText:
         try:
             text, signature = read_text(path, base)
@@ -374,58 +362,62 @@ async def _instruction_texts(end: _FarEnd, files: Sequence[Sequence[str]]) -> Se
             return InstructionText("", str(error))
         return InstructionText(text, "", signature)
 
-    return await anyio.to_thread.run_sync(lambda: [read(path, base) for path, base in files])
+    return [read(path, base) for path, base in files]
 
 
-async def _names(end: _FarEnd, folder: str) -> Sequence[str]:
-    def names() -> Sequence[str]:
-        try:
-            with os.scandir(folder) as entries:
-                return sorted(entry.name for entry, _ in zip(entries, range(MAX_NAMES), strict=False))
-        except OSError:
-            return []
-
-    return await anyio.to_thread.run_sync(names)
+def _names(folder: str) -> Sequence[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entry.name for entry, _ in zip(entries, range(MAX_NAMES), strict=False))
+    except OSError:
+        return []
 
 
-async def _programs(end: _FarEnd, wanted: Sequence[str]) -> Sequence[str]:
-    return await anyio.to_thread.run_sync(lambda: [name for name in wanted if find_on(name)])
+def _programs(wanted: Sequence[str]) -> Sequence[str]:
+    return [name for name in wanted if find_on(name)]
 
 
-async def _sweep(end: _FarEnd, folders: Sequence[str], pid: int) -> None:
+def _sweep(folders: Sequence[str], pid: int) -> None:
     # Process `pid` has been ended already, so `is_put_out` is safe. `sweep` alone would see the pid as alive
     # until the parent has collected the exit status.
-    await anyio.to_thread.run_sync(partial(sweep, folders, pid, is_put_out=True))
+    sweep(folders, pid, is_put_out=True)
 
 
-_GENERAL: Mapping[str, tuple[Sequence[Any], Callable[..., Awaitable[Any]]]] = {
-    "open": ((EndConfig,), _FarEnd.open),
-    "close": ((int,), _FarEnd.close),
-    "end_previous": ((str,), _end_previous),
-    "look": ((Sequence[str],), _look),
-    "linked": ((Sequence[str],), _find_linked),
-    "ignore_text": ((str,), _ignore_text),
-    "instructions": ((str, Sequence[Sequence[str]]), _instructions),
-    "walk": ((str, int, int), _walk),
-    "instruction_texts": ((Sequence[Sequence[str]],), _instruction_texts),
-    "names": ((str,), _names),
-    "programs": ((Sequence[str],), _programs),
-    "sweep": ((Sequence[str], int), _sweep),
+_BLOCKING: Mapping[str, Callable[..., Any]] = {
+    "look": _look,
+    "linked": leftovers.linked_files,
+    "ignore_text": _ignore_text,
+    "instructions": _instructions,
+    "walk": _walk,
+    "instruction_texts": _instruction_texts,
+    "names": _names,
+    "programs": _programs,
+    "sweep": _sweep,
 }
-_METHODS: Mapping[str, tuple[Sequence[Any], Callable[..., Awaitable[Any]]]] = {
-    "read_bytes": ((str, int), LocalEnvironment.read_bytes),
-    "file_exists": ((str,), LocalEnvironment.file_exists),
-    "list_directory": ((str, int), LocalEnvironment.list_directory),
-    "commit": ((Sequence[FileWrite], Attribution), LocalEnvironment.commit),
-    "start_process": ((str, CommandOptions), _start_process),
-    "list_processes": ((), LocalEnvironment.list_processes),
-    "read_process": ((str, int), LocalEnvironment.read_process),
-    "wait_process": ((str,), LocalEnvironment.wait_process),
-    "write_process": ((str, str, bool), _write_process),
-    "kill_process": ((str,), LocalEnvironment.kill_process),
-    "grep": ((str, str, GrepOptions), LocalEnvironment.grep),
-    "glob": ((str, str), LocalEnvironment.glob),
+"""Calls that are run in a thread, and need no environment."""
+
+_METHODS: Mapping[str, Callable[..., Awaitable[Any]]] = {
+    "read_bytes": LocalEnvironment.read_bytes,
+    "file_exists": LocalEnvironment.file_exists,
+    "list_directory": LocalEnvironment.list_directory,
+    "commit": LocalEnvironment.commit,
+    "start_process": _start_process,
+    "list_processes": LocalEnvironment.list_processes,
+    "read_process": LocalEnvironment.read_process,
+    "wait_process": LocalEnvironment.wait_process,
+    "write_process": _write_process,
+    "kill_process": LocalEnvironment.kill_process,
+    "grep": LocalEnvironment.grep,
+    "glob": LocalEnvironment.glob,
 }
+"""Calls of an environment."""
+
+
+@cache
+def _types_of(function: Callable[..., Any]) -> Sequence[Any]:
+    """Return the types of the arguments that the near end sends for this function."""
+    hints = get_type_hints(function)
+    return [hint for name, hint in hints.items() if name not in ("environment", "return")]
 
 
 def _arguments(raw: Any, body: bytes, types: Sequence[Any]) -> Sequence[Any]:
