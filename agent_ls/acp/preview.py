@@ -133,7 +133,7 @@ def state_update(state: str, **more: Any) -> Message:
 
 
 def preview_updates(update: Mapping[str, Any]) -> Iterator[Message]:
-    """Yield an update as version 2 has it; nothing for one that it does not have. For calls, see preview_calls.py."""
+    """Yield an update as version 2 has it; nothing for one that it does not have. For calls, see preview_wire.py."""
     match update["sessionUpdate"]:
         case "available_commands_update":
             commands = [_command(it) for it in update["availableCommands"]]
