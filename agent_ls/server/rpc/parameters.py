@@ -53,7 +53,7 @@ class ClientProblem(Wire):
 
     range: Range
     message: str
-    source: str | None = None
+    source: Any = None
 
 
 class ActionContext(Wire):
