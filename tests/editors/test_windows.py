@@ -52,7 +52,7 @@ def test_edits_and_reviews_over_stdio_work_on_windows(tmp_path: Path) -> None:
 @pytest.mark.req("H8", "H6")
 def test_a_chat_document_works_on_windows_with_only_the_server_configured(tmp_path: Path) -> None:
     tests: list[Callable[..., object]] = [
-        test_stock.test_a_scripted_conversation_completes_with_only_the_server,
+        test_stock.test_the_user_can_reply_in_the_chat_to_an_answer_that_ends_with_a_question,
         test_stock.test_a_code_action_asks_about_lines_of_a_file,
     ]
     passed(tmp_path, *map(address, tests))

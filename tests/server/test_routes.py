@@ -31,6 +31,6 @@ def test_methods_listed_as_read_only_exist() -> None:
     assert set(ROUTES) >= READ_ONLY_METHODS
 
 
-def test_accessing_an_unknown_message_class_raises_attribute_error() -> None:
+def test_accessing_an_unknown_message_class_raises_attribute_error(name: str = "Nothing") -> None:
     with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
-        _ = protocol.Nothing
+        getattr(protocol, name)

@@ -5,8 +5,8 @@ import json
 import pytest
 from hypothesis import given, strategies as st
 
-from agent_ls.llm.providers.think_tags import ThinkTags
 from agent_ls.llm.providers.printed_calls import PrintedCalls
+from agent_ls.llm.providers.think_tags import ThinkTags
 
 TOOLS = ("glob", "shell")
 CALL = '{"name": "glob", "arguments": {"pattern": "*.py"}}'
