@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 from pydantic import Field, ValidationError
 
+from agent_ls.loop.calls.arguments import parse_arguments
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext
 from agent_ls.tools.registry import ToolRegistry
 
@@ -27,14 +30,26 @@ SAMPLE = Tool("sample", "A sample.", "read", Sample, prepare, lambda a: a.title)
     [
         pytest.param({"title": "a"}, ("a", "", 3), id="defaults"),
         pytest.param({"title": "a", "note": None, "count": None}, ("a", "", 3), id="null-is-not-given"),
-        pytest.param({"title": "a", "count": "5"}, ("a", "", 5), id="number-as-text"),
+        pytest.param(
+            {"title": "a", "count": "5"},
+            ("a", "", 5),
+            id="number-as-text",
+            marks=pytest.mark.report(
+                "vllm-project/vllm#21756",
+                "in streams, numbers arrive as texts",
+                area="chat-servers",
+                before="passed",
+            ),
+        ),
     ],
 )
 def test_arguments_when_valid_then_they_are_parsed(
     given: dict[str, object], expected: tuple[str, str, int]
 ) -> None:
-    values = Sample.model_validate(given)
-    assert (values.title, values.note, values.count) == expected
+    written = json.dumps(given)
+    for text in (written, json.dumps(written)):  # some servers send the object as a text
+        values = parse_arguments(text, Sample)
+        assert (values.title, values.note, values.count) == expected
 
 
 @pytest.mark.spec("loop 9.3.3")

@@ -4,7 +4,7 @@ A call is a name with arguments, inside of tags that differ by model:
 
     {"name": "glob", "arguments": {"pattern": "*.py"}}          Hermes, Qwen, Llama, Mistral, Granite, Nemotron, …
     <function=glob><parameter=pattern>*.py</parameter></function>                        Qwen Coder, Seed
-    <invoke name="glob"><parameter name="pattern">*.py</parameter></invoke>              MiniMax, DeepSeek
+    <invoke name="glob"><parameter name="pattern">*.py</parameter></invoke>              MiniMax, DeepSeek, Muse
     glob<arg_key>pattern</arg_key><arg_value>*.py</arg_value>                            GLM
     functions.glob:0<|tool_call_argument_begin|>{"pattern": "*.py"}                      Kimi
     function<|tool_sep|>glob ```json {"pattern": "*.py"}```                              DeepSeek
@@ -31,7 +31,8 @@ MARKS = (
     "<tool_call>", "<tool_calls>", "<function=", "[TOOL_CALLS]", "[TOOL_CALL]", "[TOOL_REQUEST]", "<|python_tag|>",
     "<|python_start|>", "<|tool_call_start|>", "<|tool_call|>", "<|tool_call>", "<|tool_calls_section_begin|>",
     "<|tool_call_begin|>", "<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<｜DSML｜", "<minimax:tool_call>",
-    "<seed:tool_call>", "<function_calls>", "<invoke name=", "<TOOLCALL>", "<tools>", "functools[", "<|action_start|>",
+    "<seed:tool_call>", "<function_calls>", "<invoke name=", "<atem:function_calls>", "<atem:invoke name=",
+    "<antml:function_calls>", "<antml:invoke name=", "<TOOLCALL>", "<tools>", "functools[", "<|action_start|>",
     "<|START_ACTION|>", "<|start|>assistant", "<|channel|>commentary to=", "<|channel|>analysis to=",
     "commentary to=functions.",
 )  # fmt: skip
@@ -39,7 +40,7 @@ MARKS = (
 
 # tags around calls, between them, and after the last one
 _TAGS = re.compile(
-    r"(?:\s|[;,]|</?(?:function|tool_calls?|minimax:tool_call|seed:tool_call|function_calls|TOOLCALL|tools)>"
+    r"(?:\s|[;,]|</?(?:function|tool_calls?|minimax:tool_call|seed:tool_call|(?:\w+:)?function_calls|TOOLCALL|tools)>"
     r"|</?｜DSML｜(?:function_calls|tool_calls)>|\[/?TOOL_CALLS?\]|\[(?:END_)?TOOL_REQUEST\]|functools(?=\[)"
     r"|<\|/?(?:python_tag|python_start|python_end|tool_calls?|tool_call_(?:start|end|begin)|action_(?:start|end)|plugin"
     r"|tool_calls_section_(?:begin|end)|START_ACTION|END_ACTION|eom_id|eot_id|im_end|end|call|return|endoftext)\|>"
@@ -48,10 +49,10 @@ _TAGS = re.compile(
 _FUNCTION = re.compile(r"<function=([^>\s]+)>\s*(.*?)\s*(?:</function>|\Z)", re.DOTALL)
 _PARAMETER = re.compile(r"<parameter=([^>\s]+)>\n?(.*?)\n?</parameter>", re.DOTALL)
 _INVOKE = re.compile(
-    r'<(?:｜DSML｜)?invoke name="?([^">]+)"?>\s*(.*?)\s*(?:</(?:｜DSML｜)?invoke>|\Z)', re.DOTALL
+    r'<(?:｜DSML｜|\w+:)?invoke name="?([^">]+)"?>\s*(.*?)\s*(?:</(?:｜DSML｜|\w+:)?invoke>|\Z)', re.DOTALL
 )
 _INVOKED = re.compile(
-    r'<(?:｜DSML｜)?parameter name="?([^">]+?)"?(?: string="(true|false)")?>(.*?)</(?:｜DSML｜)?parameter>',
+    r'<(?:｜DSML｜|\w+:)?parameter name="?([^">]+?)"?(?: string="(true|false)")?>(.*?)</(?:｜DSML｜|\w+:)?parameter>',
     re.DOTALL,
 )
 _PAIRS = re.compile(r"([\w.:/-]+)\s*((?:<arg_key>.*?</arg_value>\s*)+)", re.DOTALL)

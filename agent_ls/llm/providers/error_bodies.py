@@ -48,7 +48,7 @@ def read_failure(body: bytes, request_id: str = "") -> ProviderFailure:
     """Return the error in the body of a refused request, also if the body is plain text or a page."""
     if value := first_object(body):
         return find_failure(value, request_id) or ProviderFailure(request_id=request_id)
-    return ProviderFailure(plain_text(body), request_id=request_id)
+    return ProviderFailure(plain_text(body), request_id=request_id, is_page=is_page(body))
 
 
 def unreadable_answer(table: FailureTable, model: str, body: bytes) -> LlmError:

@@ -138,6 +138,11 @@ _NO_API = (
     "Check the base URL of the provider: for many servers it ends with /v1.",
 )
 
+_PAGE = (
+    "a web page answered in place of {provider}",
+    "Check the base URL, and whether a proxy, a firewall or a login page stands between this machine and {provider}.",
+)
+
 MAX_MESSAGE_CHARS = 500
 
 
@@ -147,7 +152,7 @@ class ProviderFailure:
 
     `retry_after_s` is the delay in the body, `reset_at_s` the Unix time at which a limit ends. `kind` is the error
     class, if the body determines it. `prompt_tokens` is the size of a request that is too long, `context_tokens` the
-    size of the server's context. Both are 0 if the body does not contain them.
+    size of the server's context. Both are 0 if the body does not contain them. `is_page`: the body is an HTML page.
     """
 
     message: str = ""
@@ -158,6 +163,7 @@ class ProviderFailure:
     prompt_tokens: int = 0
     context_tokens: int = 0
     reset_at_s: float | None = None
+    is_page: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +214,8 @@ class FailureTable:
             and "model" not in failure.message.lower()
         ):
             lead, hint = (text.format(**self._facts(model)) for text in _NO_API)  # a page of another program
+        if failure.is_page and issubclass(kind, AuthenticationError | PermissionDeniedError):
+            lead, hint = (text.format(**self._facts(model)) for text in _PAGE)
         error = kind(
             _sentence(lead, failure.message, status),
             provider=self.provider,

@@ -79,6 +79,15 @@ def arguments_object(arguments: str) -> JsonObject:
     return parse_object(arguments) or _EMPTY
 
 
+def unquoted_object(text: str) -> str:
+    """Return the JSON object that a JSON text contains as its value; "" if it contains none."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return ""
+    return value if isinstance(value, str) and parse_object(value) is not None else ""
+
+
 def json_text(value: JsonValue) -> str:
     """Write JSON as models do: blanks after separators, no escapes."""
     return valid_text(json.dumps(value, ensure_ascii=False))

@@ -35,6 +35,7 @@ def parse_arguments(text: str, model: type[A]) -> A:
 def _object(text: str) -> dict[str, Any]:
     try:
         raw = json.loads(text) if text.strip() else {}
+        raw = json.loads(raw) if isinstance(raw, str) and raw.lstrip().startswith("{") else raw
     except json.JSONDecodeError as error:
         what = error.msg.removesuffix(" starting at")
         raise ArgumentsError(

@@ -161,6 +161,30 @@ KINDS: list[Any] = [
         e.ServerError, what="chat-servers, passed: a proxy ends a slow request with 524"),
     reported("anthropics/claude-code#82931", "anthropic", 413, {"error": "gateway: body larger than 1 MB"},
         e.RequestTooLargeError, what="anthropic, passed: a 413 of a proxy is said to be about images"),
+    reported("lsdefine/GenericAgent#753", "responses", 200,
+        say("Our servers are currently overloaded. Please try again later.", type="server_error"), e.OverloadedError,
+        what="responses, passed: an overload within a stream is shown as the answer"),
+    reported("langchain-ai/langchain#39039", "responses", 200,
+        {"status": "failed", "error": {"code": "server_error", "message": "The server had an error"}}, e.ServerError,
+        what="responses, passed: a failed stream counts as a complete answer"),
+    reported("earendil-works/pi#1458", "responses", 200,
+        say("Requests have exceeded token rate limit of your tier.", code="rate_limit_exceeded"), e.RateLimitError,
+        what="responses, passed: the reason of a failed response is dropped"),
+    reported("vercel/ai#6534", "responses", 200,
+        say("Request too large for m on tokens per min (TPM): Limit 30000, Requested 35364. The input or output tokens "
+            "must be reduced.", type="tokens", code="rate_limit_exceeded"), e.ContextLengthError,
+        what="responses, passed: a request above the limit of a minute ends without a reason"),
+    reported("google-gemini/gemini-cli#15498", "gemini", 429, exhausted("Resource exhausted. Please try again later."),
+        e.RateLimitError, what="gemini, passed: Vertex refuses requests within the quota"),
+    reported("googleapis/google-cloud-java#11195", "gemini", 429,
+        exhausted("Unable to submit request because the service is temporarily out of capacity."), e.RateLimitError,
+        what="gemini, passed: Vertex is out of capacity"),
+    reported("google-gemini/gemini-cli#14811", "gemini", 429,
+        say(json.dumps(exhausted("Resource has been exhausted (e.g. check quota)."), indent=2), code=429),
+        e.RateLimitError, what="gemini, passed: the error of the service is JSON within the message"),
+    reported("vxcontrol/pentagi#313", "compatible", 500,
+        say("litellm.InternalServerError: Failed to parse tool call arguments as JSON: unexpected end of input"),
+        e.ServerError, what="chat-servers, passed: llama.cpp cannot parse the call of its model"),
     reported("stanford-crfm/helm#3327", "compatible", 400, say(FILTERED, param="prompt", code="content_filter",
         status=400),
         e.ContentFilterError, what="chat-servers, passed: the filter of Azure answers 400"),
@@ -290,6 +314,21 @@ def test_a_hint_says_what_helps(body: Any, word: str) -> None:
     assert isinstance(error, e.InvalidRequestError)
     name_refused_tools(error, [ToolDefinition(name, "", {}) for name in "abc"])
     assert word in error.hint
+
+
+PAGE = '<!DOCTYPE html><html lang="en-US"><head><title>Just a moment...</title><style>*{}</style></head>'
+
+
+@pytest.mark.report(
+    "anthropics/claude-code#30437", "a page of Cloudflare is shown", area="anthropic", before="flaw"
+)
+@pytest.mark.parametrize(
+    ("wire", "status"), [("anthropic", 403), ("compatible", 401), ("responses", 403), ("gemini", 403)]
+)
+def test_a_page_in_place_of_the_service_is_none_of_the_key(wire: str, status: int) -> None:
+    error = refused(wire, status, PAGE)
+    assert not error.retryable and "Just a moment" in str(error) and "<" not in str(error)
+    assert "firewall" in error.hint
 
 
 @pytest.mark.report(

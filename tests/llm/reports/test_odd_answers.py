@@ -27,6 +27,10 @@ def ends(reason: str, **delta: Any) -> Any:
     return {"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}
 
 
+INVOKED = (
+    '<Xfunction_calls>\n<Xinvoke name="read">\n'
+    '<Xparameter name="a">b</Xparameter>\n</Xinvoke>\n</Xfunction_calls>'
+)
 QUOTES = '```json\n{"name": "read", "arguments": {"content": "<html lang="en">"}}\n```'
 
 
@@ -115,6 +119,23 @@ STREAMS: list[Any] = [
         [{"choices": [{"delta": {"role": "assistant"},
         "content_filter_result": {"error": {"code": "content_filter_error"}}}]},
             piece(content="hi"), STOP], HI, what="chat-servers, passed: a note on a filter is taken for an error"),
+    reported("BerriAI/litellm#7094", [piece(content="h"), piece(content=None), piece(content="i"), STOP], HI,
+        what="chat-servers, passed: null stands between the pieces of a text"),
+    reported("ollama/ollama#12557", [call_piece(0, "c", "read", '{"a": 1}'), piece(role="assistant", content=""), STOP],
+        ("", [("read", {"a": 1})]), what="chat-servers, passed: Ollama sends a call whole, and then an empty text"),
+    reported("ollama/ollama#9084", [piece(role="assistant", content="hi"), STOP], HI,
+        what="chat-servers, passed: an answer to a request with tools is one piece"),
+    reported("continuedev/continue#7491",
+        [call_piece(0, "c", "read", '"{\\"a'), call_piece(0, None, None, '\\": 1}"'), ENDS], ("", [("read", {"a": 1})]),
+        what="chat-servers, failed: the arguments of gpt-oss are JSON within a JSON text"),
+    ([call_piece(0, "c", "read", '"{}"'), ENDS], ("", [("read", {})])),
+    ([call_piece(0, "c", "read", ' "{\\"a\\": \\"\\\\\\"\\"}" '), ENDS], ("", [("read", {"a": '"'})])),
+    reported("ggml-org/llama.cpp#29240", [piece(content=INVOKED.replace("X", "atem:")), STOP], ("", [("read",
+        {"a": "b"})]),
+        what="chat-servers, failed: the tags of a new model's calls are not known"),
+    ([piece(content=INVOKED.replace("X", "antml:")), STOP], ("", [("read", {"a": "b"})])),
+    ([piece(content=INVOKED.replace("X", "")), STOP], ("", [("read", {"a": "b"})])),
+    ([piece(content=INVOKED.replace("X", "atem:").partition("\n")[2]), STOP], ("", [("read", {"a": "b"})])),
     reported("oobabooga/textgen#7374", [piece(content="analysisUser says hi.assistantfinalhi"), STOP], HI,
         what="chat-servers, failed: a server drops the marks of the channels, and their names are left"),
     ([*map(said_as, "analysisWe greet.assistantfinalhi"), STOP], HI),

@@ -16,6 +16,7 @@ from agent_ls.llm.providers.wire_json import (
     parse_object,
     repair_object,
     text_at,
+    unquoted_object,
     valid_text,
 )
 
@@ -87,9 +88,11 @@ class OpenCall:
         """The arguments as JSON text, "" if none have arrived.
 
         Some servers repeat the beginning in each piece. Their last piece is the complete text. Others add the complete
-        text to pieces that lack their end.
+        text to pieces that lack their end, or write the object as a JSON text.
         """
         text = self.arguments.text.strip()
+        if text.startswith('"') and (inner := unquoted_object(text)):
+            return inner
         if parse_object(text) is None and parse_object(self.last_piece) is not None:
             if self.is_cumulative or self._is_restated(text):
                 return self.last_piece
