@@ -202,20 +202,7 @@ class FailureTable:
             # The status overrides the error name in the body, because the same request is too large at every
             # attempt.
             kind = RequestTooLargeError
-        lead, hint = (text.format(**self._facts(model)) for text in _LEADS[kind])
-        if kind is ContextLengthError:
-            lead, hint = f"{lead}{_sizes(failure)}", self._longer_context(hint)
-            if _PER_MINUTE.search(failure.message):
-                lead, hint = (text.format(**self._facts(model)) for text in _ABOVE_RATE)
-        if (
-            kind is NotFoundError
-            and failure.message
-            and not failure.names
-            and "model" not in failure.message.lower()
-        ):
-            lead, hint = (text.format(**self._facts(model)) for text in _NO_API)  # a page of another program
-        if failure.is_page and issubclass(kind, AuthenticationError | PermissionDeniedError):
-            lead, hint = (text.format(**self._facts(model)) for text in _PAGE)
+        lead, hint = self._words(failure, kind, model)
         error = kind(
             _sentence(lead, failure.message, status),
             provider=self.provider,
@@ -231,6 +218,22 @@ class FailureTable:
         if told in ("true", "false") and not issubclass(kind, QuotaExceededError | ContextLengthError):
             error.retryable = told == "true"
         return error
+
+    def _words(self, failure: ProviderFailure, kind: type[ProviderError], model: str) -> tuple[str, str]:
+        """Return the beginning of the message, and the hint."""
+        chosen = _LEADS[kind]
+        is_rate = kind is ContextLengthError and _PER_MINUTE.search(failure.message) is not None
+        names_model = "model" in failure.message.lower() or bool(failure.names) or not failure.message
+        if is_rate:
+            chosen = _ABOVE_RATE
+        elif kind is NotFoundError and not names_model:
+            chosen = _NO_API  # a page of another program
+        elif failure.is_page and issubclass(kind, AuthenticationError | PermissionDeniedError):
+            chosen = _PAGE
+        lead, hint = (text.format(**self._facts(model)) for text in chosen)
+        if kind is ContextLengthError and not is_rate:
+            return f"{lead}{_sizes(failure)}", self._longer_context(hint)
+        return lead, hint
 
     def _kind(self, failure: ProviderFailure, status: int | None) -> type[ProviderError]:
         text = failure.message.lower()
