@@ -67,6 +67,17 @@ def pending(rig: SessionRig, talk: Talk) -> dict[str, list[str]]:
     return {Path(path).name: [hunk.state for hunk in hunks] for path, hunks in found.items()}
 
 
+async def test_a_worktree_is_refused_if_its_uncommitted_files_are_far_too_large(tmp_path: Path) -> None:
+    folder = repository(tmp_path / "project", a_txt=OLD)
+    with (folder / "disk.img").open("wb") as file:
+        file.truncate(2 << 30)
+    async with running(tmp_path, [text("Done.")]) as rig:
+        with pytest.raises(BadChoiceError, match="2048 MiB"):
+            await rig.talk("edits", worktree="current")
+        assert (await rig.talk("edits", worktree="head")).live.worktree
+    assert "prunable" not in git(folder, "worktree", "list")
+
+
 async def test_worktree_changes_become_hunks_in_the_users_folder_at_the_end_of_the_turn(
     tmp_path: Path,
 ) -> None:

@@ -48,6 +48,9 @@ ADDING_TRIES = 5
 _HALF_ADDED = "/commondir"
 """Part of what git writes about a worktree that another process has not yet added completely."""
 
+MAX_COPIED_BYTES = 1 << 30
+"""Maximum size of all uncommitted files, which are copied: a home folder that is a repository has far more."""
+
 PORTION = 200
 """Maximum number of files in one command line of git."""
 
@@ -269,15 +272,16 @@ async def make_worktree(
     """
     top, prefix = await _repository(git, folder)
     git = await git.without_missing_filters(top)
+    names: list[str] = []
+    if start == "current":
+        names = await _uncommitted(git, top)
+        names += [name for path in unsaved if (name := _name_below(path, top)) and name not in names]
+        await anyio.to_thread.run_sync(_check_size, top, names)
     await anyio.to_thread.run_sync(make_private_folder, place)
     tree = str(worktree_path(place, folder))
     await _add_worktree(git, top, tree)
     git_folder = await git.text(["rev-parse", "--absolute-git-dir"], tree)
-    left_out: Sequence[str] = ()
-    if start == "current":
-        names = await _uncommitted(git, top)
-        names += [name for path in unsaved if (name := _name_below(path, top)) and name not in names]
-        left_out = [name for name in names if not await _copy(name, top, tree, read)]
+    left_out = [name for name in names if not await _copy(name, top, tree, read)]
     index = await git.text(["rev-parse", "--path-format=absolute", "--git-path", "index"], tree)
     await anyio.to_thread.run_sync(copy_index, index, str(place / INDEX))
     paths = StoredWorktree(top, tree, git_folder, prefix)
@@ -344,6 +348,19 @@ async def _uncommitted(git: LocalGit, top: str) -> list[str]:
     arguments = ["status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames"]
     raw = await git.text([*arguments, "--ignore-submodules=all"], top, {"GIT_OPTIONAL_LOCKS": "0"})
     return [entry[3:] for entry in raw.split("\0") if entry]
+
+
+def _check_size(top: str, names: Sequence[str]) -> None:
+    """Raise BadChoiceError if the uncommitted files are too large together to be copied. Blocks."""
+    total = 0
+    for name in names:
+        with suppress(OSError):
+            total += os.lstat(os.path.join(top, name)).st_size
+    if total > MAX_COPIED_BYTES:
+        raise BadChoiceError(
+            f"the new and changed files of {top} are too large for a worktree: {total >> 20} MiB",
+            "begin the session at the last commit (worktree: head), or list files that are not yours in .gitignore",
+        )
 
 
 def _name_below(path: str, top: str) -> str:
