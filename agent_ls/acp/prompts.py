@@ -17,7 +17,7 @@ from agent_ls.acp.errors import invalid
 from agent_ls.addresses import split_address
 from agent_ls.llm.image_data import IMAGE_TYPES, image_type
 from agent_ls.llm.messages import ImagePart
-from agent_ls.policy.named_places import IGNORE_FILE
+from agent_ls.policy.named_places import IGNORED_BY
 from agent_ls.services.context.attachments import BadImageError, image_part
 from agent_ls.text import format_code_block
 
@@ -119,7 +119,7 @@ def _resource(
     path, lines = file_and_lines(uri)
     place = f"{path}{_lines(lines)}" if path else uri
     if path and is_ignored(path):
-        return f"Attached: {path}: blocked by policy, {IGNORE_FILE} names it."
+        return f"Attached: {path}: blocked by policy, {IGNORED_BY}."
     if isinstance(text, str):
         return clean(f"Attached: {place}\n{format_code_block(text)}")
     media_type = resource.get("mimeType")

@@ -11,7 +11,7 @@ FOREIGN_IGNORE_FILES = (
 )  # fmt: skip
 """Ignore files of other agents. They count like IGNORE_FILE, but a command that names such a file needs approval."""
 
-IGNORED_BY = f"{IGNORE_FILE} or the ignore file of another agent names it"
+IGNORED_BY = f"{IGNORE_FILE} names it, or the ignore file of another agent does"
 
 ALWAYS_SENSITIVE = (
     ".git", ".git~1", "git~1", ".hg", ".svn", ".jj", ".bzr", ".vscode", ".idea", ".github", ".gitlab-ci.yml",

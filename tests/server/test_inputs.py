@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from agent_ls.llm.messages import ImagePart
+from agent_ls.policy.named_places import IGNORED_BY
 from agent_ls.server.protocol import (
     CommandInput,
     DiagnosticsInput,
@@ -91,7 +92,7 @@ def test_a_selection_of_an_ignored_file_is_left_out_and_a_secret_is_redacted() -
     )
     assert text.split("\n\n") == [
         "sesame",
-        "Selected in /hidden.txt: blocked by policy, .agent-ls-ignore names it.",
+        f"Selected in /hidden.txt: blocked by policy, {IGNORED_BY}.",
         "Selected in /a.txt, lines 1 to 1:\n```\na.txt [gone]\n```",
         "bad: [gone]",
     ]

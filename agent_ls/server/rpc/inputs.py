@@ -7,7 +7,7 @@ from typing import assert_never
 
 from agent_ls.features.slash_commands import maybe_command
 from agent_ls.llm.messages import ImagePart
-from agent_ls.policy.named_places import IGNORE_FILE
+from agent_ls.policy.named_places import IGNORED_BY
 from agent_ls.server.lsp.from_lsp import maybe_path
 from agent_ls.server.protocol import (
     CommandInput,
@@ -81,7 +81,7 @@ def text_and_images(
 
 
 def _blocked(uri: str) -> str:
-    return f"Selected in {_path_or_uri(uri)}: blocked by policy, {IGNORE_FILE} names it."
+    return f"Selected in {_path_or_uri(uri)}: blocked by policy, {IGNORED_BY}."
 
 
 def _selection(part: SelectionInput) -> str:
