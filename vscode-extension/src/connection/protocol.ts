@@ -46,7 +46,6 @@ export type HunkState = wire.HunkInfo["state"];
 export type FileAction = wire.FileChange["action"];
 export type Verdict = wire.Review["verdict"];
 export type Decision = wire.Approve["decision"];
-export type RuleScope = wire.RuleOffer["scope"];
 export type EventHunk = wire.Hunk;
 export type StoredItem = wire.Item;
 export type StoredSnapshot = wire.Snapshot;
