@@ -153,27 +153,17 @@ async def test_an_invalid_setting_is_reported_once_with_the_allowed_values_and_k
 
 
 @pytest.mark.req("R5")
-@pytest.mark.parametrize(
-    "answer",
-    [
-        None,
-        {},
-        [],
-        [None],
-        [7],
-        [[]],
-        "words",
-        [{}, {}],
-        [{"agentLs": {"mode": "full"}}],
+async def test_an_invalid_configuration_response_leaves_the_settings_unchanged(tmp_path: Path) -> None:
+    answers: list[Any] = [
+        None, {}, [], [None], [7], [[]], "words", [{}, {}], [{"agentLs": {"mode": "full"}}],
         ResponseError({"code": -1, "message": "no"}),
-    ],
-    ids=str,
-)
-async def test_an_invalid_configuration_response_leaves_the_settings_unchanged(
-    answer: Any, tmp_path: Path
-) -> None:
-    async with configured(tmp_path, Answering(answer), mode="plan") as client:
-        assert (await new_session(client))["mode"] == "plan"
+    ]  # fmt: skip
+    answering = Answering(*answers)
+    async with configured(tmp_path, answering, mode="plan") as client:
+        for count, answer in enumerate(answers, start=1):
+            assert (await new_session(client))["mode"] == "plan", answer
+            assert len(answering.asked) == count
+            await client.notify(CHANGED, {"settings": None})
 
 
 @pytest.mark.req("R5")

@@ -83,37 +83,26 @@ async def test_a_replacement_text_in_a_review_request_replaces_the_selected_line
         assert lines[hunk["newRange"][0]] == "# mine"
 
 
-@pytest.mark.parametrize(
-    "params",
-    [
-        {"verdict": "undo", "hunkIds": ["h1"], "replacement": "x"},
-        {"verdict": "keep", "hunkIds": ["h1", "h2"], "lines": [0, 1]},
-        {"verdict": "keep", "sessionId": "s1", "replacement": "x"},
-    ],
-)
-async def test_an_invalid_review_request_is_refused(params: dict[str, Any], tmp_path: Path) -> None:
-    async with server_process() as server:
-        await server.client.initialize(folder=tmp_path)
-        with pytest.raises(ResponseError) as refused:
-            await server.client.request("agent/review", {"clientKey": new_key(), **params})
-        assert refused.value.data["kind"] == "invalid_params"
+CONTENT = "workspace/textDocumentContent"
+REFUSED: list[tuple[str, dict[str, Any], str]] = [
+    ("agent/review", {"verdict": "undo", "hunkIds": ["h1"], "replacement": "x"}, "invalid_params"),
+    ("agent/review", {"verdict": "keep", "hunkIds": ["h1", "h2"], "lines": [0, 1]}, "invalid_params"),
+    ("agent/review", {"verdict": "keep", "sessionId": "s1", "replacement": "x"}, "invalid_params"),
+    (CONTENT, {"uri": "agent-ls:/base/nowhere?file%3A%2F%2F%2Fnowhere"}, "nothing_pending"),
+    (CONTENT, {"uri": "agent-ls:/other/nowhere?file%3A%2F%2F%2Fnowhere"}, "invalid_params"),
+    (CONTENT, {"uri": "agent-ls:/base/nowhere"}, "invalid_params"),
+    (CONTENT, {"uri": "file:///nowhere"}, "invalid_params"),
+]
 
 
-@pytest.mark.parametrize(
-    ("uri", "kind"),
-    [
-        ("agent-ls:/base/nowhere?file%3A%2F%2F%2Fnowhere", "nothing_pending"),
-        ("agent-ls:/other/nowhere?file%3A%2F%2F%2Fnowhere", "invalid_params"),
-        ("agent-ls:/base/nowhere", "invalid_params"),
-        ("file:///nowhere", "invalid_params"),
-    ],
-)
-async def test_an_unknown_virtual_document_is_refused(uri: str, kind: str, tmp_path: Path) -> None:
+async def test_an_invalid_review_request_and_an_unknown_virtual_document_are_refused(tmp_path: Path) -> None:
     async with server_process() as server:
         await server.client.initialize(folder=tmp_path)
-        with pytest.raises(ResponseError) as refused:
-            await server.client.request("workspace/textDocumentContent", {"uri": uri})
-        assert refused.value.data["kind"] == kind and refused.value.data["hint"]
+        for method, params, kind in REFUSED:
+            key = {"clientKey": new_key()} if method == "agent/review" else {}
+            with pytest.raises(ResponseError) as refused:
+                await server.client.request(method, {**key, **params})
+            assert refused.value.data["kind"] == kind and refused.value.data["hint"], params
 
 
 @pytest.mark.req("H6", "H7", "T4")
