@@ -143,17 +143,19 @@ async def test_git_is_not_run_for_a_mention_in_a_folder_that_is_not_trusted(proj
             assert "not trusted" in await refused(editor, session_id, {"type": "diff"})
 
 
-@pytest.mark.parametrize("setting", ["filter.x.clean", "core.fsmonitor", "diff.x.textconv", "core.worktree"])
 async def test_git_is_not_run_for_a_mention_if_the_repository_may_make_it_run_a_program(
-    project: Path, setting: str
+    project: Path,
 ) -> None:
-    git(project, "config", setting, f"touch {project}/ran; cat" if "." in setting else "")
     (project / ".gitattributes").write_text("*.py filter=x diff=x\n")
+    config = project / ".git" / "config"
+    plain = config.read_text()
     async with editing(project) as editor:
         session_id = await editor.new_session()
-        assert f"running git in {project} may be unsafe" in await refused(
-            editor, session_id, {"type": "diff"}
-        )
+        for setting in ("filter.x.clean", "core.fsmonitor", "diff.x.textconv", "core.worktree"):
+            git(project, "config", setting, f"touch {project}/ran; cat")
+            told = await refused(editor, session_id, {"type": "diff"})
+            assert f"running git in {project} may be unsafe" in told, setting
+            config.write_text(plain)
         assert not (project / "ran").exists()
 
 

@@ -69,21 +69,20 @@ async def test_sigterm_to_the_listener_ends_the_sessions_of_its_servers_cleanly(
     assert '"kind":"session_end"' in log.read_text()
 
 
-@pytest.mark.parametrize("given", [None, "", "wrong", 7])
 async def test_a_connection_without_the_token_is_refused_and_new_connections_are_still_accepted(
-    given: object, tmp_path: Path
+    tmp_path: Path,
 ) -> None:
     token = tmp_path / "token"
     async with listening(token) as (server, port):
-        async with connected(port) as client:
-            with pytest.raises(ResponseError) as refused:
-                await client.initialize(initializationOptions={"agentLs": {"token": given}})
-            assert "token" in refused.value.message
-            with anyio.fail_after(DEADLINE_S):
-                await client.ended.wait()
+        for given in (None, "", "wrong", 7):
+            async with connected(port) as client:
+                with pytest.raises(ResponseError) as refused:
+                    await client.initialize(initializationOptions={"agentLs": {"token": given}})
+                assert "token" in refused.value.message
+                with anyio.fail_after(DEADLINE_S):
+                    await client.ended.wait()
         async with connected(port) as client:
             options = {"agentLs": {"token": token.read_text().strip()}}
-            assert (await client.initialize(initializationOptions=options))["serverInfo"][
-                "name"
-            ] == "agent-ls"
+            told = await client.initialize(initializationOptions=options)
+            assert told["serverInfo"]["name"] == "agent-ls"
         assert token.read_text().strip() not in server.log
