@@ -12,7 +12,8 @@ _ENDINGS = (".js", ".json", ".node", "/index.js", "/index.json", "/index.node", 
 
 MAX_CHARS = 2_000
 _TOKEN = re.compile(
-    r"""\s*(?: (?P<fact>process\.(?:version|versions|platform|arch|execPath|release|cwd\(\))(?![\w]))
+    r"""\s*(?: (?P<fact>process\.(?:version|versions|platform|arch|execPath|release|cwd\(\))(?![\w])
+        |new\ Date\(\)|Date\.now\(\))
     | require\((?P<quote>['"])\./(?P<file>(?:[\w-]+/)*[\w.-]+\.json)(?P=quote)\)
     | (?:JSON\.parse\()? require\((['"])(?:node:)?fs\4\)\.(?:readFileSync|readdirSync|existsSync)
         \((['"])(?P<text>[\w./-]+)\5
@@ -24,7 +25,7 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _METHODS = frozenset(
-    "join slice sort reverse includes indexOf toFixed toString trim split concat flat".split()
+    "toISOString getTime join slice sort reverse includes indexOf toFixed toString trim split concat flat".split()
 )
 """Methods of lists and texts. They call none of their arguments, which are no functions."""
 

@@ -141,6 +141,8 @@ def _parts(node: Node, values: Mapping[str, Word]) -> Iterator[Word]:
                 yield from _parts(child, values) if child.is_named else _bare(source_of(child))
         case "simple_expansion" | "expansion":
             yield _variable(source, values, is_quoted=False)
+        case "command_substitution" if source == "$(pwd)" and "PWD" in values:
+            yield _variable("$PWD", values, is_quoted=False)
         case "command_substitution" if _COMMIT.fullmatch(source):
             yield Word("unknown", source, source, is_commit=True)
         case "command_substitution":
