@@ -32,8 +32,8 @@ _SEPARATOR = re.compile(r"\$'(?:\\[tnr]|[ ,;:|])+'")
 _ESCAPES = {"\\t": "\t", "\\n": "\n", "\\r": "\r"}
 _NUMBERS_ONLY = re.compile(r"\$\(\([\d\s+*/%()-]+\)\)")
 _COMMIT = re.compile(
-    r"\$\(git (?:merge-base|(?:rev-list|log --(?:format|pretty)=%[hH])(?: -\d{1,3}| --no-merges| --reverse)*)"
-    r"(?: (?!-)[\w./@~^-]+)+(?: 2>/dev/null)?\)"
+    r"\$\(git (?:merge-base|rev-list|log(?: -\d{1,3})? --(?:format|pretty)=%[hH])(?: -\d{1,3}| --no-merges| --reverse)*"
+    r"(?: (?!-)[\w./@~^-]+)*(?: 2>/dev/null)?\)"
 )
 """A command of git that prints only ids of commits. None of them can be an option, or an object that is a file."""
 _OF_REVISION = re.compile(r"[\w./@~^]+")
