@@ -34,8 +34,7 @@ _FOLLOWING = {
     "du": r"-[^-]*[LDH].*|--deref.*", "tree": r"-[^-]*l.*", "ls": r"-[^-]*[LH].*|--deref.*",
     "cp": r"-[^-]*[LH].*|--deref.*", "tar": r"-[^-]*h.*|--deref.*", "zip": r"-[^-]*r.*|--recurse.*", "7z": "a",
     "7za": "a", "7zz": "a", "file": r"-[^-]*L.*|--deref.*", "gofmt": "-[ld]",
-    "terraform": "fmt", "diff": r"-[^-]*r.*|--recursive", "black": "--check|--diff",
-    "ruff": "--check|--diff|--no-fix", "yamllint": "[^-].*",
+    "terraform": "fmt", "diff": r"-[^-]*r.*|--recursive", "black": "--check|--diff", "yamllint": "[^-].*",
 }  # fmt: skip
 """Programs, with a pattern for the options with which they read what the links in a folder lead to."""
 
