@@ -58,7 +58,9 @@ def test_code_that_names_files_of_the_workspace_runs_unasked(line: str, scratch:
     assert is_silent_in(scratch, line.replace("a.txt", "inner"))
 
 
-@pytest.mark.parametrize("code", ["open('li' + 'nk')", "open(chr(108) + 'ink')", "open(''.join(('li', 'nk')))"])
+@pytest.mark.parametrize(
+    "code", ["open('li' + 'nk')", "open(chr(108) + 'ink')", "open(''.join(('li', 'nk')))"]
+)
 def test_a_path_that_code_computes_is_asked_about_except_in_mode_full(code: str, scratch: Scratch) -> None:
     """docs/security.md names this: the session could also write the code to a script, which mode full runs."""
     line = f'python3 -c "print({code}.read())"'
