@@ -224,3 +224,64 @@ def test_lines_typed_between_two_edits_of_the_agent_stay_the_users(project: Proj
         "last",
     ]
     assert sides(project) == "uaauuaau"
+
+
+IMPORTS = "import sys\nimport os\n\ndef f( ):\n  return 1\n"
+
+
+@pytest.mark.parametrize(
+    ("asked", "now", "expected"),
+    [
+        pytest.param(
+            [write("one\n\n\ntwo\n"), edit("two\n", "three\n\nfour\n")],
+            "one\n\n\nthree\n\nfour\n",
+            "aaaaaa",
+            marks=pytest.mark.report(
+                "git-ai-project/git-ai#619",
+                "empty lines of the agent, and lines behind them that it corrected, are counted as the user's",
+                area="git",
+                before="passed",
+            ),
+        ),
+        pytest.param(
+            [],
+            "mine\nlast\n",
+            "uu",
+            marks=pytest.mark.report(
+                "git-ai-project/git-ai#761",
+                "lines that the user changed after the agent had only reviewed them are counted as the agent's",
+                area="git",
+                before="passed",
+            ),
+        ),
+        pytest.param(
+            [write(IMPORTS)],
+            "import os\nimport sys\n\ndef f( ):\n    return 1\n",
+            "aaaaa",
+            marks=pytest.mark.report(
+                "git-ai-project/git-ai#725",
+                "a formatter that sorts and indents lines makes them the user's",
+                area="git",
+                before="passed",
+            ),
+        ),
+        pytest.param(
+            [write(IMPORTS), edit("  return 1\n", "    return 1\n")],
+            IMPORTS.replace("  return", "    return"),
+            "aaaaa",
+            marks=pytest.mark.report(
+                "git-ai-project/git-ai#313",
+                "lines that the agent indents anew become the user's",
+                area="git",
+                before="passed",
+            ),
+        ),
+    ],
+)
+def test_lines_stay_with_who_wrote_their_words(
+    project: Project, asked: list[ToolCall], now: str, expected: str
+) -> None:
+    project.ask("do it", *asked)
+    project.file.write_text(now)
+
+    assert sides(project) == expected

@@ -44,12 +44,25 @@ def refused_address() -> str:
 FAILING: dict[str, dict[str, Any]] = {
     "exits": {"command": "sh", "args": ["-c", "echo no module named foo >&2; exit 3"]},
     "no-program": {"command": "/no/such/program"},
+    "no-command": {"command": "uvx-that-is-not-installed", "args": ["mcp-server-git"]},
     "refused-address": {"url": refused_address()},
 }
 
 
 @pytest.mark.parametrize("kind", [*FAILING, "initialize", "tools/list"])
 @pytest.mark.report("anthropics/claude-code#43968")
+@pytest.mark.report(
+    "evalstate/fast-agent#289",
+    "one server whose address refuses connections ends the agent with a traceback",
+    area="mcp",
+    before="flaw",
+)
+@pytest.mark.report(
+    "aws-samples/sample-collaborative-ai-dlc#227",
+    "a server whose command is not installed makes the agent hang at its start, and only the log says why",
+    area="mcp",
+    before="flaw",
+)
 def test_exec_tells_of_a_server_that_does_not_come_up(kind: str, tmp_path: Path) -> None:
     server = FAILING.get(kind) or raw_server(tmp_path / "plans", "raw", refuse=kind)
     done, _ = play(tmp_path, ["Done."], "--json", "go", server=server)
@@ -59,6 +72,7 @@ def test_exec_tells_of_a_server_that_does_not_come_up(kind: str, tmp_path: Path)
     told = [it for it in events if "MCP server raw" in json.dumps(it)]
     kinds = [it.get("kind") or it.get("type") for it in events]
     assert len(told) == 1 and events.index(told[0]) < kinds.index("assistant_text_start"), done
+    assert "agent-ls mcp test raw" in json.dumps(told)
     if kind == "exits":
         assert "module named foo" in json.dumps(told)
 
@@ -104,10 +118,26 @@ def test_exec_waits_for_a_slow_server_and_takes_its_name_with_a_hyphen(name: str
     assert "get-sum {" in json.dumps(requests[-1]["messages"][-1])
 
 
-def test_exec_says_which_server_was_not_ready(tmp_path: Path) -> None:
-    entry = raw_server(tmp_path / "plans", "raw", hang="initialize")
-    done, _ = play(tmp_path, ["Done."], "go", server=entry, firstWaitMs=100)
-    assert "is still starting" in done.err and "agent-ls mcp test raw" in done.err, done
+@pytest.mark.report(
+    "coder/xum#1555",
+    "a server that never answers makes each message hang, with no word about it",
+    area="mcp",
+    before="flaw",
+)
+@pytest.mark.report(
+    "langchain-ai/deepagents#1776",
+    "a server at an address that accepts and never answers makes the command line hang",
+    area="mcp",
+    before="flaw",
+)
+@pytest.mark.parametrize("is_address", [False, True])
+def test_exec_says_which_server_was_not_ready(tmp_path: Path, is_address: bool) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        entry = raw_server(tmp_path / "plans", "raw", hang="initialize")
+        if is_address:
+            entry = {"url": f"http://127.0.0.1:{silent.getsockname()[1]}/mcp"}
+        done, _ = play(tmp_path, ["Done."], "go", server=entry, firstWaitMs=100, startTimeoutMs=3_000)
+    assert done.code == 0 and "is still starting" in done.err and "agent-ls mcp test raw" in done.err, done
 
 
 def test_tools_of_a_tested_server_are_offered_without_a_wait(tmp_path: Path) -> None:
