@@ -29,14 +29,14 @@ class PreviewCalls:
     """Converts the updates of one connection. Remembers which commands run.
 
     Version 1 describes the terminal of a command in `_meta` of its call; version 2 has `terminal_update` and
-    `terminal_output_chunk`. A command can be cancelled while it runs.
+    `terminal_output_chunk`. A command or a subagent can be cancelled while it runs.
     """
 
     def __init__(self) -> None:
         self._announced: set[str] = set()
         """Commands that do not run yet, for example because they wait for approval."""
         self._begun: set[str] = set()
-        """Calls whose command has begun, until the call has its result."""
+        """Calls whose command or subagent has begun, until the call has its result."""
 
     def updates(self, update: Mapping[str, Any]) -> Iterator[Message]:
         call_id = update["toolCallId"]
@@ -52,6 +52,9 @@ class PreviewCalls:
             self._begun.add(call_id)
             call["capabilities"] = _CANCELLABLE
             yield _terminal(call_id, capabilities=_CANCELLABLE)
+        if update.get("status") == "in_progress" and update.get("kind") == "think" and "#" in call_id:
+            self._begun.add(call_id)  # a subagent
+            call["capabilities"] = _CANCELLABLE
         if update.get("status") in _FINAL and call_id in self._begun:
             self._begun.remove(call_id)
             call["capabilities"] = None

@@ -245,14 +245,17 @@ class OpenSessions:
         self.read_prompt(conversation, params.get("prompt"))
 
     async def cancel_command(self, session_id: object, call_id: object) -> dict[str, Any]:
-        """End the command of a call. Its result says that the user has stopped it.
+        """End the command or the subagent of a call. Its result says that the user has stopped it.
 
         Raises:
-            RpcError: no such command runs in this session.
+            RpcError: no such command and no such subagent runs in this session.
         """
-        conversation = await self.conversation(_session_id({"sessionId": session_id}))
+        session = (await self.conversation(_session_id({"sessionId": session_id}))).live.session
+        agent_id, is_agent, _ = str(call_id).partition("#")
+        if is_agent and session.agents.stop_running(agent_id):
+            return {}
         try:
-            await conversation.live.session.terminals.kill(str(call_id))
+            await session.terminals.kill(str(call_id))
         except UnknownTerminalError as error:
             raise invalid(str(error), error.hint) from None
         return {}

@@ -407,6 +407,8 @@ class UpdateMapper:
         updates = self.make_status_updates(call_id, status)
         if updates and event.output:
             updates[0]["content"] = [text_entry(truncate_middle(event.output))]
+        if updates and event.reason == "stopped":
+            updates[0]["rawOutput"] = {"errorKind": event.reason}
         return updates
 
     def _agent_text(self, agent: str, text: str) -> list[Update]:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from base64 import b64decode
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.acp.client import AcpClient, AcpError, Message
 from tests.acp.test_preview import initialize, preview_client, until_idle
-from tests.support.loopback import AnthropicServer, ToolCall
+from tests.support.loopback import Answer, AnthropicServer, Gate, Text, ToolCall
+
+SPAWN = ToolCall("spawn_agent", {"task": "look around"})
 
 
 def terminal(client: AcpClient, terminal_id: str) -> Message:
@@ -90,3 +94,43 @@ async def test_a_background_command_has_its_terminal_until_it_ends(project: Path
             (project / "go").touch()  # between two prompts
             await client.wait_for(lambda: "exitStatus" in terminal(client, call["toolCallId"]))
             assert terminal(client, call["toolCallId"])["exitStatus"]["exitCode"] == 0
+
+
+async def test_what_works_in_the_background_can_be_cancelled_between_prompts(project: Path) -> None:
+    background = ToolCall("shell", {"command": "echo begun; sleep 600", "background": True})
+    with AnthropicServer([[background], "It runs."]) as server:
+        async with preview_client(project, server) as client:
+            await initialize(client)
+            session_id = await client.new_session()
+            await client.answer(await client.start_prompt(session_id))
+            await until_idle(client)
+            (call,) = calls(client)
+            assert terminal(client, call["toolCallId"])["capabilities"] == {"cancel": {}}
+            await client.request("terminal/cancel", sessionId=session_id, terminalId=call["toolCallId"])
+            await client.wait_for(lambda: "exitStatus" in terminal(client, call["toolCallId"]))
+
+
+async def test_a_single_subagent_can_be_cancelled(project: Path) -> None:
+    gate = Gate()
+
+    def answer(body: Mapping[str, Any]) -> Answer:
+        said = str(body["messages"])
+        if "The task:" in said:
+            return [Text("I look", gate)]
+        return "It was stopped." if "tool_result" in said else [SPAWN]
+
+    with AnthropicServer(answer) as server:
+        async with preview_client(project, server) as client:
+            await initialize(client)
+            session_id = await client.new_session()
+            await client.answer(await client.start_prompt(session_id))
+            await client.wait_for(lambda: [it for it in calls(client) if "#" in it["toolCallId"]])
+            (agent,) = (it for it in calls(client) if "#" in it["toolCallId"])
+            assert agent["capabilities"] == {"cancel": {}}
+            await client.request("tool_call/cancel", sessionId=session_id, toolCallId=agent["toolCallId"])
+            await client.wait_for(
+                lambda: [
+                    it for it in calls(client) if it["status"] == "cancelled" and "#" in it["toolCallId"]
+                ]
+            )
+            gate.open()
