@@ -18,7 +18,7 @@ def test_an_unknown_provider_of_setup_is_named_and_the_message_is_kept(start_rea
 
     nvim.cmd("AgentLs send hello")
 
-    nvim.wait_screen("Unknown provider 'anthropicc'", "Choose one of the listed providers.")
+    nvim.wait_screen("Unknown provider 'anthropicc'", "Did you mean anthropic?")
     assert nvim.lua("return require('agent_ls.chat.input').read_text()") == "hello"
 
 

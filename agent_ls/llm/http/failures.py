@@ -29,7 +29,10 @@ class HttpFailure:
 
 
 CHECK_NETWORK = "Check the network, the proxy settings and the base URL."
-START_SERVER = "Start the server, or correct the base URL."
+START_SERVER = (
+    "Start the server, or correct the base URL. It is in a variable such as OLLAMA_BASE_URL, "
+    "or in the setting `baseUrl`."
+)
 SEND_AGAIN = "Send again."
 WAIT_LONGER = "Try again, or increase the setting silenceTimeoutMs."
 CHECK_PROVIDER = "Check the provider's settings: base URL, headers and key."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -15,7 +16,7 @@ from agent_ls.environments.local.environ import is_secret_name, without_secrets
 from agent_ls.llm.adapter import ProviderAdapter
 from agent_ls.llm.catalog import default_model, find_entry, known_models
 from agent_ls.llm.client import build_client, reconnect, supported_providers
-from agent_ls.llm.credentials import KEYLESS, Credentials, key_variable
+from agent_ls.llm.credentials import KEYLESS, VARIABLES, Credentials, key_variable
 from agent_ls.llm.endpoint import ConnectionSettings as EndpointSettings
 from agent_ls.llm.messages import JsonObject
 from agent_ls.llm.providers.base import ListedModel
@@ -469,7 +470,9 @@ def make_profile(provider: str, model: str, options: ProfileOptions = DEFAULT_OP
     try:
         return create_profile(provider, "" if provider == WALKTHROUGH else model, options=options)
     except UnknownProviderError as error:
-        raise BadChoiceError(str(error), "Choose one of the listed providers.") from None
+        near = get_close_matches(error.provider.lower(), VARIABLES, n=1)
+        step = f"Did you mean {near[0]}?" if near else "Choose one of the listed providers."
+        raise BadChoiceError(str(error), step) from None
     except ModelNeededError as error:
         raise BadChoiceError(
             str(error), "choose a model; `agent-ls models` lists the available models"
