@@ -46,6 +46,11 @@ REQUEST = {"R": {"type": "object", "properties": {"id": STRING}}}
 AIRPORT = [{"uriTemplate": "airport://{iata}", "name": "by code", "description": "An airport"}]
 NULLABLE = {"type": "string", "nullable": True}
 UNTYPED = {"type": None}
+LOGGING = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {"logging": {}, "tools": {}},
+    "serverInfo": {"name": "x", "version": "1"},
+}
 LONG = "x" * 70
 LATE = {"tools": [tool("late"), tool("echo")], "calls": {"late": {"do": "late", "text": "too late"}}}
 TOOLS = [tool(f"t{number}") for number in range(101)]
@@ -102,6 +107,9 @@ CASES: list[Any] = [
         [("raw__echo", '{"section": "5"}')], ['{"section": 5}']),
     reported("justrach/codedb#10", {"tools": [{"name": "echo", "inputSchema": {"type": "object"}}]},
         [("raw__echo", "")], ["echo {}"]),
+    reported("whiteducksoftware/flock#365", {"initialized": LOGGING, "hang": "logging/setLevel"}, [ECHO], ["echo {}"]),
+    reported("TJC-LP/fast-mcp-scala#56", {"initialized": LOGGING}, [ECHO], ["echo {}"]),
+    reported("tan-yong-sheng/triliumnext-mcp#4", {"noise": ["C:\\Users\\D is my home", "", "\""]}, [ECHO], ["echo {}"]),
     reported("phoityne/pty-mcp-server#4", {"tools": {"tools": [{"name": "echo"}]}}, [ECHO], ["echo {}"]),
     ({"tools": {"echo": {"description": "by name", "inputSchema": {"type": "object"}}}}, [ECHO], ["echo {}"]),
     ({"resources": {"a:b": {"name": "n"}}}, [read()], ["a:b"]),

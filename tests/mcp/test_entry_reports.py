@@ -90,6 +90,8 @@ ENTRIES: list[Any] = [
     ({"transport": {"type": "stdio", "command": "a", "args": ["b"]}, "disabled": False}, StdioTarget("a", ("b",))),
     ({"connection": {"type": "streamable-http", "url": URL}}, HttpTarget(URL)),
     ({"config": {"command": "a", "env": {"A": "${TOKEN}"}}}, StdioTarget("a", (), (("A", "t-123456789"),))),
+    reported("gilby125/mcp-proxmox#1", {"command": "node", "args": ["C:/a/x.js"], "cwd": "C:/a"},
+        StdioTarget("node", ("C:/a/x.js",), cwd="C:/a")),
     reported("open-webui/mcpo#288", {"command": "a", "cwd": "/tmp"}, StdioTarget("a", cwd="/tmp")),
     reported("NousResearch/hermes-agent#18226", {"command": "a", "workdir": "/k"}, StdioTarget("a", cwd="/k")),
     ({"command": "a", "workingDirectory": "/k"}, StdioTarget("a", cwd="/k")),
@@ -331,6 +333,26 @@ def test_the_table_of_servers_is_found_under_its_other_names(tmp_path: Path, wri
     (tmp_path / "mcp.json").write_text(written, "utf-8")
     found = find_servers(tmp_path, None)
     assert [it.name for it in found.servers] == ["a"] and not found.problems
+
+
+@pytest.mark.parametrize(
+    ("written", "place"),
+    [
+        reported(
+            "tanviet12/chat-quality-agent#49", '{"a": 1}\n{"mcpServers": {"a": {"command": "x"}}}', "line 2"
+        ),
+        reported(
+            "apify/mcp-server-rag-web-browser#8",
+            '{"mcpServers": {"a": {"command": "x", "args": [\n"y",\n]\n"env": {}}}}',
+            "line 4",
+        ),
+        ('{"mcpServers": {"a": {"command": "C:\\x"}}}', "line 1"),
+    ],
+)
+def test_a_file_that_is_no_json_says_where(tmp_path: Path, written: str, place: str) -> None:
+    (tmp_path / "mcp.json").write_text(written, "utf-8")
+    found = find_servers(tmp_path, None)
+    assert not found.servers and place in found.problems[0] and "mcp.json" in found.problems[0]
 
 
 @pytest.mark.parametrize("written", ["", "  \n", "{}", '{"mcpServers": null}'])
