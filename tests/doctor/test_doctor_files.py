@@ -53,17 +53,12 @@ FILES_AND_FINDINGS = [
     pytest.param(
         ".claude/settings.json", '{"permissions": {"deny": ["Read(a)", "Bash(sudo:*)"], "ask": ["Edit(b)"]}}', "a hook",
         ["rules of permissions: Bash(sudo:*), Edit(b)"], id="rules of Claude Code",
-        marks=pytest.mark.report(
-            "anthropics/claude-code#47053", "denied paths in five spellings are read", area="rules", before="failed"
-        ),
+        marks=pytest.mark.report("anthropics/claude-code#47053"),
     ),
     pytest.param(
         ".claude/settings.local.json", '{"enabledPlugins": {"p@m": true, "off@m": false}}', "copy the hooks",
         ["does not read plugins, here p@m"], id="plugins of Claude Code",
-        marks=pytest.mark.report(
-            "anthropics/claude-code#32486", "hooks of a plugin fail, because its folder is no path",
-            area="rules", before="failed",
-        ),
+        marks=pytest.mark.report("anthropics/claude-code#32486"),
     ),
     pytest.param(
         ".agents/skills/x/SKILL.md", "---\n- [\n---\n", "agent-ls skills",

@@ -25,12 +25,7 @@ def repository(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.report(
-    "microsoft/vscode#282043",
-    "the end of a session in a worktree counts other lines and files than the list of sessions",
-    area="git",
-    before="failed",
-)
+@pytest.mark.report("microsoft/vscode#282043")
 def test_changes_of_a_worktree_run_are_applied_to_the_users_folder_when_the_run_ends(tmp_path: Path) -> None:
     project = repository(tmp_path / "project")
     check = ToolCall("shell", {"command": "python3 -m compileall -q made.txt"})

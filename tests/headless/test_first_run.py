@@ -25,24 +25,9 @@ def options_of(choice: dict[str, str]) -> list[str]:
     return ["--approve", "edits", *(word for name, value in choice.items() for word in (f"--{name}", value))]
 
 
-@pytest.mark.report(
-    "commit-0/commit0#76",
-    "that the key is missing is only in a log file, so the run seems to do nothing",
-    area="cli",
-    before="passed",
-)
-@pytest.mark.report(
-    "kagent-dev/kagent#1041",
-    "a missing key is noticed only after all is built and the first message is sent",
-    area="cli",
-    before="passed",
-)
-@pytest.mark.report(
-    "open-octo/octo-agent#625",
-    "two different instructions are shown for one missing key",
-    area="cli",
-    before="passed",
-)
+@pytest.mark.report("commit-0/commit0#76")
+@pytest.mark.report("kagent-dev/kagent#1041")
+@pytest.mark.report("open-octo/octo-agent#625")
 @pytest.mark.parametrize("is_trusted", [True, False], ids=["trusted", "undecided"])
 @pytest.mark.parametrize("name", STOPPED)
 def test_a_run_that_cannot_begin_says_first_why_and_then_what_to_do(
@@ -69,12 +54,7 @@ def test_a_run_that_cannot_begin_says_first_why_and_then_what_to_do(
     assert as_json.code == 1 and as_json.events[-1]["kind"] == "session_end", as_json
 
 
-@pytest.mark.report(
-    "lessweb/deepcode-cli#202",
-    "the message about a missing key names a file that does not exist, and nothing makes it",
-    area="cli",
-    before="passed",
-)
+@pytest.mark.report("lessweb/deepcode-cli#202")
 @pytest.mark.parametrize("name", STATES)
 def test_the_same_run_does_its_work_when_the_cause_is_mended(name: str, project: Path) -> None:
     with blocked(name, project) as state:

@@ -84,15 +84,8 @@ def test_a_run_goes_on_without_reasoning_that_the_provider_refuses(
     assert "Again fine." in second.out
 
 
-@pytest.mark.report(
-    "anomalyco/opencode#37735",
-    "an empty answer counts as a success, and nobody is told",
-    area="chat-servers",
-    before="passed",
-)
-@pytest.mark.report(
-    "janhq/jan#8712", "an answer of reasoning only counts as a success", area="chat-servers", before="passed"
-)
+@pytest.mark.report("anomalyco/opencode#37735")
+@pytest.mark.report("janhq/jan#8712")
 @pytest.mark.parametrize("answer", [[], [Reasoning("Hm.")]], ids=["empty", "reasoning only"])
 @pytest.mark.parametrize("server_type", SERVERS)
 def test_an_empty_answer_is_told(

@@ -42,24 +42,9 @@ async def first_request(session: agent_ls.AgentSession) -> str:
 
 
 @pytest.mark.req("L10")
-@pytest.mark.report(
-    "langchain-ai/langgraph#6626",
-    "pending calls of one response have the same id, so they cannot be answered one by one",
-    area="library",
-    before="passed",
-)
-@pytest.mark.report(
-    "langchain-ai/langgraph#6533",
-    "the answer to one of several pending calls reaches another one",
-    area="library",
-    before="passed",
-)
-@pytest.mark.report(
-    "google/adk-python#5450",
-    "the answer to one of several pending calls runs the others again",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("langchain-ai/langgraph#6626")
+@pytest.mark.report("langchain-ai/langgraph#6533")
+@pytest.mark.report("google/adk-python#5450")
 async def test_pending_calls_of_one_response_are_answered_one_by_one(tmp_path: Path) -> None:
     studio, names = Studio(), ["a", "b", "c"]
     script: list[Any] = [("ask_user", {"question": name}) for name in names]
@@ -87,18 +72,8 @@ async def test_pending_calls_of_one_response_are_answered_one_by_one(tmp_path: P
 
 
 @pytest.mark.req("R4")
-@pytest.mark.report(
-    "mastra-ai/mastra#20600",
-    "a run that waits for an answer cannot be continued after a restart",
-    area="library",
-    before="passed",
-)
-@pytest.mark.report(
-    "mastra-ai/mastra#22413",
-    "an approval right after the restart is refused if the stored state is large",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("mastra-ai/mastra#20600")
+@pytest.mark.report("mastra-ai/mastra#22413")
 async def test_an_approval_is_answered_right_after_a_large_session_was_opened_again(tmp_path: Path) -> None:
     studio = Studio()
     (tmp_path / "project").mkdir()
@@ -126,18 +101,8 @@ async def _turn(events: agent_ls.EventStream) -> Any:
 
 
 @pytest.mark.req("A2")
-@pytest.mark.report(
-    "mastra-ai/mastra#23626",
-    "approving a call of a subagent starts the subagent again",
-    area="library",
-    before="passed",
-)
-@pytest.mark.report(
-    "huggingface/smolagents#2424",
-    "the results of a subagent's tools reach the agent that started it",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("mastra-ai/mastra#23626")
+@pytest.mark.report("huggingface/smolagents#2424")
 async def test_an_approved_subagent_goes_on_and_returns_only_its_answer(tmp_path: Path) -> None:
     studio = Studio()
     model = Cast(
@@ -154,12 +119,7 @@ async def test_an_approved_subagent_goes_on_and_returns_only_its_answer(tmp_path
 
 
 @pytest.mark.req("L16")
-@pytest.mark.report(
-    "microsoft/autogen#7956",
-    "cancelling a call that runs leaves the stream of events open for ever",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("microsoft/autogen#7956")
 async def test_the_stream_of_events_ends_when_a_running_call_is_cancelled(tmp_path: Path) -> None:
     begun = anyio.Event()
 
@@ -187,12 +147,7 @@ async def _last(events: agent_ls.EventStream) -> agent_ls.Event:
 
 
 @pytest.mark.req("E4")
-@pytest.mark.report(
-    "anthropics/claude-agent-sdk-python#779",
-    "after fifty calls with a callback each, a buffer that nobody reads is full and the session hangs",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("anthropics/claude-agent-sdk-python#779")
 async def test_many_calls_with_a_callback_go_on_while_nobody_reads_events(tmp_path: Path) -> None:
     studio = Studio()
     rounds = [[("render", {"shot": f"{one} {other}"}) for other in range(10)] for one in range(12)]
@@ -207,12 +162,7 @@ async def test_many_calls_with_a_callback_go_on_while_nobody_reads_events(tmp_pa
 
 
 @pytest.mark.req("U9")
-@pytest.mark.report(
-    "pydantic/pydantic-ai#180",
-    "the second blocking call fails because the event loop of the first one is closed",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("pydantic/pydantic-ai#180")
 def test_blocking_calls_follow_each_other() -> None:
     with AnthropicServer(["One.", "Two."]) as server:
         client = Client.from_env({"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": server.base_url})

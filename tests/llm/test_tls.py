@@ -88,21 +88,9 @@ async def served(certificate: Path, body: bytes) -> AsyncIterator[str]:
 
 
 @pytest.mark.req("U11")
-@pytest.mark.report(
-    "run-llama/llama_cloud_services#348",
-    "a company's proxy signs by itself, and nothing helps",
-    area="chat-servers",
-    before="passed",
-)
-@pytest.mark.report(
-    "simonw/llm#979", "the certificate of a company is not trusted", area="chat-servers", before="passed"
-)
-@pytest.mark.report(
-    "simonw/llm#772",
-    "a certificate is a connection error without a reason",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("run-llama/llama_cloud_services#348")
+@pytest.mark.report("simonw/llm#979")
+@pytest.mark.report("simonw/llm#772")
 async def test_a_server_with_the_users_own_ca_is_trusted_if_the_ca_file_is_set(tmp_path: Path) -> None:
     ca, own = certified(tmp_path)
     async with served(own, Golden("anthropic", "text", {}).body or b"") as base_url:

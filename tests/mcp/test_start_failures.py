@@ -51,18 +51,8 @@ FAILING: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("kind", [*FAILING, "initialize", "tools/list"])
 @pytest.mark.report("anthropics/claude-code#43968")
-@pytest.mark.report(
-    "evalstate/fast-agent#289",
-    "one server whose address refuses connections ends the agent with a traceback",
-    area="mcp",
-    before="flaw",
-)
-@pytest.mark.report(
-    "aws-samples/sample-collaborative-ai-dlc#227",
-    "a server whose command is not installed makes the agent hang at its start, and only the log says why",
-    area="mcp",
-    before="flaw",
-)
+@pytest.mark.report("evalstate/fast-agent#289")
+@pytest.mark.report("aws-samples/sample-collaborative-ai-dlc#227")
 def test_exec_tells_of_a_server_that_does_not_come_up(kind: str, tmp_path: Path) -> None:
     server = FAILING.get(kind) or raw_server(tmp_path / "plans", "raw", refuse=kind)
     done, _ = play(tmp_path, ["Done."], "--json", "go", server=server)
@@ -118,18 +108,8 @@ def test_exec_waits_for_a_slow_server_and_takes_its_name_with_a_hyphen(name: str
     assert "get-sum {" in json.dumps(requests[-1]["messages"][-1])
 
 
-@pytest.mark.report(
-    "coder/xum#1555",
-    "a server that never answers makes each message hang, with no word about it",
-    area="mcp",
-    before="flaw",
-)
-@pytest.mark.report(
-    "langchain-ai/deepagents#1776",
-    "a server at an address that accepts and never answers makes the command line hang",
-    area="mcp",
-    before="flaw",
-)
+@pytest.mark.report("coder/xum#1555")
+@pytest.mark.report("langchain-ai/deepagents#1776")
 @pytest.mark.parametrize("is_address", [False, True])
 def test_exec_says_which_server_was_not_ready(tmp_path: Path, is_address: bool) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:

@@ -51,12 +51,7 @@ def test_a_list_of_lines_is_shown_without_blank_lines() -> None:
 
 
 @pytest.mark.report("jsboige/CoursIA#6293")
-@pytest.mark.report(
-    "ipython/ipython#9638",
-    "a cell without a count makes the notebook invalid",
-    area="notebooks",
-    before="passed",
-)
+@pytest.mark.report("ipython/ipython#9638")
 def test_a_cell_without_an_id_can_be_changed_in_version_4_5() -> None:
     before = notebook(cell("x", id="a"), cell("y"))
     after = json.loads(replaced(json.dumps(before), 1, "z"))

@@ -41,147 +41,67 @@ RULES = frozenset(
         reported("vybestack/llxprt-code#2922", "cat <<'A' <<B\nx\nA\n$(rm a)\nB"),
         pytest.param(
             "base64 -d -o made a.txt",
-            marks=pytest.mark.report(
-                "openai/codex#7728",
-                "base64 counts as safe, and its option -o writes a file",
-                area="safety",
-                before="passed",
-            ),
+            marks=pytest.mark.report("openai/codex#7728"),
         ),
         pytest.param(
             "CI=true git commit -m x",
-            marks=pytest.mark.report(
-                "anomalyco/opencode#16075",
-                "an assignment before the command hides it from the rules",
-                area="safety",
-                before="passed",
-            ),
+            marks=pytest.mark.report("anomalyco/opencode#16075"),
         ),
         pytest.param(
             'f=.env && cat "$f"',
-            marks=pytest.mark.report(
-                "anomalyco/opencode#26042",
-                "a variable hides the name of a secret file",
-                area="safety",
-                before="passed",
-            ),
+            marks=pytest.mark.report("anomalyco/opencode#26042"),
         ),
         pytest.param(
             "X=`touch${IFS}made` npm --version",
-            marks=pytest.mark.report(
-                "QwenLM/qwen-code#10192",
-                "a substitution in an assignment runs before the allowed command",
-                area="safety",
-                before="passed",
-            ),
+            marks=pytest.mark.report("QwenLM/qwen-code#10192"),
         ),
         pytest.param(
             'printf x >"$PWD/../kept"',
-            marks=pytest.mark.report(
-                "QwenLM/qwen-code#10196",
-                "the target of a redirection begins with a variable, so no rule sees it",
-                area="safety",
-                before="passed",
-            ),
+            marks=pytest.mark.report("QwenLM/qwen-code#10196"),
         ),
         pytest.param(
             "echo x >(tee made)",
-            marks=pytest.mark.report(
-                "google-gemini/gemini-cli#6010",
-                "a process substitution that is written to is not looked at",
-                area="safety",
-                before="passed",
-            ),
+            marks=pytest.mark.report("google-gemini/gemini-cli#6010"),
         ),
         pytest.param(
             "javac -version -processorpath e.jar -processor E P.java",
-            marks=pytest.mark.report(
-                "kirodotdev/KiroCrew#5342",
-                "the version option of a compiler hides a processor that it runs",
-                area="safety",
-                before="passed",
-            ),
+            marks=pytest.mark.report("kirodotdev/KiroCrew#5342"),
         ),
         pytest.param(
             "PAGER='/bin/sh -c \"touch made\"' git help config",
-            marks=pytest.mark.report(
-                "manuelschipper/nah#6",
-                "a variable names the pager that git help runs",
-                area="safety",
-                before="passed",
-            ),
+            marks=pytest.mark.report("manuelschipper/nah#6"),
         ),
         pytest.param(
             "git -C sub --no-pager commit -m x",
-            marks=pytest.mark.report(
-                "anthropics/claude-code#13371",
-                "an option between git and its command hides the command",
-                area="safety",
-                before="passed",
-            ),
+            marks=pytest.mark.report("anthropics/claude-code#13371"),
         ),
         pytest.param(
             'echo "a\\\\"; rm b; echo "c"',
-            marks=pytest.mark.report(
-                "Gitlawb/openclaude#787",
-                "a backslash before the last quote hides the second command",
-                area="safety",
-                before="passed",
-            ),
+            marks=pytest.mark.report("Gitlawb/openclaude#787"),
         ),
         pytest.param(
             "bash -c 'echo x >> .agent-ls/settings.json'",
-            marks=pytest.mark.report(
-                "anthropics/claude-code#43085",
-                "bash -c hides a change of the agent's own settings",
-                area="safety",
-                before="passed",
-            ),
+            marks=pytest.mark.report("anthropics/claude-code#43085"),
         ),
         pytest.param(
             "git status --short --branch > b.txt",
-            marks=pytest.mark.report(
-                "anthropics/claude-code#81667",
-                "a redirection makes an allowed command write",
-                area="safety",
-                before="passed",
-            ),
+            marks=pytest.mark.report("anthropics/claude-code#81667"),
         ),
         pytest.param(
             "diff <(rm a) b && true",
-            marks=pytest.mark.report(
-                "Tracer-Cloud/opensre#5840",
-                "a command in a process substitution counts as a redirection",
-                area="safety",
-                before="passed",
-            ),
+            marks=pytest.mark.report("Tracer-Cloud/opensre#5840"),
         ),
         pytest.param(
             "cat < <(sh x)",
-            marks=pytest.mark.report(
-                "openonion/connectonion#155",
-                "a redirection from a process substitution hides what it runs",
-                area="safety",
-                before="passed",
-            ),
+            marks=pytest.mark.report("openonion/connectonion#155"),
         ),
         pytest.param(
             "cat /e??/shadow",
-            marks=pytest.mark.report(
-                "gptme/gptme#3495",
-                "a pattern becomes the name of a forbidden file",
-                area="safety",
-                before="passed",
-            ),
+            marks=pytest.mark.report("gptme/gptme#3495"),
         ),
         pytest.param(
             "find . -exec rm {} +",
-            marks=pytest.mark.report(
-                "yonatangross/orchestkit#4216",
-                "find with -exec … + has no semicolon, so nothing looks at its command",
-                area="safety",
-                before="passed",
-            ),
+            marks=pytest.mark.report("yonatangross/orchestkit#4216"),
         ),
     ],
 )

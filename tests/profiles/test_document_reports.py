@@ -30,8 +30,7 @@ STARTS: list[Any] = [
     reported("editor-code-assistant/eca#140",
         {"AGENTS.md": "See @a.md, `@b.md` and @src/x.ts", "a.md": "A @d/d.md", "d/d.md": "D", "b.md": "B",
             "src/x.ts": "x"},
-        ["d/d.md=D", "a.md=A @d/d.md", "AGENTS.md=See @a.md, `@b.md` and @src/x.ts"],
-        what="rules, failed: files that AGENTS.md imports are not read"),
+        ["d/d.md=D", "a.md=A @d/d.md", "AGENTS.md=See @a.md, `@b.md` and @src/x.ts"]),
     pytest.param({"AGENTS.md": "@x/y, @ada, @none and @a.md", "a.md": "A"},
         ["a.md=A", "AGENTS.md=@x/y, @ada, @none and @a.md"], id="names in AGENTS.md"),
     pytest.param({"AGENTS.md": "@AGENTS.md @a.md", "a.md": "@AGENTS.md"}, ["AGENTS.md=@AGENTS.md @a.md",
@@ -40,12 +39,10 @@ STARTS: list[Any] = [
         id="override with an anchor"),
     reported("Hmbown/Codewhale#494",
         {"CLAUDE.md": "@A.md", "A.md": "TA @B.md @./s/t.md", "B.md": "TB @A.md", "s/t.md": "TS"},
-        ["A.md=TA @B.md @./s/t.md", "B.md=TB @A.md", "s/t.md=TS", "CLAUDE.md=@A.md"],
-        what="rules, passed: files that import each other"),
+        ["A.md=TA @B.md @./s/t.md", "B.md=TB @A.md", "s/t.md=TS", "CLAUDE.md=@A.md"]),
     reported("Lexus2016/hermes-agent-evolution#393",
         {"AGENTS.md": "BASE", "AGENTS.override.md": "OVER", "CLAUDE.md": "@~/out.md"},
-        ["AGENTS.md=BASE", "AGENTS.override.md=OVER", f"~/out.md={OUTSIDE}", "CLAUDE.md=@~/out.md"],
-        what="rules, passed: the file that overrides others, and imports from outside"),
+        ["AGENTS.md=BASE", "AGENTS.override.md=OVER", f"~/out.md={OUTSIDE}", "CLAUDE.md=@~/out.md"]),
     pytest.param(
         {
             "CLAUDE.local.md": "@/repo/My Folder/CLAUDE.md",
@@ -158,15 +155,8 @@ async def test_documents_from_the_root_to_the_folder(
 
 
 @pytest.mark.report("openai/codex#13386")
-@pytest.mark.report(
-    "nexu-io/open-design#7815",
-    "a long file at the root cuts off the nearer ones",
-    area="rules",
-    before="passed",
-)
-@pytest.mark.report(
-    "Yeachan-Heo/gajae-code#3722", "files of any size are in each request", area="rules", before="passed"
-)
+@pytest.mark.report("nexu-io/open-design#7815")
+@pytest.mark.report("Yeachan-Heo/gajae-code#3722")
 async def test_the_longest_document_is_cut_first() -> None:
     files: dict[str, str | bytes] = {"AGENTS.md": "ä" * BUDGET_BYTES, "app/AGENTS.md": "Nearest."}
     layer = build_documents_layer(await find_project_documents(environment(files, "/repo/app"), ()))
@@ -174,24 +164,10 @@ async def test_the_longest_document_is_cut_first() -> None:
 
 
 @pytest.mark.report("github/copilot-cli#3051")
-@pytest.mark.report(
-    "code-yeongyu/oh-my-openagent#852", "only the file of the root is read", area="rules", before="passed"
-)
-@pytest.mark.report(
-    "ouro-ai-labs/ouro#196",
-    "files of folders below are read with their first file",
-    area="rules",
-    before="passed",
-)
-@pytest.mark.report(
-    "olafkfreund/nixarchy#836",
-    "a link at the root hides the files of folders below",
-    area="rules",
-    before="passed",
-)
-@pytest.mark.report(
-    "dyoshikawa/rulesync#2436", "files of folders below are silently lost", area="rules", before="passed"
-)
+@pytest.mark.report("code-yeongyu/oh-my-openagent#852")
+@pytest.mark.report("ouro-ai-labs/ouro#196")
+@pytest.mark.report("olafkfreund/nixarchy#836")
+@pytest.mark.report("dyoshikawa/rulesync#2436")
 @pytest.mark.report("Yeachan-Heo/oh-my-claudecode#4006")
 async def test_instructions_of_a_subfolder_come_with_its_first_file() -> None:
     assert "# Web" in await with_file(

@@ -56,7 +56,6 @@ INITIALIZE = [
         "freebroccolo/ocaml-language-server#96",
         {"initializationOptions": None, "rootUri": "file:///nowhere"},
         id="null options",
-        what="lsp, passed: options that are null make the start fail",
     ),
     reported(
         "julia-vscode/LanguageServer.jl#1310",
@@ -68,7 +67,6 @@ INITIALIZE = [
             "workspaceFolders": [{"name": "x", "uri": "file:///x"}],
         },
         id="Sublime",
-        what="lsp, passed: the server does not start with Sublime Text",
     ),
     reported(
         "effekt-lang/effekt#1041",
@@ -77,31 +75,26 @@ INITIALIZE = [
             "initializationOptions": None,
         },
         id="Emacs",
-        what="lsp, passed: options of Emacs that are null crash the server",
     ),
     reported(
         "nim-lang/langserver#175",
         {"rootUri": None},
         id="null root",
-        what="lsp, passed: a root that is null crashes the server",
     ),
     reported(
         "withastro/language-tools#895",
         {"capabilities": SUBLIME, "initializationOptions": {"typescript": None}},
         id="null in the options",
-        what="lsp, passed: a new version crashes with Sublime Text",
     ),
     reported(
         "zubanls/zuban#104",
         {"capabilities": KATE, "rootPath": None, "workspaceFolders": None},
         id="Kate",
-        what="lsp, passed: the message of Kate cannot be read",
     ),
     reported(
         "SpyglassMC/Spyglass#885",
         {"capabilities": SUBLIME, "initializationOptions": {}},
         id="no client info",
-        what="lsp, passed: the first request of Sublime Text is never answered",
     ),
     reported(
         "REditorSupport/languageserver#219",

@@ -29,24 +29,9 @@ def globs(*ids: str) -> list[Piece]:
 ANSWERS: Script = [text(f"answer {n}") for n in range(6)]
 
 
-@pytest.mark.report(
-    "anomalyco/opencode#27594",
-    "a second compaction leaves a call without a result",
-    area="library",
-    before="passed",
-)
-@pytest.mark.report(
-    "bastani-inc/atomic#1300",
-    "a compaction cannot remove a call with its result",
-    area="library",
-    before="passed",
-)
-@pytest.mark.report(
-    "MoonshotAI/kimi-code#1054",
-    "a compaction cuts through calls made at once",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("anomalyco/opencode#27594")
+@pytest.mark.report("bastani-inc/atomic#1300")
+@pytest.mark.report("MoonshotAI/kimi-code#1054")
 async def test_calls_and_results_stay_together_through_compactions(tmp_path: Path) -> None:
     script: Script = [
         globs("a", "b", "c"),
@@ -69,12 +54,7 @@ async def test_calls_and_results_stay_together_through_compactions(tmp_path: Pat
         assert problem_of(rig.model.requests[0].messages) == ""
 
 
-@pytest.mark.report(
-    "gugu91/pinet#941",
-    "a message during a compaction is lost, and the session with it",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("gugu91/pinet#941")
 async def test_a_message_during_a_compaction_is_kept(tmp_path: Path) -> None:
     gate = Gate()
     async with running(tmp_path, [*ANSWERS, [gate, SUMMARY], globs("a"), text("x")]) as rig:
@@ -89,15 +69,8 @@ async def test_a_message_during_a_compaction_is_kept(tmp_path: Path) -> None:
         assert "meanwhile" in rig.user_texts() and problem_of(rig.model.requests[-1].messages) == ""
 
 
-@pytest.mark.report(
-    "anomalyco/opencode#47178",
-    "after a crash an old compaction seems to run",
-    area="library",
-    before="passed",
-)
-@pytest.mark.report(
-    "hAcKlyc/MyAgents#336", "a compacted session is no longer in the list", area="library", before="passed"
-)
+@pytest.mark.report("anomalyco/opencode#47178")
+@pytest.mark.report("hAcKlyc/MyAgents#336")
 async def test_a_compaction_that_a_crash_ended_can_be_made_again(tmp_path: Path) -> None:
     gate = Gate()
     async with running(tmp_path, [*ANSWERS, [gate, SUMMARY]]) as rig:
@@ -115,12 +88,7 @@ async def test_a_compaction_that_a_crash_ended_can_be_made_again(tmp_path: Path)
 
 
 @pytest.mark.parametrize("has_repository", [False, True])
-@pytest.mark.report(
-    "NanmiCoder/cc-haha#1253",
-    "subagents fail outside of a repository with a commit",
-    area="git",
-    before="passed",
-)
+@pytest.mark.report("NanmiCoder/cc-haha#1253")
 async def test_a_subagent_needs_no_repository(tmp_path: Path, has_repository: bool) -> None:
     (tmp_path / "project/tree").mkdir(parents=True)
     if has_repository:
@@ -131,12 +99,7 @@ async def test_a_subagent_needs_no_repository(tmp_path: Path, has_repository: bo
     assert "found it" in str(cast.requests[-1].messages)
 
 
-@pytest.mark.report(
-    "automazeio/ccpm#49",
-    "commands of a subagent run in the folder of the session",
-    area="shell",
-    before="passed",
-)
+@pytest.mark.report("automazeio/ccpm#49")
 async def test_each_command_of_a_subagent_runs_in_its_folder(tmp_path: Path) -> None:
     (tmp_path / "project/tree/a").mkdir(parents=True)
     steps: Script = [
@@ -150,13 +113,8 @@ async def test_each_command_of_a_subagent_runs_in_its_folder(tmp_path: Path) -> 
     assert (tmp_path / "project/tree/made").exists()
 
 
-@pytest.mark.report(
-    "MoonshotAI/kimi-code#2957",
-    "of two commands joined by & one runs elsewhere",
-    area="shell",
-    before="passed",
-)
-@pytest.mark.report("epiral/pinix#168", "a command cannot name its folder", area="shell", before="passed")
+@pytest.mark.report("MoonshotAI/kimi-code#2957")
+@pytest.mark.report("epiral/pinix#168")
 async def test_a_command_runs_as_a_whole_in_the_folder_that_it_names(tmp_path: Path) -> None:
     (tmp_path / "project/sub").mkdir(parents=True)
     named = tool_call("shell", json.dumps({"command": "pwd & pwd; wait", "working_dir": "sub"}), id="x")
@@ -164,9 +122,7 @@ async def test_a_command_runs_as_a_whole_in_the_folder_that_it_names(tmp_path: P
     assert first.count("/project/sub\n") == 2 and "/project\n" in second
 
 
-@pytest.mark.report(
-    "strands-agents/tools#494", "a pager waits for a key that nobody presses", area="shell", before="passed"
-)
+@pytest.mark.report("strands-agents/tools#494")
 async def test_a_pager_in_the_settings_of_git_is_not_used(tmp_path: Path) -> None:
     folder = repository(tmp_path / "project", f_txt="\n".join(map(str, range(500))))
     git(folder, "config", "core.pager", "less -+F")
@@ -174,18 +130,8 @@ async def test_a_pager_in_the_settings_of_git_is_not_used(tmp_path: Path) -> Non
     assert "Exit code: 0" in first
 
 
-@pytest.mark.report(
-    "anthropics/claude-code#60131",
-    "a repository with a submodule has no worktree",
-    area="git",
-    before="passed",
-)
-@pytest.mark.report(
-    "anthropics/claude-code#95820",
-    "the worktree of a submodule lands in its git folder",
-    area="git",
-    before="passed",
-)
+@pytest.mark.report("anthropics/claude-code#60131")
+@pytest.mark.report("anthropics/claude-code#95820")
 @pytest.mark.parametrize("name", ["main", "main/lib"])
 async def test_repositories_with_and_within_others_have_worktrees(tmp_path: Path, name: str) -> None:
     part = repository(tmp_path / "part", a_txt="one\n")
@@ -200,12 +146,8 @@ async def test_repositories_with_and_within_others_have_worktrees(tmp_path: Path
     assert (tmp_path / name / "a.txt").read_text() == "two\n"
 
 
-@pytest.mark.report(
-    "rjwalters/loom#3256", "each worktree has all files of a large repository", area="git", before="passed"
-)
-@pytest.mark.report(
-    "git-lfs/git-lfs#3803", "files outside of the chosen folders come back", area="git", before="passed"
-)
+@pytest.mark.report("rjwalters/loom#3256")
+@pytest.mark.report("git-lfs/git-lfs#3803")
 async def test_a_worktree_has_the_folders_that_the_user_has_checked_out(tmp_path: Path) -> None:
     main = repository(tmp_path / "project", in__a_txt="one\n", out__b_txt="1")
     git(main, "sparse-checkout", "set", "--cone", "in")
@@ -216,18 +158,8 @@ async def test_a_worktree_has_the_folders_that_the_user_has_checked_out(tmp_path
     assert (main / "in/a.txt").read_text() == "two\n" and not (main / "out").exists()
 
 
-@pytest.mark.report(
-    "kunchenguid/dotfiles#33",
-    "a write to CLAUDE.md goes through its link to AGENTS.md",
-    area="rules",
-    before="passed",
-)
-@pytest.mark.report(
-    "anthropics/claude-code#65816",
-    "files with secrets can be read without a rule",
-    area="safety",
-    before="passed",
-)
+@pytest.mark.report("kunchenguid/dotfiles#33")
+@pytest.mark.report("anthropics/claude-code#65816")
 async def test_instructions_behind_a_link_and_secrets_need_approval(tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
     for name in ("AGENTS.md", ".env", "x.env"):

@@ -34,12 +34,7 @@ SAMPLE = Tool("sample", "A sample.", "read", Sample, prepare, lambda a: a.title)
             {"title": "a", "count": "5"},
             ("a", "", 5),
             id="number-as-text",
-            marks=pytest.mark.report(
-                "vllm-project/vllm#21756",
-                "in streams, numbers arrive as texts",
-                area="chat-servers",
-                before="passed",
-            ),
+            marks=pytest.mark.report("vllm-project/vllm#21756"),
         ),
     ],
 )

@@ -211,12 +211,7 @@ async def test_grep_names_cells_and_leaves_out_text_outside_sources(calls: ToolC
     assert found.split("\n") == ["a.ipynb:cell 2:1:x = 1", "a.ipynb:cell 2:2:x + x"]
 
 
-@pytest.mark.report(
-    "microsoft/azuredatastudio#4863",
-    "a new cell has no count, so others refuse it",
-    area="notebooks",
-    before="passed",
-)
+@pytest.mark.report("microsoft/azuredatastudio#4863")
 async def test_a_new_cell_has_all_fields_that_the_format_demands(calls: ToolCalls) -> None:
     await calls.call(READ_FILE, file_path="a.ipynb")
     await calls.call(EDIT_NOTEBOOK, file_path="a.ipynb", action="insert", source="y = 1")
@@ -224,9 +219,7 @@ async def test_a_new_cell_has_all_fields_that_the_format_demands(calls: ToolCall
     assert (new["execution_count"], new["outputs"], new["metadata"]) == (None, [], {}) and new["id"]
 
 
-@pytest.mark.report(
-    "microsoft/vscode#237299", "outputs go and the count of the run stays", area="notebooks", before="passed"
-)
+@pytest.mark.report("microsoft/vscode#237299")
 async def test_outputs_and_the_count_of_their_run_stay_together(calls: ToolCalls) -> None:
     await calls.call(READ_FILE, file_path="a.ipynb")
     await calls.call(EDIT_NOTEBOOK, file_path="a.ipynb", action="replace", cell="calc", source="y")
@@ -234,9 +227,7 @@ async def test_outputs_and_the_count_of_their_run_stay_together(calls: ToolCalls
     assert (cell["execution_count"] is None) == (cell["outputs"] == [])
 
 
-@pytest.mark.report(
-    "jupyterlab/jupyterlab#10933", "cells have the same id after a merge", area="notebooks", before="failed"
-)
+@pytest.mark.report("jupyterlab/jupyterlab#10933")
 @pytest.mark.parametrize("action", ["replace", "delete", "insert", "change_kind"])
 async def test_an_id_that_several_cells_have_names_none(action: str) -> None:
     cells = [{**CELLS[1], "id": "a", "source": [name]} for name in ("x", "y")]

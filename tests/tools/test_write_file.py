@@ -159,15 +159,8 @@ async def test_write_file_when_the_path_is_a_folder_then_the_environments_error_
         await ToolCalls(MemoryEnvironment({"d/f": ""})).call(WRITE_FILE, file_path="d", content="x")
 
 
-@pytest.mark.report(
-    "esengine/DeepSeek-Reasonix#3354",
-    "a file in GBK is written again in UTF-8",
-    area="edits",
-    before="passed",
-)
-@pytest.mark.report(
-    "NousResearch/hermes-agent#76447", "a write replaces a link by a file", area="edits", before="passed"
-)
+@pytest.mark.report("esengine/DeepSeek-Reasonix#3354")
+@pytest.mark.report("NousResearch/hermes-agent#76447")
 async def test_write_file_keeps_the_encoding_and_the_link(tmp_path: Path) -> None:
     (tmp_path / "real").write_bytes("// 中文注释说明\nint a;\n".encode("gbk"))
     (tmp_path / "link").symlink_to("real")

@@ -67,10 +67,8 @@ async def play(
 
 
 NAMES: list[Any] = [
-    reported("openai/codex#16732", CODEX, "PreToolUse", '["apply_patch", "Bash"]',
-        what="rules, failed: hooks see no patch, or under the name of another tool"),
-    reported("openai/codex#26729", CODEX, "PostToolUse", '["apply_patch", "Bash"]',
-        what="rules, passed: hooks do not run after a patch"),
+    reported("openai/codex#16732", CODEX, "PreToolUse", '["apply_patch", "Bash"]'),
+    reported("openai/codex#26729", CODEX, "PostToolUse", '["apply_patch", "Bash"]'),
     (".gemini/settings.json", "BeforeTool", '["write_file", "run_shell_command"]'),
     (".cursor/hooks.json", "preToolUse", '["Write", "Shell"]'),
     (CLAUDE, "PreToolUse", '["Write", "Bash"]'),
@@ -89,12 +87,7 @@ async def test_a_hook_gets_the_name_of_the_tool_that_its_agent_has(
     assert [json.loads(line) for line in log.splitlines()] == json.loads(names)
 
 
-@pytest.mark.report(
-    "pbakaus/impeccable#170",
-    "of a patch of several files, a hook checks the first",
-    area="rules",
-    before="flaw",
-)
+@pytest.mark.report("pbakaus/impeccable#170")
 async def test_a_hook_of_codex_reads_the_whole_patch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     keep = {"PreToolUse": entry(KEEP % 'd["tool_input"]["command"]', "apply_patch")}
     *_, log = await play(tmp_path, monkeypatch, CODEX, keep, call("apply_patch", patch=PATCH))
@@ -102,14 +95,11 @@ async def test_a_hook_of_codex_reads_the_whole_patch(tmp_path: Path, monkeypatch
 
 
 BLOCKED: list[Any] = [
-    reported("anthropics/claude-code#80039", CLAUDE, "PreToolUse", "Edit|Write", "echo CANARY >&2; exit 2", False,
-        what="rules, passed: on Windows exit code 2 stops nothing"),
-    reported("openai/codex#46455", CODEX, "PostToolUse", "apply_patch", "echo CANARY >&2; exit 2", True,
-        what="rules, passed: the reason of a hook after a patch is lost"),
-    reported("vybestack/llxprt-code#2975", ".gemini/settings.json", "BeforeTool", "write_file", "exit 2", False,
-        what="rules, passed: a hook that ends with code 2 and says nothing does not stop the tool"),
+    reported("anthropics/claude-code#80039", CLAUDE, "PreToolUse", "Edit|Write", "echo CANARY >&2; exit 2", False),
+    reported("openai/codex#46455", CODEX, "PostToolUse", "apply_patch", "echo CANARY >&2; exit 2", True),
+    reported("vybestack/llxprt-code#2975", ".gemini/settings.json", "BeforeTool", "write_file", "exit 2", False),
     reported("anthropics/claude-code#16152", CLAUDE, "PreToolUse", "", "sh ${CLAUDE_PROJECT_DIR}/none.sh; exit 2",
-        False, what="rules, passed: a path with a blank is cut in the command of a hook"),
+        False),
 ]  # fmt: skip
 
 
@@ -134,30 +124,24 @@ async def test_exit_code_two_stops_a_call_or_tells_the_model(
 
 
 RUNS: list[Any] = [
-    reported("anthropics/claude-code#20334", {"PostToolUse": entry("echo ran >> ../log", "Bash")}, "ran\n",
-        what="rules, passed: a matcher for one tool is not heeded"),
+    reported("anthropics/claude-code#20334", {"PostToolUse": entry("echo ran >> ../log", "Bash")}, "ran\n"),
     reported("openai/codex#15269",
         {"SessionStart": entry("echo start >> ../log"), "UserPromptSubmit": entry("echo prompt >> ../log")},
-        "start\nprompt\nprompt\n", what="rules, passed: the start of a session comes with the first message"),
+        "start\nprompt\nprompt\n"),
     reported("openai/codex#15266",
         {"UserPromptSubmit": entry("echo prompt >> ../log"), "SessionStart": entry("echo start >> ../log")},
-        "start\nprompt\nprompt\n", what="rules, passed: two hooks run at the same time at the first message"),
-    reported("openai/codex#13014", {"SessionStart": entry("echo start >> ../log", "startup|resume")}, "start\n",
-        what="rules, passed: no hook runs once before the first message"),
+        "start\nprompt\nprompt\n"),
+    reported("openai/codex#13014", {"SessionStart": entry("echo start >> ../log", "startup|resume")}, "start\n"),
     reported("anthropics/claude-code#17277",
-        {"UserPromptSubmit": [{"type": "command", "command": "echo prompt >> ../log"}]}, "prompt\nprompt\n",
-        what="rules, passed: a hook without its inner list runs only at some messages"),
+        {"UserPromptSubmit": [{"type": "command", "command": "echo prompt >> ../log"}]}, "prompt\nprompt\n"),
     reported("QwenLM/qwen-code#11613",
-        {"Stop": entry("grep -q '\"stop_hook_active\": true' && echo again >> ../log || exit 2")}, "again\nagain\n",
-        what="rules, passed: a hook at the end is told that it has not run before"),
-    reported("openai/codex-plugin-cc#414", {"Stop": entry("echo x >> ../log; exit 2")}, "x\n" * 4,
-        what="rules, passed: a hook at the end that always means no makes a loop"),
+        {"Stop": entry("grep -q '\"stop_hook_active\": true' && echo again >> ../log || exit 2")}, "again\nagain\n"),
+    reported("openai/codex-plugin-cc#414", {"Stop": entry("echo x >> ../log; exit 2")}, "x\n" * 4),
     reported("susomejias/rembric#343",
-        {"Stop": entry("grep -q '\"stop_hook_active\": false' && echo x >> ../log && exit 2; exit 0")}, "x\nx\n",
-        what="rules, passed: a hook holds back the end of each turn again"),
+        {"Stop": entry("grep -q '\"stop_hook_active\": false' && echo x >> ../log && exit 2; exit 0")}, "x\nx\n"),
     reported("AgriciDaniel/claude-obsidian#97",
         {"SessionStart": [{"hooks": [{"type": "command", "command": "echo x >> ../log"}, {"type": "prompt"}]}]},
-        "x\n", what="rules, passed: a hook that is a prompt fails at each start"),
+        "x\n"),
 ]  # fmt: skip
 
 
@@ -174,15 +158,12 @@ ALLOWING = '{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDe
 CHANGED = ', "updatedInput": {"command": "touch clean"}'
 APPROVALS: list[Any] = [
     reported("anthropics/claude-code#32060", "PreToolUse",
-        '{"hookSpecificOutput": {"updatedInput": {"command": "touch clean"}}}', "touch clean",
-        what="rules, passed: new arguments count only beside a decision"),
-    reported("anthropics/claude-code#26506", "PreToolUse", ALLOWING % CHANGED, "touch clean",
-        what="rules, passed: new arguments are passed over"),
-    reported("agentforce314/clawcodex#655", "PermissionRequest", ALLOWING % "", "touch dirty",
-        what="rules, passed: an answer in the form of another event grants a permission"),
+        '{"hookSpecificOutput": {"updatedInput": {"command": "touch clean"}}}', "touch clean"),
+    reported("anthropics/claude-code#26506", "PreToolUse", ALLOWING % CHANGED, "touch clean"),
+    reported("agentforce314/clawcodex#655", "PermissionRequest", ALLOWING % "", "touch dirty"),
     reported("openai/codex#21433", "PermissionRequest",
         '{"hookSpecificOutput": {"decision": {"behavior": "allow", "updatedInput": {"command": "touch x"}}}}',
-        "touch dirty", what="rules, passed: a hook cannot rewrite a call for which approval is requested"),
+        "touch dirty"),
 ]  # fmt: skip
 
 
@@ -202,15 +183,8 @@ async def test_no_answer_of_a_hook_replaces_an_approval(
     assert asked == [command] and ends[0].is_error
 
 
-@pytest.mark.report(
-    "confluentinc/vscode#3256", "a formatter without jq fails after each edit", area="rules", before="passed"
-)
-@pytest.mark.report(
-    "levnikolaevich/claude-code-skills#4",
-    "a hook whose script is missing stops each message, without its name",
-    area="rules",
-    before="passed",
-)
+@pytest.mark.report("confluentinc/vscode#3256")
+@pytest.mark.report("levnikolaevich/claude-code-skills#4")
 async def test_a_program_that_is_missing_is_named_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -224,9 +198,7 @@ async def test_a_program_that_is_missing_is_named_once(
     assert len(found[0].requests) == 0
 
 
-@pytest.mark.report(
-    "vieko/bonfire#14", "a formatter in the home folder is run", area="rules", before="passed"
-)
+@pytest.mark.report("vieko/bonfire#14")
 async def test_a_hook_of_the_user_may_begin_with_a_tilde(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -247,17 +219,13 @@ WIKI = (
     '{"continue": true, "hookSpecificOutput": {"hookEventName": "PreCompact", "additionalContext": "WIKI"}}'
 )
 COMPACTING: list[Any] = [
-    reported("Yeachan-Heo/oh-my-claudecode#2923", {"PreCompact": entry(f"echo '{WIKI}'")}, "WIKI", "",
-        what="rules, passed: a text at a compaction is an invalid answer, and each compaction fails"),
-    reported("claudioemmanuel/squeez#225", {"PostCompact": entry(f"echo '{WIKI}'")}, "WIKI", "",
-        what="rules, passed: the text of a hook after a compaction never reaches the model"),
+    reported("Yeachan-Heo/oh-my-claudecode#2923", {"PreCompact": entry(f"echo '{WIKI}'")}, "WIKI", ""),
+    reported("claudioemmanuel/squeez#225", {"PostCompact": entry(f"echo '{WIKI}'")}, "WIKI", ""),
     reported("swt-labs/vibe-better-with-claude-code-vbw#23",
         {"SessionStart": entry("echo '{\"hookSpecificOutput\": {\"additionalContext\": \"WIKI\"}}'", "compact")},
-        "WIKI", "", what="rules, passed: an answer without the name of its event is refused"),
-    reported("anthropics/claude-code#13572", {"PreCompact": entry("echo ran >> ../log", "*")}, "", "ran\n",
-        what="rules, passed: a hook does not run when the user compacts the conversation"),
-    reported("anthropics/claude-code#43450", {"PreCompact": entry("echo ran >> ../log; exit 2")}, "", "ran\n",
-        what="rules, failed: a hook cannot prevent a compaction, and nobody says so"),
+        "WIKI", ""),
+    reported("anthropics/claude-code#13572", {"PreCompact": entry("echo ran >> ../log", "*")}, "", "ran\n"),
+    reported("anthropics/claude-code#43450", {"PreCompact": entry("echo ran >> ../log; exit 2")}, "", "ran\n"),
 ]  # fmt: skip
 
 

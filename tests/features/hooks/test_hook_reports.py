@@ -119,7 +119,6 @@ ANSWERS = [
         "philoserf/claude-code-config#350",
         ("PreToolUse", 0, "use rg and no grep\n", ""),
         HookAnswer(),
-        what="rules, failed: a hook prints advice and no object, and each command needs approval",
     ),
     (("PermissionRequest", 0, "noted", ""), HookAnswer()),
     reported(
@@ -131,7 +130,6 @@ ANSWERS = [
             "",
         ),
         HookAnswer("deny", reason="no spawn"),
-        what="rules, passed: a guard means no with another exit code than 2, and the call goes on",
     ),
     reported(
         "alexgreensh/token-optimizer#177",
@@ -142,7 +140,6 @@ ANSWERS = [
             "",
         ),
         HookAnswer(context="hint"),
-        what="rules, passed: a hook names another event in its answer, and fails at each first message",
     ),
     reported(
         "anthropics/claude-code#24794",
@@ -172,18 +169,8 @@ def test_an_object_that_cannot_be_read_is_a_problem_and_never_silence(stdout: st
 
 
 @pytest.mark.report("anthropics/claude-code#44707")
-@pytest.mark.report(
-    "doggy8088/better-rm#13",
-    "a guard says that a call is denied, ends with code 1, and the call runs",
-    area="rules",
-    before="passed",
-)
-@pytest.mark.report(
-    "mpfaffenberger/code_puppy#418",
-    "code 1 blocks and code 2 does not, though the manual says the opposite",
-    area="rules",
-    before="passed",
-)
+@pytest.mark.report("doggy8088/better-rm#13")
+@pytest.mark.report("mpfaffenberger/code_puppy#418")
 def test_another_exit_code_is_a_problem() -> None:
     assert "no rules" in parse_answer(1, "", "no rules", "PreToolUse").problem
 

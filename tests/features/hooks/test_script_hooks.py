@@ -45,7 +45,6 @@ PLACES = [
     reported(
         "cline/cline#7479",
         "project/.clinerules/hooks/PreToolUse.sh",
-        what="rules, passed: a script that cancels does not stop the task",
     ),
     reported("dyoshikawa/rulesync#2405", "project/.cline/hooks/PreToolUse"),
     reported("rtk-ai/rtk#3841", "home/.cline/hooks/PreToolUse.sh"),
@@ -89,12 +88,7 @@ async def test_a_script_gets_the_path_in_the_project(tmp_path: Path, provider: s
 
 
 @pytest.mark.report("vectorize-io/hindsight#2711")
-@pytest.mark.report(
-    "cline/cline#13554",
-    "the text that scripts add at a start and at a message never reaches the model",
-    area="rules",
-    before="passed",
-)
+@pytest.mark.report("cline/cline#13554")
 async def test_scripts_add_context_at_the_start_and_at_a_message(tmp_path: Path) -> None:
     folder = tmp_path / "project/.clinerules/hooks"
     write(folder / "TaskStart", 'echo \'{"cancel": false, "contextModification": "SAID-START"}\'')
@@ -111,9 +105,7 @@ async def test_scripts_add_context_at_the_start_and_at_a_message(tmp_path: Path)
 
 
 @pytest.mark.report("cline/cline#6755")
-@pytest.mark.report(
-    "cline/cline#6962", "a script for the end of a task by its user never runs", area="rules", before="failed"
-)
+@pytest.mark.report("cline/cline#6962")
 def test_other_files_beside_scripts_are_no_hooks(tmp_path: Path) -> None:
     folder = tmp_path / "project/.clinerules/hooks"
     write(folder / "PreToolUse", "true", 0o644)  # switched off

@@ -71,7 +71,6 @@ FORMATTERS = [
         "karanb192/claude-code-hooks#16",
         "old.replace('1', '2')",
         "v = 2",
-        what="rules, flaw: after a formatter the next edit of the file is refused, because the file has changed",
     ),
     ("old + 'w = 5\\n'", "w = 5"),
     ("old.replace('\\n', ' \\n')", "v = 1 \n"),
@@ -299,7 +298,6 @@ STOPPING: list[Any] = [
     reported(
         "pbakaus/impeccable#400",
         "{'hookSpecificOutput': {'hookEventName': 'Stop', 'additionalContext': 'RUN THE TESTS'}}",
-        what="rules, flaw: the end of a turn is held back by a context, again and again",
     ),
     "{'followup_message': 'RUN THE TESTS'}",
     "{'continue': False, 'stopReason': 'RUN THE TESTS'}",

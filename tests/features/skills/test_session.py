@@ -86,9 +86,7 @@ async def test_files_of_a_used_skill_are_read_without_approval_but_symlinks_out_
     assert again.output == "The instructions of pdf are above, unchanged."
 
 
-@pytest.mark.report(
-    "tiann/hapi#341", "the user cannot start a skill that is for users only", area="rules", before="passed"
-)
+@pytest.mark.report("tiann/hapi#341")
 @pytest.mark.parametrize("words", ["/wrap-up", "$wrap-up now"])
 async def test_the_user_starts_a_skill_that_is_for_users_only(tmp_path: Path, home: Path, words: str) -> None:
     skill(home / ".agents/skills", "wrap-up", disable_model_invocation="true")
@@ -97,18 +95,8 @@ async def test_the_user_starts_a_skill_that_is_for_users_only(tmp_path: Path, ho
     assert "The text of wrap-up." in await skills.expand_message(words)
 
 
-@pytest.mark.report(
-    "anomalyco/opencode#34498",
-    "a skill for users only costs context in each session",
-    area="rules",
-    before="passed",
-)
-@pytest.mark.report(
-    "anthropics/claude-code#32817",
-    "a skill for users only is refused also if the user asks for it in a sentence",
-    area="rules",
-    before="failed",
-)
+@pytest.mark.report("anomalyco/opencode#34498")
+@pytest.mark.report("anthropics/claude-code#32817")
 async def test_a_skill_for_users_only_is_refused_with_the_way_to_start_it(tmp_path: Path, home: Path) -> None:
     skill(home / ".agents/skills", "wrap-up", disable_model_invocation="true")
     model = FakeProvider([use("wrap-up"), [text("Done.")]])

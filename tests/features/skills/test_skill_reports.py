@@ -48,7 +48,6 @@ HINTS = [
         "anthropics/claude-code#8429",
         "[file-reference] [prose] [concept]",
         "[file-reference] [prose] [concept]",
-        what="rules, passed: hints in brackets are no valid header",
     ),
     reported("benbrastmckie/nvim#153", "[SCOPE] [--create-tasks]", "[SCOPE] [--create-tasks]"),
     reported("cathrynlavery/diagram-design#155", "[--strict] [--json]", "[--strict] [--json]"),

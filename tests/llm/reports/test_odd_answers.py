@@ -40,18 +40,15 @@ def said_as(text: str) -> Any:
 
 STREAMS: list[Any] = [
     reported("ar-jan/llm-venice#45", [call_piece(0, "c", "read", '{"x": '), call_piece(0, None, None, "13"),
-        call_piece(0, None, None, "}"), call_piece(0, None, None, ""), ENDS], ("", [("read", {"x": 13})]),
-        what="chat-servers, passed: a piece of the arguments is a number as a text"),
+        call_piece(0, None, None, "}"), call_piece(0, None, None, ""), ENDS], ("", [("read", {"x": 13})])),
     reported("zai-org/GLM-4#194", [call_piece(0, "a", "read", ""), call_piece(0, "b", None, '{"x"'),
-        call_piece(0, "d", None, ": 1}"), ENDS], ("", [("read", {"x": 1})]),
-        what="chat-servers, passed: each piece of one call has another id"),
+        call_piece(0, "d", None, ": 1}"), ENDS], ("", [("read", {"x": 1})])),
     reported("sgl-project/sglang#11888", [piece(content="hi"), call_piece(0, "c", "list", '{"x": 1}'), ENDS],
-        ("hi", [("list", {"x": 1})]), what="chat-servers, passed: all arguments arrive in one piece"),
+        ("hi", [("list", {"x": 1})])),
     reported("vllm-project/vllm#42167", [call_piece(0, "c", "read", '{"date": "d"'),
         call_piece(0, None, None, ', "kind": "x"'), ends("tool_calls", **call_piece(0, None, None,
         FLUSH)["choices"][0]["delta"])],
-        ("", [("read", json.loads(FLUSH))]),
-        what="chat-servers, failed: the last piece states all arguments again, which the pieces before have cut"),
+        ("", [("read", json.loads(FLUSH))])),
     ([call_piece(0, "c", "read", '{"a": [1'), call_piece(0, None, None, '{"a": [1, 2]}'), ENDS],
         ("", [("read", {"a": [1, 2]})])),
     ([call_piece(0, "c", "read", '{"a": "x"'), call_piece(0, "c", "read", '{"a": "x", "b": 2}'), ENDS],
@@ -60,24 +57,18 @@ STREAMS: list[Any] = [
         call_piece(1, None, None, '{"a": true}'), ENDS], ("", [("list", {}), ("read", {"a": True})])),
     reported("mistralai/client-js#69", [piece(tool_calls=[{"id": "null", "function": {"name": "read",
         "arguments": "{}"}},
-        {"id": "null", "function": {"name": "list", "arguments": "{}"}}]), ENDS], ("", [("read", {}), ("list", {})]),
-        what="chat-servers, flaw: Mistral gives each call the id null, as a text"),
-    reported("dstackai/dstack#2228", [ends("", content="h"), ends("", content="i"), STOP], HI,
-        what="chat-servers, passed: each piece has an empty finish reason"),
+        {"id": "null", "function": {"name": "list", "arguments": "{}"}}]), ENDS], ("", [("read", {}), ("list", {})])),
+    reported("dstackai/dstack#2228", [ends("", content="h"), ends("", content="i"), STOP], HI),
     reported("sgl-project/sglang#18335", [piece(role=None, content=None, reasoning_content=None), piece(content="hi"),
         STOP],
-        HI, what="chat-servers, passed: role and content are null until the reasoning ends"),
+        HI),
     reported("agent0ai/agent-zero#180", [{"choices": None, "error": None}, piece(content="hi"), {"choices": None},
-        STOP], HI,
-        what="chat-servers, passed: the choices of an event are null"),
-    reported("aws-samples/bedrock-access-gateway#11", [piece(content="hi"), ends("end_turn")], HI,
-        what="chat-servers, passed: a gateway passes on the finish reason of another API"),
-    reported("vllm-project/vllm#32587", [call_piece(0, "c", "list<|channel|>json", "{}"), ENDS], ("", [("list", {})]),
-        what="chat-servers, passed: the marks of gpt-oss are in the name of a tool"),
-    reported("ml-explore/mlx-lm#875", [piece(content=f"{ANALYSIS}{START}final<|message|>hi"), STOP], HI,
-        what="chat-servers, failed: the channels of gpt-oss are shown, and its reasoning with them"),
+        STOP], HI),
+    reported("aws-samples/bedrock-access-gateway#11", [piece(content="hi"), ends("end_turn")], HI),
+    reported("vllm-project/vllm#32587", [call_piece(0, "c", "list<|channel|>json", "{}"), ENDS], ("", [("list", {})])),
+    reported("ml-explore/mlx-lm#875", [piece(content=f"{ANALYSIS}{START}final<|message|>hi"), STOP], HI),
     reported("sgl-project/sglang#10576", [piece(content=f"{ANALYSIS}{START}commentary {LIST}<|return|>"), STOP],
-        ("", [("list", {"a": 1})]), what="chat-servers, failed: a call that ends with another mark is lost"),
+        ("", [("list", {"a": 1})])),
     ([*map(said_as, f"{START}analysis<|message|>Hm.<|end|>{START}final<|message|>hi<|return|>"), STOP], HI),
     ([piece(content="<|channel|>final<|message|>hi<|end|>"), STOP], HI),
     ([piece(content=f"<|channel|>commentary<|message|>hi<|end|>{START}commentary {LIST}<|call|>"), STOP],
@@ -86,58 +77,47 @@ STREAMS: list[Any] = [
         "<|channel|>commentary<|message|>invented<|end|>"), STOP], ("", [("list", {"a": 1})])),
     ([piece(content="The mark <|channel|> begins a channel."), STOP], ("The mark <|channel|> begins a channel.", [])),
     reported("nugget/thane-ai-agent#21", [piece(content='{"name": "read", "arguments": {"a": 1}}'), STOP],
-        ("", [("read", {"a": 1})]), what="chat-servers, passed: a call is JSON in the text of the answer"),
+        ("", [("read", {"a": 1})])),
     reported("mudler/LocalAI#10052", [*map(said_as, '{"arguments": {"a": 1}, "name": "list"}'), STOP],
-        ("", [("list", {"a": 1})]), what="chat-servers, passed: the arguments of a call in the text come first"),
+        ("", [("list", {"a": 1})])),
     reported("NousResearch/hermes-agent#83023",
         [piece(content="hi\n<tools>{\"name\": \"read\", \"arguments\": {\"a\": 1}}</tools>"), STOP],
-        ("hi\n", [("read", {"a": 1})]), what="chat-servers, passed: a line of text stands before a call in tags"),
+        ("hi\n", [("read", {"a": 1})])),
     reported("earendil-works/pi#6635", [piece(content='{"name":"list","arguments":{"a":1}}', tool_calls=[]), STOP],
-        ("", [("list", {"a": 1})]), what="chat-servers, passed: a call in the text beside an empty list of calls"),
+        ("", [("list", {"a": 1})])),
     reported("jundot/omlx#2565",
         [{"choices": [{"message": {"content": '{"name": "read", "arguments": {}}', "tool_calls": None}}]}, STOP],
-        ("", [("read", {})]), what="chat-servers, passed: a call in the text of a whole answer"),
-    reported("Gitlawb/openclaude#287", [piece(content=QUOTES), STOP], (QUOTES, []),
-        what="chat-servers, passed: a call in the text has quotes that make its JSON invalid"),
-    reported("kekzl/imp#793", [*map(said_as, ("<think>a</think>", "h\n", "<think>b</think>", "i")), STOP], ("h\ni", []),
-        what="chat-servers, failed: a second block of reasoning is shown as text"),
-    reported("raullenchai/Rapid-MLX#726", [*map(said_as, ("<think>a</think>h<th", "ink>b</thi", "nk>i")), STOP], HI,
-        what="chat-servers, failed: the tags of later blocks of reasoning are cut and shown"),
+        ("", [("read", {})])),
+    reported("Gitlawb/openclaude#287", [piece(content=QUOTES), STOP], (QUOTES, [])),
+    reported("kekzl/imp#793", [*map(said_as, ("<think>a</think>", "h\n", "<think>b</think>", "i")), STOP], ("h\ni", [])),
+    reported("raullenchai/Rapid-MLX#726", [*map(said_as, ("<think>a</think>h<th", "ink>b</thi", "nk>i")), STOP], HI),
     ([*map(said_as, "<thinking>a</thinking>h<thinking>b</thinking>i<thinking>c</thinking>"), STOP], HI),
     ([piece(content="<think>a</think>The tag `<think>` begins it."), STOP], ("The tag `<think>` begins it.", [])),
     ([piece(content="<think>a</think>h<think>i"), STOP], ("h<think>i", [])),
     ([piece(content="Say <think>a</think>."), STOP], ("Say <think>a</think>.", [])),
-    reported("youssofal/MTPLX#149", [*map(said_as, ("<reasoni", "ng>no</reasoning>hi")), STOP], HI,
-        what="chat-servers, failed: reasoning between other tags is shown as text"),
+    reported("youssofal/MTPLX#149", [*map(said_as, ("<reasoni", "ng>no</reasoning>hi")), STOP], HI),
     ([*map(said_as, "<thought>no</thought>hi"), STOP], HI),
-    reported("QwenLM/qwen-code#8818", [*map(said_as, ("<thi", "nk>a</th", "ink>hi")), STOP], HI,
-        what="chat-servers, passed: tags of reasoning in the text are cut between pieces"),
+    reported("QwenLM/qwen-code#8818", [*map(said_as, ("<thi", "nk>a</th", "ink>hi")), STOP], HI),
     reported("ROCm/FastFlowLM#739", [{"choices": [{"message": {"content": "<think>\n1. x\n</think>\n\nhi"}}]}, STOP],
-        HI,
-        what="chat-servers, passed: a whole answer has its reasoning in tags"),
+        HI),
     reported("RageAgainstThePixel/OpenAI-DotNet#274",
         [{"choices": [{"delta": {"role": "assistant"},
         "content_filter_result": {"error": {"code": "content_filter_error"}}}]},
-            piece(content="hi"), STOP], HI, what="chat-servers, passed: a note on a filter is taken for an error"),
-    reported("BerriAI/litellm#7094", [piece(content="h"), piece(content=None), piece(content="i"), STOP], HI,
-        what="chat-servers, passed: null stands between the pieces of a text"),
+            piece(content="hi"), STOP], HI),
+    reported("BerriAI/litellm#7094", [piece(content="h"), piece(content=None), piece(content="i"), STOP], HI),
     reported("ollama/ollama#12557", [call_piece(0, "c", "read", '{"a": 1}'), piece(role="assistant", content=""), STOP],
-        ("", [("read", {"a": 1})]), what="chat-servers, passed: Ollama sends a call whole, and then an empty text"),
-    reported("ollama/ollama#9084", [piece(role="assistant", content="hi"), STOP], HI,
-        what="chat-servers, passed: an answer to a request with tools is one piece"),
+        ("", [("read", {"a": 1})])),
+    reported("ollama/ollama#9084", [piece(role="assistant", content="hi"), STOP], HI),
     reported("continuedev/continue#7491",
-        [call_piece(0, "c", "read", '"{\\"a'), call_piece(0, None, None, '\\": 1}"'), ENDS], ("", [("read", {"a": 1})]),
-        what="chat-servers, failed: the arguments of gpt-oss are JSON within a JSON text"),
+        [call_piece(0, "c", "read", '"{\\"a'), call_piece(0, None, None, '\\": 1}"'), ENDS], ("", [("read", {"a": 1})])),
     ([call_piece(0, "c", "read", '"{}"'), ENDS], ("", [("read", {})])),
     ([call_piece(0, "c", "read", ' "{\\"a\\": \\"\\\\\\"\\"}" '), ENDS], ("", [("read", {"a": '"'})])),
     reported("ggml-org/llama.cpp#29240", [piece(content=INVOKED.replace("X", "atem:")), STOP], ("", [("read",
-        {"a": "b"})]),
-        what="chat-servers, failed: the tags of a new model's calls are not known"),
+        {"a": "b"})])),
     ([piece(content=INVOKED.replace("X", "antml:")), STOP], ("", [("read", {"a": "b"})])),
     ([piece(content=INVOKED.replace("X", "")), STOP], ("", [("read", {"a": "b"})])),
     ([piece(content=INVOKED.replace("X", "atem:").partition("\n")[2]), STOP], ("", [("read", {"a": "b"})])),
-    reported("oobabooga/textgen#7374", [piece(content="analysisUser says hi.assistantfinalhi"), STOP], HI,
-        what="chat-servers, failed: a server drops the marks of the channels, and their names are left"),
+    reported("oobabooga/textgen#7374", [piece(content="analysisUser says hi.assistantfinalhi"), STOP], HI),
     ([*map(said_as, "analysisWe greet.assistantfinalhi"), STOP], HI),
     ([piece(content="analysis of the code"), STOP], ("analysis of the code", [])),
     ([piece(content="analysisResult is a list."), STOP], ("analysisResult is a list.", [])),
@@ -163,16 +143,13 @@ def data(*events: Any) -> bytes:
 NOTE, OVER = b": OPENROUTER PROCESSING\n\n", b"data: [DONE]\n\n"
 RAW: list[Any] = [
     reported("mnfst/llm-gateway#2053",
-        b"data: " + NOTE + data(piece(content="hi")) + b"data: " + NOTE + data(STOP) + OVER,
-        what="chat-servers, failed: a gateway sends the comments of a stream as data"),
+        b"data: " + NOTE + data(piece(content="hi")) + b"data: " + NOTE + data(STOP) + OVER),
     b"data: :\n\n" + data(piece(content="hi"), STOP) + OVER,
     b"data: : keep-alive\n\n" + data(piece(content="hi"), STOP) + OVER,
     b"event: ping\ndata: :heartbeat\n\n" + data(piece(content="hi"), STOP) + OVER,
     reported("diegosouzapw/OmniRoute#7031", b": keepalive\n\n" + data(piece(content="hi"),
-        STOP) + b": x-cost=1\n" + OVER,
-        what="chat-servers, passed: comments before and after the pieces"),
-    reported("mistralai/mistral-vibe#794", b":\n\n:\n\n" + data(piece(content="hi"), STOP) + OVER,
-        what="chat-servers, passed: empty comments keep the connection alive"),
+        STOP) + b": x-cost=1\n" + OVER),
+    reported("mistralai/mistral-vibe#794", b":\n\n:\n\n" + data(piece(content="hi"), STOP) + OVER),
 ]  # fmt: skip
 
 
@@ -182,25 +159,18 @@ def test_comments_of_streams_are_left_out(wire: bytes) -> None:
     assert read_raw(wire.replace(b"data: ", b"data:")).text == "hi"
 
 
-@pytest.mark.report(
-    "vllm-project/aibrix#2653", "events are cut at any byte", area="chat-servers", before="passed"
-)
-@pytest.mark.report(
-    "alexrudall/ruby-openai#332", "pieces of events are parsed", area="chat-servers", before="passed"
-)
+@pytest.mark.report("vllm-project/aibrix#2653")
+@pytest.mark.report("alexrudall/ruby-openai#332")
 def test_events_that_are_cut_anywhere_are_read() -> None:
     wire = data(piece(content="hé"), STOP, {"choices": [], "usage": {"prompt_tokens": 3}}) + OVER
     assert len(events_of(codec(), [wire[at : at + 1] for at in range(len(wire))], ASK)) > 2
 
 
 BROKEN: list[Any] = [
-    reported("SamSaffron/term-llm#448", data(call_piece(0, "c", "read", '{"pa')) + b'data: {"choices":[{"in\n\n' + OVER,
-        what="chat-servers, passed: a cut event counts as the end, and the call runs without arguments"),
-    reported("CommandCodeAI/command-code#791", data(call_piece(0, "c", "read", "")),
-        what="chat-servers, passed: a stream ends after the name of a call"),
+    reported("SamSaffron/term-llm#448", data(call_piece(0, "c", "read", '{"pa')) + b'data: {"choices":[{"in\n\n' + OVER),
+    reported("CommandCodeAI/command-code#791", data(call_piece(0, "c", "read", ""))),
     reported("genkit-ai/genkit#6079", data(piece(content="par"), {"error": {"code": "server_error", "message": "Gone"},
-        "choices": [{"delta": {"content": ""}, "finish_reason": "error"}]}),
-        what="chat-servers, passed: an error beside a choice ends a stream"),
+        "choices": [{"delta": {"content": ""}, "finish_reason": "error"}]})),
 ]  # fmt: skip
 
 
@@ -211,9 +181,7 @@ def test_a_broken_stream_is_an_error_that_may_be_tried_again(wire: bytes) -> Non
     assert raised.value.retryable
 
 
-@pytest.mark.report(
-    "vllm-project/vllm#21046", "the beginning of nested arguments is missing", area="chat-servers", before="passed"
-)  # fmt: skip
+@pytest.mark.report("vllm-project/vllm#21046")  # fmt: skip
 def test_arguments_without_their_beginning_stay_invalid() -> None:
     first, second = answer(
         call_piece(0, "c", "read", '"a": 1}}'), call_piece(1, "d", "list", None), ENDS
@@ -222,10 +190,8 @@ def test_arguments_without_their_beginning_stay_invalid() -> None:
 
 
 WHOLE: list[Any] = [
-    reported("JamePeng/llama-cpp-python#113", {"role": "assistant", "content": "hi"}, ("hi", "stop"),
-        what="chat-servers, passed: an answer has no field for a refusal"),
-    reported("NousResearch/hermes-agent#43108", {"content": None, "refusal": "No."}, ("No.", "content_filter"),
-        what="chat-servers, passed: a refusal counts as an empty answer and is tried again"),
+    reported("JamePeng/llama-cpp-python#113", {"role": "assistant", "content": "hi"}, ("hi", "stop")),
+    reported("NousResearch/hermes-agent#43108", {"content": None, "refusal": "No."}, ("No.", "content_filter")),
 ]  # fmt: skip
 
 
@@ -236,9 +202,7 @@ def test_whole_answers_are_read(message: Any, expected: Any) -> None:
     assert (response.text, response.finish_reason.kind) == expected
 
 
-@pytest.mark.report(
-    "lmstudio-ai/lmstudio-bug-tracker#1988", "a list of models without times", area="chat-servers", before="passed"
-)  # fmt: skip
+@pytest.mark.report("lmstudio-ai/lmstudio-bug-tracker#1988")  # fmt: skip
 def test_a_list_of_models_needs_names_only() -> None:
     listed = codec("lmstudio").decode_models(
         b'{"data": [{"id": "qwen", "object": "model"}], "object": "list"}'

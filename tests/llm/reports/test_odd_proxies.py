@@ -40,15 +40,12 @@ from tests.support.reports import reported
 
 BROKEN: list[Any] = [
     reported("brightwave-inc/tidebreak#1083",
-        messages_sse({"type": "error", "error": {"type": "api_error", "message": "Gone"}}),
-        what="anthropic, passed: an error within a stream counts as its end"),
+        messages_sse({"type": "error", "error": {"type": "api_error", "message": "Gone"}})),
     reported("lbjlaq/Antigravity-Manager#3371",
-        b'data: {"error":{"message":"Stream error: Gone","type":"stream_error"}}\n\n',
-        what="anthropic, passed: an error of a proxy has no type at its root"),
+        b'data: {"error":{"message":"Stream error: Gone","type":"stream_error"}}\n\n'),
     reported("BerriAI/litellm#41826",
-        b'data: {"error": {"message": "litellm.APIConnectionError: Gone", "type": "None", "code": "500"}}\n\n',
-        what="anthropic, passed: an error of a proxy has the form of another API"),
-    reported("BerriAI/litellm#20361", b"", what="anthropic, passed: a stream that breaks off counts as complete"),
+        b'data: {"error": {"message": "litellm.APIConnectionError: Gone", "type": "None", "code": "500"}}\n\n'),
+    reported("BerriAI/litellm#20361", b""),
 ]  # fmt: skip
 
 
@@ -60,10 +57,8 @@ def test_a_stream_that_breaks_off_is_an_error_in_the_words_of_the_server(wire: b
 
 
 FIRST: list[Any] = [
-    reported("NousResearch/hermes-agent#60700", {"content": [], "usage": None},
-        what="anthropic, passed: MiniMax sends no counts in the first event"),
-    reported("SaladDay/cc-switch-cli#323", {"content": None, "usage": {"input_tokens": 0, "output_tokens": 0}},
-        what="anthropic, passed: a proxy sends no content in the first event"),
+    reported("NousResearch/hermes-agent#60700", {"content": [], "usage": None}),
+    reported("SaladDay/cc-switch-cli#323", {"content": None, "usage": {"input_tokens": 0, "output_tokens": 0}}),
 ]  # fmt: skip
 
 
@@ -74,15 +69,9 @@ def test_an_odd_first_event_is_read(first: Any) -> None:
     assert (response.text, response.usage.input_tokens) == ("hi", 9)
 
 
-@pytest.mark.report(
-    "pingmike2/freebuff2api-wokers#15", "calls end with end_turn", area="anthropic", before="passed"
-)
-@pytest.mark.report(
-    "earendil-works/pi#9681", "an answer ends with tool_use and has no call", area="anthropic", before="passed"
-)  # fmt: skip
-@pytest.mark.report(
-    "griffinwork40/agent-afk#290", "a refusal without a text looks like a hang", area="anthropic", before="passed"
-)  # fmt: skip
+@pytest.mark.report("pingmike2/freebuff2api-wokers#15")
+@pytest.mark.report("earendil-works/pi#9681")  # fmt: skip
+@pytest.mark.report("griffinwork40/agent-afk#290")  # fmt: skip
 def test_the_end_of_an_answer_has_its_kind() -> None:
     calls = anthropic_answer(*call_block(0, '{"a": 1}'), *end("end_turn"))
     assert (calls.finish_reason.kind, said(calls)) == ("tool_calls", ("", [("f", {"a": 1})]))
@@ -94,8 +83,7 @@ def test_the_end_of_an_answer_has_its_kind() -> None:
     ("details", "words"),
     [
         reported("anomalyco/opencode#37392", {"category": "cyber", "explanation": "Declined: cyber."},
-        "Declined: cyber.",
-            what="anthropic, passed: the reason of a refusal is not shown"),
+        "Declined: cyber."),
         ({"category": "cyber", "explanation": None}, "cyber"),
     ],
 )  # fmt: skip
@@ -107,15 +95,9 @@ def test_the_reason_of_a_refusal_is_told(details: Any, words: str) -> None:
     assert response.warnings == (words,)
 
 
-@pytest.mark.report(
-    "anthropics/claude-code#8210", "a call has no result after an interruption", area="anthropic", before="passed"
-)  # fmt: skip
-@pytest.mark.report(
-    "google-gemini/gemini-cli#16132", "calls and results differ in number", area="gemini", before="passed"
-)
-@pytest.mark.report(
-    "anthropics/claude-code#12894", "a call has no thinking before it", area="anthropic", before="passed"
-)
+@pytest.mark.report("anthropics/claude-code#8210")  # fmt: skip
+@pytest.mark.report("google-gemini/gemini-cli#16132")
+@pytest.mark.report("anthropics/claude-code#12894")
 def test_a_call_has_its_result_and_needs_no_thinking() -> None:
     calls = Message(Role.ASSISTANT, (ToolCallPart("t1", "f", "{}"), ToolCallPart("t2", "f", "{}")))
     messages = (user("a"), calls, tool_results([ToolResultPart("t1", "f", "x")]), user("go"))
@@ -128,15 +110,9 @@ def test_a_call_has_its_result_and_needs_no_thinking() -> None:
     assert "thinking" not in body_of(ANTHROPIC.encode(thinks, stream=True))
 
 
-@pytest.mark.report(
-    "browser-use/browser-use#988", "a result does not come first", area="anthropic", before="passed"
-)
-@pytest.mark.report(
-    "browser-use/browser-use#187", "the first message is an answer", area="anthropic", before="failed"
-)
-@pytest.mark.report(
-    "farion1231/cc-switch#464", "an answer of thinking only has no part", area="anthropic", before="passed"
-)
+@pytest.mark.report("browser-use/browser-use#988")
+@pytest.mark.report("browser-use/browser-use#187")
+@pytest.mark.report("farion1231/cc-switch#464")
 def test_a_conversation_begins_with_the_user_and_has_no_empty_message() -> None:
     calls = Message(Role.ASSISTANT, (ToolCallPart("t1", "f", "{}"),))
     empty = Message(Role.ASSISTANT, (ReasoningPart("hm"),))
@@ -147,9 +123,7 @@ def test_a_conversation_begins_with_the_user_and_has_no_empty_message() -> None:
     assert all(it["content"] for it in sent) and sent[4]["content"][0]["type"] == "tool_result"
 
 
-@pytest.mark.report(
-    "CherryHQ/cherry-studio#16431", "MiniMax knows no budget of thinking", area="anthropic", before="passed"
-)
+@pytest.mark.report("CherryHQ/cherry-studio#16431")
 def test_a_refused_kind_of_thinking_is_left_out() -> None:
     codec = AnthropicCodec(capabilities_lookup("anthropic"))
     request = Request("claude-sonnet-4-5", (user("a"),), tools=TOOLS, reasoning_effort="high")
@@ -182,17 +156,16 @@ def output(*items: Any) -> Response:
 
 ANSWERS: list[Any] = [
     reported("router-for-me/CLIProxyAPI#2626", [CREATED, *PIECES, done(0, USE), final(output=[])], ("", [("f",
-        {"a": 1})]),
-        what="responses, passed: the last event has no output although items have arrived"),
+        {"a": 1})])),
     reported("router-for-me/CLIProxyAPI#4622", [CREATED, *PIECES, done(0, USE), final(output=[{**USE, "id": None}])],
-        ("", [("f", {"a": 1})]), what="responses, passed: an item has no id in the last event"),
+        ("", [("f", {"a": 1})])),
     reported("KochC/opencode-llm-proxy#48", [CREATED, added(0, MESSAGE), delta("output_text", 0, "hi"),
         {"type": "response.output_text.done", "output_index": 0, "content_index": 0, "text": ""}, done(0, SAID),
         final()],
-        ("hi", []), what="responses, passed: the end of a text says that it is empty"),
+        ("hi", [])),
     reported("sgl-project/sglang#9963", [FLOAT, added(0, MESSAGE), delta("output_text", 0, "hi"), done(0, SAID),
         final()],
-        ("hi", []), what="responses, passed: times are fractions, and error is null"),
+        ("hi", [])),
 ]  # fmt: skip
 
 
@@ -201,25 +174,18 @@ def test_odd_streams_of_responses_are_read(events: list[Any], expected: Any) -> 
     assert said(respond(*events)) == expected
 
 
-@pytest.mark.report(
-    "earendil-works/pi#9897", "cut arguments run, because the end is there", area="responses", before="passed"
-)  # fmt: skip
+@pytest.mark.report("earendil-works/pi#9897")  # fmt: skip
 def test_a_call_with_cut_arguments_is_dropped_with_a_warning() -> None:
     response = respond(CREATED, PIECES[0], delta("function_call_arguments", 0, '{"a": "tru'), final())
     assert not response.tool_calls and response.warnings
 
 
 HISTORY: list[Any] = [
-    reported("openai/openai-agents-js#929", [THOUGHT], "m", [],
-        what="responses, passed: reasoning is sent back without the item after it"),
-    reported("yusuf-eren/openai-agents-js#29", [THOUGHT, SAID], "other", ["message"],
-        what="responses, passed: reasoning is sent to a model that does not reason"),
-    reported("newo-ether/Agora#141", [THOUGHT, USE], "m", ["reasoning", "function_call"],
-        what="responses, passed: an empty summary is left out of an item that must have one"),
-    reported("continuedev/continue#11994", [THOUGHT, SAID, USE], "m", ["reasoning", "message", "function_call"],
-        what="responses, passed: items are sent back in another order"),
-    reported("openai/openai-agents-python#2020", [{**THOUGHT, "encrypted_content": None}, USE], "m", ["function_call"],
-        what="responses, passed: reasoning is named that nobody has stored"),
+    reported("openai/openai-agents-js#929", [THOUGHT], "m", []),
+    reported("yusuf-eren/openai-agents-js#29", [THOUGHT, SAID], "other", ["message"]),
+    reported("newo-ether/Agora#141", [THOUGHT, USE], "m", ["reasoning", "function_call"]),
+    reported("continuedev/continue#11994", [THOUGHT, SAID, USE], "m", ["reasoning", "message", "function_call"]),
+    reported("openai/openai-agents-python#2020", [{**THOUGHT, "encrypted_content": None}, USE], "m", ["function_call"]),
 ]  # fmt: skip
 
 
@@ -236,9 +202,7 @@ def test_items_are_sent_back_in_the_form_that_the_service_accepts(
     assert all("summary" in it for it in own if it.get("type") == "reasoning")
 
 
-@pytest.mark.report(
-    "Gitlawb/openclaude#571", "cached tokens are not counted in streams", area="responses", before="passed"
-)
+@pytest.mark.report("Gitlawb/openclaude#571")
 def test_cached_tokens_are_counted() -> None:
     counts = {"input_tokens": 24400, "input_tokens_details": {"cached_tokens": 22800}, "output_tokens": 5}
     usage = respond(CREATED, added(0, SAID), done(0, SAID), final(usage=counts)).usage
@@ -248,13 +212,11 @@ def test_cached_tokens_are_counted() -> None:
 # --- Gemini
 
 SCHEMAS: list[Any] = [
-    reported("decolua/9router#2489", "object",
-        what="gemini, passed: the schema of a parameter is only the name of a type"),
-    reported("router-for-me/CLIProxyAPI#97", {"type": "string"}, what="gemini, passed: $schema is refused"),
+    reported("decolua/9router#2489", "object"),
+    reported("router-for-me/CLIProxyAPI#97", {"type": "string"}),
     reported("openswarm-ai/openswarm#24",
-        {"type": "object", "propertyNames": {"type": "string"}, "additionalProperties": {}},
-        what="gemini, passed: propertyNames and additionalProperties are refused"),
-    reported("agno-agi/agno#2649", {"type": ""}, what="gemini, passed: an empty type is refused"),
+        {"type": "object", "propertyNames": {"type": "string"}, "additionalProperties": {}}),
+    reported("agno-agi/agno#2649", {"type": ""}),
 ]  # fmt: skip
 
 
@@ -266,10 +228,8 @@ def test_a_schema_has_nothing_that_gemini_refuses(schema: Any) -> None:
     assert "$schema" not in json.dumps(declared(a={"type": "string"}).get("parameters"))
 
 
-@pytest.mark.report("kaitranntt/ccs#25", "a tool's name is refused", area="gemini", before="passed")
-@pytest.mark.report(
-    "MoonshotAI/kimi-cli#2531", "a name begins with a digit", area="chat-servers", before="passed"
-)
+@pytest.mark.report("kaitranntt/ccs#25")
+@pytest.mark.report("MoonshotAI/kimi-cli#2531")
 @pytest.mark.parametrize(("server", "tool"), [("21st-dev", "21st_magic"), ("1 s", f"do it/now{'x' * 80}")])
 def test_names_of_tools_of_servers_begin_with_a_letter(server: str, tool: str) -> None:
     assert re.fullmatch(r"[A-Za-z_]\w{0,63}", tool_name(server, tool))
@@ -281,15 +241,8 @@ SIGNED = [
 ]
 
 
-@pytest.mark.report(
-    "Wei-Shaw/claude-relay-service#967",
-    "a signature stands inside of its call",
-    area="gemini",
-    before="passed",
-)
-@pytest.mark.report(
-    "RooCodeInc/Roo-Code#9392", "a signature of Gemini is sent to Claude", area="anthropic", before="passed"
-)
+@pytest.mark.report("Wei-Shaw/claude-relay-service#967")
+@pytest.mark.report("RooCodeInc/Roo-Code#9392")
 def test_a_signature_stays_beside_its_call_and_with_its_model() -> None:
     response = gemini_answer(*map(chunk, SIGNED), chunk(finish="STOP"))
     results = tool_results([ToolResultPart(part.id, "f", "x") for part in response.tool_calls])
@@ -299,15 +252,8 @@ def test_a_signature_stays_beside_its_call_and_with_its_model() -> None:
     assert "thoughtSignature" not in json.dumps(body_of(ANTHROPIC.encode(request, stream=True))["messages"])
 
 
-@pytest.mark.report(
-    "securo-finance/securo#884", "a signature of Gemini gets lost", area="chat-servers", before="passed"
-)
-@pytest.mark.report(
-    "suitenumerique/conversations#402",
-    "reasoning goes to another model",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("securo-finance/securo#884")
+@pytest.mark.report("suitenumerique/conversations#402")
 def test_a_call_keeps_its_signature_on_the_api_of_openai_and_reasoning_stays_with_its_model() -> None:
     signature = {"google": {"thought_signature": "SIG"}}
     made = {
@@ -324,8 +270,7 @@ def test_a_call_keeps_its_signature_on_the_api_of_openai_and_reasoning_stays_wit
 
 
 THINKING: list[Any] = [
-    reported("dwgx/WindsurfAPI#243", ("<think>se", "cret</think>", "hi"), ["secret"], "hi",
-        what="anthropic, failed: reasoning in tags is shown as text and sent back"),
+    reported("dwgx/WindsurfAPI#243", ("<think>se", "cret</think>", "hi"), ["secret"], "hi"),
     (("<think>a</think>h<think>b</think>i",), ["a", "b"], "hi"),
     (("<thinking>", "\na</thinking>\n\nhi"), ["a"], "hi"),
     (("Say <think>.",), [], "Say <think>."),
@@ -352,14 +297,10 @@ def test_reasoning_in_tags_is_no_text_on_other_apis(pieces: Any, thoughts: list[
 MALFORMED = "MALFORMED_FUNCTION_CALL"
 COUNTS = {"usageMetadata": {"promptTokenCount": 2595, "totalTokenCount": 2595}}
 ENDS: list[Any] = [
-    reported("NousResearch/hermes-agent#83886", chunk(CALL, finish=MALFORMED),
-        what="gemini, passed: a call that the service calls malformed is run"),
-    reported("vercel/ai#5039", {"candidates": [{"content": {}, "finishReason": MALFORMED}], **COUNTS},
-        what="gemini, passed: the content of a malformed call is an empty object"),
-    reported("pydantic/pydantic-ai#3300", {"candidates": [{"finishReason": MALFORMED, "index": 0}], **COUNTS},
-        what="gemini, passed: a malformed call has no content at all"),
-    reported("Wei-Shaw/sub2api#7081", chunk({"thoughtSignature": "c2ln"}, finish=MALFORMED),
-        what="gemini, passed: a malformed call with only a signature becomes an empty answer"),
+    reported("NousResearch/hermes-agent#83886", chunk(CALL, finish=MALFORMED)),
+    reported("vercel/ai#5039", {"candidates": [{"content": {}, "finishReason": MALFORMED}], **COUNTS}),
+    reported("pydantic/pydantic-ai#3300", {"candidates": [{"finishReason": MALFORMED, "index": 0}], **COUNTS}),
+    reported("Wei-Shaw/sub2api#7081", chunk({"thoughtSignature": "c2ln"}, finish=MALFORMED)),
 ]  # fmt: skip
 
 
@@ -368,6 +309,6 @@ def test_a_malformed_call_is_an_error(event: Any) -> None:
     assert gemini_answer(event).finish_reason.kind == "error"
 
 
-@pytest.mark.report("BerriAI/litellm#24462", "an answer is empty", area="gemini", before="passed")
+@pytest.mark.report("BerriAI/litellm#24462")
 def test_an_empty_answer_is_complete() -> None:
     assert gemini_answer(chunk(finish="STOP")).finish_reason.kind == "stop"
