@@ -53,7 +53,7 @@ async def test_a_custom_profile_defines_the_tools_options_and_system_prompt_of_t
     made: Any, tmp_path: Path
 ) -> None:
     model = FakeProvider([text("Yes.")])
-    given = own(tmp_path, model, profiles={"mine": made}, model="m-9", without_tools=["none"])
+    given = own(tmp_path, model, profiles={"mine": made}, model="m-9", without_tools=["shell"])
     async with agent_ls.open_session(**given, effort="high") as session:
         assert await session.ask("Hi") == "Yes."
     (request,) = model.requests

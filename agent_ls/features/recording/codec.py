@@ -91,6 +91,8 @@ def value_of(raw: Any) -> Any:
         error = cls.__new__(cls)
         error.args = (raw["message"],)
         vars(error).update({key: value_of(it) for key, it in raw["told"].items()})
+        if notes := vars(error).pop("__notes__", ()):
+            error.__notes__ = list(notes)  # Python demands a list
         return error
     if cls := CLASSES.get(name):
         known = {field.name for field in dataclasses.fields(cls)}

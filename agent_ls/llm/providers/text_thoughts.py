@@ -1,4 +1,4 @@
-"""Turn reasoning that stands in tags in the text of an answer into reasoning, on the APIs of Anthropic and OpenAI.
+"""Turn reasoning in tags in the text of an answer into reasoning, on the APIs of Anthropic and OpenAI.
 
 Some of their compatible servers do not separate what their models write. An answer counts as such if its first text
 begins with a tag.

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-import tomllib
 import warnings
 from functools import cache
 from importlib.resources import files
@@ -42,6 +41,8 @@ class _DoubtError(Exception):
 
 @cache
 def _table() -> dict[str, frozenset[str]]:
+    import tomllib  # imported late: few commands have code
+
     rows = tomllib.loads(files(__package__).joinpath("python_code.toml").read_text("utf-8"))
     return {name: frozenset(text.split()) for name, text in rows.items()}
 

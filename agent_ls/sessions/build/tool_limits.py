@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
-from agent_ls.features.packs.catalog import PACKS
 from agent_ls.features.tools.yaml_tools import kinds_of, own_kinds, own_kinds_by_native_name
 from agent_ls.services.errors import BadChoiceError
 from agent_ls.services.settings.model import Settings
@@ -53,6 +52,8 @@ def check_removed(names: Sequence[str], registry: ToolRegistry) -> None:
     """
     if not names:
         return
+    from agent_ls.features.packs.catalog import PACKS  # imported late: few programs remove tools
+
     packs = {tool for pack in PACKS.values() for tool in pack.tools}
     known = sorted({*own_kinds(), *packs, *registry.refused(), *kinds_of(registry)})
     if unknown := _find_unknown("", names, known):

@@ -18,6 +18,7 @@ from tests.features.hooks.test_session import shell
 from tests.library.sessions import call, personal_options
 from tests.sessions.test_compaction import SUMMARY, chat, compacted
 from tests.support.fake_provider import FakeProvider, Piece, text
+from tests.support.processes import eventually
 from tests.support.reports import reported
 from tests.support.session_rig import running
 
@@ -250,4 +251,5 @@ async def test_hooks_run_at_a_compaction(
         assert [it.status for it in talk.of(Compaction)] == ["started", "done"]
         assert context in str(rig.model.requests[-1].messages)
         assert len(talk.of(Warning)) == ("exit 2" in str(hooks))
+        await eventually(lambda: not log or (tmp_path / "log").exists())
     assert not log or (tmp_path / "log").read_text() == log

@@ -49,7 +49,7 @@ KINDS: list[Any] = [
     reported("ggml-org/llama.cpp#23582", "llamacpp", 400, "", e.InvalidRequestError),
     reported("agentuniverse-ai/agentUniverse#700", "ollama", 200,
         {"error": 'model "llama9" not found, try pulling it first'}, e.NotFoundError),
-    reported("ollama/ollama-python#557", "ollama", 500, {"error": "unexpected error format in response"}, e.ServerError),
+    reported("ollama/ollama-python#557", "ollama", 500, {"error": "unexpected error format"}, e.ServerError),
     reported("lmstudio-ai/lms#169", "lmstudio", 200,
         {"error": "Unexpected endpoint or method. (POST /chat/completions)"}, e.NotFoundError),
     ("compatible", 404, {"error": "Unexpected endpoint or method. (GET /models)"}, e.NotFoundError),

@@ -89,7 +89,8 @@ STREAMS: list[Any] = [
         [{"choices": [{"message": {"content": '{"name": "read", "arguments": {}}', "tool_calls": None}}]}, STOP],
         ("", [("read", {})])),
     reported("Gitlawb/openclaude#287", [piece(content=QUOTES), STOP], (QUOTES, [])),
-    reported("kekzl/imp#793", [*map(said_as, ("<think>a</think>", "h\n", "<think>b</think>", "i")), STOP], ("h\ni", [])),
+    reported("kekzl/imp#793",
+        [*map(said_as, ("<think>a</think>", "h\n", "<think>b</think>", "i")), STOP], ("h\ni", [])),
     reported("raullenchai/Rapid-MLX#726", [*map(said_as, ("<think>a</think>h<th", "ink>b</thi", "nk>i")), STOP], HI),
     ([*map(said_as, "<thinking>a</thinking>h<thinking>b</thinking>i<thinking>c</thinking>"), STOP], HI),
     ([piece(content="<think>a</think>The tag `<think>` begins it."), STOP], ("The tag `<think>` begins it.", [])),
@@ -109,7 +110,8 @@ STREAMS: list[Any] = [
         ("", [("read", {"a": 1})])),
     reported("ollama/ollama#9084", [piece(role="assistant", content="hi"), STOP], HI),
     reported("continuedev/continue#7491",
-        [call_piece(0, "c", "read", '"{\\"a'), call_piece(0, None, None, '\\": 1}"'), ENDS], ("", [("read", {"a": 1})])),
+        [call_piece(0, "c", "read", '"{\\"a'), call_piece(0, None, None, '\\": 1}"'), ENDS],
+        ("", [("read", {"a": 1})])),
     ([call_piece(0, "c", "read", '"{}"'), ENDS], ("", [("read", {})])),
     ([call_piece(0, "c", "read", ' "{\\"a\\": \\"\\\\\\"\\"}" '), ENDS], ("", [("read", {"a": '"'})])),
     reported("ggml-org/llama.cpp#29240", [piece(content=INVOKED.replace("X", "atem:")), STOP], ("", [("read",
@@ -167,7 +169,8 @@ def test_events_that_are_cut_anywhere_are_read() -> None:
 
 
 BROKEN: list[Any] = [
-    reported("SamSaffron/term-llm#448", data(call_piece(0, "c", "read", '{"pa')) + b'data: {"choices":[{"in\n\n' + OVER),
+    reported("SamSaffron/term-llm#448",
+        data(call_piece(0, "c", "read", '{"pa')) + b'data: {"choices":[{"in\n\n' + OVER),
     reported("CommandCodeAI/command-code#791", data(call_piece(0, "c", "read", ""))),
     reported("genkit-ai/genkit#6079", data(piece(content="par"), {"error": {"code": "server_error", "message": "Gone"},
         "choices": [{"delta": {"content": ""}, "finish_reason": "error"}]})),

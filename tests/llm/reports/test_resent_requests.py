@@ -1,4 +1,4 @@
-"""What is sent again after the refusals that reports quote, and what is right in the first request."""
+"""Requests are sent again without what a server refused, in the words that reports quote."""
 
 from __future__ import annotations
 
@@ -340,7 +340,7 @@ IMAGES: list[Any] = [
     reported("diegosouzapw/OmniRoute#3044", "openrouter",
         json.dumps(say("Model 'moonshotai/kimi-k2.6' supports at most 1 image per prompt."))),
     reported("anthropics/claude-code#9375", "anthropic",
-        "messages.109.content.2.image.source.base64.data: At least one of the image dimensions exceed max allowed size"),
+        "messages.109.content.2.image.source.base64.data: At least one of the image dimensions exceed the max size"),
     reported("labring/FastGPT#6104", "compatible", "Invalid image URL. The URL must be a valid HTTP or HTTPS URL"),
     reported("zaidmukaddam/scira#248", "compatible", "URL image sources are not supported by Workers AI."),
     reported("ollama/ollama#13267", "ollama", "Cannot decode or download image URL too long"),

@@ -16,12 +16,12 @@ export interface Requests {
   "agent/answer": { readonly params: Answer; readonly result: AnswerResult };
   "agent/rename": { readonly params: Rename; readonly result: SessionResult };
   "agent/fork": { readonly params: Fork; readonly result: SessionResult };
+  "agent/takeOver": { readonly params: TakeOver; readonly result: SessionResult };
   "agent/revert": { readonly params: Revert; readonly result: RevertResult };
   "agent/closeSession": { readonly params: CloseSession; readonly result: Empty };
   "agent/deleteSession": { readonly params: DeleteSession; readonly result: Empty };
   "agent/export": { readonly params: Export; readonly result: ExportResult };
   "agent/output": { readonly params: Output; readonly result: OutputResult };
-  "agent/takeOver": { readonly params: TakeOver; readonly result: SessionResult };
   "agent/submit": { readonly params: Submit; readonly result: SubmitResult };
   "agent/steer": { readonly params: Steer; readonly result: SteerResult };
   "agent/unsteer": { readonly params: Unsteer; readonly result: Empty };

@@ -37,7 +37,7 @@ Adaptation: TypeAlias = Literal[
 """How the messages or schemas of a request are changed:
 
 `reasoning`: every answer carries `reasoning_content`. `first`: only the first message is the system's. `between`: an
-answer stands between results and the next message. `system`: the system text is a part of the user's first message, and
+answer is between results and the next message. `system`: the system text is a part of the user's first message, and
 roles alternate. `empty`: no text is empty. `ids`: the ids of calls have only letters, digits, `_` and `-`. `short_ids`:
 they are nine letters and digits. `signed`: the first call of each answer has a signature. `single`: each answer has at
 most one call. `strings`: each content is a text. `schemas`: schemas state only names and types. `typed`: each part of

@@ -16,12 +16,12 @@
 ---@field ["agent/answer"] agent_ls.wire.Answer
 ---@field ["agent/rename"] agent_ls.wire.Rename
 ---@field ["agent/fork"] agent_ls.wire.Fork
+---@field ["agent/takeOver"] agent_ls.wire.TakeOver
 ---@field ["agent/revert"] agent_ls.wire.Revert
 ---@field ["agent/closeSession"] agent_ls.wire.CloseSession
 ---@field ["agent/deleteSession"] agent_ls.wire.DeleteSession
 ---@field ["agent/export"] agent_ls.wire.Export
 ---@field ["agent/output"] agent_ls.wire.Output
----@field ["agent/takeOver"] agent_ls.wire.TakeOver
 ---@field ["agent/submit"] agent_ls.wire.Submit
 ---@field ["agent/steer"] agent_ls.wire.Steer
 ---@field ["agent/unsteer"] agent_ls.wire.Unsteer

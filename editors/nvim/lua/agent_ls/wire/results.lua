@@ -16,12 +16,12 @@
 ---@field ["agent/answer"] agent_ls.wire.AnswerResult
 ---@field ["agent/rename"] agent_ls.wire.SessionResult
 ---@field ["agent/fork"] agent_ls.wire.SessionResult
+---@field ["agent/takeOver"] agent_ls.wire.SessionResult
 ---@field ["agent/revert"] agent_ls.wire.RevertResult
 ---@field ["agent/closeSession"] agent_ls.wire.Empty
 ---@field ["agent/deleteSession"] agent_ls.wire.Empty
 ---@field ["agent/export"] agent_ls.wire.ExportResult
 ---@field ["agent/output"] agent_ls.wire.OutputResult
----@field ["agent/takeOver"] agent_ls.wire.SessionResult
 ---@field ["agent/submit"] agent_ls.wire.SubmitResult
 ---@field ["agent/steer"] agent_ls.wire.SteerResult
 ---@field ["agent/unsteer"] agent_ls.wire.Empty
