@@ -86,8 +86,8 @@ class Places:
     resolved.
 
     `is_ignored` returns whether an ignore file matches a path below a root, `is_own_ignored` whether that of agent-ls
-    does. `state` is the resolved state
-    folder, "" for none. `worktree` is the session's resolved git worktree below the state folder, "" for none.
+    does, by default the same. `state` is the resolved state folder, "" for none. `worktree` is the session's resolved git
+    worktree below the state folder, "" for none.
     `memory` is the resolved file with the user's notes for all projects, "" for none. `denied` are resolved files and
     folders that the user's settings deny in addition to credentials. `is_guarded` returns whether a hook runs the file.
     `has_credentials` returns whether a file is one of git's settings files and holds credentials.
@@ -103,6 +103,10 @@ class Places:
     memory: str = ""
     is_guarded: Callable[[str], bool] = ignore_nothing
     has_credentials: Callable[[str], bool] = holds_none
+
+    def __post_init__(self) -> None:
+        if self.is_own_ignored is ignore_nothing:
+            object.__setattr__(self, "is_own_ignored", self.is_ignored)
 
     def is_inside(self, path: str) -> bool:
         return any(is_within(path, root) for root in self.roots)

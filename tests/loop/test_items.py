@@ -157,7 +157,7 @@ def test_the_end_item_lists_the_files_changed_in_its_turn() -> None:
 
     assert told[0] == {
         **HEAD, "id": "i1", "seq": 1, "kind": "file", "callId": "c1", "path": "/w/old", "action": "modify",
-        "added": 9, "removed": 9, "diff": "", "hunks": [],
+        "added": 9, "removed": 9, "diff": "", "hunks": [], "copyOf": "",
     }  # fmt: skip
     assert [file["path"] for file in told[1]["files"]] == ["/w/old"]
     assert told[-1]["reason"] == "interrupted"

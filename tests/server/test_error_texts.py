@@ -32,7 +32,7 @@ PROGRAM = Path(agent_ls.__file__).parent
 FOR_PROGRAMS = ("library", "testing", "llm/generate.py", "tools")
 """Programs or the model read the errors of these modules, so protocol names are allowed there."""
 
-SETTINGS = {"caFile", "oauthRedirect", "toolCalls", "maxTurns", "webFetch"}
+SETTINGS = {"caFile", "oauthRedirect", "toolCalls", "maxTurns", "webFetch", "oauthServer"}
 _NAME = re.compile(r"\bagent/\w+|`\w+_\w+`|\btool_call_end\b|(?<![\w.])(?!agentLs\b)[a-z]+[A-Z]\w*\b")
 
 

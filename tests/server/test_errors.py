@@ -59,6 +59,7 @@ INTERNAL_ONLY = {
     "RequestError": "the base of those with a kind",
     "RemoteCancelledError": "environments/remote/connection.py raises the caller's own cancellation instead",
     "UncertainError": "services/permissions asks the user about the command instead",
+    "_DoubtError": "policy/shell asks the user about the command instead",
     "UnknownModeError": "cli, batch and the library make errors of their own of it",
     "PlaceNameError": "cli and services/settings make errors of their own of it",
     "ValueFault": "environments/remote/connection.py ends the connection with an EnvironmentLostError",

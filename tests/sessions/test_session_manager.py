@@ -17,7 +17,7 @@ from agent_ls.services.errors import (
     AppError,
     BadChoiceError,
     NotRunningError,
-    SessionOwnedError,
+    SessionOpenHereError,
     UnknownSessionError,
 )
 from agent_ls.services.settings.model import Settings
@@ -148,13 +148,13 @@ async def test_two_simultaneous_opens_return_one_session(tmp_path: Path) -> None
 
 
 @pytest.mark.req("R3")
-async def test_a_session_owned_by_another_process_cannot_be_opened_until_that_process_ends(
+async def test_a_session_that_this_program_has_open_cannot_be_opened_again_until_it_is_closed(
     tmp_path: Path,
 ) -> None:
     async with running(tmp_path) as first:
         session_id = (await first.talk()).session_id
         async with running(tmp_path) as second:
-            with pytest.raises(SessionOwnedError, match=str(os.getpid())):
+            with pytest.raises(SessionOpenHereError):
                 await second.manager.open_session(session_id)
     async with running(tmp_path) as third:
         await third.manager.open_session(session_id)
