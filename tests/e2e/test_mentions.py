@@ -143,20 +143,17 @@ async def test_git_is_not_run_for_a_mention_in_a_folder_that_is_not_trusted(proj
             assert "not trusted" in await refused(editor, session_id, {"type": "diff"})
 
 
+@pytest.mark.parametrize("setting", ["filter.x.clean", "core.fsmonitor", "diff.x.textconv", "core.worktree"])
 async def test_git_is_not_run_for_a_mention_if_the_repository_may_make_it_run_a_program(
-    project: Path,
+    project: Path, setting: str
 ) -> None:
     (project / ".gitattributes").write_text("*.py filter=x diff=x\n")
-    config = project / ".git" / "config"
-    plain = config.read_text()
+    # Before the session begins: a new session runs git too, after it has looked at the settings.
+    git(project, "config", setting, f"touch {project}/ran; cat")
     async with editing(project) as editor:
-        session_id = await editor.new_session()
-        for setting in ("filter.x.clean", "core.fsmonitor", "diff.x.textconv", "core.worktree"):
-            git(project, "config", setting, f"touch {project}/ran; cat")
-            told = await refused(editor, session_id, {"type": "diff"})
-            assert f"running git in {project} may be unsafe" in told, setting
-            config.write_text(plain)
-        assert not (project / "ran").exists()
+        told = await refused(editor, await editor.new_session(), {"type": "diff"})
+        assert f"running git in {project} may be unsafe" in told
+    assert not (project / "ran").exists()
 
 
 async def test_a_symbol_mention_from_a_language_server_attaches_all_lines_of_the_symbol(
