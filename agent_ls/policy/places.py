@@ -86,11 +86,11 @@ class Places:
     resolved.
 
     `is_ignored` returns whether an ignore file matches a path below a root, `is_own_ignored` whether that of agent-ls
-    does, by default the same. `state` is the resolved state folder, "" for none. `worktree` is the session's resolved git
-    worktree below the state folder, "" for none.
-    `memory` is the resolved file with the user's notes for all projects, "" for none. `denied` are resolved files and
-    folders that the user's settings deny in addition to credentials. `is_guarded` returns whether a hook runs the file.
-    `has_credentials` returns whether a file is one of git's settings files and holds credentials.
+    does, by default the same. `state` is the resolved state folder, "" for none. `worktree` is the session's resolved
+    git worktree below the state folder, "" for none. `memory` is the resolved file with the user's notes for all
+    projects, "" for none. `denied` are resolved files and folders that the user's settings deny in addition to
+    credentials. `is_guarded` returns whether a hook runs the file. `has_credentials` returns whether a file is one of
+    git's settings files and holds credentials.
     """
 
     roots: Sequence[str]
