@@ -110,6 +110,11 @@ class _OwnerRequests:
         self.wake.set()
 
 
+def has_sdk() -> bool:
+    """Return whether the package that the extra `mcp` installs is there."""
+    return importlib.util.find_spec("mcp") is not None
+
+
 class ManagedServer:
     """An MCP server of a session, and its state. `description` comes from the cache until the server has sent
     its lists.
@@ -171,7 +176,7 @@ class ManagedServer:
             self._available.set()
 
     async def _run(self) -> None:
-        if importlib.util.find_spec("mcp") is None:
+        if not has_sdk():
             self._set_state(
                 "failed", f"agent-ls is installed without MCP support: add it with {extra_command('mcp')}"
             )

@@ -28,7 +28,7 @@ from agent_ls.mcp.deferred import (
     definition_chars,
 )
 from agent_ls.mcp.descriptions import ServerTool
-from agent_ls.mcp.managed_server import ManagedServer, ServerContext, State
+from agent_ls.mcp.managed_server import ManagedServer, ServerContext, State, has_sdk
 from agent_ls.mcp.names import tool_name
 from agent_ls.mcp.resources import resource_tool
 from agent_ls.mcp.sources import FoundServers
@@ -314,7 +314,7 @@ class SessionServers:
                 if is_new:
                     what = f"The MCP server {server.name} is not available: {server.error}"
                     step = f"`agent-ls mcp test {server.name}` shows more; restart it in the list of MCP servers."
-                    self._services.warn(join_sentences(what, step))
+                    self._services.warn(join_sentences(what, step if has_sdk() else ""))
 
     async def switch(self, name: str, *, is_on: bool) -> bool:
         """Switch a server on or off, for this session and later ones. Returns False if no server has this name."""
