@@ -36,7 +36,7 @@ class TextThoughtsDecoder:
         self._tags: ThinkTags | None = None  # while the first text arrives
         self._has_text = False
         self._shift = 0  # the number of parts that were added before later ones
-        self._parts: list[tuple[str, str]] = []  # kind and text of the parts made of the first text
+        self._parts: list[tuple[str, list[str]]] = []  # kind and pieces of the parts made of the first text
 
     def feed(self, frame: Frame) -> Sequence[StreamEvent]:
         return [out for event in self._inner.feed(frame) for out in self._one(event)]
@@ -52,11 +52,16 @@ class TextThoughtsDecoder:
                 self._has_text, self._tags = True, ThinkTags(bare=False)
                 return ()
             case TextDelta(index, text) if self._tags:
-                return self._pieces(index, self._tags.feed(text))
+                out = self._pieces(index, self._tags.feed(text))
+                if self._tags.is_plain:
+                    self._tags = None  # the rest of the text passes unread
+                return out
             case TextEnd(index, part) if self._tags:
                 out = self._pieces(index, self._tags.close())
                 self._tags = None
                 return (*out, *self._last(index, part))
+            case _ if not self._shift:
+                return (event,)
         return (replace(event, index=event.index + self._shift),)
 
     def _pieces(self, index: int, pieces: Sequence[Piece]) -> list[StreamEvent]:
@@ -68,8 +73,8 @@ class TextThoughtsDecoder:
                     self._shift += 1
                 at = index + self._shift
                 out.append(TextStart(at) if kind == "text" else ReasoningStart(at))
-                self._parts.append((kind, ""))
-            self._parts[-1] = (kind, self._parts[-1][1] + text)
+                self._parts.append((kind, []))
+            self._parts[-1][1].append(text)
             at = index + self._shift
             out.append(TextDelta(at, text) if kind == "text" else ReasoningDelta(at, text))
         return out
@@ -79,10 +84,12 @@ class TextThoughtsDecoder:
         at = index + self._shift
         if not self._parts:
             return [TextStart(at), TextEnd(at, part)]
-        return [TextEnd(at, part)] if self._parts[0] == ("text", part.text) else [self._end(index)]
+        kind, pieces = self._parts[0]
+        return [TextEnd(at, part)] if (kind, "".join(pieces)) == ("text", part.text) else [self._end(index)]
 
     def _end(self, index: int) -> StreamEvent:
-        (kind, text), at = self._parts[-1], index + self._shift
+        (kind, pieces), at = self._parts[-1], index + self._shift
+        text = "".join(pieces)
         return TextEnd(at, TextPart(text)) if kind == "text" else ReasoningEnd(at, ReasoningPart(text))
 
 

@@ -24,6 +24,8 @@ _UNOPENED = "</think>"
 # gpt-oss, from a server that drops the marks of its channels: analysisWe must greet.assistantfinalHello!
 _BARE = re.compile("analysis(?=[A-Z])")
 _FENCE = "```"
+KEPT_CHARS = 200
+"""How much of the current line is kept, so that a tag in it can be judged."""
 
 Piece: TypeAlias = tuple[Literal["text", "reasoning"], str]
 
@@ -46,6 +48,11 @@ class ThinkTags:
         self._before = ""  # the text so far, from the last line end on
         self._fences = 0
         self._assumed: list[str] = []  # reasoning that is the answer itself if no closing tag follows
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the answer so far is text that began with no tag, and no part of it is held back."""
+        return self._state == "text" and not self._open and not self._held
 
     def feed(self, piece: str) -> list[Piece]:
         text, self._held = self._held + piece, ""
@@ -133,7 +140,19 @@ class ThinkTags:
         said, self._held = text[: len(text) - keep], text[len(text) - keep :]
         *lines, self._before = (self._before + said).split("\n")
         self._fences += sum(line.count(_FENCE) for line in lines)
+        self._shorten_line()
         return said
+
+    def _shorten_line(self) -> None:
+        """Forget the beginning of a long line, but not its fences: each delta must cost the same."""
+        cut = len(self._before) - KEPT_CHARS
+        if cut < KEPT_CHARS:
+            return
+        while cut and self._before[cut - 1] == "`":
+            cut -= 1
+        gone = self._before[:cut]
+        self._fences += gone.count(_FENCE)
+        self._before = ("…" if gone.strip() else "") + self._before[cut:]
 
     def _think(self, text: str, out: list[Piece]) -> str:
         thought, closed, rest = text.partition(self._close)
