@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -100,6 +101,19 @@ def named_as_in(path: str, rows: Mapping[str, Any]) -> Mapping[str, Any]:
     if name == "apply_patch" and isinstance(given.get("patch"), str):
         given = {**given, "command": given["patch"]}
     return {**rows, "tool_name": name, "tool_input": given}
+
+
+_ONE_WORD = re.compile(r"(?!-)[^\s'\"\\]*")
+
+
+def odd_path(value: Any, key: str = "") -> str:
+    """Return the first path in an event that a shell may read as several words, or a program as an option."""
+    if isinstance(value, Mapping):
+        return next((found for name, it in value.items() if (found := odd_path(it, name))), "")
+    if isinstance(value, list):
+        return next((found for it in value if (found := odd_path(it, key))), "")
+    is_path = isinstance(value, str) and key.lower().endswith(("path", "paths"))
+    return "" if not is_path or _ONE_WORD.fullmatch(value) else value
 
 
 def cut(text: str) -> str:

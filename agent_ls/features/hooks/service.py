@@ -24,7 +24,7 @@ from agent_ls.features.hooks.answers import HookAnswer, call_verdict, parse_answ
 from agent_ls.features.hooks.conditions import Subject, subject_of
 from agent_ls.features.hooks.config import Hook, hook_files, load_hooks
 from agent_ls.features.hooks.confirmed import ConfirmedHooks, state_of
-from agent_ls.features.hooks.payload import call_rows, cut, named_as_in, payload, tool_names
+from agent_ls.features.hooks.payload import call_rows, cut, named_as_in, odd_path, payload, tool_names
 from agent_ls.features.hooks.scripts import script_rows
 from agent_ls.loop.calls.hooks import CallVerdict, HookedCall, Hooks, PromptVerdict
 from agent_ls.loop.calls.redaction import Known, redacted
@@ -285,7 +285,10 @@ class SessionHooks(SessionFeature):
             mode=self._session.mode(),
             rows=rows,
         )
-        answer = await self._run_hook(hook, redacted(text, self._secrets()))
+        if hook.coverage.takes_path and (path := odd_path(rows)):
+            answer = HookAnswer(problem=f"it did not run, because its programs may read {path!r} as options")
+        else:
+            answer = await self._run_hook(hook, redacted(text, self._secrets()))
         if answer.problem:
             self._report(f"The hook `{hook.command}` ({hook.event}) failed: {answer.problem}.")
         if answer.message:

@@ -66,13 +66,15 @@ class Coverage:
     """The files that decide what a command runs.
 
     `files` are pairs of a path and a digest. `doubt`: why the command may run other files too, "" for none. `note`:
-    programs that run code of further files, which are not compared. `digest` is a hash of the command, `files`,
+    programs that run code of further files, which are not compared. `takes_path`: a program gets the path in the hook's
+    input, and would read some paths as options. `digest` is a hash of the command, `files`,
     and, if there is a doubt, of the state of all files below the folder.
     """
 
     files: tuple[tuple[str, str], ...]
     doubt: str
     note: str
+    takes_path: bool
     digest: str
 
     def names_file_below(self, folder: str) -> bool:
@@ -98,7 +100,7 @@ def cover(command: str, folder: str, *, is_users: bool = False) -> Coverage:
         whole.update(f"\0{path}\0{digest}".encode("utf-8", "surrogatepass"))
     if doubt:
         whole.update(_state_below(folder).encode())
-    return Coverage(tuple(files), doubt, found.note, whole.hexdigest())
+    return Coverage(tuple(files), doubt, found.note, found.takes_path, whole.hexdigest())
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,7 @@ class _Analysis:
     module_folders: tuple[str, ...]
     doubt: str
     note: str
+    takes_path: bool
 
 
 @lru_cache(maxsize=256)
@@ -115,7 +118,7 @@ def _analyse(command: str, folder: str) -> _Analysis:
     # imported late: few users have hooks
     from agent_ls.policy.shell.python import OWN_MODULES
     from agent_ls.policy.shell.understand import understand
-    from agent_ls.services.permissions.hook_words import runs_nothing_else, without_data
+    from agent_ls.services.permissions.hook_words import without_data
 
     home = os.path.expanduser("~")
     text = _with_folder(command, folder)
@@ -135,14 +138,13 @@ def _analyse(command: str, folder: str) -> _Analysis:
     names = dict.fromkeys(name for argv in found.commands for name in _programs_of(argv))
     notes = [f"what {name} runs" for name in names if name in _DEFINED_BY]
     paths = (*read.paths, *(as_written.paths if text != command else ()), *more)
-    told = understand(without_data(_without_output(text)), working_dir=folder, home=home)
-    inline = [argv for argv in told.commands if argv[1:] and argv[1] in ("-c", "-e")]
-    closed = {os.path.basename(argv[0]) for argv in inline if runs_nothing_else(argv)}
-    closed -= {os.path.basename(argv[0]) for argv in inline if not runs_nothing_else(argv)}
-    excused = {f"It runs code of {name} that is written in the command." for name in closed}
-    doubts = (it for it in (*told.doubts, *told.dangers, told.refusal) if it and it not in excused)
-    doubt = next(doubts, "")
-    return _Analysis(tuple(dict.fromkeys(paths)), programs, folders, doubt.rstrip("."), ", ".join(notes))
+    plain, takes_path = without_data(_without_output(text))
+    told = understand(plain, working_dir=folder, home=home)
+    doubt = told.doubt or told.danger or told.refusal
+    if told.uses_xargs or told.needs_plain_names:
+        doubt = doubt or "It runs a program on the files that another command lists."
+    paths = tuple(dict.fromkeys(paths))
+    return _Analysis(paths, programs, folders, doubt.rstrip("."), ", ".join(notes), takes_path)
 
 
 def _with_folder(command: str, folder: str) -> str:

@@ -29,7 +29,7 @@ pytestmark = [
 
 PATCH = "*** Begin Patch\n*** Add File: a.ts\n+x\n*** Add File: b.ts\n+y\n*** End Patch"
 CLAUDE, CODEX = ".claude/settings.json", ".codex/hooks.json"
-KEEP = 'python3 -c \'import json, sys; d = json.load(sys.stdin); print(json.dumps(%s), file=open("../log", "a"))\''
+KEEP = "python3 -c 'import json, sys; d = json.load(sys.stdin); print(json.dumps(%s))' >> ../log"
 
 
 def entry(command: str, matcher: str = "") -> list[Any]:
@@ -189,7 +189,7 @@ async def test_no_answer_of_a_hook_replaces_an_approval(
 async def test_a_program_that_is_missing_is_named_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hooks = {"PostToolUse": entry("no-jq -r .x | xargs prettier --write", "Write|Edit")}
+    hooks = {"PostToolUse": entry("no-jq -r .x | xargs gofmt -w", "Write|Edit")}
     write = [call("write_file", file_path=name, content="x") for name in ("a", "b")]
     _, ends, warnings, _ = await play(tmp_path, monkeypatch, CLAUDE, hooks, *write)
     assert [end.is_error for end in ends] == [False, False] and len(warnings) == 1
@@ -214,6 +214,20 @@ async def test_a_hook_of_the_user_may_begin_with_a_tilde(
         tmp_path, monkeypatch, ".claude/settings.local.json", {}, write, shell("true")
     )
     assert (log, warnings) == ("ran\n", [])
+
+
+@pytest.mark.req("X4")
+@pytest.mark.parametrize(
+    ("path", "log"), [("a.ts", "ran\n"), ("a --plugin ./b.mjs", ""), ("it's.ts", ""), ("b\n-p", "")]
+)
+async def test_a_path_that_a_formatter_may_read_as_options_does_not_reach_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, log: str
+) -> None:
+    command = "jq -r .tool_input.file_path | xargs prettier --write; echo ran >> ../log"
+    hooks = {"PostToolUse": entry(command, "Write")}
+    write = call("write_file", file_path=path, content="x")
+    *_, warnings, found = await play(tmp_path, monkeypatch, CLAUDE, hooks, write)
+    assert found == log and bool(warnings) == (not log)
 
 
 WIKI = (
