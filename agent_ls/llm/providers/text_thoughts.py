@@ -49,7 +49,7 @@ class TextThoughtsDecoder:
             case StreamStart() | StreamFinish() | ProviderEvent():
                 return (event,)
             case TextStart() if not self._has_text:
-                self._has_text, self._tags = True, ThinkTags(bare=False)
+                self._has_text, self._tags = True, ThinkTags(is_strict=True)
                 return ()
             case TextDelta(index, text) if self._tags:
                 out = self._pieces(index, self._tags.feed(text))
@@ -100,7 +100,7 @@ def with_text_thoughts(response: Response) -> Response:
     if found is None:
         return response
     at, first = found
-    tags = ThinkTags(bare=False)
+    tags = ThinkTags(is_strict=True)
     pieces = [*tags.feed(first.text), *tags.close()]
     if not any(kind == "reasoning" for kind, _ in pieces):
         return response

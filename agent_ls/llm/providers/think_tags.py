@@ -34,11 +34,13 @@ class ThinkTags:
     """Splits an answer into text and reasoning while it streams.
 
     An answer has reasoning if it begins with `<think>`, or another mark in `_TAGS`. `is_opened`: the answer begins
-    with reasoning although it has no opening tag. `bare`: it may also begin with the name of a channel of gpt-oss.
+    with reasoning although it has no opening tag. `is_strict`: only an opening tag begins reasoning, neither a closing
+    one alone nor the bare name of a channel of gpt-oss.
     """
 
-    def __init__(self, *, is_opened: bool = False, bare: bool = True) -> None:
-        self._tags = (*_TAGS, "analysis") if bare else (*_TAGS,)
+    def __init__(self, *, is_opened: bool = False, is_strict: bool = False) -> None:
+        self._is_strict = is_strict
+        self._tags = (*_TAGS,) if is_strict else (*_TAGS, "analysis")
         self.was_unopened = False
         """Whether the answer has a closing tag without an opening one."""
         self._state: Literal["start", "opened", "thinking", "closed", "text"] = "start"
@@ -81,7 +83,7 @@ class ThinkTags:
         if self._state == "thinking" and self._assumed:  # there was no reasoning
             said: list[Piece] = [("reasoning", held)] if held else []
             return [*said, ("text", "".join(self._assumed) + held)]
-        if self._state == "text" and _find_unopened(held, self._before, self._fences) >= 0:
+        if self._state == "text" and self._find_unopened(held, self._before, self._fences) >= 0:
             self.was_unopened, held = True, ""
         if not held:
             return []
@@ -93,7 +95,7 @@ class ThinkTags:
             if said.startswith(opening):
                 self._state, self._open, self._close = "opened", opening, closing
                 return said.removeprefix(opening)
-        if "analysis" in self._tags and _BARE.match(said):
+        if not self._is_strict and _BARE.match(said):
             self._state, self._close, self._is_opened = "thinking", "assistantfinal", True
             self._assumed.append("analysis")
             return said.removeprefix("analysis")
@@ -104,7 +106,7 @@ class ThinkTags:
         if self._is_opened:
             self._state, self._close = "thinking", _UNOPENED
             return text
-        if _find_unopened(text, "", 0) >= 0:  # a whole answer
+        if self._find_unopened(text, "", 0) >= 0:  # a whole answer
             self.was_unopened, self._state, self._close = True, "thinking", _UNOPENED
             return text
         self._state = "text"
@@ -116,6 +118,8 @@ class ThinkTags:
         A tag in code is quoted.
         """
         at = text.find(self._open) if self._open else -1
+        if at < 0:
+            return -1
         before = self._before + text[:at]
         is_quoted = before.endswith("`") or (self._fences + before.count(_FENCE)) % 2
         return -1 if is_quoted else at
@@ -128,7 +132,7 @@ class ThinkTags:
         """Return the text to show now. The first closing tag without an opening one is left out."""
         if self.was_unopened:
             return text
-        at = _find_unopened(text, self._before, self._fences)
+        at = self._find_unopened(text, self._before, self._fences)
         if at >= 0:
             self.was_unopened, self._state = True, "closed"
             rest = text[at + len(_UNOPENED) :].lstrip("\r\n")
@@ -154,6 +158,21 @@ class ThinkTags:
         self._fences += gone.count(_FENCE)
         self._before = ("…" if gone.strip() else "") + self._before[cut:]
 
+    def _find_unopened(self, text: str, before: str, fences: int) -> int:
+        """Return the place of a closing tag that ends reasoning, -1 if there is none.
+
+        It begins or ends its line outside of a code block: a sentence may quote the tag. `before` is the text of the
+        line before `text`, and `fences` the number of code fences before.
+        """
+        at = -1 if self._is_strict else text.find(_UNOPENED)
+        while at >= 0:
+            line = (before + text[:at]).rpartition("\n")[2]
+            is_alone = not line.strip() or text[at + len(_UNOPENED) :].startswith(("\n", "\r"))
+            if is_alone and not (fences + (before + text[:at]).count(_FENCE)) % 2:
+                return at
+            at = text.find(_UNOPENED, at + 1)
+        return -1
+
     def _think(self, text: str, out: list[Piece]) -> str:
         thought, closed, rest = text.partition(self._close)
         if closed:
@@ -168,22 +187,6 @@ class ThinkTags:
         if thought:
             out.append(("reasoning", thought))
         return rest
-
-
-def _find_unopened(text: str, before: str, fences: int) -> int:
-    """Return the place of a closing tag that ends reasoning, -1 if there is none. Pure.
-
-    It begins or ends its line outside of a code block: a sentence may quote the tag. `before` is the text of the line
-    before `text`, and `fences` the number of code fences before.
-    """
-    at = text.find(_UNOPENED)
-    while at >= 0:
-        line = (before + text[:at]).rpartition("\n")[2]
-        is_alone = not line.strip() or text[at + len(_UNOPENED) :].startswith(("\n", "\r"))
-        if is_alone and not (fences + (before + text[:at]).count(_FENCE)) % 2:
-            return at
-        at = text.find(_UNOPENED, at + 1)
-    return -1
 
 
 def partial_mark_length(text: str, mark: str) -> int:

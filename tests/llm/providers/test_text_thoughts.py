@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from agent_ls.llm.messages import TextPart
-from agent_ls.llm.providers.text_thoughts import TextThoughtsDecoder
+from agent_ls.llm.messages import Message, Role, TextPart
+from agent_ls.llm.providers.text_thoughts import TextThoughtsDecoder, with_text_thoughts
 from agent_ls.llm.providers.think_tags import KEPT_CHARS, ThinkTags
+from agent_ls.llm.requests import FinishReason, Response, Usage
 from agent_ls.llm.sse import Frame
 from agent_ls.llm.stream import StreamEvent, TextDelta, TextEnd, TextStart
 
@@ -49,3 +50,18 @@ def test_the_rest_of_a_text_without_tags_passes_as_it_is() -> None:
     for event in rest:
         (out,) = decoder.feed(FRAME)
         assert out is event
+
+
+@pytest.mark.req("U4")
+@pytest.mark.parametrize(
+    "said", ["I thought.\n</think>\nYes.", "analysisWe say.assistantfinalYes.", "Use <think>."]
+)
+def test_only_an_opening_tag_begins_reasoning(said: str) -> None:
+    pieces = [TextStart(0), *(TextDelta(0, one) for one in said), TextEnd(0, TextPart(said))]
+    decoder = TextThoughtsDecoder(Played(*pieces))
+    events = [event for _ in pieces for event in decoder.feed(FRAME)]
+    assert "".join(it.text for it in events if isinstance(it, TextDelta)) == said
+    assert events[-1] == TextEnd(0, TextPart(said))
+    message = Message(Role.ASSISTANT, (TextPart(said),))
+    whole = Response("r", "p", "m", message, FinishReason("stop", "stop"), Usage())
+    assert with_text_thoughts(whole) is whole
