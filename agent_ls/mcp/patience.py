@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncGenerator
-from email.utils import parsedate_to_datetime
 
 import anyio
 import httpx2
+
+from agent_ls.llm.providers.base import ReplyHead
+from agent_ls.llm.providers.error_mapping import retry_after_s
 
 MAX_WAIT_S = 30
 """A server that asks for more is not asked again: the model and the user read how long it asks to wait."""
@@ -56,10 +58,6 @@ def next_wait(response: httpx2.Response, waits: list[float]) -> float | None:
 
 def asked_wait(response: httpx2.Response) -> float | None:
     """Return the seconds that a refusal asks to wait, None if it names no time."""
-    named = response.headers.get("retry-after", "").strip() if response.status_code in _BUSY else ""
-    if named.replace(".", "", 1).isdigit():
-        return float(named)
-    try:
-        return max(0.0, parsedate_to_datetime(named).timestamp() - time.time()) if named else None
-    except (ValueError, OverflowError):
+    if response.status_code not in _BUSY:
         return None
+    return retry_after_s(ReplyHead(response.status_code, response.headers, time.time()))
