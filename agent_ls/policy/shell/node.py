@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cache
+from functools import lru_cache
 
 NAMES = frozenset(("node",))
 _ENDINGS = (".js", ".json", ".node", "/index.js", "/index.json", "/index.node", "/package.json")
@@ -130,7 +130,7 @@ _RESERVED = frozenset(
 )
 
 
-@cache
+@lru_cache(maxsize=256)
 def _files(is_printed: bool, code: str) -> tuple[str, ...] | None:
     if len(code) > MAX_CHARS or not code.replace("\n", "").isprintable():
         return None

@@ -11,7 +11,7 @@ import ast
 import builtins
 import re
 import warnings
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 
 MAX_CHARS = 4_000
@@ -52,7 +52,7 @@ _COOKIE = re.compile(r"#.*coding")
 """A comment that may make python decode the code in another way."""
 
 
-@cache
+@lru_cache(maxsize=256)
 def read_paths(code: str) -> tuple[str, ...] | None:
     """Return the paths of the files and folders that the code reads, None if it may do more than to print."""
     is_text = code.translate({9: None, 10: None}).isprintable()
