@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os.path
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
@@ -92,8 +92,8 @@ class _Folder:
     def stat(self, path: str) -> os.stat_result:
         return os.stat(path)
 
-    def is_ignored(self, path: str) -> bool:
-        return False
+    def ignored(self, paths: Collection[str]) -> Collection[str]:
+        return ()
 
     def check_readable(self, path: str) -> str:
         if not self._is_inside(path):

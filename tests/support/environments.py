@@ -6,7 +6,7 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -130,8 +130,8 @@ async def ended_at_its_limit(
 class NoBounds:
     """A path policy that allows everything: the wrapper must not change any result."""
 
-    def is_ignored(self, path: str) -> bool:
-        return False
+    def ignored(self, paths: Collection[str]) -> Collection[str]:
+        return ()
 
     def check_readable(self, path: str) -> str:
         return path if "\0" in path else os.path.realpath(path)

@@ -79,8 +79,8 @@ class Bounds(Protocol):
         """
         ...
 
-    def is_ignored(self, path: str) -> bool:
-        """Return whether an ignore file names the path, so that no search or listing shows it. Blocks."""
+    def ignored(self, paths: Collection[str]) -> Collection[str]:
+        """Return those of the paths that an ignore file names, so that no search or listing shows them. Blocks."""
         ...
 
     def check_opened(self, path: str, real: str, facts: stat_result) -> None:
@@ -201,7 +201,9 @@ class BoundedEnvironment(ForwardingEnvironment):
 
     async def _without_ignored(self, paths: Sequence[str]) -> Collection[str]:
         def select() -> set[str]:
-            return {path for path in paths if not self._bounds.is_ignored(self._absolute(path))}
+            absolute = {path: self._absolute(path) for path in paths}
+            ignored = self._bounds.ignored(absolute.values())
+            return {path for path, it in absolute.items() if it not in ignored}
 
         return await run_sync(select, abandon_on_cancel=True) if paths else ()
 

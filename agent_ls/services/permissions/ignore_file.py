@@ -9,7 +9,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from agent_ls.jsonc import parse_jsonc
@@ -40,15 +40,19 @@ class IgnoreFile:
 
     def __call__(self, path: str) -> bool:
         """Return whether an ignore file of the workspace names the path."""
-        return any(self._names(root, path, self._files(root)) for root in self._roots)
+        return bool(self.among((path,)))
+
+    def among(self, paths: Collection[str]) -> set[str]:
+        """Return those of the paths that an ignore file of the workspace names. Looks at the files once."""
+        return _named(paths, [(root, self._specs(root, self._files(root))) for root in self._roots])
 
     def is_own(self, path: str) -> bool:
         """Return whether `.agent-ls-ignore` names the path."""
-        return any(self._names(root, path, (IGNORE_FILE,)) for root in self._roots)
+        return bool(_named((path,), [(root, self._specs(root, (IGNORE_FILE,))) for root in self._roots]))
 
     def is_there(self) -> bool:
         """Return whether the workspace has an ignore file."""
-        return any(self._spec(root, name) for root in self._roots for name in self._files(root))
+        return any(self._specs(root, self._files(root)) for root in self._roots)
 
     def find_below(self, folder: str) -> str:
         """Return the first path below a folder that `.agent-ls-ignore` names, or "". Blocks.
@@ -70,12 +74,8 @@ class IgnoreFile:
                 return folder
         return ""
 
-    def _names(self, root: str, path: str, files: Sequence[str]) -> bool:
-        inside = path.removeprefix(root.rstrip(os.sep) + os.sep)
-        if inside == path:
-            return False
-        specs = [spec for name in files if (spec := self._spec(root, name))]
-        return any(is_named(spec, inside) for spec in specs)
+    def _specs(self, root: str, files: Sequence[str]) -> Sequence[GitIgnoreSpec]:
+        return [spec for name in files if (spec := self._spec(root, name))]
 
     def _files(self, root: str) -> Sequence[str]:
         """Return the names of the ignore files that may be in a root, looked up when the folder changes."""
@@ -110,6 +110,16 @@ def _changed(folder: str) -> int:
         return os.stat(folder).st_mtime_ns
     except OSError:
         return 0
+
+
+def _named(paths: Collection[str], rules: Sequence[tuple[str, Sequence[GitIgnoreSpec]]]) -> set[str]:
+    """Return those of the paths that a rule names. A rule: a folder, and patterns for the files below it."""
+    found = set()
+    for root, specs in rules:
+        start = root.rstrip(os.sep) + os.sep
+        below = [path for path in paths if path.startswith(start)] if specs else ()
+        found |= {path for path in below if any(is_named(spec, path[len(start) :]) for spec in specs)}
+    return found
 
 
 def is_named(spec: GitIgnoreSpec, inside: str) -> bool:

@@ -124,9 +124,12 @@ class PathBounds:
         """Return the stat result of a file. Raises OSError."""
         return self.disk.stat(path)
 
-    def is_ignored(self, path: str) -> bool:
-        """Return whether an ignore file names the path."""
-        return self.places.is_ignored(path)
+    def ignored(self, paths: Collection[str]) -> Collection[str]:
+        """Return those of the paths that an ignore file names."""
+        is_ignored = self.places.is_ignored
+        return (
+            is_ignored.among(paths) if isinstance(is_ignored, IgnoreFile) else set(filter(is_ignored, paths))
+        )
 
     def check_readable(self, path: str) -> str:
         """Check that the session may read a path now; return the real path. Raises EnvError if it may not."""
