@@ -57,7 +57,11 @@ def test_the_rest_of_a_text_without_tags_passes_as_it_is() -> None:
     "said", ["I thought.\n</think>\nYes.", "analysisWe say.assistantfinalYes.", "Use <think>."]
 )
 def test_only_an_opening_tag_begins_reasoning(said: str) -> None:
-    pieces = [TextStart(0), *(TextDelta(0, one) for one in said), TextEnd(0, TextPart(said))]
+    pieces: list[StreamEvent] = [
+        TextStart(0),
+        *(TextDelta(0, one) for one in said),
+        TextEnd(0, TextPart(said)),
+    ]
     decoder = TextThoughtsDecoder(Played(*pieces))
     events = [event for _ in pieces for event in decoder.feed(FRAME)]
     assert "".join(it.text for it in events if isinstance(it, TextDelta)) == said
