@@ -60,6 +60,7 @@ def seconds(command: Sequence[str], folder: Path, base_url: str, count: int) -> 
         **os.environ,
         "HOME": str(folder),
         "PYTHONPATH": os.getcwd(),
+        "PYTHONDONTWRITEBYTECODE": "",
         "AGENT_LS_STATE_DIR": str(folder / "state"),
         "ANTHROPIC_API_KEY": "key-of-a-benchmark",
         "ANTHROPIC_BASE_URL": base_url,
