@@ -13,7 +13,7 @@ import anyio.to_thread
 
 from agent_ls.addresses import split_address
 from agent_ls.llm.errors import ConfigurationError, typed
-from agent_ls.llm.messages import AudioPart, DocumentPart, ImagePart, Message, Role
+from agent_ls.llm.messages import AudioPart, DocumentPart, ImagePart, Message, Role, TextPart
 
 MAX_BYTES = 32 * 1024 * 1024  # more than any provider accepts in one request
 
@@ -39,11 +39,17 @@ async def load_attachment(path: str | PathLike[str]) -> ImagePart | DocumentPart
 def has_files(messages: tuple[Message, ...]) -> bool:
     """Return whether a part of a user's message names a file by a path.
 
-    Each request asks this about the whole conversation, so answers and results are passed over quickly.
+    Each request asks this about the whole conversation, so answers, results and texts are passed over quickly.
     """
     user = Role.USER
-    of_user = [message for message in messages if message.role is user]
-    return any(_local_file(part) for message in of_user for part in message.parts)
+    parts = [
+        part
+        for message in messages
+        if message.role is user
+        for part in message.parts
+        if part.__class__ is not TextPart
+    ]
+    return any(map(_local_file, parts))
 
 
 async def with_files(messages: tuple[Message, ...]) -> tuple[Message, ...]:
