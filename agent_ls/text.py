@@ -346,7 +346,7 @@ def encode_changed(form: DecodedText, text: str) -> bytes:
     return encode(replace(form, text=text))
 
 
-_BEYOND_ASCII = re.compile("[\x80-\ud7ff\ue000-\U0010ffff]")
+_BEYOND_ASCII = re.compile("[^\x00-\x7f\ud800-\udfff]")  # a set of what is not in it compiles faster
 _BYTE = re.compile("[\udc80-\udcff]")
 
 
