@@ -44,12 +44,13 @@ def holds_none(path: str) -> bool:
     return False
 
 
-def _compile_names(names: Sequence[str]) -> re.Pattern[str]:
-    return re.compile("|".join(translate(fold_path(name)) for name in names))
+def _pattern(names: Sequence[str]) -> str:
+    """Return a pattern for names. `re` compiles it when the first name is matched, and not at each start."""
+    return "|".join(translate(fold_path(name)) for name in names)
 
 
-_SECRET = _compile_names(SECRET_FILES)
-_HARMLESS = _compile_names(HARMLESS_FILES)
+_SECRET = _pattern(SECRET_FILES)
+_HARMLESS = _pattern(HARMLESS_FILES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,17 +62,17 @@ class _Names:
 
     single: frozenset[str]
     pairs: frozenset[str]
-    patterns: re.Pattern[str]
+    patterns: str
 
     @classmethod
     def of(cls, names: Sequence[str]) -> _Names:
         all_folded = [fold_path(name) for name in names]
         single = frozenset(name for name in all_folded if "/" not in name and "*" not in name)
         pairs = frozenset(name for name in all_folded if "/" in name)
-        return cls(single, pairs, _compile_names([name for name in all_folded if "*" in name] or ["/"]))
+        return cls(single, pairs, _pattern([name for name in all_folded if "*" in name] or ["/"]))
 
     def has(self, parts: Sequence[str]) -> bool:
-        if any(part in self.single or self.patterns.match(part) for part in parts):
+        if any(part in self.single or re.match(self.patterns, part) for part in parts):
             return True
         return any(f"{one}/{two}" in self.pairs for one, two in pairwise(parts))
 
@@ -165,7 +166,7 @@ class Places:
 def is_secret_name(name: str) -> bool:
     """Return whether a file with this name holds secrets."""
     name = fold_path(name)
-    return _SECRET.match(name) is not None and _HARMLESS.match(name) is None
+    return re.match(_SECRET, name) is not None and re.match(_HARMLESS, name) is None
 
 
 @lru_cache(maxsize=8)
