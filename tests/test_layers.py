@@ -32,6 +32,7 @@ ALLOWED: dict[str, set[str]] = {
     "text": {"legacy_encodings", "memo"},
     "legacy_encodings": set(),
     "memo": set(),
+    "package_files": set(),
     "paths": set(),
     "jsonc": set(),
     "yaml_depth": set(),
@@ -43,8 +44,8 @@ ALLOWED: dict[str, set[str]] = {
     "patch": {"patch", "memo", "text"},
     "notebook": {"notebook", "text"},
     "review": {"review", "patch", "memo", "text"},
-    "llm": {"addresses", "argument_types", "llm", "text", "_version"},
-    "llm.providers": LLM_TYPES | {"addresses", "llm.providers", "llm.sse", "memo", "text"},
+    "llm": {"addresses", "argument_types", "llm", "package_files", "text", "_version"},
+    "llm.providers": LLM_TYPES | {"addresses", "llm.providers", "llm.sse", "memo", "package_files", "text"},
     "environments": set(),
     "environments.base": {"confinement", "memo"},
     "environments.errors": {"text"},
@@ -86,18 +87,18 @@ ALLOWED: dict[str, set[str]] = {
        "text"},
     "tools": ENV_TYPES
     | LLM_TYPES
-    | {"addresses", "tools", "notebook", "patch", "text", "environments.globs", "environments.search",
+    | {"addresses", "tools", "notebook", "package_files", "patch", "text", "environments.globs", "environments.search",
        "environments.language_host"},
     "profiles": ENV_TYPES
     | LLM_TYPES
-    | {"environments.globs", "front_matter", "jsonc", "profiles", "tools", "text", "llm.catalog"},
+    | {"environments.globs", "front_matter", "jsonc", "package_files", "profiles", "tools", "text", "llm.catalog"},
     "loop": ENV_TYPES
     | LLM_TYPES
     | {"loop", "own_code", "profiles", "tools", "text", "llm.client", "llm.adapter", "llm.retry",
        "environments.sandbox", "environments.wrappers.scoped"},
     # What a session shows, in words: below all front ends.
     "display": {"display", "loop", "text"},
-    "policy": ENV_TYPES | {"addresses", "policy", "environments.globs", "environments.search"},
+    "policy": ENV_TYPES | {"addresses", "package_files", "policy", "environments.globs", "environments.search"},
     "store": ENV_TYPES
     | LLM_TYPES
     | {"store", "environments.remote.place", "loop", "review", "policy", "system", "text"},
@@ -122,7 +123,7 @@ ALLOWED: dict[str, set[str]] = {
         "review", "services.review.change_events", "services.review.effects", "services.review.proposal_notes",
         "services.review.reviewed_file",
     },
-    "features.slash_commands": {"features.slash_commands"},
+    "features.slash_commands": {"features.slash_commands", "package_files"},
     "features.base": {"environments", "features.base", "loop", "profiles", "tools"},
     "features.hooks": {
         "background", "environments", "features.base", "features.hooks", "jsonc", "loop", "policy",

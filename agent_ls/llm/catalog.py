@@ -11,12 +11,12 @@ import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, lru_cache
-from importlib.resources import files
 from typing import Any, Literal, TypeAlias
 
 from agent_ls.llm.errors import typed
 from agent_ls.llm.providers.base import CapabilitiesLookup, ModelCapabilities, Thinking
 from agent_ls.llm.requests import Usage
+from agent_ls.package_files import read_package_file
 
 _MILLION = 1_000_000
 
@@ -95,7 +95,7 @@ class _Catalog:
 
 @cache
 def _catalog() -> _Catalog:
-    text = files("agent_ls.llm").joinpath("catalog.json").read_text(encoding="utf-8")
+    text = read_package_file("agent_ls.llm", "catalog.json")
     return _Catalog(**json.loads(text))
 
 

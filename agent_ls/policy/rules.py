@@ -18,10 +18,10 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Literal, TypeAlias
 
 from agent_ls.environments.effects import CallEffect
+from agent_ls.package_files import read_package_file
 
 Scope: TypeAlias = Literal["turn", "session", "project", "user"]
 
@@ -78,7 +78,7 @@ def _open_ends() -> Mapping[tuple[str, ...], OpenEnd]:
     """Load the patterns of further words from rules.toml. The keys are the first words of the commands."""
     import tomllib  # imported here, to keep the start fast: it compiles long patterns
 
-    text = files("agent_ls.policy.shell").joinpath("rules.toml").read_text("utf-8")
+    text = read_package_file("agent_ls.policy.shell", "rules.toml")
     found = {}
     for name, row in tomllib.loads(text).items():
         operands = row.get("operands", "")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from importlib.resources import files
 from typing import Protocol
 
+from agent_ls.package_files import read_package_file
 from agent_ls.profiles.base import ProviderProfile
 
 
@@ -82,4 +82,4 @@ def apply_facts(profile: ProviderProfile, facts: ModelFacts) -> ProviderProfile:
 
 def load_base_prompt(family: str) -> str:
     """Return the text of `<family>/system.md`."""
-    return (files(f"agent_ls.profiles.{family}") / "system.md").read_text(encoding="utf-8")
+    return read_package_file(f"agent_ls.profiles.{family}", "system.md")

@@ -10,13 +10,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from importlib.resources import files
 from types import new_class
 from typing import Annotated, Any, TypeAlias, cast
 
 from pydantic import AliasChoices, ConfigDict, Field
 from pydantic.fields import FieldInfo
 
+from agent_ls.package_files import read_package_file
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.tools.base import Arguments, Tool
 from agent_ls.tools.schemas import derive_key
@@ -133,7 +133,7 @@ def present_tools(profile: ProviderProfile, family: FamilyPresentation, *, nativ
 @lru_cache(maxsize=8)
 def load_descriptions(folder: str) -> Mapping[str, str]:
     """Return the sections of `<folder>/tools.md`, by tool name."""
-    text = (files(f"agent_ls.profiles.{folder}") / "tools.md").read_text(encoding="utf-8")
+    text = read_package_file(f"agent_ls.profiles.{folder}", "tools.md")
     return {found[1]: found[2].strip() for found in _SECTION.finditer(text)}
 
 

@@ -11,12 +11,10 @@ import json
 import sys
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
 
 from agent_ls.llm.messages import JsonObject
+from agent_ls.package_files import read_package_file
 from agent_ls.tools.base import Arguments
-
-FILE = files("agent_ls.tools") / "schemas.json"
 
 
 def schema_key(arguments: type[Arguments]) -> str:
@@ -44,5 +42,5 @@ def derive_key(arguments: type[Arguments], change: str) -> str:
 @cache
 def prebuilt_schemas() -> Mapping[str, JsonObject]:
     """Return the schemas in schemas.json, by `schema_key` of the argument class."""
-    schemas: Mapping[str, JsonObject] = json.loads(FILE.read_bytes())
+    schemas: Mapping[str, JsonObject] = json.loads(read_package_file("agent_ls.tools", "schemas.json"))
     return schemas

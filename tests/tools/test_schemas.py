@@ -10,9 +10,9 @@ from pydantic import Field
 
 from agent_ls.tools.base import Arguments
 from agent_ls.tools.registry import generate_schema
-from agent_ls.tools.schemas import FILE, prebuilt_schemas, schema_key
+from agent_ls.tools.schemas import prebuilt_schemas, schema_key
 from agent_ls.tools.think import ThinkArguments
-from tests.tools.tool_schemas import FAMILIES, argument_classes, rendered
+from tests.tools.tool_schemas import FAMILIES, FILE, argument_classes, rendered
 
 FIRST_REQUEST = """
 import sys

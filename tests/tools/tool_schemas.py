@@ -10,13 +10,15 @@ from pathlib import Path
 from agent_ls.loop.context.history_search import SearchHistoryArguments
 from agent_ls.profiles.create import NATIVE, create_profile, family_tools
 from agent_ls.profiles.options import ProfileOptions
+from agent_ls.tools import schemas
 from agent_ls.tools.base import Arguments
 from agent_ls.tools.edit_notebook import EDIT_NOTEBOOK
 from agent_ls.tools.registry import generate_schema
 from agent_ls.tools.remember import RememberArguments, ScopedArguments
 from agent_ls.tools.report_finding import ReportFindingArguments
-from agent_ls.tools.schemas import FILE, schema_key
+from agent_ls.tools.schemas import schema_key
 
+FILE = Path(schemas.__file__).with_name("schemas.json")
 FAMILIES = (*NATIVE, "compatible")
 BOTH = (True, False)
 ADDED = (RememberArguments, ScopedArguments, ReportFindingArguments, SearchHistoryArguments)
@@ -46,4 +48,4 @@ def rendered() -> str:
 
 
 if __name__ == "__main__":
-    Path(str(FILE)).write_text(rendered(), encoding="utf-8")
+    FILE.write_text(rendered(), encoding="utf-8")

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+
+from agent_ls.package_files import read_package_file
 
 NAMES = ("explain", "fix", "tests", "review", "document", "commit-message", "remember")
 
@@ -32,8 +33,7 @@ class SlashCommand:
 @cache
 def slash_commands() -> tuple[SlashCommand, ...]:
     """Return all built-in commands, in the order of NAMES."""
-    folder = files("agent_ls.features.slash_commands")
-    return tuple(_parse_page(name, (folder / f"{name}.md").read_text(encoding="utf-8")) for name in NAMES)
+    return tuple(_parse_page(name, read_package_file(__name__, f"{name}.md")) for name in NAMES)
 
 
 def maybe_command(name: str) -> SlashCommand | None:

@@ -7,12 +7,12 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from os import path as ospath
 from typing import Literal
 
 from tree_sitter import Node
 
+from agent_ls.package_files import read_package_file
 from agent_ls.policy.shell.grammar import parse
 from agent_ls.policy.shell.runners import starts_of_commands
 from agent_ls.policy.shell.words import words_of
@@ -166,7 +166,7 @@ def _commands(words: list[str], depth: int) -> Iterator[Sequence[str]]:
 
 @cache
 def _table() -> Mapping[str, str]:
-    table: dict[str, str] = tomllib.loads(files(__package__).joinpath("checks.toml").read_text("utf-8"))
+    table: dict[str, str] = tomllib.loads(read_package_file("agent_ls.policy.shell", "checks.toml"))
     return table
 
 

@@ -7,16 +7,14 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
-from importlib.resources import files
 from os import path as ospath
 from typing import Any
 
+from agent_ls.package_files import read_package_file
 from agent_ls.paths import is_within
 from agent_ls.policy.shell import git, processes, sed
 
-_TABLES: dict[str, dict[str, Any]] = tomllib.loads(
-    files("agent_ls.policy.shell").joinpath("dangers.toml").read_text("utf-8")
-)
+_TABLES: dict[str, dict[str, Any]] = tomllib.loads(read_package_file("agent_ls.policy.shell", "dangers.toml"))
 _WHY = {name: why for why, names in _TABLES["names"].items() for name in names.split()}
 _VERBS = {name: verbs.split() for name, verbs in _TABLES["verbs"].items()}
 _OPTIONS = [

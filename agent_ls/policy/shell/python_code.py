@@ -12,7 +12,8 @@ import builtins
 import re
 import warnings
 from functools import cache, lru_cache
-from importlib.resources import files
+
+from agent_ls.package_files import read_package_file
 
 MAX_CHARS = 4_000
 
@@ -43,7 +44,7 @@ class _DoubtError(Exception):
 def _table() -> dict[str, frozenset[str]]:
     import tomllib  # imported late: few commands have code
 
-    rows = tomllib.loads(files(__package__).joinpath("python_code.toml").read_text("utf-8"))
+    rows = tomllib.loads(read_package_file("agent_ls.policy.shell", "python_code.toml"))
     return {name: frozenset(text.split()) for name, text in rows.items()}
 
 

@@ -7,10 +7,10 @@ import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from itertools import pairwise
 from typing import Any
 
+from agent_ls.package_files import read_package_file
 from agent_ls.policy.shell import awk, golang, node, printers, processes, python, sed
 from agent_ls.policy.shell.git import PRINTING_SETTING
 from agent_ls.policy.shell.wrappers import FIND_ACTIONS
@@ -69,7 +69,7 @@ def _load(group: str) -> dict[str, AllowedOptions]:
 
 @cache
 def _table() -> dict[str, dict[str, Any]]:
-    return tomllib.loads(files(__package__).joinpath("read_only.toml").read_text("utf-8"))
+    return tomllib.loads(read_package_file("agent_ls.policy.shell", "read_only.toml"))
 
 
 COMMANDS = _load("commands")

@@ -6,7 +6,8 @@ import re
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
+
+from agent_ls.package_files import read_package_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class Runner:
 
 def _runners() -> dict[str, list[Runner]]:
     found: dict[str, list[Runner]] = {}
-    text = files(__package__).joinpath("runners.toml").read_text("utf-8")
+    text = read_package_file("agent_ls.policy.shell", "runners.toml")
     for row in tomllib.loads(text)["rows"]:
         runner = Runner(
             after=frozenset(row.get("after", "").split()),

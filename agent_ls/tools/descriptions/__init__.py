@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
+from agent_ls.package_files import read_package_file
 
 
 def load(tool: str) -> str:
     """Return the text of `<tool>.md`, without its final newline."""
-    return (files(__name__) / f"{tool}.md").read_text(encoding="utf-8").strip()
+    return read_package_file(__name__, f"{tool}.md").strip()
 
 
 def load_grammar(tool: str) -> str:
     """Return the Lark grammar of a tool that accepts free text, from `<tool>.lark`."""
-    return (files(__name__) / f"{tool}.lark").read_text(encoding="utf-8")
+    return read_package_file(__name__, f"{tool}.lark")

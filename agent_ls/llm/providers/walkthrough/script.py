@@ -11,10 +11,10 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from agent_ls.llm.messages import JsonObject, Message, Role, TextPart, ToolCallPart, ToolResultPart
+from agent_ls.package_files import read_package_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class CompletedCall:
 @cache
 def load_script() -> dict[str, Any]:
     """Load the scripted task."""
-    text = files("agent_ls.llm.providers.walkthrough").joinpath("script.json").read_text("utf-8")
+    text = read_package_file("agent_ls.llm.providers.walkthrough", "script.json")
     loaded: dict[str, Any] = json.loads(text)
     loaded["test_command"] = f"{python_name(sys.platform, sys.executable)} -m unittest"
     return loaded
