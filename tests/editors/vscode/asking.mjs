@@ -162,7 +162,9 @@ async function changes(actor) {
   await page.keyboard.press("Enter");
   await page.locator(THREAD, { hasText: "stock.py:4-5 · agent-ls is working" }).waitFor();
   await actor.step("it works");
-  await workbench.runCommand("View: Hide Panel"); // VS Code opens the list of comments when the first thread is created
+  // VS Code opens the list of comments when the first thread is created. The keyboard stays in the palette: it went to the
+  // file when the input was closed, and not when the message was sent.
+  await workbench.runCommand("View: Hide Panel");
   await actor.ask("go");
   await actor.until(async () => (await workbench.text("stock.py")).includes("return sum(stock.values())"), "the change in the file");
   await actor.lens("agent 1/1", "Keep").waitFor();

@@ -80,10 +80,11 @@ export class AskInPlace implements vscode.Disposable {
     try {
       const { text, mentions, isSent } = await box.asked;
       this.draft = isSent ? "" : text;
+      // At once: while the message is sent, the user may begin to type elsewhere, and that would be typed into the file.
+      await vscode.commands.executeCommand("workbench.action.focusActiveEditorGroup");
       if (isSent) await this.send(place, text, mentions);
     } finally {
       editor.setDecorations(this.lines, []);
-      await vscode.commands.executeCommand("workbench.action.focusActiveEditorGroup");
     }
   }
 
