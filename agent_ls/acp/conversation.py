@@ -113,6 +113,7 @@ class AcpConversation:
         self.live = live
         self.id = live.id
         self.is_over = False
+        self._successor: AcpConversation | None = None
         self.listed_prompts: tuple[str, ...] = ()
         """Names of MCP prompts in the list of commands that the client was sent."""
         self._wire = wire
@@ -139,16 +140,22 @@ class AcpConversation:
     def start(self, *, after: int) -> None:
         """Start sending events. Events up to number `after` were replayed already. Call once."""
         self._after = after
+        if self.is_sending:
+            self._requests.ask_pending()
         self._tasks.start_soon(self._follow)
 
     def stop_sending(self) -> None:
-        """Stop sending, because another conversation replaces this one."""
+        """Stop sending, because another conversation replaces this one, or its events could not be replayed."""
         self.is_over = True
         self._events.close()
+        self._end_prompts()
 
-    @property
-    def is_busy(self) -> bool:
-        return bool(self._prompts)
+    def replace(self, other: AcpConversation) -> None:
+        """Continue the open prompt requests of another conversation with this session, which sends nothing more."""
+        other._successor = self
+        other.stop_sending()
+        self._prompts, self._current, self._steered = other._prompts, other._current, other._steered
+        self._steering = other._steering
 
     @property
     def is_closing(self) -> bool:
@@ -274,7 +281,8 @@ class AcpConversation:
                 for update in self.mapper.feed(envelope):
                     self._notify(update)
         self.mapper.is_replay = False
-        if self.live.approver.pending() or self.live.session.questions.pending():
+        has_open = self.live.approver.pending() or self.live.session.questions.pending()
+        if has_open and not self.is_sending:
             waits = (
                 "This session waits for your answer to an earlier request. Send a message, and the request "
                 "appears again.\n"
@@ -302,14 +310,20 @@ class AcpConversation:
         finally:
             self.is_over = True
             self._events.close()
-            why = self._why_closed
-            ended = RpcError(INTERNAL, why, f"{why}. Load the session again to continue.")
-            for prompt in tuple(self._prompts):
-                if prompt.queued_id and prompt is not self._current and not prompt.is_cancelled:
-                    prompt.finish(NotBegunError(prompt.key))
-                prompt.finish("cancelled" if prompt.is_cancelled else self._failure(prompt) or ended)
+            self._end_prompts()
             self._requests.withdraw()
             self._on_end(self)
+
+    def _end_prompts(self) -> None:
+        """Answer the open prompt requests, because no more events are read. A successor answers them itself."""
+        if self._successor:
+            return
+        why = self._why_closed
+        ended = RpcError(INTERNAL, why, f"{why}. Load the session again to continue.")
+        for prompt in tuple(self._prompts):
+            if prompt.queued_id and prompt is not self._current and not prompt.is_cancelled:
+                prompt.finish(NotBegunError(prompt.key))
+            prompt.finish("cancelled" if prompt.is_cancelled else self._failure(prompt) or ended)
 
     async def _handle_event(self, envelope: Envelope) -> None:
         event = envelope.event
@@ -415,6 +429,8 @@ class AcpConversation:
         """
         if self._wire.is_over:
             return
+        if self._successor:
+            return self._successor._give_up(prompt)
         session = self.live.session
         if prompt is self._current:
             session.interrupt()

@@ -171,11 +171,11 @@ class OpenSessions:
         await self._apply_settings(live.summary().workspace_folder)
         if others is not None:
             self._folders[live.id] = others
-        if (known := self._open.get(session_id)) and known.is_busy:
-            raise RpcError(INTERNAL, "This session is already open and is working on a message")
-        if known:
-            known.stop_sending()
-        return self._make(live)
+        known = self._open.get(session_id)
+        made = self._make(live)
+        if known and not known.is_over:
+            made.replace(known)
+        return made
 
     async def _list(self, params: Params) -> Any:
         folder, cursor = params.get("cwd"), params.get("cursor")

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 from agent_ls.acp.client import ClientFacts
 from agent_ls.acp.diffs import diff_content, first_line
+from agent_ls.acp.replayed_prompts import blocks_of
 from agent_ls.display.words import remark
 from agent_ls.loop.events.origin import Noted
 from agent_ls.loop.events.types import (
@@ -250,7 +251,11 @@ class UpdateMapper:
     def _user(self, envelope: Envelope, text: str) -> list[Update]:
         if not self.is_replay or not text or envelope.agent_id:
             return []
-        return [chunk("user_message_chunk", text, message_id(self._session_id, f"e{envelope.seq}"))]
+        about = {
+            "sessionUpdate": "user_message_chunk",
+            "messageId": message_id(self._session_id, f"e{envelope.seq}"),
+        }
+        return [{**about, "content": block} for block in blocks_of(text)]
 
     def _make_thought(self, envelope: Envelope, words: str) -> Update:
         return chunk("agent_thought_chunk", f"{words}\n", message_id(self._session_id, f"e{envelope.seq}"))

@@ -38,6 +38,9 @@ MAX_SENT_BYTES = 8 * 1024 * 1024
 """Maximum length of a sent line: some clients cut a line at 10 MiB."""
 FLUSH_S = 1.0
 
+_CANCELLATIONS = ("session/cancel", "$/cancel_request")
+"""Notifications that some clients send as requests."""
+
 Handler: TypeAlias = Callable[[str, Any], Awaitable[Any]]
 Id: TypeAlias = int | str
 
@@ -155,8 +158,10 @@ class AcpWire:
         elif not isinstance(method, str) or message.get("jsonrpc", "2.0") != "2.0" or not _is_id(message):
             refused = RpcError(INVALID_REQUEST, "The client sent a message that is not JSON-RPC 2.0")
             self._refuse(id_ if type(id_) in (int, str) else None, refused)
-        elif not isinstance(id_, int | str):
+        elif not isinstance(id_, int | str) or method in _CANCELLATIONS:
             self._take_notice(method, message.get("params"))
+            if isinstance(id_, int | str):  # some clients send a cancellation as a request
+                self._send({"jsonrpc": "2.0", "id": id_, "result": {}})
         elif id_ in self._running:
             self._refuse(
                 id_, RpcError(INVALID_REQUEST, "The client reused the id of a request that is still running")
