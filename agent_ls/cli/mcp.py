@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from agent_ls.cli.output import add_json_option, print_json, to_single_row
 from agent_ls.cli.waiting import waiting_line
 from agent_ls.mcp.approvals import ApprovalStore, ApprovedServer
+from agent_ls.mcp.names import command_for
 from agent_ls.services.errors import AppError, BadChoiceError
 from agent_ls.services.settings.state_folder import state_folder
 from agent_ls.text import join_sentences
@@ -189,7 +190,7 @@ def _add(options: argparse.Namespace) -> int:
     if options.env:
         entry["env"] = _pairs(options.env, "--env")
     put_server(options.name, entry)
-    print(f"{options.name} is in {user_file()}; `agent-ls mcp test {options.name}` tries it")
+    print(f"{options.name} is in {user_file()}; {command_for('test', options.name)} tries it")
     return 0
 
 
@@ -223,6 +224,7 @@ def _remove(options: argparse.Namespace) -> int:
 
 def _import(options: argparse.Namespace) -> int:
     from agent_ls.features.mcp.user_file import own_servers, put_server, read_servers
+    from agent_ls.mcp.sources import describe_left_out
 
     entries: Mapping[str, Any] = read_servers(options.file)
     unknown = [name for name in options.names if name not in entries]
@@ -238,8 +240,10 @@ def _import(options: argparse.Namespace) -> int:
             failed = True
             continue
         try:
-            put_server(name, entries[name])
+            config = put_server(name, entries[name])
             print(f"{name} is added")
+            for words in describe_left_out(config):
+                print(to_single_row(f"  {words}"))
         except BadChoiceError as error:
             print(f"✗ {error}", file=sys.stderr)
             failed = True

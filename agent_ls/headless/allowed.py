@@ -4,7 +4,6 @@ a site.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import partial
@@ -17,7 +16,7 @@ from agent_ls.features.tools.yaml_tools import own_names
 from agent_ls.headless.terminal import Lines, ask
 from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.events.types import ApprovalRequested, RuleOffer
-from agent_ls.mcp.names import tool_name
+from agent_ls.mcp.names import to_identifier, tool_name
 from agent_ls.policy.fetches import id_of_site
 from agent_ls.policy.path_rules import parse_path_rule
 from agent_ls.policy.rules import EDITS_RULE, id_of_words, tool_id
@@ -53,10 +52,8 @@ _OUR_TOOLS = "agent_ls.tools."
 The function of a tool defined in a YAML file is a `partial`, so its module has another prefix.
 """
 
-_SERVER_TOOL = re.compile(r"(?P<server>[A-Za-z0-9][\w.-]*?)__(?P<tool>[\w./*-]+)")
-"""Matches `SERVER__TOOL`, with the names of the server and of its tool as they are configured and listed. A star in the
-name of the tool matches any text.
-"""
+_CLAUDE = "mcp__"
+"""With this, Claude Code begins the names of servers and their tools: `mcp__SERVER`, `mcp__SERVER__TOOL`."""
 
 _FORMS = "give a tool, the first words of commands ('npm test'), paths (write:GLOB, read:GLOB) or a site (https://HOST)"
 
@@ -69,9 +66,47 @@ async def allow_listed(live: LiveSession, listed: Sequence[str], environ: Mappin
         BadChoiceError: an entry is unknown, or cannot be granted.
     """
     for text in listed:
-        if rule_id := await _rule_of(live, text.strip(), environ):
+        for rule_id in filter(None, await _rules_of(live, text.strip(), environ)):
             offer = RuleOffer(rule_id, f"--allow {text}", "session")
             live.approver.grants.add(offer, "session", "")
+
+
+async def _rules_of(live: LiveSession, text: str, environ: Mapping[str, str]) -> Sequence[str]:
+    """Return the ids of the rules for one entry of `--allow`."""
+    if "__" not in text or live.session.profile.registry.lookup(text) or text in own_names():
+        return [await _rule_of(live, text, environ)]
+    names = await anyio.to_thread.run_sync(live.servers.names) if live.servers else ()
+    if found := _rules_of_server(text, names):
+        return found
+    if " " in text or await anyio.to_thread.run_sync(
+        _is_command, text, live.stored.header.workspace_folder, environ
+    ):
+        return [await _rule_of(live, text, environ)]
+    others = "no server is configured, or the folder is not trusted"
+    if names:
+        others = f"the servers of this session: {', '.join(names)}"
+    raise _refused(text, "names no MCP server of this session", others)
+
+
+def _rules_of_server(text: str, names: Sequence[str]) -> Sequence[str]:
+    """Return the rules for tools of the server that `text` names: `SERVER__TOOL`, where a star in the name of the tool
+    matches any text, or `mcp__SERVER` for all of its tools.
+
+    The server has the name with which it is configured or, if only one server fits, the one that the model uses.
+    """
+    words = [(text, "__")] + ([(text.removeprefix(_CLAUDE), "")] if text.startswith(_CLAUDE) else [])
+    for form in (str, to_identifier):
+        for word, end in words:
+            fits = [name for name in names if word == form(name) + end or word.startswith(f"{form(name)}__")]
+            longest = max((len(form(name)) for name in fits), default=0)
+            fits = [name for name in fits if len(form(name)) == longest]
+            if len(fits) == 1:
+                tool = word[longest + 2 :] or "*"
+                # the name that the model uses, unless it may be that of another server's tool
+                is_unique = sum(word.startswith(f"{to_identifier(name)}__") for name in names) == 1
+                of_model = [tool_id(tool_name(fits[0], tool))] if is_unique and "*" not in tool else []
+                return [pattern_id(fits[0], tool), *of_model]
+    return []
 
 
 async def _rule_of(live: LiveSession, text: str, environ: Mapping[str, str]) -> str:
@@ -80,11 +115,6 @@ async def _rule_of(live: LiveSession, text: str, environ: Mapping[str, str]) -> 
     if tool := registry.lookup(text):
         is_ours = text in own_names() or tool.prepare.__module__.startswith(_OUR_TOOLS)
         return _rule_of_builtin(text, tool.category, tool.kind) if is_ours else tool_id(tool.name)
-    if named := _SERVER_TOOL.fullmatch(text):
-        if "*" in named["tool"]:
-            return pattern_id(named["server"], named["tool"])
-        # the MCP server is started only with the first message, so its tools are not known yet
-        return tool_id(tool_name(named["server"], named["tool"]))
     if text in EDITING:
         return EDITS_RULE
     if text in own_names():
@@ -97,12 +127,10 @@ async def _rule_of(live: LiveSession, text: str, environ: Mapping[str, str]) -> 
     rule_id = id_of_words(text)
     folder = live.stored.header.workspace_folder
     if not rule_id or not await anyio.to_thread.run_sync(_is_command, text.split()[0], folder, environ):
-        names = {*registry.names(), *own_names()}
-        raise _refused(
-            text,
-            "is neither the name of a tool nor of a program on PATH",
-            _find_nearest(text, names) or _FORMS,
-        )
+        if live.servers and text in await anyio.to_thread.run_sync(live.servers.names):
+            raise _refused(text, "is the name of a server", f"--allow '{text}__*' allows all of its tools")
+        hint = _find_nearest(text, {*registry.names(), *own_names()}) or _FORMS
+        raise _refused(text, "is neither the name of a tool nor of a program on PATH", hint)
     return rule_id
 
 

@@ -20,6 +20,7 @@ from agent_ls.addresses import split_address
 from agent_ls.environments.local.environ import is_declared_secret, is_secret_name, secret_words
 from agent_ls.mcp.entry import ServerEntry
 from agent_ls.mcp.foreign_entry import our_entry, unknown_keys
+from agent_ls.mcp.names import command_for
 from agent_ls.mcp.visible import visible
 
 Source: TypeAlias = Literal["user", "client", "settings", "project"]
@@ -30,9 +31,14 @@ project.
 
 NEEDS_APPROVAL: frozenset[Source] = frozenset(("client", "settings", "project"))
 
-VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+VARIABLE = re.compile(r"\$\{(?:env:|localEnv:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 INPUT = re.compile(r"\$\{input:([\w.-]+)\}")
 FOLDER = "${workspaceFolder}"
+_OF_EDITOR = re.compile(
+    r"\$\{((?:config|command):[^}]*|(?:file|relativeFile|lineNumber|selectedText|execPath|defaultBuildTask)\w*)\}"
+)
+"""Variables of VS Code whose values only VS Code knows."""
+_IN_WORKSPACE = re.compile(r"\$\{workspaceFolder:[^}]*\}")
 FETCHERS = frozenset(("npx", "npm", "pnpm", "bunx", "yarn", "uvx", "uv", "pipx", "docker", "podman", "deno"))
 """Programs that download code and run it."""
 RUNNERS = frozenset(
@@ -190,7 +196,7 @@ def parse_server(name: str, raw: Any, source: Source, file: str = "") -> ServerC
     """
     if not isinstance(raw, Mapping):
         raise ConfigError("is not an object")
-    entry, left_out = _entry(raw)
+    entry, left_out = _entry(raw, is_literal=source == "client")
     if entry.command and entry.url:
         raise ConfigError("has both a command and a url: give only one of them")
     wants_http = entry.type.startswith(("http", "stream"))
@@ -248,9 +254,9 @@ _KNOWN = frozenset(
 )
 
 
-def _entry(raw: Mapping[str, Any]) -> tuple[ServerEntry, tuple[str, ...]]:
+def _entry(raw: Mapping[str, Any], *, is_literal: bool) -> tuple[ServerEntry, tuple[str, ...]]:
     """Return the validated entry, and its keys that are left out because they mean nothing here."""
-    known = our_entry(raw)
+    known = our_entry(raw, is_literal=is_literal)
     if known.get("type") == "sse":
         raise ConfigError(OBSOLETE)
     if raw.get("envFile"):
@@ -303,6 +309,8 @@ def fill_variables(config: ServerConfig, values: VariableValues) -> ServerConfig
     def fill(text: str) -> str:
         for name, value in _editor_values(values).items():
             text = text.replace(name, value)
+        text = _IN_WORKSPACE.sub(lambda found: values.folder, text)
+        text = _OF_EDITOR.sub(lambda found: _unknown_outside(found, values), text)
         text = INPUT.sub(lambda found: _input(found[1], config.name, values), text)
         return VARIABLE.sub(lambda found: _variable(found, values), text)
 
@@ -332,6 +340,8 @@ def _editor_values(values: VariableValues) -> Mapping[str, str]:
     return {
         FOLDER: values.folder,
         "${workspaceRoot}": values.folder,
+        "${fileWorkspaceFolder}": values.folder,
+        "${cwd}": values.folder,
         "${workspaceFolderBasename}": os.path.basename(values.folder.rstrip("\\/")),
         "${pathSeparator}": os.sep,
         "${/}": os.sep,
@@ -342,6 +352,15 @@ def _editor_values(values: VariableValues) -> Mapping[str, str]:
 
 def _pairs(pairs: Sequence[tuple[str, str]], fill: Callable[[str], str]) -> tuple[tuple[str, str], ...]:
     return tuple((name, fill(value)) for name, value in pairs)
+
+
+def _unknown_outside(found: re.Match[str], values: VariableValues) -> str:
+    if values.environ(found[1]) is not None:
+        return found[0]
+    raise ConfigError(
+        f"only VS Code knows {found[0]}: write its value, or ${{input:NAME}} for one that you enter with `agent-ls "
+        "mcp login`"
+    )
 
 
 def _variable(found: re.Match[str], values: VariableValues) -> str:
@@ -359,7 +378,7 @@ def _variable(found: re.Match[str], values: VariableValues) -> str:
 def _input(name: str, server: str, values: VariableValues) -> str:
     value = values.inputs(server, name)
     if value is None:
-        raise ConfigError(f'the value "{name}" was not entered yet: run `agent-ls mcp login {server}`')
+        raise ConfigError(f'the value "{name}" was not entered yet: run {command_for("login", server)}')
     return value
 
 

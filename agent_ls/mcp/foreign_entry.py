@@ -15,6 +15,7 @@ _RENAMED = {
     "workingDirectory": "cwd", "working_directory": "cwd",
 }  # fmt: skip
 _OF_OPENCODE = re.compile(r"(?<!\$)\{env:([A-Za-z_]\w*)\}")
+_BARE = re.compile(r"\A((?:\w+ )?)\$([A-Z_][A-Z0-9_]*)\Z")
 _METADATA = re.compile(r"/\.well-known/(?:oauth-authorization-server|openid-configuration)")
 _LOGIN_SERVERS = ("authServerMetadataUrl", "auth_server_metadata_url", "authorizationServerUrl", "issuer")
 _LINE = re.compile(r"[\w.-]+ +\S")
@@ -34,32 +35,50 @@ _DENIED = (
     "blockedTools",
 )
 _TOKENS = ("bearer_token", "bearerToken", "authorization_token", "authToken")
-_STARTS = {
-    "startup_timeout_sec": 1000,
-    "startupTimeoutSec": 1000,
-    "startup_timeout_ms": 1,
-    "initTimeout": 1000,
-}
-"""Names of the time limit of the start, with the milliseconds of their unit."""
+_LIMIT = re.compile(
+    r"(?P<start>start|startup|init|initialize|connect|connection|discover|discovery|handshake)?"
+    r"(?:tool|call|toolcall|request|read|sseread|execution)?timeout"
+    r"(?:(?P<ms>ms|millis|milliseconds)|(?P<s>s|secs?|seconds))?"
+)
+"""A time limit of the start or of calls, in small letters without `_`, and its unit."""
+_MOST_SECONDS = 3600
+"""Of limits without a unit, some agents count in seconds, others in milliseconds. A larger number is the latter."""
 _IGNORED = frozenset(
     ("disabled", "isActive", "envFile", "oauth", "sandboxEnabled", "dev", "gallery", "version", "description", "name",
-     "autoApprove", "alwaysAllow", "timeout", "tool_timeout_sec", "icon", "tags", "author", "notes", "comment",
-     "metadata", "bearer_token_env_var", "env_http_headers", "env_vars", "envVars", *_STARTS, *_TOKENS, *_ALLOWED,
-     *_DENIED)
+     "icon", "tags", "author", "notes", "comment", "metadata", "source", "bearer_token_env_var", "env_http_headers",
+     "env_vars", "envVars", *_TOKENS, *_ALLOWED, *_DENIED)
 )  # fmt: skip
 """Keys that are left out, or converted here."""
 
 
-def our_entry(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the entry with the keys of agent-ls, as far as other agents have them under another name."""
-    raw = {key: value for key, value in raw.items() if value is not None}
+_APPROVALS = ("trust: true", "autoApprove", "alwaysAllow", "default_tools_approval_mode")
+_WHY_NO_APPROVAL = (
+    "you approve its tools when they are called or, for `agent-ls exec`, with --allow 'SERVER__*'"
+)
+ADVICE: Mapping[str, str] = {
+    **dict.fromkeys(_APPROVALS, _WHY_NO_APPROVAL),
+    "headersHelper": 'write the header in `headers`, as "Authorization": "Bearer ${NAME}"',
+}
+"""What to do instead of keys that have no effect."""
+
+
+def our_entry(raw: Mapping[str, Any], *, is_literal: bool = False) -> dict[str, Any]:
+    """Return the entry with the keys of agent-ls, as far as other agents have them under another name.
+    `is_literal`: its values have no variables.
+    """
+    raw = {key.strip(): value for key, value in raw.items() if value is not None}
     if isinstance(program := raw.get("command"), Mapping):  # the first form of Zed
         raw = {**raw, **program, "command": program.get("path")}
         raw.pop("path", None)
     for key in ("transport", "connection", "config"):  # the target in an object of its own
         if isinstance(inner := raw.get(key), Mapping) and inner.keys() & {"type", "url", "command"}:
             raw = {name: it for name, it in raw.items() if name != key} | dict(inner)
-    entry = {_RENAMED.get(key, key): value for key, value in raw.items() if key not in _IGNORED}
+    limits = _limits(raw)
+    entry = {
+        _RENAMED.get(key, key): value
+        for key, value in raw.items()
+        if key not in _IGNORED and key not in limits
+    }
     kind = entry.get("type")
     if isinstance(kind, str):
         entry["type"] = _TYPES.get(kind.lower(), kind)
@@ -74,6 +93,8 @@ def our_entry(raw: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(table := _as_table(entry.get(key)), Mapping):
             table = table["headers"] if isinstance(table.get("headers"), Mapping) else table
             entry[key] = {name: _as_text(value) for name, value in table.items()}
+            if not is_literal:
+                entry[key] = {name: _with_variable(value) for name, value in entry[key].items()}
     names = [it for key in ("env_vars", "envVars") for it in _list(raw.get(key)) if isinstance(it, str)]
     if names:  # variables of the user that the server gets too
         entry["env"] = {**{name: f"${{{name}:-}}" for name in names}, **(entry.get("env") or {})}
@@ -81,16 +102,32 @@ def our_entry(raw: Mapping[str, Any]) -> dict[str, Any]:
     _add_filter(entry, raw)
     if _truth(raw.get("disabled")) is True or _truth(raw.get("isActive")) is False:
         entry["enabled"] = False
-    if isinstance(entry.get("trust"), bool):  # another agent's permission to call without approval
+    if isinstance(trust := entry.get("trust"), bool):
         del entry["trust"]
+        entry |= {"trust: true": True} if trust else {}
+    for key in _APPROVALS:  # another agent's permission to call without approval
+        if entry.get(key) in (False, [], "auto", "prompt"):
+            del entry[key]
     if isinstance(oauth := raw.get("oauth"), Mapping):
         entry |= {key: value for key, value in _login(oauth).items() if value and key not in entry}
-    if isinstance(seconds := raw.get("tool_timeout_sec"), int | float):
-        entry["timeoutMs"] = int(seconds * 1000)
-    for key, unit in _STARTS.items():
-        if isinstance(limit := raw.get(key), int | float):
-            entry.setdefault("startTimeoutMs", int(limit * unit))
+    for name, limit in limits.values():
+        entry.setdefault(name, limit)
     return entry
+
+
+def _limits(raw: Mapping[str, Any]) -> dict[str, tuple[str, int]]:
+    """Return the time limits in an entry under the names of other agents: our name of each, and its milliseconds."""
+    limits = {}
+    for key, value in raw.items():
+        found = _LIMIT.fullmatch(key.replace("_", "").replace("-", "").lower())
+        if found is None or key in ("timeoutMs", "startTimeoutMs"):
+            continue
+        with suppress(TypeError, ValueError, OverflowError):
+            number = float(value) if not isinstance(value, bool) else float("nan")
+            is_seconds = found["s"] or (not found["ms"] and number <= _MOST_SECONDS)
+            limit = max(0, int(number * (1000 if is_seconds else 1)))
+            limits[key] = ("startTimeoutMs" if found["start"] else "timeoutMs", limit)
+    return limits
 
 
 def unknown_keys(entry: Mapping[str, Any], known: frozenset[str]) -> tuple[str, ...]:
@@ -169,6 +206,11 @@ def _as_text(value: Any) -> Any:
     return str(value) if isinstance(value, int | float) else value
 
 
+def _with_variable(value: Any) -> Any:
+    """Return a text that is a variable as in Gemini CLI and in shells (`$NAME`, `Bearer $NAME`) in our form."""
+    return _BARE.sub(r"\1${\2}", value) if isinstance(value, str) else value
+
+
 def _add_headers(entry: dict[str, Any], raw: Mapping[str, Any]) -> None:
     more = {}
     for key in _TOKENS:
@@ -186,6 +228,13 @@ def _add_filter(entry: dict[str, Any], raw: Mapping[str, Any]) -> None:
     given = entry.get("tools")
     if isinstance(given, list):
         entry["tools"] = given = {"allow": [] if "*" in given else given, "deny": [] if given else ["*"]}
+    if isinstance(given, Mapping) and given and all(isinstance(it, bool | Mapping) for it in given.values()):
+        off = [
+            name
+            for name, it in given.items()
+            if it is False or (it is not True and it.get("enabled") is False)
+        ]
+        entry["tools"] = given = {"deny": off}  # the settings of each tool
     allow = [name for key in _ALLOWED for name in _list(raw.get(key))]
     deny = [name for key in _DENIED for name in _list(raw.get(key))]
     if not allow and any(raw.get(key) == [] for key in _ALLOWED):  # a list of the allowed tools that is empty

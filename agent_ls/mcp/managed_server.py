@@ -35,6 +35,7 @@ from agent_ls.mcp.descriptions import (
     ServerTool,
 )
 from agent_ls.mcp.errors import LoginNeededError
+from agent_ls.mcp.names import command_for
 from agent_ls.mcp.process import EndedError, ServerProcess, ServerProcesses
 from agent_ls.mcp.sources import no_code
 
@@ -325,7 +326,7 @@ class ManagedServer:
         return await anyio.to_thread.run_sync(self._context.login_stamp) != self._login_stamp
 
     def _how_to_log_in(self) -> str:
-        return f"log in with `agent-ls mcp login {self.name}`"
+        return f"log in with {command_for('login', self.name)}"
 
     def _lose(self) -> None:
         """Mark the connection as lost. Callers that wait for a connection now wait for the next connection."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shlex
 from collections.abc import Collection
 
 MAX_CHARS = 64
@@ -18,13 +19,19 @@ def tool_name(server: str, tool: str, taken: Collection[str] = ()) -> str:
 
     A name that is too long, or in `taken` already, ends with a digest of the full name instead.
     """
-    plain = f"{_to_identifier(server)}__{_NOT_ALLOWED.sub('_', tool)}"
+    plain = f"{to_identifier(server)}__{_NOT_ALLOWED.sub('_', tool)}"
     if len(plain) <= MAX_CHARS and plain not in taken:
         return plain
     digest = hashlib.sha256(f"{server}\0{tool}".encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{plain[:_KEPT_CHARS]}_{digest}"
 
 
-def _to_identifier(server: str) -> str:
+def command_for(verb: str, server: str) -> str:
+    """Return the command of agent-ls about a server, for a message to the user."""
+    return f"`agent-ls mcp {verb} {shlex.quote(server)}`"
+
+
+def to_identifier(server: str) -> str:
+    """Return the name of a server as it begins the names of its tools."""
     name = _NOT_ALLOWED.sub("_", server)
     return name if name[:1].isalpha() else f"s_{name}"

@@ -12,6 +12,7 @@ from typing import Any
 
 from agent_ls.jsonc import parse_jsonc
 from agent_ls.mcp.config import ConfigError, ServerConfig, Source, parse_server
+from agent_ls.mcp.foreign_entry import ADVICE
 
 USER_FILE = "mcp.json"
 PROJECT_FILES = (".mcp.json", os.path.join(".vscode", "mcp.json"))
@@ -113,7 +114,7 @@ def read_file(path: Path) -> Any:
     if len(data) > MAX_BYTES:
         raise ValueError(f"the file is larger than {MAX_BYTES // 1024} KiB")
     text = data.decode("utf-8-sig")
-    if path.suffix == ".toml":
+    if path.suffix == ".toml" and not text.lstrip().startswith("{"):  # no TOML begins so
         return tomllib.loads(text)
     return parse_jsonc(text) if text.strip() else {}
 
@@ -162,12 +163,15 @@ def _entries(
         except ConfigError as error:
             problems.append(f"{place}: the server {name}: {error}")
         else:
-            if config.left_out:
-                keys = ", ".join(config.left_out)
-                problems.append(
-                    f"{place}: the server {name}: these keys are not known and have no effect: {keys}"
-                )
+            problems += [f"{place}: the server {name}: {words}" for words in describe_left_out(config)]
     return found
+
+
+def describe_left_out(config: ServerConfig) -> Sequence[str]:
+    """Return a sentence for each key without effect for which there is something else to do, and one for the others."""
+    told = [f"{key} has no effect: {ADVICE[key]}" for key in config.left_out if key in ADVICE]
+    others = [key for key in config.left_out if key not in ADVICE]
+    return [*told, *([f"these keys are not known and have no effect: {', '.join(others)}"] if others else [])]
 
 
 def _reason(error: Exception) -> str:

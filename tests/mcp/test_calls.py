@@ -11,6 +11,8 @@ import pytest
 from agent_ls.headless.allowed import allow_listed
 from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.events.types import ApprovalRequested, ToolCallEnd, Warning
+from agent_ls.mcp.names import tool_name
+from agent_ls.services.errors import BadChoiceError
 from tests.mcp.plans import project_file, raw_server, sent, tool, user_file
 from tests.mcp.rig import running
 from tests.support.fake_provider import Piece, text, tool_call
@@ -130,7 +132,27 @@ async def test_an_allow_listed_tool_needs_no_approval(tmp_path: Path) -> None:
         reported("ambient-code/platform#668", "raw__*", ["a_get"]),
         reported("anthropics/claude-code#65797", "raw__get*", ["put", "a_get"]),
         ("raw__*e*", ["put", "a_get"]),
-        ("other__*", ["get-now", "put", "a_get"]),
+        reported(
+            "anthropics/claude-code#73052",
+            "mcp__raw__*",
+            ["a_get"],
+            what="mcp, failed: rules with mcp__SERVER__* match nothing",
+        ),
+        reported(
+            "stefanhoelzl/codehydra#536",
+            "mcp__raw",
+            ["a_get"],
+            what="mcp, failed: a rule for a whole server (mcp__SERVER) is the only form that works",
+        ),
+        reported(
+            "anthropics/claude-code#28127",
+            "mcp__raw__get*",
+            ["put", "a_get"],
+            what="mcp, failed: wildcards in the name of a tool (mcp__SERVER__list_*) match nothing",
+        ),
+        ("mcp__raw__longer", ["get-now", "put"]),
+        ("raw__get_now", ["put", "a_get"]),
+        ("mcp__raw__get-now", ["put", "a_get"]),
     ],
 )
 async def test_a_pattern_allows_tools_of_the_named_server_only(
@@ -146,6 +168,50 @@ async def test_a_pattern_allows_tools_of_the_named_server_only(
         await talk.say("go")
 
         assert [it.effect["title"] for it in talk.of(ApprovalRequested)] == asked
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        reported(
+            "bbvch-ai/aihub-core#1439",
+            "mcp__*",
+            what="mcp, failed: a rule for all servers is left out silently",
+        ),
+        "other__*",
+        "mcp__other",
+        "mcp__other__get",
+        "foo-bar__get",
+        "foo.bar",
+    ],
+)
+async def test_a_rule_for_no_server_of_the_session_is_refused(tmp_path: Path, rule: str) -> None:
+    user_file(tmp_path / "state", **{"foo.bar": raw_server(tmp_path / "plans", "raw")})
+    async with running(tmp_path) as rig:
+        talk = await rig.talk()
+        with pytest.raises(BadChoiceError, match=r"foo\.bar"):
+            await allow_listed(talk.live, [rule], {})
+
+
+@pytest.mark.report(
+    "QwenLM/qwen-code#10199",
+    "a rule for the server foo.bar allows tools of the server foo_bar",
+    area="safety",
+    before="failed",
+)
+@pytest.mark.parametrize("rule", ["foo_bar__echo", "mcp__foo_bar__echo", "foo_bar__*"])
+async def test_a_rule_for_one_server_allows_nothing_of_one_with_a_similar_name(
+    tmp_path: Path, rule: str
+) -> None:
+    entry = raw_server(tmp_path / "plans", "raw")
+    user_file(tmp_path / "state", **{"foo_bar": entry, "foo.bar": entry})
+    of_model = ("foo_bar__echo", tool_name("foo_bar", "echo", ("foo_bar__echo",)))
+    async with running(tmp_path, [*map(tool_call, of_model), text("done")]) as rig:
+        talk = await rig.talk()
+        await allow_listed(talk.live, [rule], {})
+        await talk.say("go")
+
+        assert [it.effect["server"] for it in talk.of(ApprovalRequested)] == ["foo.bar"]
 
 
 async def test_annotations_count_only_for_servers_that_the_user_trusts(tmp_path: Path) -> None:

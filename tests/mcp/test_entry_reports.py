@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from agent_ls.mcp.config import (
     secret_values,
     shown_variables,
 )
-from agent_ls.mcp.sources import FoundServers, find_servers
+from agent_ls.mcp.sources import find_servers
 from tests.mcp.plans import user_file
 from tests.support.reports import reported
 
@@ -105,6 +105,36 @@ ENTRIES: list[Any] = [
     ({"command": "a", "env_vars": "TOKEN", "env": {"TOKEN": "x"}}, StdioTarget("a", (), (("TOKEN", "x"),))),
     reported("anomalyco/opencode#5739", {"command": "npx", "args": ["-y", "x"], "env": {"KEY": "${env:TOKEN}"}},
         StdioTarget("npx", ("-y", "x"), (("KEY", "t-123456789"),))),
+    reported("google-gemini/gemini-cli#14621", {"httpUrl ": URL, "headers": {"A": "Bearer $TOKEN"}},
+        HttpTarget(URL, (("A", "Bearer t-123456789"),)), what="mcp, failed: a blank behind a key hides the address"),
+    ({"command": "a", "env": {"A": "$TOKEN", "B": "pa$TOKEN", "C": "$t"}},
+        StdioTarget("a", (), (("A", "t-123456789"), ("B", "pa$TOKEN"), ("C", "$t")))),
+    reported("1jehuang/jcode#789",
+        {"command": "${NO:-db}", "args": ["--token=${TOKEN}", "${NO:-}"], "env": {"A": "${NO:-b}"}},
+        StdioTarget("db", ("--token=t-123456789", ""), (("A", "b"),)),
+        what="mcp, passed: variables in the configuration of a server are sent as they are written"),
+    reported("RooCodeInc/Roo-Code#4739",
+        {"command": "a", "args": ["${workspaceFolder}", "${fileWorkspaceFolder}", "${cwd}", "${workspaceFolder:x}"]},
+        StdioTarget("a", ("/w", "/w", "/w", "/w")),
+        what="mcp, failed: with variables of VS Code a server disappears"),
+    ({"command": "a", "args": ["${localEnv:TOKEN}"]}, StdioTarget("a", ("t-123456789",))),
+    reported("modelcontextprotocol/servers#113", {"command": "uvx", "args": ["mcp-server-fetch"]},
+        StdioTarget("uvx", ("mcp-server-fetch",)), what="mcp, passed: Zed refuses a command beside its arguments"),
+    reported("Chemaclass/agnostic-ai#546", {"command": {"path": "a", "args": [], "env": {"B": "c"}}},
+        StdioTarget("a", (), (("B", "c"),)), what="mcp, passed: the nested command of Zed is left out"),
+    reported("can1357/oh-my-pi#3180",
+        {"type": "local", "command": ["npx", "-y", "x"], "environment": {"A": "b"}, "enabled": True},
+        StdioTarget("npx", ("-y", "x"), (("A", "b"),)),
+        what="mcp, passed: a command that is a list becomes one word, and its variables are dropped"),
+    reported("anomalyco/opencode#41229",
+        {"type": "stdio", "command": "npx", "args": ["-y", "x"], "env": {"A": "b"}},
+        StdioTarget("npx", ("-y", "x"), (("A", "b"),)), what="mcp, passed: the usual form of an entry is refused"),
+    reported("anomalyco/opencode#26332", {"type": "local", "command": ["x"], "env": {"A": "b"}},
+        StdioTarget("x", (), (("A", "b"),)), what="mcp, passed: variables in `env` do not reach the server"),
+    reported("cline/cline#6767", {"type": "streamableHttp", "url": URL}, HttpTarget(URL),
+        what="mcp, passed: an address is taken for the transport HTTP with SSE"),
+    reported("bcurts/agentchattr#34", {"httpUrl": URL, "trust": True}, HttpTarget(URL),
+        what="mcp, passed: an address is only read under the name httpUrl"),
 ]  # fmt: skip
 
 
@@ -204,6 +234,16 @@ def test_further_forms_of_entries_are_read(raw: dict[str, Any], target: Target) 
         {"allowed_tools": ["keep"]},
         {"disallowedTools": ["drop"]},
         {"blockedTools": ["drop"]},
+        reported(
+            "openai/codex#5367",
+            {
+                "enabled_tools": ["keep", "drop"],
+                "disabled_tools": ["drop"],
+                "tools": {"drop": {"enabled": False}, "keep": {"approval_mode": "approve"}},
+            },
+            what="mcp, failed: settings of single tools make the server unusable",
+        ),
+        {"tools": {"keep": True, "drop": False}},
     ],
 )
 def test_a_tool_that_another_agent_was_told_to_leave_out_is_not_offered(raw: dict[str, Any]) -> None:
@@ -224,9 +264,47 @@ def test_an_empty_list_of_allowed_tools_of_another_agent_allows_none(raw: dict[s
     assert not parse_server("x", {"command": "a", **raw}, "user").is_offered("any")
 
 
+LIMITS: list[Any] = [
+    reported("esengine/DeepSeek-Reasonix#2023", {"requestTimeoutMs": 120_000}, 120_000,
+        what="mcp, failed: the time limit of a server's calls cannot be set"),
+    reported("can1357/oh-my-pi#5774", {"timeout": 180_000}, 180_000,
+        what="mcp, failed: the time limit in the file has no effect on calls"),
+    reported("probelabs/probe#325", {"timeout": 5000}, 5_000,
+        what="mcp, failed: the servers of one file cannot have different limits"),
+    reported("bytedance/UI-TARS-desktop#1176", {"timeout": 180}, 180_000,
+        what="mcp, failed: a long call ends at the limit of all servers"),
+    reported("cline/cline#3900", {"timeout": 60, "transportType": "stdio", "autoApprove": [], "disabled": False},
+        60_000, what="mcp, failed: the limit is a number of seconds"),
+    reported("PrefectHQ/fastmcp#1031", {"sse_read_timeout": 300}, 300_000,
+        what="mcp, failed: the limit of one server cannot be set"),
+    ({"tool_timeout_sec": "2.5"}, 2_500),
+    ({"timeout": 3600}, 3_600_000),
+    ({"timeout": True, "timeoutMs": 7}, 0),
+    ({"timeoutMs": 7, "timeout": 60}, 7),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("raw", "limit"), LIMITS)
+def test_the_time_limit_of_calls_is_read_in_the_unit_that_its_agent_means(
+    raw: dict[str, Any], limit: int
+) -> None:
+    if limit:
+        assert parse_server("x", {"command": "a", **raw}, "user").timeout_ms == limit
+    else:
+        with pytest.raises(ConfigError, match="timeout"):
+            parse_server("x", {"command": "a", **raw}, "user")
+
+
 @pytest.mark.parametrize(
     ("raw", "limit"),
     [
+        reported(
+            "openai/codex#3326",
+            {"initialize_timeout_s": 20},
+            20_000,
+            what="mcp, failed: a server that starts slowly is given up",
+        ),
+        ({"connectionTimeout": 15_000}, 15_000),
         reported("affaan-m/ECC#971", {"startup_timeout_sec": 30}, 30_000),
         reported("openai/codex#3182", {"startup_timeout_ms": 20_000}, 20_000),
         ({"startupTimeoutSec": 1.5}, 1_500),
@@ -259,10 +337,64 @@ def test_a_wrong_entry_is_named_and_the_others_are_used(
     assert "wrong" in found.problems[0] and word in found.problems[0]
 
 
-@pytest.mark.report("omnigent-ai/omnigent#4404")
-def test_a_variable_without_a_value_is_named() -> None:
-    with pytest.raises(ConfigError, match="NOPE"):
-        fill_variables(parse_server("x", {"url": "${NOPE}/mcp"}, "user"), VALUES)
+@pytest.mark.parametrize(
+    ("url", "named"),
+    [
+        reported("omnigent-ai/omnigent#4404", "${NOPE}/mcp", "NOPE"),
+        reported(
+            "anthropics/claude-code#51581",
+            f"{URL}?key=${{STITCH_KEY}}",
+            "STITCH_KEY",
+            what="mcp, passed: a variable without a value is sent as it is written",
+        ),
+        (f"{URL}/${{config:a.b}}", "only VS Code knows"),
+        (f"{URL}/${{command:a.b}}", "only VS Code knows"),
+        (f"{URL}/${{file}}", "only VS Code knows"),
+    ],
+)
+def test_a_variable_without_a_value_is_named(url: str, named: str) -> None:
+    with pytest.raises(ConfigError, match=named):
+        fill_variables(parse_server("x", {"url": url}, "user"), VALUES)
+
+
+@pytest.mark.report(
+    "microsoft/vscode#256546", "the values of inputs are not asked for", area="mcp", before="flaw"
+)
+def test_the_command_that_asks_for_a_value_can_be_copied() -> None:
+    entry = {"type": "stdio", "command": "echo", "args": ["Hello, ${input:test-input}!"]}
+    values = replace(VALUES, inputs=lambda server, name: None)
+    with pytest.raises(ConfigError, match="mcp login 'Test MCP Server'"):
+        fill_variables(parse_server("Test MCP Server", entry, "user"), values)
+
+
+def test_a_text_of_a_client_is_no_variable() -> None:
+    config = parse_server("x", {"command": "a", "env": {"A": "$TOKEN"}}, "client")
+    assert fill_variables(config, VALUES).target == StdioTarget("a", (), (("A", "$TOKEN"),))
+
+
+@pytest.mark.parametrize(
+    ("raw", "step"),
+    [
+        reported(
+            "anthropics/claude-code#47789",
+            {"url": URL, "headersHelper": "${CLAUDE_PLUGIN_ROOT}/scripts/headers.sh"},
+            "`headers`",
+            what="mcp, flaw: a program that makes headers is not found, and nothing says so",
+        ),
+        ({"command": "a", "autoApprove": ["x"]}, "--allow"),
+        ({"command": "a", "alwaysAllow": ["x"]}, "--allow"),
+        ({"command": "a", "default_tools_approval_mode": "approve"}, "--allow"),
+        ({"url": URL, "trust": True}, "--allow"),
+        ({"command": "a", "trust": False, "autoApprove": [], "source": "custom"}, ""),
+    ],
+)
+def test_a_key_without_effect_is_told_with_the_next_step(
+    tmp_path: Path, raw: dict[str, Any], step: str
+) -> None:
+    user_file(tmp_path, a=raw)
+    found = find_servers(tmp_path, None)
+    assert [it.name for it in found.servers] == ["a"] and step in " ".join(found.problems)
+    assert bool(found.problems) == bool(step)
 
 
 @pytest.mark.parametrize(
@@ -294,68 +426,8 @@ def test_a_key_that_is_not_known_is_told_and_the_server_is_used(tmp_path: Path) 
     assert "totally_bogus_nested_key_xyz, inherit_env" in " ".join(found.problems)
 
 
-@pytest.mark.parametrize("start", ["", "\ufeff", "// servers\n"])
-def test_a_file_with_a_byte_order_mark_or_a_comment_is_read(tmp_path: Path, start: str) -> None:
-    text = json.dumps({"mcpServers": {"a": {"command": "a"}}}).replace("}}}", "},}}")
-    (tmp_path / "mcp.json").write_text(start + text, "utf-8")
-    found = find_servers(tmp_path, None)
-    assert [it.name for it in found.servers] == ["a"] and not found.problems
-
-
 @pytest.mark.parametrize(
     "entry", [{"disabled": "true"}, {"disabled": True}, {"isActive": "False"}, {"enabled": "false"}]
 )
 def test_a_server_that_is_switched_off_stays_off_however_it_is_written(entry: dict[str, Any]) -> None:
     assert not parse_server("s", {"command": "x", **entry}, "user").is_enabled
-
-
-TABLES: list[Any] = [
-    reported("upstash/context7#563", '{"mcpServers": {"a": {"url": "https://mcp.example/mcp",}}}'),
-    '{"mcpServers": [{"name": "a", "command": "x"}]}',
-    '{"context_servers": {"a": {"command": "x"}}}',
-    '{"mcp": {"servers": {"a": {"command": "x"}}}}',
-    '{"mcp": {"a": {"type": "local", "command": ["x", "y"]}}}',
-    '{"mcp.servers": {"a": {"command": "x"}}}',
-    '\ufeff// servers\r\n{"mcp_servers": {"a": {"command": "x"}}}',
-    reported(
-        "intellectronica/ruler#66",
-        '{"$schema": "x", "mcp": {"a": {"type": "remote", "url": "https://a.example"}}}',
-    ),
-    reported(
-        "google-gemini/gemini-cli#3813",
-        '{"contextFilePath": "./GEMINI.md", "mcpServers": {"a": {"command": "docker", "args": ["run", "-i", "x"]}}}',
-    ),
-]
-
-
-@pytest.mark.parametrize("written", TABLES)
-def test_the_table_of_servers_is_found_under_its_other_names(tmp_path: Path, written: str) -> None:
-    (tmp_path / "mcp.json").write_text(written, "utf-8")
-    found = find_servers(tmp_path, None)
-    assert [it.name for it in found.servers] == ["a"] and not found.problems
-
-
-@pytest.mark.parametrize(
-    ("written", "place"),
-    [
-        reported(
-            "tanviet12/chat-quality-agent#49", '{"a": 1}\n{"mcpServers": {"a": {"command": "x"}}}', "line 2"
-        ),
-        reported(
-            "apify/mcp-server-rag-web-browser#8",
-            '{"mcpServers": {"a": {"command": "x", "args": [\n"y",\n]\n"env": {}}}}',
-            "line 4",
-        ),
-        ('{"mcpServers": {"a": {"command": "C:\\x"}}}', "line 1"),
-    ],
-)
-def test_a_file_that_is_no_json_says_where(tmp_path: Path, written: str, place: str) -> None:
-    (tmp_path / "mcp.json").write_text(written, "utf-8")
-    found = find_servers(tmp_path, None)
-    assert not found.servers and place in found.problems[0] and "mcp.json" in found.problems[0]
-
-
-@pytest.mark.parametrize("written", ["", "  \n", "{}", '{"mcpServers": null}'])
-def test_a_file_without_servers_is_no_error(tmp_path: Path, written: str) -> None:
-    (tmp_path / "mcp.json").write_text(written, "utf-8")
-    assert find_servers(tmp_path, None) == FoundServers()

@@ -19,6 +19,7 @@ from agent_ls.features.base import SessionFeature
 from agent_ls.loop.calls.approval import Allowed, ApprovalQuestion, PendingApprovals, PolicyVerdict
 from agent_ls.loop.calls.redaction import Known, redacted
 from agent_ls.loop.seams import Clock
+from agent_ls.mcp.names import command_for
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.services.permissions.trust import UNSTORED_SOURCES
 from agent_ls.services.settings.model import Settings
@@ -96,6 +97,10 @@ class ServersOfSession:
             if not self.made:
                 self.made.append(made)
         return self.made[0]
+
+    def names(self) -> Sequence[str]:
+        """Return the names of the configured servers. Blocks."""
+        return [it.name for it in self._find().servers]
 
     async def close(self) -> None:
         for servers in self.made:
@@ -187,8 +192,8 @@ class ServersOfSession:
             return True
         if decision.by in UNSTORED_SOURCES:
             self.warn(
-                f"the MCP server {config.name} is not started, because you have not approved it; `agent-ls mcp "
-                f"test {config.name}` asks for your approval"
+                f"the MCP server {config.name} is not started, because you have not approved it; "
+                f"{command_for('test', config.name)} asks for your approval"
             )
             return None
         return False

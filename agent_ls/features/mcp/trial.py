@@ -24,6 +24,7 @@ from agent_ls.features.mcp.login import (
 from agent_ls.installation import extra_command
 from agent_ls.mcp.config import ConfigError, HttpTarget, ServerConfig, VariableValues, fill_variables
 from agent_ls.mcp.descriptions import Elicitation, ElicitationReply, ServerDescription
+from agent_ls.mcp.names import command_for
 from agent_ls.mcp.process import ServerProcesses
 from agent_ls.services.errors import AppError
 from agent_ls.services.permissions.paths import places_of
@@ -152,12 +153,12 @@ async def _connect(
         raise AppError(f"the MCP server {config.name}: {error}") from error
     except LoginNeededError as error:
         raise AppError(
-            f"the MCP server {config.name}: {error}", f"run `agent-ls mcp login {config.name}`"
+            f"the MCP server {config.name}: {error}", f"run {command_for('login', config.name)}"
         ) from error
     except Exception as error:
         if login_needed(error):
             raise AppError(
-                f"the MCP server {config.name} requires a login", f"run `agent-ls mcp login {config.name}`"
+                f"the MCP server {config.name} requires a login", f"run {command_for('login', config.name)}"
             ) from error
         if problem := problem_of(error):
             raise AppError(f"the MCP server {config.name}: {problem}") from error

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from agent_ls.mcp.config import ConfigError, parse_server
+from agent_ls.mcp.config import ConfigError, ServerConfig, parse_server
 from agent_ls.mcp.sources import USER_FILE, read_file, servers_of
 from agent_ls.services.errors import BadChoiceError
 from agent_ls.services.settings.state_folder import state_folder, write_private
@@ -45,17 +45,18 @@ def own_servers() -> Mapping[str, Any]:
     return read_servers(user_file()) if user_file().exists() else {}
 
 
-def put_server(name: str, entry: Mapping[str, Any]) -> None:
-    """Add a server, or replace the server of this name.
+def put_server(name: str, entry: Mapping[str, Any]) -> ServerConfig:
+    """Add a server, or replace the server of this name. Returns how it is understood.
 
     Raises:
         BadChoiceError: the entry cannot be used, or the file cannot be read or written.
     """
     try:
-        parse_server(name, entry, "user")
+        config = parse_server(name, entry, "user")
     except ConfigError as error:
         raise BadChoiceError(f"the MCP server {name} {error}", "see `agent-ls docs mcp`") from None
     _write({**own_servers(), name: dict(entry)})
+    return config
 
 
 def remove_server(name: str) -> bool:
