@@ -89,6 +89,33 @@ async def test_settings_of_the_user_do_not_change_what_is_read(work: Path, setti
     assert [it.partition(" ")[2] for it in state.commits] == ["one"]
 
 
+NAMES = [
+    reported("MiniMax-AI/minimax-code#183", "中文.txt",
+        what="git, passed: the diff of a file with a Chinese name is lost"),
+    reported("alibaba/open-code-review#1498", "tab\tname.go",
+        what="git, passed: a file with a tab in its name is missing from a diff"),
+    reported("HamedMP/matrix-os#764", "foo b/bar.txt",
+        what="git, passed: of a file that was renamed to a path with ` b/`, only the end is known"),
+    'quote".py',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_a_file_of_any_name_is_in_the_changes_and_in_the_worktree(work: Path, name: str) -> None:
+    (work / name).parent.mkdir(exist_ok=True)
+    git(work, "mv", "a.txt", name)
+    changes = await changes_of(work)
+    assert changes and "a.txt" in changes.diff and not changes.new_files
+    git(work, "commit", "-qm", "renamed")
+    worktree = await worktree_of(work)
+    (Path(worktree.folder) / name).write_text("one\nTWO\n")
+    (change,) = await worktree.changes()
+    assert change.path == name and await worktree.texts(change) == (b"one\ntwo\n", b"one\nTWO\n")
+    (work / f"new-{Path(name).name}").write_text("x\n")
+    found = await changes_of(work)
+    assert found and found.new_files == (f"new-{Path(name).name}",)
+
+
 @pytest.mark.report("nilbuild/diffity#21")
 async def test_variables_of_the_user_do_not_change_what_is_read(
     work: Path, monkeypatch: pytest.MonkeyPatch

@@ -6,14 +6,22 @@ import pytest
 
 from agent_ls.environments.effects import CommandEffect
 from agent_ls.policy.decide import judge
-from agent_ls.policy.situation import Ask, Situation
+from agent_ls.policy.situation import Allow, Ask, Situation
 from tests.policy.test_by_passes import PLACES
 from tests.support.reports import reported
 
 pytestmark = pytest.mark.req("X7", "T10")
 
 RULES = frozenset(
-    ("words:git add", "words:git status", "words:ls", "words:touch …", "words:git show …", "words:echo")
+    (
+        "words:git add",
+        "words:git status",
+        "words:ls",
+        "words:touch …",
+        "words:git show …",
+        "words:git grep …",
+        "words:echo",
+    )
 )
 
 
@@ -39,6 +47,25 @@ RULES = frozenset(
         reported("Dicklesworthstone/destructive_command_guard#377", "cat <<EOF\n`rm -r a`\nEOF"),
         reported("gotgenes/pi-packages#741", "echo hi > $(rm x)"),
         reported("vybestack/llxprt-code#2922", "cat <<'A' <<B\nx\nA\n$(rm a)\nB"),
+        reported(
+            "gke-labs/kube-agents#952",
+            "git -c protocol.ext.allow=always clone 'ext::sh -c id'",
+            what="safety, passed: git runs a program that a setting or an option names",
+        ),
+        "git grep -iO/usr/bin/id .",
+        "git config --global alias.zz '!id'",
+        "git help -m git",
+        reported(
+            "ikuwow/dotfiles#187",
+            "git -c core.pager='id' status",
+            what="safety, passed: a rule for git allows the programs in its settings",
+        ),
+        "git config core.sshCommand id",
+        reported(
+            "DataDog/dd-sdk-android#3745",
+            "git grep --open-files-in-pager=id x",
+            what="safety, passed: a rule for git grep allows its pager",
+        ),
         pytest.param(
             "base64 -d -o made a.txt",
             marks=pytest.mark.report("openai/codex#7728"),
@@ -108,3 +135,21 @@ RULES = frozenset(
 def test_a_reported_by_pass_needs_approval_also_with_rules(line: str) -> None:
     for grants in (frozenset[str](), RULES):
         assert isinstance(judge(CommandEffect(line, "/w"), Situation("ask", PLACES, grants=grants)), Ask)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        reported("openlierox/openlierox#1003", "git -C src status", "",
+            what="shell, passed: with git -C each command needs an approval"),
+        reported("netease-lcap/wave-agent#1727", "git -C /w diff --stat", "",
+            what="shell, passed: commands of git that only read need an approval with -C"),
+        ("git -C src log --oneline -3 -- a.txt", ""),
+        reported("QwenLM/qwen-code#9381", "python - <<'PY'\nimport os\nprint(os.getcwd())\nPY", "python",
+            what="shell, passed: each line of a here-document counts as a command"),
+        ("python3 - <<PY\nprint(1)\nPY\n", "python3"),
+    ],
+)  # fmt: skip
+def test_a_command_that_the_user_means_runs_unasked(line: str, words: str) -> None:
+    grants = frozenset([f"words:{words} *"]) if words else frozenset[str]()
+    assert isinstance(judge(CommandEffect(line, "/w"), Situation("ask", PLACES, grants=grants)), Allow)

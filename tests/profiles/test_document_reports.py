@@ -55,6 +55,13 @@ STARTS: list[Any] = [
         [f"~/.claude/PROJECT.md={OUTSIDE}", "CLAUDE.md=# P\n- @~/.claude/PROJECT.md"]),
     reported("basecamp/writebook#461", {"AGENTS.md": "Z", ".claude/CLAUDE.md": "@../AGENTS.md"},
         ["AGENTS.md=Z", ".claude/CLAUDE.md=@../AGENTS.md"]),
+    reported("gitbutlerapp/gitbutler#14993", {"AGENTS.md": "Use tabs.", "CLAUDE.md": "AGENTS.md\n"},
+        ["AGENTS.md=Use tabs."], what="rules, passed: a link that was checked out as a file has one word as its text"),
+    reported("kunchenguid/baby-menu#108", {"AGENTS.md": "Use tabs.", "CLAUDE.md": "@AGENTS.md\n"},
+        ["AGENTS.md=Use tabs.", "CLAUDE.md=@AGENTS.md"],
+        what="rules, passed: a file that only imports another is overwritten through a link"),
+    reported("dyoshikawa/rulesync#2875", {".cursor/rules/a.mdc": rule("alwaysApply: true\nglobs:")},
+        [".cursor/rules/a.mdc=Mind it."], what="rules, passed: a rule that always applies gets patterns"),
     reported("getsentry/sentry-docs#15978", {"AGENTS.md": "Use tabs.", "CLAUDE.md": "AGENTS.md"},
         ["AGENTS.md=Use tabs."]),
     reported("flexcompute/tidy3d#3314",
@@ -217,6 +224,9 @@ LINKS: list[Any] = [
         ["docs/style.md=S", "CLAUDE.md=@style.md"], id="an import beside the file behind the link"),
     pytest.param({"docs/CLAUDE.md": "@style.md", "docs/style.md": "S", "style.md": "Mine."},
         {"CLAUDE.md": "docs/CLAUDE.md"}, ["style.md=Mine.", "CLAUDE.md=@style.md"], id="an import beside the link"),
+    reported("agentsmd/agents.md#211", {"shared/x/CLAUDE.md": "@../commit.md", "shared/commit.md": "C"},
+        {"CLAUDE.md": "shared/x/CLAUDE.md"}, ["shared/commit.md=C", "CLAUDE.md=@../commit.md"],
+        what="rules, passed: imports of a file behind a link are looked for beside the link"),
     pytest.param({"shared/a.md": "A"}, {".roo/rules/more": "../../shared"}, [], id="a link to a folder is no rule"),
 ]  # fmt: skip
 

@@ -272,7 +272,7 @@ def _group(
         command = read_command(raw, folder) if isinstance(raw, Mapping) else ""
         kind = raw.get("type", "command" if command else None) if isinstance(raw, Mapping) else None
         if kind != "command":
-            yield f"only hooks of type `command` are run, not {kind!r}."
+            yield f"only hooks of type `command` are run, not {kind!r}: write the check as a command."
         elif not command.strip() or "\0" in command:
             yield "a hook needs a string named `command`."
         else:
