@@ -316,7 +316,7 @@ def fill_variables(config: ServerConfig, values: VariableValues) -> ServerConfig
 
     def fill_path(text: str) -> str:
         home = values.environ("HOME") or values.environ("USERPROFILE")
-        return f"{home}{text[1:]}" if home and text.startswith("~/") else fill(text)
+        return fill(f"{home}{text[1:]}" if home and text.startswith("~/") else text)
 
     target = config.target
     if isinstance(target, HttpTarget):
@@ -326,7 +326,7 @@ def fill_variables(config: ServerConfig, values: VariableValues) -> ServerConfig
         config,
         target=StdioTarget(
             fill_path(target.command),
-            tuple(map(fill, target.args)),
+            tuple(map(fill_path, target.args)),
             _pairs(target.env, fill),
             fill_path(target.cwd),
             target.sandbox,

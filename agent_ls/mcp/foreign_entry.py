@@ -10,9 +10,9 @@ from difflib import get_close_matches
 from typing import Any
 
 _RENAMED = {
-    "httpUrl": "url", "serverUrl": "url", "endpoint": "url", "transport": "type", "transportType": "type",
-    "environment": "env", "http_headers": "headers", "requestInit": "headers", "workdir": "cwd", "working_dir": "cwd",
-    "workingDirectory": "cwd", "working_directory": "cwd",
+    "httpUrl": "url", "serverUrl": "url", "server_url": "url", "baseUrl": "url", "endpoint": "url", "transport": "type",
+    "transportType": "type", "environment": "env", "http_headers": "headers", "requestInit": "headers",
+    "workdir": "cwd", "working_dir": "cwd", "workingDirectory": "cwd", "working_directory": "cwd",
 }  # fmt: skip
 _OF_OPENCODE = re.compile(r"(?<!\$)\{env:([A-Za-z_]\w*)\}")
 _BARE = re.compile(r"\A((?:\w+ )?)\$([A-Z_][A-Z0-9_]*)\Z")
@@ -60,6 +60,10 @@ ADVICE: Mapping[str, str] = {
     "headersHelper": 'write the header in `headers`, as "Authorization": "Bearer ${NAME}"',
 }
 """What to do instead of keys that have no effect."""
+
+
+_NO_LIMIT_MS = 24 * 3_600_000
+"""For limits of 0, which other agents understand as none."""
 
 
 def our_entry(raw: Mapping[str, Any], *, is_literal: bool = False) -> dict[str, Any]:
@@ -125,7 +129,7 @@ def _limits(raw: Mapping[str, Any]) -> dict[str, tuple[str, int]]:
         with suppress(TypeError, ValueError, OverflowError):
             number = float(value) if not isinstance(value, bool) else float("nan")
             is_seconds = found["s"] or (not found["ms"] and number <= _MOST_SECONDS)
-            limit = max(0, int(number * (1000 if is_seconds else 1)))
+            limit = max(0, int(number * (1000 if is_seconds else 1))) or _NO_LIMIT_MS
             limits[key] = ("startTimeoutMs" if found["start"] else "timeoutMs", limit)
     return limits
 

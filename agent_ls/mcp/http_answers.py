@@ -19,10 +19,11 @@ from agent_ls.mcp.events import (
     is_error_of_none,
 )
 from agent_ls.mcp.patience import asked_wait
-from agent_ls.mcp.stored_login import StoredLogin, missing_scope
+from agent_ls.mcp.stored_login import SESSION, StoredLogin, missing_scope, names_lost_session
 
-_SESSION = "mcp-session-id"
 _OF_SESSION = (400, 404, 410)
+_INVALID = "Invalid Request"
+"""The text of JSON-RPC for its code -32600: all that some servers say of a request whose session they do not know."""
 _JSON, _EVENTS = "application/json", "text/event-stream"
 MAX_REASON = 300
 REFUSED_HEADER = "the server refuses the header Authorization that it gets (HTTP status 401)"
@@ -50,8 +51,8 @@ class HttpAnswers:
 
     async def read(self, response: httpx2.Response) -> None:
         """Read an answer whose body has not been read."""
-        if name := response.headers.get(_SESSION):
-            self.session = {_SESSION: name}
+        if name := response.headers.get(SESSION):
+            self.session = {SESSION: name}
             if user := response.request.headers.get("authorization"):
                 self.session["authorization"] = user
         if response.is_error:
@@ -74,7 +75,7 @@ class HttpAnswers:
     def _note(self, request: httpx2.Request, kind: str, words: str) -> None:
         if kind == "endpoint":
             self.is_obsolete = True
-        elif _SESSION in request.headers and "session" in words.lower():
+        elif SESSION in request.headers and ("session" in words.lower() or words == _INVALID):
             self.has_lost_session = True
 
     async def _read_refusal(self, response: httpx2.Response) -> None:
@@ -83,6 +84,7 @@ class HttpAnswers:
             return
         if response.status_code == httpx2.codes.UNAUTHORIZED:
             self.refused = REFUSED_HEADER
+            self.has_lost_session |= await names_lost_session(response)
             return
         try:
             text = (await response.aread()).decode("utf-8", "replace").strip()
@@ -94,7 +96,7 @@ class HttpAnswers:
         self.refused = f"the server answered with HTTP status {status}{f': {reason}' if reason else ''}{wait}"
         if scope := missing_scope(response):
             self.refused = f"the login lacks the permission `{scope}`; a new login will ask for it"
-        if _SESSION in request.headers and status in _OF_SESSION:
+        if SESSION in request.headers and status in _OF_SESSION:
             # 404 says it by the protocol; many servers say it with 400 and words.
             self.has_lost_session |= status == httpx2.codes.NOT_FOUND or "session" in text.lower()
 

@@ -19,6 +19,7 @@ from agent_ls.mcp.visible import visible
 
 log = logging.getLogger(__name__)
 
+SESSION = "mcp-session-id"
 EARLY_S = 30
 _RENEWAL_S = 20
 """The time limit of each step of a renewal, because other processes wait for it."""
@@ -133,11 +134,20 @@ def due_at(tokens: Mapping[str, object]) -> float:
 
 async def _is_refused(response: httpx2.Response) -> bool:
     """Return whether a server refuses the token. Some say so with 400 or 403."""
+    if response.status_code == httpx2.codes.UNAUTHORIZED:
+        return not await names_lost_session(response)
     if response.status_code not in (httpx2.codes.BAD_REQUEST, httpx2.codes.FORBIDDEN):
-        return response.status_code == httpx2.codes.UNAUTHORIZED
+        return False
     challenge = bearer_challenge(response.headers.get_list("www-authenticate"))
     said = (challenge.get("error"), document_of(await response.aread()).get("error"))
     return "invalid_token" in said
+
+
+async def names_lost_session(response: httpx2.Response) -> bool:
+    """Return whether a refusal, without asking for a token, says that the server does not know the session any more."""
+    if SESSION not in response.request.headers or "www-authenticate" in response.headers:
+        return False
+    return b"session" in (await response.aread()).lower()
 
 
 def missing_scope(response: httpx2.Response) -> str:

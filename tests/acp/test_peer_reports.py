@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 import pytest
 
-from tests.acp.client import NO_ANSWER, AcpClient, acp_client, acp_ready, acp_session
+from tests.acp.client import NO_ANSWER, AcpClient, acp_client, acp_ready, acp_session, unsaved
 from tests.acp.test_servers import PATIENT, handed_over
 from tests.mcp.plans import raw_server
 from tests.support.loopback import AnthropicServer, Gate, Reasoning, Text, ToolCall
@@ -257,3 +257,49 @@ async def test_a_permission_is_asked_again_of_a_client_that_loads_the_session(pr
             assert await client.prompt(session_id) == "end_turn"
             assert client.call("touch made")["status"] == "completed"
     assert (project / "made").exists()
+
+
+@pytest.mark.report(
+    "zed-industries/zed#63796", "the hint of a command is not passed on", area="acp", before="passed"
+)
+@pytest.mark.report(
+    "1jehuang/jcode#851",
+    "no command is offered, and a text with a slash is refused",
+    area="acp",
+    before="passed",
+)
+@pytest.mark.report(
+    "NousResearch/hermes-agent#71966",
+    "values in a file that look like secrets are replaced, and written back",
+    area="acp",
+    before="passed",
+)
+@pytest.mark.report(
+    "MoonshotAI/kimi-code#368",
+    "an unsaved text with CRLF is read without its line ends",
+    area="acp",
+    before="passed",
+)
+async def test_commands_have_hints_and_unsaved_texts_stay_as_they_are(project: Path) -> None:
+    text = "    max_tokens=4096,\r\nTOKEN = get('TOKEN')\r\nx = 1\r\n"
+    page = project / ".claude" / "commands" / "ship.md"
+    page.parent.mkdir(parents=True)
+    page.write_text("---\nargument-hint: WHERE\n---\nShip it.\n")
+    (project / "a.py").write_bytes(b"x = 1\r\n")
+    buffers = {str(project / "a.py"): text}
+
+    async def write(params: dict[str, Any]) -> Any:
+        buffers[params["path"]] = params["content"]
+        return {}
+
+    with AnthropicServer([[READ], [EDIT], "Done."]) as server:
+        async with acp_client(project, server) as client:
+            client.on |= {"fs/read_text_file": unsaved(buffers), "fs/write_text_file": write}
+            await client.initialize(capabilities={"fs": {"readTextFile": True, "writeTextFile": True}})
+            session_id = await client.new_session()
+            assert await client.prompt(session_id, "/model please") == "end_turn"
+            assert "/model please" in json.dumps(server.requests[0].body["messages"])
+            await client.wait_for(lambda: "ship" in json.dumps(client.of_kind("available_commands_update")))
+            commands = client.of_kind("available_commands_update")[-1]["availableCommands"]
+            assert next(it for it in commands if it["name"] == "ship")["input"] == {"hint": "WHERE"}
+    assert buffers[str(project / "a.py")] == text.replace("x = 1", "x = 2")

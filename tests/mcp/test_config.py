@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from agent_ls.features.mcp.project_files import digest_of_code
 from agent_ls.jsonc import parse_jsonc
 from agent_ls.mcp.config import (
     ConfigError,
@@ -227,3 +228,17 @@ def test_parse_jsonc_keeps_strings_that_look_like_comments() -> None:
     value = {"a": "// no, /* no */ \\", "b": ["x,]", "y"]}
 
     assert parse_jsonc("/* c */ " + json.dumps(value)[:-1] + ", } // end") == value
+
+
+def test_a_file_of_the_project_is_compared_also_behind_a_tilde(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p" / "x.py").write_text("1")
+    entries = [{"command": "python3", "args": ["~/p/x.py"]}, {"command": "~/p/x.py"}]
+    for entry in entries:
+        config = parse_server("x", entry, "user")
+        before = digest_of_code(config, tmp_path / "p")
+        (tmp_path / "p" / "x.py").write_text(before)
+        assert before and digest_of_code(config, tmp_path / "p") != before

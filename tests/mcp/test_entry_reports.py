@@ -28,7 +28,9 @@ pytestmark = pytest.mark.req("T11")
 
 URL = "https://a.example/mcp"
 VALUES = VariableValues(
-    {"TOKEN": "t-123456789", "EMPTY": "", "SERVER": URL}.get, lambda server, name: "entered", "/w"
+    {"TOKEN": "t-123456789", "EMPTY": "", "SERVER": URL, "HOME": "/h"}.get,
+    lambda server, name: "entered",
+    "/w",
 )
 BEARER = HttpTarget(URL, (("Authorization", "Bearer abc"),))
 ENTRIES: list[Any] = [
@@ -133,6 +135,15 @@ ENTRIES: list[Any] = [
         StdioTarget("x", (), (("A", "b"),)), what="mcp, passed: variables in `env` do not reach the server"),
     reported("cline/cline#6767", {"type": "streamableHttp", "url": URL}, HttpTarget(URL),
         what="mcp, passed: an address is taken for the transport HTTP with SSE"),
+    reported("wenb1n-dev/mysql_mcp_server_pro#30",
+        {"name": "my", "type": "streamableHttp", "description": "", "isActive": True, "baseUrl": URL}, HttpTarget(URL),
+        what="mcp, failed: the address under the name baseUrl is refused"),
+    reported("zcaceres/fetch-mcp#17", {"command": "node", "args": ["~/mcp/index.js", "a~/b"]},
+        StdioTarget("node", ("/h/mcp/index.js", "a~/b")),
+        what="mcp, failed: a tilde in an argument is not the home folder"),
+    reported("mark3labs/mcphost#117", {"type": "local", "command": ["uv", "run", "-p", "/v", "x"], "cwd": "/d"},
+        StdioTarget("uv", ("run", "-p", "/v", "x"), cwd="/d"),
+        what="mcp, passed: calls without arguments make the model's provider refuse the conversation"),
     reported("bcurts/agentchattr#34", {"httpUrl": URL, "trust": True}, HttpTarget(URL),
         what="mcp, passed: an address is only read under the name httpUrl"),
 ]  # fmt: skip
@@ -278,7 +289,16 @@ LIMITS: list[Any] = [
     reported("PrefectHQ/fastmcp#1031", {"sse_read_timeout": 300}, 300_000,
         what="mcp, failed: the limit of one server cannot be set"),
     ({"tool_timeout_sec": "2.5"}, 2_500),
-    ({"timeout": 3600}, 3_600_000),
+    reported("RooCodeInc/Roo-Code#584", {"timeout": 3600}, 3_600_000,
+        what="mcp, passed: calls of long tasks cannot get more time"),
+    reported("anomalyco/opencode#50807", {"type": "local", "timeout": 60_000}, 60_000,
+        what="mcp, passed: a server with a time limit disappears"),
+    reported("agentscope-ai/QwenPaw#4292", {"timeout": 30, "sse_read_timeout": 300}, 30_000,
+        what="mcp, passed: time limits are lost when a configuration is imported"),
+    reported("cline/cline#12546", {"timeout": "60"}, 60_000,
+        what="mcp, passed: a time limit that is a text or null changes other limits"),
+    reported("can1357/oh-my-pi#1415", {"timeout": 0}, 86_400_000,
+        what="mcp, failed: a limit of 0, which means none, is the usual limit"),
     ({"timeout": True, "timeoutMs": 7}, 0),
     ({"timeoutMs": 7, "timeout": 60}, 7),
 ]  # fmt: skip

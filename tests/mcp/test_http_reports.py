@@ -41,6 +41,12 @@ ODD = {
 
 
 @pytest.mark.report("cap-js/mcp#36")
+@pytest.mark.report(
+    "Zoo-Code-Org/Zoo-Code#1080",
+    "a server without a stream answers GET with 404",
+    area="mcp",
+    before="passed",
+)
 @pytest.mark.report("akutishevsky/withings-mcp#21")
 @pytest.mark.report("PhilflowIO/dav-mcp#31")
 @pytest.mark.report("modelcontextprotocol/python-sdk#1146")
@@ -77,6 +83,10 @@ LOST = {
         lost=404, lost_body=b'{"error":{"code":-32000,"message":"Unknown Mcp-Session-Id header"}}'
     ),
     "coded": Oddities(lost=404, lost_body=b'{"error":{"code":-32001,"message":"Session not found"}}'),
+    "denied": Oddities(lost=401, lost_body=b"Unauthorized: Session not found"),
+    "invalid": Oddities(
+        lost=200, lost_body=b'{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request"},"id":null}'
+    ),
     "events": Oddities(lost=200, lost_body=b'event: message\ndata: {"error":"Session not found"}\n\n'),
     "ok": Oddities(lost=200, lost_body=b'{"error": "Session not found"}'),
     "object": Oddities(lost=200, lost_body=b'{"error": {"message": "No valid session", "status": 404}}'),
@@ -86,6 +96,18 @@ LOST = {
 
 @pytest.mark.report("modelcontextprotocol/python-sdk#3556")
 @pytest.mark.report("nloui/paperless-mcp#28")
+@pytest.mark.report(
+    "modelcontextprotocol/rust-sdk#689",
+    "a forgotten session is refused with status 401",
+    area="mcp",
+    before="failed",
+)
+@pytest.mark.report(
+    "aklivity/zilla#2525",
+    "a forgotten session is an invalid request with status 200",
+    area="mcp",
+    before="failed",
+)
 @pytest.mark.report(
     "modelcontextprotocol/rust-sdk#733", "diegosouzapw/OmniRoute#5957", "actionhero/keryx#503"
 )

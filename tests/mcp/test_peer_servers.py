@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agent_ls.features.mcp.prompt_commands import prompt_text
+from agent_ls.loop.events.types import Warning
 from agent_ls.mcp.schemas import provider_schema
-from tests.mcp.plans import raw_server, tool, user_file
+from tests.mcp.plans import raw_server, sent, tool, user_file
 from tests.mcp.rig import running, servers_of
 from tests.support.fake_provider import text, tool_call
 from tests.support.reports import reported
@@ -71,3 +74,41 @@ def test_a_property_that_is_no_schema_is_left_out() -> None:
         all(isinstance(it, dict) for it in properties.values())
         and {"path", "properties"} <= properties.keys()
     )
+
+
+@pytest.mark.report(
+    "github/CopilotForXcode#282", "a program that is not on PATH is not named", area="mcp", before="passed"
+)
+@pytest.mark.report(
+    "modelcontextprotocol/servers#64",
+    "a server does not get the PATH of the user",
+    area="mcp",
+    before="passed",
+)
+@pytest.mark.report(
+    "signerlabs/ShipSwift#61",
+    "prompts are asked for without arguments to try them",
+    area="mcp",
+    before="passed",
+)
+@pytest.mark.report(
+    "anthropics/claude-code#5597",
+    "a prompt whose arguments are optional needs one",
+    area="mcp",
+    before="passed",
+)
+async def test_paths_and_prompts_of_servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = tmp_path / "log"
+    prompts = [{"name": "p", "arguments": [{"name": "a", "required": False}]}]
+    plan: dict[str, Any] = {"prompts": prompts, "calls": {"echo": {"do": "env"}}, "log": str(log)}
+    user_file(
+        tmp_path / "state",
+        raw=raw_server(tmp_path / "plans", "raw", **plan),
+        away={"command": "npx-that-is-nowhere", "args": ["-y", "x"]},
+    )
+    async with running(tmp_path, [tool_call("raw__echo"), text("done")]) as rig:
+        talk = await rig.talk("full", say="go")
+        assert f'"PATH": "{os.environ["PATH"]}' in str(rig.results()[0].content)
+        assert "npx-that-is-nowhere" in " ".join(it.message for it in talk.of(Warning))
+        assert "prompts/get" not in {it["method"] for it in sent(log)}
+        assert "p {}" in await prompt_text(talk.live.servers, "raw:p", "")

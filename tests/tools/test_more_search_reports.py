@@ -46,3 +46,19 @@ async def test_lines_of_a_windows_file_end_without_a_carriage_return(
     (tmp_path / "a.txt").write_bytes(b"x\r\nneedle\r\ny\r\n")
     found = await environment.grep("needle$", "", GrepOptions())
     assert [(line.line, line.text) for line in found.lines] == [(2, "needle")]
+
+
+@pytest.mark.report(
+    "lobehub/lobehub#14965",
+    "a pattern with a hidden folder and braces finds nothing",
+    area="search",
+    before="passed",
+)
+async def test_a_pattern_with_a_hidden_folder_and_braces_finds_its_files(
+    environment: LocalEnvironment, tmp_path: Path
+) -> None:
+    for name in (".github/workflows/a.yml", ".github/workflows/b.yaml", ".github/x.yml"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    found = await environment.glob(".github/workflows/*.{yml,yaml}", "")
+    assert sorted(found) == [".github/workflows/a.yml", ".github/workflows/b.yaml"]

@@ -16,8 +16,8 @@ def digest_of_code(config: ServerConfig, folder: Path | str) -> str:
     target = config.target
     if not isinstance(target, StdioTarget):
         return ""
-    words = [word.replace(FOLDER, str(folder)) for word in (target.command, *target.args)]
-    place = os.path.join(folder, target.cwd.replace(FOLDER, str(folder)))
+    words = [_full(word, folder) for word in (target.command, *target.args)]
+    place = os.path.join(folder, _full(target.cwd, folder))
     files = [
         (path, digest)
         for path, digest in cover(shlex.join(words), place).files
@@ -27,3 +27,9 @@ def digest_of_code(config: ServerConfig, folder: Path | str) -> str:
         return ""
     text = "\0".join(f"{path}\0{digest}" for path, digest in files)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _full(word: str, folder: Path | str) -> str:
+    """Return a word of a command with the session's folder, and with the home folder at its start, as it is run."""
+    word = os.path.expanduser(word) if word.startswith("~/") else word
+    return word.replace(FOLDER, str(folder))

@@ -97,6 +97,8 @@ AGENTS: list[Any] = [
     reported("anomalyco/opencode#26434", "---\nname: test\ndescription: d\nprompt: You are x.\n---\n", True, False),
     reported("anthropics/claude-code#32218", "---\nname: Mobile App Builder\ndescription: d\nskills:\n  - a\n---\nDo",
         True, False),
+    reported("redhat-data-and-ai/template-agent#62", "---\nname: test\ndescription: d\nmcps: [x]\n---\nDo", True, False,
+        what="rules, passed: a subagent without a model fails"),
     reported("nth5693/gemini-kit#20", "# Tester\n\nText", False, True),
     ("", False, True),
     ("---\n", False, True),
@@ -114,6 +116,11 @@ def test_the_file_of_a_subagent_is_read_or_told(home: Path, text: str, is_found:
 @pytest.mark.parametrize(
     "rows",
     [
+        reported(
+            "open-octo/octo-agent#803",
+            "disallowed_tools: write\nmodel: inherit",
+            what="rules, passed: tools that a subagent may not use are kept",
+        ),
         "tools:\n  write: false\n  bash: true",
         "tools:\n  write:false",
         "permission:\n  write: deny\n  read: allow",
