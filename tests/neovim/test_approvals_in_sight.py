@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.neovim.conftest import Panel, StartNvim
@@ -28,6 +30,57 @@ def test_a_command_stays_visible_on_a_small_screen(server: StandIn, start_nvim: 
     server.emit("approval_requested", asked | {"effect": effect, "digest": "d", "rules": rules})
 
     small.wait_screen("Run this command?", "rm -rf build/0", "rm -rf build/11", "<M-a> allow")
+
+
+COMMAND = {"command": "echo " + "some words " * 8, "workingDir": "/w"}
+CARDS: dict[str, tuple[str, dict[str, Any], str, str]] = {
+    "a long command": (
+        "approval_requested",
+        {"requestId": "a1", "callId": "c1", "tool": "shell", "effect": COMMAND, "digest": "d"},
+        "Run this command?",
+        "a allow once",
+    ),
+    "a long question": (
+        "question_asked",
+        {
+            "questionId": "q1",
+            "callId": "c1",
+            "question": "Which of " + "these words " * 6,
+            "choices": ["this " * 9],
+        },
+        "Which of these",
+        "or write below",
+    ),
+    "a long failure": (
+        "error",
+        {
+            "message": "It failed.",
+            "errorKind": "authentication",
+            "hint": "Do this. " * 12,
+            "action": "setKey",
+        },
+        "Enter a key",
+        "walkthrough",
+    ),
+}
+
+
+@pytest.mark.req("H10")
+@pytest.mark.parametrize("name", CARDS)
+def test_the_border_of_a_card_is_on_each_row_where_its_lines_wrap(
+    server: StandIn, start_nvim: StartNvim, name: str
+) -> None:
+    kind, data, first, last = CARDS[name]
+    small = start_nvim("one.txt", columns=80, rows=24)
+    Panel(small, server).open()
+    server.emit("user_input", {"text": "Go on."})
+
+    server.emit(kind, data)
+
+    rows = [row.split("│", 1)[1].strip() for row in small.wait_screen(first, last).split("\n") if "│" in row]
+    begin = next(at for at, row in enumerate(rows) if first in row)
+    end = next(at for at, row in enumerate(rows) if last in row)
+    assert end - begin >= 3 and all(row.startswith("┃") for row in rows[begin : end + 1]), rows
 
 
 @pytest.mark.req("H7", "H10")
@@ -127,3 +180,27 @@ def test_each_line_of_a_long_approval_reason_begins_with_the_card_border(
     card = rows[rows.index("┃ Run this command?") : rows.index("┃ a allow once  d deny  c change")]
     assert all(row.startswith("┃") for row in card)
     assert "does not show" in card[-2] + card[-1]
+
+
+@pytest.mark.req("H7", "H10")
+@pytest.mark.parametrize("joint", ["\n", " && "], ids=["lines", "one line"])
+def test_a_command_longer_than_the_window_is_allowed_only_after_its_end_was_in_view(
+    server: StandIn, start_nvim: StartNvim, joint: str
+) -> None:
+    small = start_nvim("one.txt", columns=80, rows=24)
+    Panel(small, server).open()
+    command = joint.join([*(f"echo part {number}" for number in range(60)), "rm -rf ~"])
+    effect = {"command": command, "workingDir": "/w", "envVars": []}
+    asked = {"requestId": "a1", "callId": "c1", "tool": "shell", "summary": "x", "reason": ""}
+    server.emit("approval_requested", asked | {"effect": effect, "digest": "d", "rules": []})
+    small.wait_screen("Run this command?", "<M-a> read on")
+
+    for _ in range(20):
+        if "rm -rf ~" in small.screen():
+            break
+        small.lua("require('agent_ls.chat.approvals').allow()")
+        assert "agent/approve" not in server.seen(), "allowed before its end was in view"
+    small.wait_screen("rm -rf ~", "<M-a> allow")
+    small.lua("require('agent_ls.chat.approvals').allow()")
+
+    assert server.expect("agent/approve")["decision"] == "allow"

@@ -326,7 +326,7 @@ def test_no_row_of_the_panel_is_wider_than_its_window(
     panel.call_end("c1", "shell", summary="exit 1: 3 failed in 2.05s", isError=True, exitCode=1)
     panel.call("c2", "read_file", "a/rather/deep/folder/with_a_long_name.py")
     panel.call_end("c2", "read_file", summary="120 lines")
-    nvim.wait_screen("3 failed", "120 l")
+    nvim.wait_screen("3 failed", "long_name.py")
 
     width = nvim.lua("return vim.api.nvim_win_get_width(require('agent_ls.chat.view').window())")
     lines = nvim.lines(nvim.lua(f"return {TRANSCRIPT}.buffer()"))

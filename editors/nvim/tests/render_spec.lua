@@ -35,7 +35,7 @@ local function drawn(item, ctx)
   local rendered = render.render_item(item, ctx)
   local lines = vim.list_slice(rendered.lines)
   for _, mark in ipairs(rendered.marks) do
-    if mark.opts.virt_text then
+    if mark.opts.virt_text and mark.opts.virt_text_pos ~= "overlay" then
       lines[mark.row + 1] = lines[mark.row + 1] .. mark.opts.virt_text[1][1]
     end
   end

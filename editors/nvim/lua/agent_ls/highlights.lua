@@ -22,7 +22,6 @@ local LINKS = {
   AgentLsHeading = "Title",
   AgentLsLink = "Underlined",
   AgentLsOut = "NonText",
-  AgentLsCode = "ColorColumn",
   AgentLsInlineCode = "String",
   AgentLsBar = "StatusLine",
   AgentLsBlame = "DiagnosticSignInfo",
@@ -34,11 +33,9 @@ function M.define()
   end
   vim.api.nvim_set_hl(0, "AgentLsStrong", { default = true, bold = true })
   vim.api.nvim_set_hl(0, "AgentLsEmphasis", { default = true, italic = true })
-  -- Code gets its own background only if the colour scheme has a subtle one.
-  local normal = vim.api.nvim_get_hl(0, { name = "CursorLine", link = false })
-  if normal.bg then
-    vim.api.nvim_set_hl(0, "AgentLsCode", { default = true, bg = normal.bg })
-  end
+  -- Code has the subtle background of the cursor's line, if the colour scheme gives it one.
+  local subtle = vim.api.nvim_get_hl(0, { name = "CursorLine", link = false }).bg
+  vim.api.nvim_set_hl(0, "AgentLsCode", subtle and { default = true, bg = subtle } or { default = true, link = "ColorColumn" })
 end
 
 function M.setup()

@@ -71,15 +71,18 @@ local function rule_words(rule)
   return table.concat(words, "; ")
 end
 
----Returns whether the user can see the request. If not, scrolls to it; the user then has to press the key again.
+---Returns whether the user has seen all of the request. If not, scrolls to it, or on in it; the user then has to press
+---the key again.
 ---@param asked agent_ls.Item
 ---@return boolean
 local function is_in_sight(asked)
-  if require("agent_ls.chat.view").show_asked(asked) then
-    return true
+  local shown = require("agent_ls.chat.view").show_asked(asked)
+  if shown == nil then
+    log.notify("The request is now in view: read it, then press the key again.")
+  elseif shown == "part" then
+    log.notify("The request goes on: read it to its end, then press the key again.")
   end
-  log.notify("The request is now in view: read it, then press the key again.")
-  return false
+  return shown == "end"
 end
 
 ---Allows a pending request once. If `find_question` returns a question, lets the user answer that instead.

@@ -26,11 +26,18 @@ Canvas.__index = Canvas
 ---@return agent_ls.Canvas
 function M.new() return setmetatable({ lines = {}, marks = {} }, Canvas) end
 
----Adds a line of chunks, each a text and its highlight group.
+local BAR = "┃"
+
+---Adds a line of chunks, each a text and its highlight group. A bar at the left is repeated where the window wraps the
+---line.
 ---@param chunks agent_ls.Chunk[]
 ---@param opts table? options of an extmark at the start of the line
 function Canvas:add(chunks, opts)
   local row, text = #self.lines, ""
+  if chunks[1] and vim.startswith(chunks[1][1], BAR) then
+    local bar = { virt_text = { { BAR, chunks[1][2] } }, virt_text_pos = "overlay", virt_text_repeat_linebreak = true }
+    self.marks[#self.marks + 1] = { row = row, col = 0, opts = bar }
+  end
   for _, chunk in ipairs(chunks) do
     local piece = chunk[1]:gsub("\n", " ")
     if chunk[2] and piece ~= "" then
@@ -45,6 +52,11 @@ function Canvas:add(chunks, opts)
   end
 end
 
+---@param text string
+---@param columns integer
+---@return string the beginning of the text that has at most this width on screen
+local function beginning(text, columns) return vim.fn.printf("%.*S", columns, text) end
+
 ---Breaks a line at spaces into parts of at most `columns`, so that the caller can put a prefix before each part.
 ---@param line string
 ---@param columns integer
@@ -56,7 +68,7 @@ function M.wrap(line, columns)
       out[#out + 1], current = current, ""
     end
     while vim.api.nvim_strwidth(word) > columns do
-      local part = vim.fn.strcharpart(word, 0, columns)
+      local part = beginning(word, columns)
       out[#out + 1], word = part, word:sub(#part + 1)
     end
     current = current .. word .. spaces
@@ -82,7 +94,30 @@ function M.shorten(text, columns)
   if vim.api.nvim_strwidth(text) <= columns then
     return text
   end
-  return vim.fn.strcharpart(text, 0, math.max(1, columns - 1)) .. "…"
+  return beginning(text, math.max(1, columns - 1)) .. "…"
+end
+
+---Truncates a path to `columns`: first folders at its beginning, then the middle of the file's name. What follows the
+---name, such as a range of lines, stays.
+---@param path string
+---@param columns integer
+function M.shorten_path(path, columns)
+  path = M.plain_line(path)
+  if vim.api.nvim_strwidth(path) <= columns then
+    return path
+  end
+  for at in path:gmatch("()/") do
+    if vim.api.nvim_strwidth(path:sub(at)) < columns then
+      return "…" .. path:sub(at)
+    end
+  end
+  local name = path:match("[^/]*$")
+  local from = vim.fn.strchars(name)
+  while vim.api.nvim_strwidth(vim.fn.strcharpart(name, from - 1)) <= columns / 2 do
+    from = from - 1
+  end
+  local ending = vim.fn.strcharpart(name, from)
+  return beginning(name, math.max(1, columns - 1 - vim.api.nvim_strwidth(ending))) .. "…" .. ending
 end
 
 ---Returns extmark options for virtual text after the end of a line, truncated to `room` columns; nil if it does

@@ -172,6 +172,9 @@ local function align(lines, first, last, rows, width, add)
   end
   for i = first, last do
     local is_rule = lines[i]:match("^[%s|:-]+$") ~= nil
+    if is_rule then
+      add(i, { col = 0, opts = { end_col = #lines[i], hl_group = "AgentLsDim" } })
+    end
     for column, cell in ipairs(rows[i]) do
       local room = widths[column] - cell.width
       if room > 0 then

@@ -9,6 +9,7 @@ local M = {}
 
 local TAIL_LINES = 4 -- last lines of a running command's output that are shown
 local OUTPUT_LINES = 200 -- output lines of an expanded call that are shown; the terminal buffer has all of them
+local MIN_OUTCOME = 8 -- columns in which the outcome of a call says something
 local MIN_OBJECT = 12 -- minimum of columns for the object of a call, before its outcome
 
 local FILE_TOOLS = { read_file = true, edit_file = true, write_file = true }
@@ -49,6 +50,10 @@ local function object_of(item, ctx)
   end
   return item.name == "read_file" and summary .. line_range(arguments_of(item)) or summary
 end
+
+---Whether the object of a call is a file.
+---@param item agent_ls.Item
+local function is_of_file(item) return FILE_TOOLS[item.name] == true end
 
 ---@param item agent_ls.Item
 ---@return string verb
@@ -184,10 +189,14 @@ local function draw_row(item, ctx, out)
     -- Cut a long command, so that its outcome stays visible. The reason of a failure is on a separate line below.
     local wanted = item.status == "failed" and room
       or room - math.min(vim.api.nvim_strwidth(outcome_text) + 3, math.floor(room / 2))
-    local icon, icon_group = unpack(FILE_TOOLS[item.name] and icons.find_icon(item.summary) or {})
+    local icon, icon_group = unpack(is_of_file(item) and icons.find_icon(item.summary) or {})
     chunks[#chunks + 1] = { " " }
     chunks[#chunks + 1] = icon and { icon .. " ", icon_group } or nil
-    chunks[#chunks + 1] = { is_long and cut(object, math.max(MIN_OBJECT, wanted)) or plain(object) }
+    local shorten, least = cut, MIN_OBJECT
+    if is_of_file(item) then -- the name of the file says more than its number of lines
+      shorten, least = canvas.shorten_path, math.min(room, 2 + vim.api.nvim_strwidth(object:match("[^/]*$")))
+    end
+    chunks[#chunks + 1] = { is_long and shorten(object, math.max(least, wanted)) or plain(object) }
   end
   local outcome_group = item.status == "failed" and "AgentLsFailed" or "AgentLsDim"
   local used = 0
@@ -195,7 +204,7 @@ local function draw_row(item, ctx, out)
     used = used + vim.api.nvim_strwidth(chunk[1])
   end
   local fits = used + vim.api.nvim_strwidth(outcome_text) + 3 <= ctx.width
-  if outcome_text ~= "" and (fits or item.status ~= "failed") then
+  if outcome_text ~= "" and (fits or item.status ~= "failed" and ctx.width - used > MIN_OUTCOME) then
     local text = fits and outcome_text or cut(outcome_text, math.max(1, ctx.width - used - 3))
     chunks[#chunks + 1] = { " · " .. plain(text), outcome_group }
   end
@@ -209,6 +218,27 @@ local function draw_row(item, ctx, out)
   end
 end
 
+local SEVERITIES = { error = { "✗ ", "AgentLsFailed" }, warning = { "! ", "AgentLsWarn" }, info = { "· ", "AgentLsRunning" } }
+
+---Draws a finding of a review: its severity and place, and below them what is wrong.
+---@param item agent_ls.Item of kind tool
+---@param ctx agent_ls.RenderContext
+---@param out agent_ls.Canvas
+---@return boolean is_drawn false if the call reports no finding
+local function draw_finding(item, ctx, out)
+  local given = item.name == "report_finding" and item.status ~= "failed" and arguments_of(item) or {}
+  local path, line, message = given.file_path, tonumber(given.start_line), given.message
+  if type(path) ~= "string" or not line or type(message) ~= "string" then
+    return false
+  end
+  local place = ("%s:%d"):format(ctx.relative(path), line)
+  out:add({ SEVERITIES[given.severity] or SEVERITIES.info, { canvas.shorten_path(place, ctx.width - 3), "AgentLsPath" } })
+  for _, words in ipairs(vim.split(vim.trim(message), "\n", { plain = true })) do
+    out:add({ { "  " }, { plain(words) } })
+  end
+  return true
+end
+
 ---@param item agent_ls.Item of kind tool
 ---@param ctx agent_ls.RenderContext
 ---@param out agent_ls.Canvas
@@ -219,7 +249,9 @@ function M.render_tool(item, ctx, out)
       return
     end
   end
-  draw_row(item, ctx, out)
+  if not draw_finding(item, ctx, out) then
+    draw_row(item, ctx, out)
+  end
   if item.waiting then
     out:add({ { "  waits for your input  (:AgentLs terminal)", "AgentLsWarn" } })
   end
@@ -242,12 +274,12 @@ end
 ---@return {path: string, uri: string, line: integer?}?
 function M.find_file(item)
   local arguments = arguments_of(item)
-  local path = FILE_TOOLS[item.name] and arguments.file_path
+  local path = (is_of_file(item) or item.name == "report_finding") and arguments.file_path
   if type(path) ~= "string" then
     return nil
   end
   path = vim.fs.abspath(vim.fs.normalize(path))
-  return { path = path, uri = vim.uri_from_fname(path), line = tonumber(arguments.offset) }
+  return { path = path, uri = vim.uri_from_fname(path), line = tonumber(arguments.offset or arguments.start_line) }
 end
 
 -- Groups of read-only calls ----------------------------------------------------------------------------------------

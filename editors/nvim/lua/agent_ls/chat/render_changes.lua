@@ -127,10 +127,11 @@ end
 function M.render_file(item, ctx, out)
   local words, group = review_state(item, ctx.hunks)
   local icon, icon_group = unpack(icons.find_icon(item.path) or {})
+  local counts = ("+%d −%d"):format(item.added, item.removed)
   out:add({
     { ACTION_GLYPHS[item.action] .. " ", "AgentLsDim" },
     { icon and icon .. " " or "", icon_group },
-    { ctx.relative(item.path), "AgentLsPath" },
+    { canvas.shorten_path(ctx.relative(item.path), ctx.width - vim.api.nvim_strwidth(counts) - 6), "AgentLsPath" },
     { " " },
     { "+" .. item.added, "AgentLsAddedSign" },
     { " " },
@@ -228,7 +229,7 @@ M["end"] = function(item, ctx, out)
   for _, file in ipairs(item.files) do
     out:add({
       { "  " .. ACTION_GLYPHS[file.action] .. " ", "AgentLsDim" },
-      { ctx.relative(file.path), "AgentLsPath" },
+      { canvas.shorten_path(ctx.relative(file.path), ctx.width - #(" +%d -%d"):format(file.added, file.removed) - 5), "AgentLsPath" },
       { (" +%d"):format(file.added), "AgentLsAddedSign" },
       { (" −%d"):format(file.removed), "AgentLsRemovedSign" },
     })

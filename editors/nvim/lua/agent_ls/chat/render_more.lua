@@ -34,22 +34,32 @@ local function draw_choices(item, ctx, out)
   end
 end
 
+local GAP = 3 -- columns between two keys
+
+---Draws the keys that answer a question, each on one line with its words.
 ---@param item agent_ls.Item
 ---@param ctx agent_ls.RenderContext
----@return agent_ls.Chunk[]
-local function question_keys(item, ctx)
+---@param out agent_ls.Canvas
+local function draw_question_keys(item, ctx, out)
   local keys = ctx.keys
-  local chunks = { BAR }
+  local chunks, used = { BAR }, vim.api.nvim_strwidth(BAR[1])
   local add = function(key, words)
-    vim.list_extend(chunks, { { key, "AgentLsKey" }, { " " .. words .. "   ", "AgentLsDim" } })
+    local columns = vim.api.nvim_strwidth(key .. words)
+    if #chunks > 1 and used + GAP + columns > ctx.width then
+      out:add(chunks)
+      chunks, used = { BAR }, vim.api.nvim_strwidth(BAR[1])
+    end
+    local gap = #chunks > 1 and GAP or 0
+    vim.list_extend(chunks, { { (" "):rep(gap) }, { key, "AgentLsKey" }, { words, "AgentLsDim" } })
+    used = used + gap + columns
   end
   if #item.choices > 0 and keys.expand then
-    add(keys.expand, item.multiple and "mark" or "choose")
+    add(keys.expand, item.multiple and " mark" or " choose")
   end
-  add(keys.allow or ":AgentLs answer", item.multiple and "answer with the marked choices" or "answer")
-  add(keys.deny or ":AgentLs decline", "leave it open")
-  table.insert(chunks, { "or write below", "AgentLsDim" })
-  return chunks
+  add(keys.allow or ":AgentLs answer", item.multiple and " answer with the marked choices" or " answer")
+  add(keys.deny or ":AgentLs decline", " leave it open")
+  add("", "or write below")
+  out:add(chunks)
 end
 
 ---Renders a question and its choices. `M.choice_at` maps its lines to choices.
@@ -63,8 +73,10 @@ function M.render_question(item, ctx, out)
       out:add(chunks)
     end
     draw_choices(item, ctx, out)
-    local owner_answers = { BAR, { "The editor that owns this session answers.", "AgentLsDim" } }
-    return out:add(ctx.read_only and owner_answers or question_keys(item, ctx))
+    if ctx.read_only then
+      return out:add({ BAR, { "The editor that owns this session answers.", "AgentLsDim" } })
+    end
+    return draw_question_keys(item, ctx, out)
   end
   local is_open = item.status == "declined"
   out:add({ { is_open and "· " or "✓ ", is_open and "AgentLsDim" or "AgentLsDone" }, { cut(item.text, ctx.width - 4), "AgentLsDim" } })
@@ -87,14 +99,22 @@ local AGENTS = {
   failed = { "◆ ", "AgentLsFailed" },
 }
 
+local MIN_TASK = 24 -- columns of a subagent's task beside its outcome; with less room the outcome is on its own line
+
 function M.render_subagent(item, ctx, out)
   local glyph = AGENTS[item.status] or AGENTS.running
-  out:add({ glyph, { item.id .. " ", "AgentLsName" }, { cut(item.text or "", math.max(20, ctx.width - #item.id - 16)) } })
   local words = item.status == "running" and "at work" or shared.AGENT_WORDS[item.reason] or "done"
   if (item.turns or 0) > 0 then
     words = words .. " · " .. plural(item.turns, "round")
   end
-  out:add_end(words, item.status == "failed" and "AgentLsFailed" or "AgentLsDim", ctx.width)
+  local group, room = item.status == "failed" and "AgentLsFailed" or "AgentLsDim", ctx.width - #item.id - 4
+  local is_beside = room - vim.api.nvim_strwidth(words) - 4 >= MIN_TASK
+  out:add({ glyph, { item.id .. " ", "AgentLsName" }, { cut(item.text or "", is_beside and room - vim.api.nvim_strwidth(words) - 4 or room) } })
+  if is_beside then
+    out:add_end(words, group, ctx.width)
+  else
+    out:add({ { "  " }, { words, group } })
+  end
   local output = vim.trim(item.output or "")
   if output == "" then
     return

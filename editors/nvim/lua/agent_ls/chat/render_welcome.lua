@@ -37,7 +37,7 @@ local function draw_keys(out, ctx)
   }
   for _, row in ipairs(rows) do
     if ctx.width < NARROW then
-      out:add({ { row[1] .. "  ", "AgentLsKey" }, { row[2], "AgentLsDim" } })
+      out:add({ { row[1] .. " ", "AgentLsKey" }, { row[2], "AgentLsDim" } })
     else
       out:add({ { ("%-16s"):format(row[1]), "AgentLsKey" }, { row[2], "AgentLsDim" } })
     end
@@ -76,7 +76,7 @@ function M.render_welcome(ctx, start)
   if start.has_key ~= nil then
     local words, command = key_words(start)
     local glyph = command and { "! ", "AgentLsWarn" } or { "✓ ", "AgentLsDone" }
-    add(command and { command = command } or nil, { glyph, { canvas.shorten(words, ctx.width - 3), "AgentLsDim" } })
+    add(command and { command = command } or nil, { glyph, { words, "AgentLsDim" } })
     out:add({ { "" } })
   end
   draw_keys(out, ctx)

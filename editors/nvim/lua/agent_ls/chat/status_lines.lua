@@ -156,10 +156,13 @@ function M.render_keys()
     end
   end
   if snapshot.is_read_only(s) then
-    return "%#AgentLsAsk# read only%#AgentLsDim#  :AgentLs takeover moves it to this editor%<%*"
+    local how = " moves it to this editor"
+    local is_room = available_columns(false) >= #(" read only  :AgentLs takeover" .. how)
+    return "%#AgentLsAsk# read only%#AgentLsKey#  :AgentLs takeover%#AgentLsDim#" .. (is_room and how or "") .. "%<%*"
   end
-  if #snapshot.pending_approvals(s) > 0 then
-    add("prompt_allow", "allow")
+  local asked = snapshot.pending_approvals(s)[1]
+  if asked then
+    add("prompt_allow", require("agent_ls.chat.view").has_more_of(asked) and "read on" or "allow")
     add("prompt_deny", "deny")
   elseif snapshot.describe_activity(s) == "waiting" and snapshot.has_proposals(s) then
     parts[#parts + 1] = "%#AgentLsKey#:AgentLs next%#AgentLsDim# to the change"

@@ -46,7 +46,7 @@ function M.buffer()
   options.undolevels, options.modifiable = -1, false
   -- Wrapped lines are indented to the text after a glyph or a list marker ('breakindentopt' list), also in a block with
   -- a bar at its left.
-  options.formatlistpat = [[^\s*\(┃\s*\)\?\(\d\+[.)]\|[-*+>❯↪▸✓✗●✎│┃±−→·!↻]\)\s\+]]
+  options.formatlistpat = [[^\s*\(┃\s*\)\?\(\d\+[.)]\|[-*+>❯↪▸✓✗●✎│┃±−→·!↻☐▶◆◇≡⋯↶]\)\s\+]]
   blocks, shown, footer = {}, nil, 0
   return bufnr
 end
@@ -388,6 +388,10 @@ function M.marked_choices(item)
   end
   return out
 end
+
+---@param item agent_ls.Item
+---@return boolean the item has lines; a new item has none before the next frame
+function M.is_drawn(item) return blocks[item.index] ~= nil and shown ~= nil and shown.items[item.index] == item end
 
 ---Returns the row of an item's first line.
 ---@param item agent_ls.Item

@@ -93,35 +93,51 @@ local function followers()
   end, vim.fn.win_findbuf(transcript.buffer()))
 end
 
----Whether a window shows all lines of a request that the user must read. If they do not fit, the request must begin at
----the top of the window.
+local begun = {} ---@type table<string, true> requests that a window has shown from their beginning
+
+---Which of the lines that the user must read of a request a window shows: "end" the last ones, after it has shown those
+---before; "part" others, and the last ones are below; nil: none, or not yet the beginning.
 ---@param win integer
 ---@param asked agent_ls.Item
----@return boolean
-local function shows(win, asked)
+---@return "end"|"part"|nil
+local function shown_of(win, asked)
   local first = transcript.find_row(asked) + 1
   local last = first + (asked.head_lines or 1) - 1
   local top, bottom = vim.fn.line("w0", win), vim.fn.line("w$", win)
-  return top <= first and (bottom >= last or top == first)
+  begun[asked.id] = begun[asked.id] or (top <= first and first <= math.max(top, bottom)) or nil
+  if not begun[asked.id] or top > last then
+    return nil
+  end
+  return bottom >= last and "end" or top >= first and "part" or nil
 end
 
 ---Scrolls a window so that an approval begins at its top.
 ---@param win integer
 ---@param asked agent_ls.Item
 local function scroll_to(win, asked)
+  vim.wo[win][0].smoothscroll = false
   local row = transcript.find_row(asked) + 1
   api.nvim_win_set_cursor(win, { row, 0 })
   api.nvim_win_call(win, function() vim.cmd("normal! zt") end)
   held[win] = row
 end
 
+---Scrolls a window by almost its height, also within a line that is longer than the window.
+---@param win integer
+local function scroll_on(win)
+  vim.wo[win][0].smoothscroll = true
+  local rows = math.max(1, api.nvim_win_get_height(win) - 2)
+  api.nvim_win_call(win, function() vim.cmd("normal! " .. rows .. vim.keycode("<C-e>")) end)
+end
+
 ---Scrolls a window to the end of the stream. If an approval is pending, keeps it visible, even with text below it.
 ---@param win integer
 local function follow(win)
   held[win] = nil
+  vim.wo[win][0].smoothscroll = false
   go_to_end(win)
   local asked = snapshot.pending_approvals(session.snapshot())[1]
-  if asked and not shows(win, asked) then
+  if asked and not shown_of(win, asked) then
     scroll_to(win, asked)
   end
 end
@@ -526,18 +542,27 @@ function M.show()
   end
 end
 
----Scrolls to a pending approval, without moving the focus.
 ---@param asked agent_ls.Item
----@return boolean was_shown the approval was visible already
+---@return boolean the next key press scrolls on in a request that is longer than the window, and does not answer it
+function M.has_more_of(asked)
+  local win = M.window()
+  return win ~= nil and transcript.is_drawn(asked) and shown_of(win, asked) == "part"
+end
+
+---Scrolls to a pending approval, or on in one that is longer than the window, without moving the focus.
+---@param asked agent_ls.Item
+---@return "end"|"part"|nil shown what was visible already: "end" everything, "part" its beginning, nil nothing
 function M.show_asked(asked)
   local was_open = M.is_open()
   M.show()
   local win = assert(M.window())
-  if was_open and shows(win, asked) then
-    return true
+  local shown = was_open and shown_of(win, asked) or nil
+  if shown == "part" then
+    scroll_on(win)
+  elseif not shown then
+    scroll_to(win, asked)
   end
-  scroll_to(win, asked)
-  return false
+  return shown
 end
 
 ---Displays a message in the panel if the cursor is in the panel.
