@@ -1,4 +1,4 @@
-"""Measure in a real Chromium that changed words, and the buttons of an approval, are in sight at every width."""
+"""Measure in a real Chromium that changed words, buttons of approvals and names of files are in sight at every width."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SCRIPT = Path(__file__).parent / "panel" / "approval.mjs"
 @pytest.mark.req("H7", "H9")
 @pytest.mark.skipif(bool(why_not()), reason=why_not())
 @pytest.mark.timeout(600)
-async def test_changed_words_and_buttons_of_an_approval_are_in_sight_at_every_width() -> None:
+async def test_changed_words_buttons_and_names_of_files_are_in_sight_at_every_width() -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
     given = {"sources": str(REPOSITORY / "vscode-extension"), "pictures": str(PICTURES), "rig": str(RIG)}
     process = await anyio.run_process(
@@ -28,7 +28,7 @@ async def test_changed_words_and_buttons_of_an_approval_are_in_sight_at_every_wi
         stderr=None,
     )
     told = [json.loads(line) for line in process.stdout.splitlines()]
-    assert len([it for it in told if "lost" in it]) == 72
+    assert len([it for it in told if "lost" in it]) == 96
     assert [it for it in told if it.get("lost")] == []
     rows = [row for it in told for row in it.get("rows", ())]
     assert rows and not [row for row in rows if "other.txt" in row["text"]]

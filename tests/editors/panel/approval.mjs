@@ -32,13 +32,23 @@ const THEMES = {
   contrast: { "--vscode-editor-background": "#000", "--vscode-foreground": "#fff", "--vscode-contrastBorder": "#6fc3df", "--vscode-button-background": "#000", "--vscode-button-foreground": "#fff" },
 };
 
+const COMMAND = { ...ASKED, id: "a2", tool: "shell", files: [], command: `${"make build && ".repeat(60)}make deploy`, why: "" };
+const ROW = {
+  kind: "tool", index: 3, name: "read_file", look: "read", doing: "Reading", done: "Read", background: false, lines: "", finding: null, output: "", cutChars: 0,
+  arguments: "{}", allowed: "", group: "", isRedundant: false, hasTerminal: false, killable: null, sinceMs: null,
+};
+const ROWS = [
+  { ...ROW, id: "deep", status: "done", summary: `${"folder/".repeat(12)}name.py`, target: "x", outcome: "12 lines" },
+  { ...ROW, id: "short", status: "failed", name: "edit_file", look: "edit", summary: "a.py", target: "x", outcome: "Not run: stopped" },
+];
+
 const FINISHED = {
   kind: "file", id: "f1", index: 2, uri: "file:///h11/_headers.py", path: "h11/_headers.py", action: "modify", added: 1, removed: 1, openIds: ["h1"],
   states: [{ state: "pending", count: 1 }], movedFrom: "", isProposed: false, callId: "",
 };
 
 const bundle = await build({
-  stdin: { contents: 'export { approvalElement } from "./approval"; export { itemElement } from "./render";', resolveDir: path.join(sources, "src/webview"), loader: "ts" },
+  stdin: { contents: 'export { approvalElement } from "./approval"; export { itemElement } from "./render"; export { ToolCard } from "./tool_card";', resolveDir: path.join(sources, "src/webview"), loader: "ts" },
   bundle: true, format: "iife", globalName: "Page", write: false, logLevel: "error",
 });
 const style = fs.readFileSync(path.join(sources, "src/webview/style.css"), "utf8");
@@ -66,6 +76,21 @@ function outOfSight() {
   ];
 }
 
+/** Whether the beginning of a long command and the buttons are not in sight together, or what a call works on is not. */
+function commandOutOfSight() {
+  const shown = [document.querySelector("h2"), ...document.querySelectorAll(".approval.pending .answers button")].filter((it) => it.offsetParent !== null);
+  const box = document.querySelector(".command");
+  return [
+    ...shown.filter((it) => { const at = it.getBoundingClientRect(); return at.top < 0 || at.bottom > innerHeight || at.right > innerWidth; }).map((it) => it.textContent),
+    ...(box.scrollHeight > box.clientHeight + 2 === document.querySelector(".goes-on").hidden ? ["that the command goes on"] : []),
+  ];
+}
+
+function rowsOutOfSight() {
+  const isCut = (it) => it.scrollWidth > it.clientWidth + 1;
+  return [...document.querySelectorAll(".path > span:last-child, .outcome")].filter(isCut).map((it) => it.textContent);
+}
+
 for (const [theme, colours] of Object.entries(THEMES)) {
   for (const width of [280, 320, 420, 900]) {
     for (const [name, [before, after]] of Object.entries(FILES)) {
@@ -83,6 +108,14 @@ for (const [theme, colours] of Object.entries(THEMES)) {
       process.stdout.write(`${JSON.stringify({ theme, width, name: `finished ${name}`, lost: await page.evaluate(outOfSight) })}\n`);
       if (name === "end" && pictures) await page.screenshot({ path: path.join(pictures, `finished-${theme}-${width}.png`) });
       if (name !== "end") continue;
+      const context = "{ send() {}, expanded: new Map(), isReadOnly: () => false }";
+      await page.evaluate((item) => { document.getElementById("transcript").replaceChildren(globalThis.Page.approvalElement(item, () => undefined, false)); scrollTo(0, 9999); }, COMMAND);
+      await page.evaluate(() => new Promise((done) => { requestAnimationFrame(() => requestAnimationFrame(done)); }));
+      process.stdout.write(`${JSON.stringify({ theme, width, name: "command", lost: await page.evaluate(commandOutOfSight) })}\n`);
+      if (pictures) await page.screenshot({ path: path.join(pictures, `command-${theme}-${width}.png`) });
+      await page.evaluate(`document.getElementById("transcript").replaceChildren(...${JSON.stringify(ROWS)}.map((row) => new Page.ToolCard(row, ${context}).element))`);
+      process.stdout.write(`${JSON.stringify({ theme, width, name: "rows", lost: await page.evaluate(rowsOutOfSight) })}\n`);
+      if (pictures) await page.screenshot({ path: path.join(pictures, `rows-${theme}-${width}.png`) });
       await page.evaluate((item) => { document.getElementById("transcript").replaceChildren(globalThis.Page.approvalElement(item, () => undefined, false)); }, asked);
       await page.click("button.more");
       const rows = await page.evaluate(() => [...document.querySelectorAll(".answer-menu [role=menuitem]")].map((it) => ({ height: it.getBoundingClientRect().height, text: it.textContent })));

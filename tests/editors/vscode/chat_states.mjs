@@ -61,6 +61,11 @@ const STATES = [
   typed("commands", "/", ".menu li"),
   { ...open("models", (frame) => frame.locator(".model").click(), ".picker .menu li"), leave: (frame) => frame.locator(".picker input").press("Escape") },
   { ...open("the use of the context", (frame) => frame.locator(".meter").click(), ".facts"), leave: (frame) => frame.locator(".meter").press("Escape") },
+  { name: "many scripts and long words", say: "scripts", shown: ".file .path" },
+  { name: "many calls", say: "calls", shown: ".tool.failed" },
+  { name: "findings", say: "findings", shown: ".tool.finding" },
+  { name: "a lost place", say: "lost", shown: ".trouble" },
+  { name: "a long command", say: "long", shown: ".approval.pending .goes-on" },
   { ...open("a plan to accept", async (frame) => {
     await stop(frame);
     await frame.locator(".mode-chip select").selectOption("plan");

@@ -111,6 +111,37 @@ export function scriptedStates(wire) {
       const files = ["restored", "conflict"].map((state, i) => ({ path: `${wire.folder()}/shop/part_${i}.py`, uri: `file://${wire.folder()}/shop/part_${i}.py`, action: "modify", state }));
       tell("reverted", { revertId: name("rev"), atTurnId: turns[0], conversation: true, turns, restoredTurns: [], files });
     },
+    /** Scripts of all directions, wide letters, and words and paths that are longer than the chat is wide. */
+    scripts() {
+      const deep = `${"packages/of/the/shop/".repeat(5)}购物车总额.py`;
+      answerOf(name("a"), `## 第一步 👩‍👩‍👧\n\nמחיר כולל של \`${deep}\`: ${"x".repeat(120)}\n\n| 情况 | السعر |\n| --- | --- |\n| 三个价格 🚀 | 0.30000000000000004 |\n`);
+      call(name("k"), "read_file", { path: deep }, deep, "1\n2\n", { summary: "2 lines" });
+      edit(deep, ["pending"]);
+      end();
+    },
+    /** Forty calls, one of which failed. */
+    calls() {
+      for (let i = 0; i < 40; i++) {
+        const tool = ["read_file", "grep", "shell", "list_dir"][i % 4];
+        call(name("k"), tool, {}, `part ${i}`, "", { summary: i === 38 ? "exit 1: 3 failed, 12 passed" : `${i} lines`, isError: i === 38 });
+      }
+      end();
+    },
+    /** Two findings of a review. */
+    findings() {
+      for (const [severity, line, message] of [["error", 12, "Divides by zero when the list of prices is empty, and no caller looks at that before."], ["warning", 40, "Nothing uses this variable."]]) {
+        call(name("k"), "report_finding", { file_path: "shop/cart.py", start_line: line, end_line: line, severity, message }, `${severity} shop/cart.py:${line}`, "Reported.");
+      }
+      end();
+    },
+    /** A place and servers that do not answer. */
+    lost() {
+      tell("warning", { message: "The MCP server slow is still starting. The model gets its tools when it runs; `agent-ls mcp test slow` shows what it waits for.", code: "mcp", action: "" });
+      tell("error", { message: "The connection to build.example.org was lost (no answer for 45 s).", errorKind: "environment", hint: "Send a message to connect again.", retryable: true, action: "continue" });
+      end("error");
+    },
+    /** A command that is longer than the chat is high. */
+    long: () => { approve("shell", { type: "CommandEffect", command: `${"make build && ".repeat(90)}make deploy`, workingDir: wire.folder(), envVars: [], background: false }, ""); },
     /** An answer in mode plan is a plan to accept. */
     plan() {
       answerOf(name("a"), "1. Take the discount before the tax.\n2. Test orders above the limit.");

@@ -9,7 +9,8 @@ import { describeHunk, verdictLabels } from "../review/words";
 import type { Sessions } from "../sessions/session";
 import { pathOf } from "../connection/uris";
 import { revealHiddenCharacters } from "../approvals/hidden_characters";
-import { h, plural, textButton } from "../webview/dom";
+import { decisiveLines, diffElement } from "../webview/diff";
+import { codeParts, h, plural, textButton } from "../webview/dom";
 import { askUser } from "./dialogs";
 
 export function openHunks(sessions: Sessions): Hunk[] {
@@ -29,8 +30,8 @@ export async function judge(sessions: Sessions, hunkIds: readonly string[], verd
 }
 
 function lines({ oldLines, newLines, first }: Hunk): HTMLElement {
-  const line = (kind: "removed" | "added", sign: string) => (text: string) => h("span", { class: kind }, `${sign}${revealHiddenCharacters(text.replace(/\r?\n$/, ""))}\n`);
-  return h("pre", { class: "diff", tabindex: 0, role: "group", "aria-label": `Change at line ${first + 1}` }, ...oldLines.map(line("removed", "-")), ...newLines.map(line("added", "+")));
+  const line = (sign: string) => (text: string) => `${sign}${text.replace(/\r?\n$/, "")}`;
+  return diffElement(decisiveLines(["@@", ...oldLines.map(line("-")), ...newLines.map(line("+"))].join("\n")), `Change at line ${first + 1}`);
 }
 
 /** Returns the hunks in the order of the guide; hunks that it does not list come last. */
@@ -114,7 +115,7 @@ export class ReviewDialog {
       const path = this.relative(pathOf(run[0]?.uri ?? ""));
       return h("section", { "aria-label": path }, h("h3", {}, path), ...run.map((hunk) => this.change(hunk)));
     });
-    this.body.replaceChildren(...parts, ...(evidence === "" ? [] : [h("p", { class: "dim evidence" }, revealHiddenCharacters(evidence))]));
+    this.body.replaceChildren(...parts, ...(evidence === "" ? [] : [h("p", { class: "dim evidence" }, ...codeParts(revealHiddenCharacters(evidence)))]));
     if (focused === undefined) return;
     const at = this.order.indexOf(focused.id);
     this.focus(at === -1 ? focused.index : at, at === -1 ? 0 : focused.button);

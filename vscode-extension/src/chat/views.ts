@@ -55,8 +55,9 @@ function describeOutcome(item: ToolItem, waiting: boolean): string {
 
 const NEAR = 40; // items after a call to search for its changes; parallel calls can add items in between
 
-/** Whether the row of the call can be hidden, because the items of its changes show the same information. */
+/** Whether the row of the call can be hidden, because a pending request or the items of its changes show the same. */
 function isRedundant({ index, id, status, terminalId }: ToolItem, s: Snapshot): boolean {
+  if ([...s.requests.values()].some(({ request, status: asked }) => request.callId === id && asked === "pending")) return true;
   if (status === "failed" || terminalId !== undefined) return false;
   const from = index - s.first + 1;
   return s.items.slice(from, from + NEAR).some((item) => item.kind === "file" && item.callId === id);
@@ -146,7 +147,7 @@ function approval(item: ApprovalItem, s: Snapshot, context: ViewContext): Approv
     scope: item.scope ?? "once",
     instead: item.command ?? "",
     about: findDescription(request.callId, s),
-    isRedundant: status === "allow" && effect.folder === undefined && (item.reason ?? "") === "" && s.calls.has(request.callId),
+    isRedundant: item.decidedBy === "interrupt" || status === "allow" && effect.folder === undefined && (item.reason ?? "") === "" && s.calls.has(request.callId),
   };
 }
 

@@ -42,6 +42,7 @@ export function addApproval(s: Snapshot, request: ApprovalRequested): void {
     kind: "approval" as const, id: request.requestId, index, request, summary: request.summary, status: "pending" as const,
   }));
   s.requests.set(item.id, item);
+  markChanged(s, s.calls.get(request.callId));
 }
 
 function addSteering(s: Snapshot, data: EventData["steering_injected"], status: "waiting" | "injected"): void {
@@ -213,6 +214,7 @@ export const folds: Folds = {
     if (!item) return;
     item.status = data.decision;
     item.scope = data.scope;
+    item.decidedBy = data.decidedBy;
     if (data.reason !== "") item.reason = data.reason;
     const asker = s.calls.get(item.request.callId);
     if (data.command !== "") {

@@ -103,10 +103,10 @@ function itemOf(s: Snapshot, raw: StoredItem, index: number, { open, moves }: Kn
     case "file":
       return fileItem(s, raw, entry, moves.get(raw));
     case "approval": {
-      const { request, status, reason, scope, command } = raw;
+      const { request, status, reason, scope, command, decidedBy } = raw;
       const item = {
         ...entry, id: request.requestId, kind: "approval" as const, request, summary: request.summary, status,
-        ...(typeof reason === "string" && reason !== "" && { reason }), ...(scope && { scope }),
+        ...(typeof reason === "string" && reason !== "" && { reason }), ...(scope && { scope }), ...(decidedBy && { decidedBy }),
         ...(typeof command === "string" && command !== "" && { command }),
       };
       s.requests.set(item.id, item);

@@ -76,6 +76,8 @@ export interface ApprovalItem extends Entry {
   status: "pending" | Decision;
   reason?: string;
   scope?: string;
+  /** Who decided; "interrupt" if the turn was stopped before an answer. */
+  decidedBy?: string;
   /** The command that the user ran instead of the requested one. */
   command?: string;
 }

@@ -17,6 +17,7 @@ const VERBS: Readonly<Record<string, string>> = { create: "Create", modify: "Edi
 function question(item: ApprovalView): string {
   if (item.trust !== "") return "Do you trust this folder?";
   if (item.command !== "") return "Run this command?";
+  if (item.paths.some((path) => /^https?:/.test(path))) return "Fetch this page?";
   return item.files.length > 0 ? "Make this change?" : `Allow ${item.tool}?`;
 }
 
@@ -84,8 +85,13 @@ class Command {
   private draw(): void {
     this.field.value = this.command;
     this.field.rows = Math.min(12, this.command.split("\n").length + 1);
+    const goesOn = h("p", { class: "dim reasons goes-on", hidden: true }, "The command goes on: scroll to its end.");
     const code = h("code", { class: "hljs", "data-language": "bash" }, revealHiddenCharacters(this.command));
-    this.element.replaceChildren(this.isEdited ? this.field : h("pre", { class: "command", tabindex: 0, "aria-label": "The command" }, code));
+    const box = h("pre", { class: "command", tabindex: 0, "aria-label": "The command" }, code);
+    const check = () => { goesOn.hidden = box.scrollTop + box.clientHeight >= box.scrollHeight - 2; };
+    box.addEventListener("scroll", check);
+    if (!this.isEdited) new ResizeObserver(check).observe(box);
+    this.element.replaceChildren(...(this.isEdited ? [this.field] : [box, goesOn]));
     highlightLater(this.element);
   }
 }

@@ -33,6 +33,17 @@ export function findByData(root: Element, name: string, value: string): HTMLElem
   return [...root.querySelectorAll<HTMLElement>(`[data-${name}]`)].find((element) => element.dataset[name] === value);
 }
 
+/** Creates the parts of a path, of which only the folders are shortened when there is little room. */
+export function pathParts(path: string): readonly HTMLElement[] {
+  const at = path.lastIndexOf("/") + 1;
+  return [h("span", { class: "folders" }, path.slice(0, at)), h("span", {}, path.slice(at))];
+}
+
+/** Creates a text in which the parts between backticks are code. */
+export function codeParts(text: string): readonly (HTMLElement | string)[] {
+  return text.split(/(`[^`]*`)/).map((part) => (part.startsWith("`") ? h("code", {}, part.slice(1, -1)) : part));
+}
+
 export function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }

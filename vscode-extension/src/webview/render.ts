@@ -1,7 +1,7 @@
 // Renders one item of the transcript as an element; user actions are sent as messages.
 import { approvalElement } from "./approval";
 import { decisiveLines, diffElement } from "./diff";
-import { h, icon, iconButton, plural, textButton } from "./dom";
+import { codeParts, h, icon, iconButton, pathParts, plural, textButton } from "./dom";
 import { compactionElement } from "./compaction_element";
 import { questionElement } from "./question_element";
 import { revertedElement } from "./rollback_element";
@@ -60,7 +60,7 @@ function proposalButtons(ids: readonly string[], what: string, { send }: RenderC
 }
 
 export function pathButton(uri: string, path: string, { send }: RenderContext): HTMLElement {
-  return h("button", { type: "button", class: "link path", title: `Open ${path}`, "data-action": `open ${uri}`, onClick: () => { send({ type: "openFile", target: uri }); } }, path);
+  return h("button", { type: "button", class: "link path", title: `Open ${path}`, "data-action": `open ${uri}`, onClick: () => { send({ type: "openFile", target: uri }); } }, ...pathParts(path));
 }
 
 export function counts({ added, removed }: { readonly added: number; readonly removed: number }): HTMLElement {
@@ -70,7 +70,7 @@ export function counts({ added, removed }: { readonly added: number; readonly re
 /** Creates the label of a file with its path, or with both paths if it was moved. */
 function fileLabel({ uri, path, movedFrom = "" }: { readonly uri: string; readonly path: string; readonly movedFrom?: string }, context: RenderContext): (HTMLElement | string)[] {
   if (movedFrom === "") return [pathButton(uri, path, context)];
-  return [h("span", { class: "path dim", title: movedFrom }, movedFrom), h("span", { class: "dim" }, " → "), pathButton(uri, path, context)];
+  return [h("span", { class: "path dim", title: movedFrom }, ...pathParts(movedFrom)), h("span", { class: "dim" }, " → "), pathButton(uri, path, context)];
 }
 
 const FILE_VERBS: Record<FileView["action"], string> = { create: "Created", modify: "Edited", delete: "Deleted" };
@@ -101,8 +101,7 @@ function factsElement({ text, outcome, command }: FactsView, context: RenderCont
   const again = command !== "" && !context.isReadOnly() && textButton("Run Again", () => {
     context.send({ type: "submit", text: `Run \`${command}\` again.`, attachments: [], how: "queue" });
   }, { class: "link", title: command, "data-action": "check" });
-  const parts = text.split(/(`[^`]*`)/).map((part) => (part.startsWith("`") ? h("code", {}, part.slice(1, -1)) : part));
-  return h("p", { class: `facts dim ${outcome}` }, icon(FACT_ICONS[outcome]), h("span", {}, ...parts, " ", again));
+  return h("p", { class: `facts dim ${outcome}` }, icon(FACT_ICONS[outcome]), h("span", {}, ...codeParts(text), " ", again));
 }
 
 function endOfTurn(item: EndView, context: RenderContext): HTMLElement {

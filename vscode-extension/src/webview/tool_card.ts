@@ -1,6 +1,6 @@
 // The card of a tool call, updated in place while it runs, so that expansion, selection and scroll position are kept.
 import { clockElement } from "./clock";
-import { h, icon, iconButton, textButton } from "./dom";
+import { h, icon, iconButton, pathParts, textButton } from "./dom";
 import type { ToolView } from "./messages";
 import type { RenderContext } from "./render";
 import { type Finding, toolIcon, toolWords } from "../snapshot/tool_words";
@@ -82,7 +82,7 @@ export class ToolCard {
     this.summary.replaceChildren(
       icon(severity),
       h("span", { class: "sr-only" }, `${severity}: `),
-      h("span", { class: "what" }, h("span", { class: "path", "data-open": target, title: `Open ${target}` }, place)),
+      h("span", { class: "what" }, h("span", { class: "path", "data-open": target, title: `Open ${target}` }, ...pathParts(place))),
       h("span", { class: "message", title: message }, message),
     );
     this.element.classList.add("finding", severity);
@@ -92,7 +92,7 @@ export class ToolCard {
     const { summary, target } = this.item;
     // A span, not a button, because it is inside the clickable row. Keyboard users open the file by the link in
     // the expanded card.
-    return target === "" ? summary : h("span", { class: "path", "data-open": target, title: `Open ${target}` }, summary);
+    return target === "" ? summary : h("span", { class: "path", "data-open": target, title: `Open ${target}` }, ...pathParts(summary));
   }
 
   private drawOutcome(): (HTMLElement | string)[] {

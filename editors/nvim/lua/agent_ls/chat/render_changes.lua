@@ -287,7 +287,9 @@ local function draw_effect(request, ctx, out, max_lines)
     end
     where[#where + 1] = effect.background and "in the background" or nil
     where = effect.inputOf and { "typed into the background process " .. effect.inputOf } or where
-    out:add({ INDENTED_BAR, { table.concat(where, ", "), "AgentLsDim" } })
+    if #where > 0 then
+      out:add({ INDENTED_BAR, { table.concat(where, ", "), "AgentLsDim" } })
+    end
   elseif effect.files then
     for _, file in ipairs(effect.files) do
       out:add({
@@ -327,6 +329,8 @@ local function question(request)
   end
   if effect.folder then
     return "Do you trust this folder?"
+  elseif effect.url then
+    return "Fetch this page?"
   end
   return effect.files and "Make this change?" or ("Allow %s?"):format(request.tool)
 end
@@ -368,7 +372,7 @@ local SCOPE_WORDS = { once = "once", turn = "for this turn", session = "for this
 
 function M.render_approval(item, ctx, out)
   local request = assert(item.request)
-  local what = cut(request.summary, ctx.width - 20)
+  local what = cut(request.summary, 2 * ctx.width - 20)
   local trusted = request.effect.folder
   if trusted and item.status ~= "pending" and item.decided_by ~= "interrupt" then
     local is_allowed = item.status == "allow"
