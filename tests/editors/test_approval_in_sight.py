@@ -1,4 +1,4 @@
-"""Measure in a real Chromium that changed words, buttons of approvals and names of files are in sight at every width."""
+"""Measure in a real Chromium that changed words, buttons of approvals and names of files are in sight."""
 
 from __future__ import annotations
 
