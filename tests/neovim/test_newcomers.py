@@ -4,10 +4,12 @@ answer.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.loopback.script import CutStream, Reply, Text
-from tests.neovim.conftest import StartReal
+from tests.neovim.conftest import StartReal, start_served
 from tests.support.commands import provider_variables
 from tests.support.loopback import AnthropicServer, ErrorReply
 
@@ -80,3 +82,26 @@ def test_a_message_right_after_quit_and_resume_continues_the_session(start_real:
         shot = nvim.wait_screen("The second.", "○ idle")
         assert "not open" not in shot and "shutting down" not in shot
         assert "The first." in str(provider.requests[1].body)
+
+
+@pytest.mark.req("H10", "H28")
+def test_a_hanging_mcp_server_waits_for_an_answer_and_is_then_named_with_the_next_step(
+    project: Path, tmp_path: Path
+) -> None:
+    servers = "slow = { command = 'sleep', args = { '600' } }"
+    settings = (
+        f"settings = {{ mcp = {{ servers = {{ {servers} }}, firstWaitMs = 100, startTimeoutMs = 240000 }} }}"
+    )
+    options = f"provider = 'anthropic', mode = 'edits', {settings}"
+    with (
+        AnthropicServer(["It goes on."]) as provider,
+        start_served(project, tmp_path, options, provider, columns=120) as nvim,
+    ):
+        nvim.cmd("AgentLs send hello")
+        nvim.wait_screen("Run this command?", "sleep 600", "allow once")
+        nvim.cmd("AgentLs mcp")
+        nvim.wait_screen("The MCP servers wait for your answer in the panel.")
+
+        nvim.cmd("AgentLs approve")
+
+        nvim.wait_screen("The MCP server slow is still starting.", "mcp test slow", "It goes on.")

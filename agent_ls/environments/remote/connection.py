@@ -242,7 +242,8 @@ class RemoteConnection:
             self._stdin().close()
         said = self._errors.strip().splitlines()
         words = f"{reason}: {said[-1]}" if said else reason
-        self._fail(EnvironmentLostError(f"The connection to {self.place.machine} was lost ({words})."))
+        lost = f"The connection to {self.place.machine} was lost ({words})."
+        self._fail(EnvironmentLostError(lost, "The next action connects again."))
 
     def _fail(self, error: EnvironmentLostError) -> None:
         with self._lock:

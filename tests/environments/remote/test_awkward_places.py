@@ -220,6 +220,7 @@ async def test_a_process_is_reported_as_lost_if_the_connection_is_lost_just_befo
             with anyio.fail_after(240):
                 while not current.loss:  # noqa: ASYNC110  # a thread sets it without an event
                     await anyio.sleep(0.01)
+            assert current.loss.hint, "the user is told what comes next"
             env._ensure_connected = ready  # type: ignore[method-assign]
             return found
 

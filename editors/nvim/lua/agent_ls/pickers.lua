@@ -4,6 +4,7 @@ local float = require("agent_ls.float")
 local log = require("agent_ls.log")
 local protocol = require("agent_ls.protocol")
 local session = require("agent_ls.session")
+local snapshot = require("agent_ls.snapshot")
 
 local M = {}
 
@@ -201,7 +202,9 @@ function M.mcp()
       log.warn(problem)
     end
     if #result.servers == 0 then
-      return log.notify("No MCP servers are set up: :help agent-ls-mcp")
+      local asked = snapshot.pending_approvals(session.snapshot())[1]
+      local is_asked = asked ~= nil and asked.request.tool == "mcp"
+      return log.notify(is_asked and "The MCP servers wait for your answer in the panel." or "No MCP servers are set up: :help agent-ls-mcp")
     end
     local options = { prompt = "MCP servers", format_item = server_label, preview = server_preview }
     require("agent_ls.menu").select(result.servers, options, function(server)

@@ -92,3 +92,12 @@ test("a failure with available actions is displayed once", () => {
   addNotice(s, "error", "Not trusted.", "Why.", ["manageTrust"]);
   assert.equal(s.items.length, 1);
 });
+
+test("what a notice names between backticks is shown as code", (t) => {
+  const page = new WebviewPage();
+  t.after(() => { page.close(); });
+  const s = newSnapshot();
+  applyEvent(s, recorded(1, "warning", { message: "It hangs; `agent-ls mcp test slow` shows why.", code: "mcp", action: "" }));
+  page.show(s);
+  assert.deepEqual([...page.document.querySelectorAll(".notice code")].map(({ textContent }) => textContent), ["agent-ls mcp test slow"]);
+});
