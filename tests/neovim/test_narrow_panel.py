@@ -1,4 +1,4 @@
-"""What decides stays on a screen of 80 by 24: names of files, outcomes, findings, and the next step."""
+"""Names of files, outcomes, findings and the next step are complete on a screen of 80 by 24."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def finding(panel: Panel) -> None:
 
 
 def another_owner(panel: Panel) -> None:
-    owner = {"pid": 4711, "host": "desk", "program": "VS Code"}
+    owner = {"pid": 4711, "host": "ada", "program": "VS Code"}
     access = {"sessionId": "s1", "kind": "access", "data": {"access": "readOnly", "owner": owner}}
     panel.server.tell(access)
 
