@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack, aclosing, contextmanager, nullcontext, suppress
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import anyio
@@ -95,7 +96,7 @@ class HttpAdapter:
             return ()
         try:
             transport = await self._connect()
-            headers = {**self._headers(), **codec.models_headers()}
+            headers = self._headers(codec.models_headers())
             with self._limit_time(self._deadline()):
                 head, body = await transport.get(codec.models_path, headers)
             if not _is_good(head):
@@ -144,7 +145,7 @@ class HttpAdapter:
     async def _complete(self, request: Request) -> Response:
         await self._ask_abilities(request)
         wire = self._codec.encode(request, stream=False)
-        headers = {**self._headers(), **wire.headers}
+        headers = self._headers(wire.headers)
         transport = await self._connect()
         with self._limit_time(self._deadline()):
             head, body = await transport.post(wire.path, headers, wire.content)
@@ -155,7 +156,7 @@ class HttpAdapter:
     async def _stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
         await self._ask_abilities(request)
         wire = self._codec.encode(request, stream=True)
-        headers = {**self._headers(), **wire.headers, "accept": "text/event-stream"}
+        headers = self._headers({**wire.headers, "accept": "text/event-stream"})
         transport = await self._connect()
         deadline = self._deadline()
         async with AsyncExitStack() as stack:
@@ -274,12 +275,16 @@ class HttpAdapter:
         for event in ending:
             yield event
 
-    def _headers(self) -> dict[str, str]:
-        return {
-            "user-agent": USER_AGENT,
-            **self._codec.authorization(self._endpoint.secret),
-            **self._endpoint.headers,
-        }
+    def _headers(self, own: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
+        """Return the headers of a request, with names in lower case. `own` are those of the codec.
+
+        Headers of the settings replace others of the same name, such as `Authorization`; betas are joined.
+        """
+        sent = {"user-agent": USER_AGENT, **self._codec.authorization(self._endpoint.secret), **own}
+        for name, value in self._endpoint.headers.items():
+            key = name.lower()
+            sent[key] = f"{sent[key]},{value}" if key in sent and key.endswith("-beta") else value
+        return sent
 
     def _attribute(self, error: LlmError, request: Request) -> None:
         """Add provider and model to the error, and redact the API key, which some servers repeat in messages."""

@@ -385,6 +385,21 @@ async def test_concurrent_model_calls_do_not_mix_their_answers(server: Server, p
         assert len(found) == 8
 
 
+@pytest.mark.req("U11", "U13")
+async def test_headers_of_the_settings_replace_those_of_the_provider_in_any_case() -> None:
+    given = {"X-Api-Key": "gateway", "Anthropic-Version": "2024-01-01", "User-Agent": "me"}
+    with AnthropicServer(["hi"]) as running:
+        settings = ConnectionSettings(running.base_url, {**given, "Anthropic-Beta": "mine"})
+        credentials = Credentials.from_environment({"ANTHROPIC_API_KEY": "k"})
+        client = build_client(credentials, {"anthropic": settings}, default="anthropic")
+        options: dict[str, Any] = {"beta_headers": ["own"]}
+        await streamed(client, replace(ask("anthropic"), provider_options={"anthropic": options}))
+        await client.close()
+        headers = running.requests[0].headers
+        assert {name: headers[name.lower()] for name in given} == given
+        assert headers["anthropic-beta"] == "own,mine"
+
+
 @pytest.mark.req("U11")
 @every_wire
 async def test_connection_settings_are_sent_as_request_headers(server: Server, provider: str) -> None:

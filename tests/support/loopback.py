@@ -368,9 +368,10 @@ class ChatServer(LoopbackProvider):
 async def _read_request(reader: asyncio.StreamReader) -> Recorded:
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
     line, *rest = head.rstrip().split("\r\n")
-    headers = {
-        name.strip().lower(): value.strip() for name, _, value in (field.partition(":") for field in rest)
-    }
+    headers: dict[str, str] = {}
+    for name, _, value in (entry.partition(":") for entry in rest):
+        key = name.strip().lower()  # a repeated header is a list, as in HTTP
+        headers[key] = f"{headers[key]}, {value.strip()}" if key in headers else value.strip()
     data = await reader.readexactly(int(headers.get("content-length", "0")))
     try:
         body = json.loads(data)

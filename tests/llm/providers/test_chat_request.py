@@ -169,7 +169,9 @@ def test_every_kind_of_tool_choice_is_encoded() -> None:
         ("openrouter", "high", {"reasoning": {"effort": "high"}}),
         ("openrouter", "none", {"reasoning": {"enabled": False}}),
         ("groq", "low", {"reasoning_effort": "low"}),
-        ("vllm", "low", {}),
+        ("vllm", "low", {"reasoning_effort": "low"}),
+        ("compatible", "high", {"reasoning_effort": "high"}),
+        ("deepseek", "high", {}),
         ("groq", None, {}),
     ],
 )

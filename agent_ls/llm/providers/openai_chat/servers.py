@@ -34,7 +34,7 @@ class Server:
     local: bool = False
     max_tokens_key: str = "max_tokens"
     system_role: str = "system"
-    effort: EffortParameter = "none"
+    effort: EffortParameter = "reasoning_effort"
     replay: ReasoningReplay = "never"
     choice: ToolChoiceSupport = "all"
     asks_usage: bool = True
@@ -47,18 +47,20 @@ SERVERS: Mapping[str, Server] = {
     "openrouter": Server(
         "OpenRouter", "https://openrouter.ai/api/v1", effort="reasoning", replay="details", caches=True
     ),
-    "deepseek": Server("DeepSeek", "https://api.deepseek.com", replay="content", json_schema=False),
-    "groq": Server("Groq", "https://api.groq.com/openai/v1", effort="reasoning_effort"),
-    "mistral": Server("Mistral", "https://api.mistral.ai/v1", asks_usage=False, short_ids=True),
-    "xai": Server("xAI", "https://api.x.ai/v1", effort="reasoning_effort"),
-    "together": Server("Together", "https://api.together.xyz/v1"),
-    "moonshot": Server("Moonshot", "https://api.moonshot.ai/v1", replay="content"),
-    "zai": Server("Z.ai", "https://api.z.ai/api/paas/v4", json_schema=False),
-    "cerebras": Server("Cerebras", "https://api.cerebras.ai/v1", effort="reasoning_effort"),
-    # servers on the user's machine
-    "ollama": Server(
-        "Ollama", "http://localhost:11434/v1", local=True, effort="reasoning_effort", choice="words"
+    "deepseek": Server(
+        "DeepSeek", "https://api.deepseek.com", effort="none", replay="content", json_schema=False
     ),
+    "groq": Server("Groq", "https://api.groq.com/openai/v1"),
+    "mistral": Server(
+        "Mistral", "https://api.mistral.ai/v1", effort="none", asks_usage=False, short_ids=True
+    ),
+    "xai": Server("xAI", "https://api.x.ai/v1"),
+    "together": Server("Together", "https://api.together.xyz/v1"),
+    "moonshot": Server("Moonshot", "https://api.moonshot.ai/v1", effort="none", replay="content"),
+    "zai": Server("Z.ai", "https://api.z.ai/api/paas/v4", effort="none", json_schema=False),
+    "cerebras": Server("Cerebras", "https://api.cerebras.ai/v1"),
+    # servers on the user's machine
+    "ollama": Server("Ollama", "http://localhost:11434/v1", local=True, choice="words"),
     "lmstudio": Server("LM Studio", "http://localhost:1234/v1", local=True, choice="words"),
     "llamacpp": Server("llama.cpp", "http://localhost:8080/v1", local=True, choice="words"),
     "vllm": Server("vLLM", "http://localhost:8000/v1", local=True),
