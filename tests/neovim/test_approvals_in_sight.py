@@ -126,6 +126,19 @@ def test_a_key_allows_only_a_visible_request(panel: Panel, server: StandIn, nvim
 
 
 @pytest.mark.req("H7", "H10")
+def test_a_request_newer_than_the_last_frame_is_drawn_before_it_can_be_allowed(
+    panel: Panel, server: StandIn, nvim: Nvim
+) -> None:
+    nvim.lua(
+        "vim.api.nvim_create_autocmd('User', { pattern = 'AgentLsApprovalWanted', command = 'AgentLs approve' })"
+    )
+    panel.ask(command="make test", rules=[])
+    nvim.wait_screen("Run this command?")
+    assert "The request is now in view" in nvim.lua("return vim.fn.execute('messages')")
+    assert "agent/approve" not in server.seen()
+
+
+@pytest.mark.req("H7", "H10")
 def test_approval_keys_work_in_a_file_while_a_request_is_pending(
     panel: Panel, server: StandIn, nvim: Nvim
 ) -> None:

@@ -393,7 +393,7 @@ end
 ---@return boolean the item has lines; a new item has none before the next frame
 function M.is_drawn(item) return blocks[item.index] ~= nil and shown ~= nil and shown.items[item.index] == item end
 
----Returns the row of an item's first line.
+---Returns the row of an item's first line. The item must be drawn.
 ---@param item agent_ls.Item
 ---@return integer
 function M.find_row(item) return row_of(item.index) + blocks[item.index].gap end

@@ -553,10 +553,13 @@ end
 ---@param asked agent_ls.Item
 ---@return "end"|"part"|nil shown what was visible already: "end" everything, "part" its beginning, nil nothing
 function M.show_asked(asked)
-  local was_open = M.is_open()
+  local was_drawn = M.is_open() and transcript.is_drawn(asked)
   M.show()
+  if not was_drawn then
+    M.draw() -- the request may be newer than the last frame
+  end
   local win = assert(M.window())
-  local shown = was_open and shown_of(win, asked) or nil
+  local shown = was_drawn and shown_of(win, asked) or nil
   if shown == "part" then
     scroll_on(win)
   elseif not shown then
