@@ -169,12 +169,13 @@ class Subagents:
                 kind="permission_denied",
             )
         self._check_capacity()
+        agent_id = self._kit.tasks.new_id()  # before the await: ids are in the order of the calls
         environment = await self._environment(task.working_dir)
         self._check_capacity()  # checked again: other subagents may have started during the await
         before = _finished_turns(self.parent.history.turns) if task.with_history else ()
         profile = self._profile(task)
         changed = SubagentChanged(
-            agent_id=self._kit.tasks.new_id(),
+            agent_id=agent_id,
             status="running",
             call_id=call_id,
             task=task.task,

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import anyio
 import pytest
 
+from agent_ls.environments.base import DirEntry
 from agent_ls.environments.effects import WriteEffect
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.llm.errors import AuthenticationError
@@ -332,6 +335,31 @@ async def test_a_subagent_with_its_own_folder_reads_everything_and_writes_only_t
     refused = next(end for end in b.recorder.of(ToolCallEnd) if end.call_id == "outside")
     assert refused.is_error and "/project/lib" in refused.output
     assert "/project/lib" in cast.agents["tidy"].requests[0].messages[-1].text
+
+
+class SlowListing(MemoryEnvironment):
+    def __init__(self) -> None:
+        super().__init__({"/project/lib/a.txt": b"one\n"})
+        self.may_list = anyio.Event()
+
+    async def list_directory(self, path: str, depth: int = 1) -> Sequence[DirEntry]:
+        await self.may_list.wait()
+        return await super().list_directory(path, depth)
+
+
+async def test_ids_of_parallel_subagents_are_in_the_order_of_their_calls() -> None:
+    environment, started = SlowListing(), Gate()
+    cast = Cast(
+        [[spawn("east", "s1", working_dir="lib"), spawn("west", "s2")], text("both run")],
+        {"east": [text("e")], "west": [[started, text("w")]]},
+    )
+    async with running_session(cast, *SUBAGENT_TOOLS, environment=environment) as b:
+        b.session.submit("go")
+        await started.reached.wait()
+        environment.may_list.set()
+        started.open()
+        await b.idle()
+    assert "agent_1" in results(b)["s1"] and "agent_2" in results(b)["s2"]
 
 
 @pytest.mark.parametrize("folder", ["..", "/etc", "no-such-folder", "main.txt"])
