@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Mapping
 
 from agent_ls.llm.errors import LlmError, ProviderError, StreamError
-from agent_ls.llm.messages import JsonObject
+from agent_ls.llm.messages import JsonObject, JsonValue
 from agent_ls.llm.providers.error_mapping import FailureTable, ProviderFailure
 from agent_ls.llm.providers.wire_json import (
     int_at,
@@ -21,6 +22,7 @@ from agent_ls.llm.providers.wire_json import (
 _MESSAGES = ("message", "error_message", "errorMessage", "error_msg", "detail", "msg", "Message")
 _NAMES = ("code", "type", "status", "__type", "error_code", "status_code")
 _MAX_TEXT_CHARS = 200
+_MAX_INNER = 100  # parts of an error that are searched for a message
 _KEEP_ALIVES = frozenset({"", "null", '""', "{}", "ping", "keep-alive", "keepalive", "heartbeat"})
 _PAGE = re.compile(r"<!doctype html|<html|<head|<body", re.IGNORECASE)
 _TITLE = re.compile(r"<title[^>]*>(.*?)</title>|<h1[^>]*>(.*?)</h1>", re.IGNORECASE | re.DOTALL)
@@ -35,6 +37,8 @@ def find_failure(body: JsonObject, request_id: str = "") -> ProviderFailure | No
     """
     error = _error_object(body)
     message = _message(body, error)
+    if not message and error is not body and (deeper := _stated_inside(error)):
+        message, error = _message(body, deeper), {**error, **deeper}
     nested = _nested(message)
     if nested is not None and (inner := find_failure(nested)) and inner.message:
         # A proxy put the error body of another server into its message.
@@ -47,7 +51,10 @@ def find_failure(body: JsonObject, request_id: str = "") -> ProviderFailure | No
 def read_failure(body: bytes, request_id: str = "") -> ProviderFailure:
     """Return the error in the body of a refused request, also if the body is plain text or a page."""
     if value := first_object(body):
-        return find_failure(value, request_id) or ProviderFailure(request_id=request_id)
+        failure = find_failure(value, request_id) or ProviderFailure(request_id=request_id)
+        # an answer in place of an error: the filter of Azure says inside of it what it refused
+        is_answer = not failure.message and bool(value.get("choices"))
+        return (find_failure({"error": value}, request_id) or failure) if is_answer else failure
     return ProviderFailure(plain_text(body), request_id=request_id, is_page=is_page(body))
 
 
@@ -120,9 +127,27 @@ def _error_object(body: JsonObject) -> JsonObject:
     return object_at(body, "Output") or body  # Output: an error of AWS inside an event
 
 
+def _stated_inside(error: JsonObject) -> JsonObject | None:
+    """Return the first object inside of an error that states a message: proxies name it `upstream_error`, `cause`, …"""
+    waiting: deque[JsonValue] = deque(error.values())
+    for _ in range(_MAX_INNER):
+        if not waiting:
+            break
+        found = waiting.popleft()
+        if isinstance(found, Mapping):
+            if any(text_at(found, key) for key in _MESSAGES):
+                return found
+            waiting.extend(found.values())
+        elif isinstance(found, list):
+            waiting.extend(found)
+    return None
+
+
 def _message(body: JsonObject, error: JsonObject) -> str:
     """Return the most specific message. A broker's `metadata.raw` is the message of the provider that it called."""
-    return next((text for text in _messages(body, error) if text), "")
+    message = next((text for text in _messages(body, error) if text), "")
+    reason = text_at(error, "param")  # MiMo: Param Incorrect, with the reason here and not only a name
+    return f"{message}: {reason}" if message and " " in reason and reason not in message else message
 
 
 def _messages(body: JsonObject, error: JsonObject) -> Iterator[str]:

@@ -50,14 +50,22 @@ _BY_NUMBER: Mapping[str, type[ProviderError]] = {
     **dict.fromkeys(("500", "502", "504"), ServerError),
     "503": OverloadedError,
     # Z.ai, on each of its APIs
+    **dict.fromkeys(("1110", "1111", "1112", "1121", "1220"), PermissionDeniedError),
     "1113": QuotaExceededError,
     **dict.fromkeys(("1210", "1212", "1213", "1214", "1215"), InvalidRequestError),
-    "1211": NotFoundError,
+    **dict.fromkeys(("1211", "1221", "1222"), NotFoundError),
+    "1234": ServerError,
     "1261": ContextLengthError,
     "1301": ContentFilterError,
     **dict.fromkeys(("1302", "1303", "1305"), RateLimitError),
+    "1312": OverloadedError,
+    # the plan: used up or expired, and what it does not include
     **dict.fromkeys(("1304", "1308", "1309", "1310"), QuotaExceededError),
+    **dict.fromkeys(map(str, range(1316, 1322)), QuotaExceededError),
+    **dict.fromkeys(("1311", "1313", "1314", "1315"), PermissionDeniedError),
 }
+
+_OWN_CODE = re.compile(r"\d{4}")  # a code of a provider; shorter ones are HTTP statuses
 
 # examples: credit_balance_exhausted, project_spend_limit_exceeded, organization_usage_limit_exceeded
 _SPENT = re.compile(r"(credits?|balance|spend|billing)\w*_(exhausted|exceeded|reached)|usage_limit_exceeded")
@@ -76,6 +84,9 @@ _WRONG_WAYS: Mapping[int, tuple[str, str]] = {
     ),
     407: PROXY_LOGIN,
 }
+
+# Names of these classes are used for other errors, too.
+_VAGUE = (InvalidRequestError, RateLimitError, ServerError)
 
 # Statuses for which a phrase in the message may select a more specific error class.
 _VAGUE_STATUSES = (None, 400, 413, 422, 429, 500, 503)
@@ -241,11 +252,18 @@ class FailureTable:
             return ModelLoadingError
         if self.passing and re.search(self.passing, text):
             return ServerError
-        named = next((kind for name in failure.names if (kind := self._named(name))), None)
-        if named is not None and named not in (InvalidRequestError, RateLimitError, ServerError):
+        kinds = {name: kind for name in failure.names if (kind := self._named(name))}
+        # Z.ai says rate_limit_error on the API of Anthropic, beside a code that says more.
+        exact = (kind for name, kind in kinds.items() if _OWN_CODE.fullmatch(name) and kind not in _VAGUE)
+        named = next(iter(kinds.values()), None)
+        named = next(exact, named) if named in _VAGUE else named
+        if named is not None and named not in _VAGUE:
             return named
         # "invalid_request_error" is also the type of bodies whose status is more specific (401, 404).
-        is_vague = named is InvalidRequestError and status not in (None, 400, 422)
+        # 1002 is a rate limit of MiniMax and a wrong key at Z.ai.
+        is_vague = (named is InvalidRequestError and status not in (None, 400, 422)) or (
+            named is RateLimitError and status in (401, 403)
+        )
         kind = _by_status(status) if named is None or is_vague else named
         if status not in _VAGUE_STATUSES:
             return kind

@@ -38,6 +38,7 @@ _OVERFLOW = (
     r"too large for model with \d+",  # Mistral
     r"request (body )?too large for .{0,200}(token|max size)",  # Groq, GitHub Models
     r"larger than the (maximum )?(context|input)|longer than the (context|model)",
+    r"no user (query|message) (was )?found",  # a template, after Ollama has cut the beginning of the conversation
 )
 WORDS: tuple[tuple[str, type[ProviderError]], ...] = (
     *((words, ContextLengthError) for words in _OVERFLOW),

@@ -21,7 +21,7 @@ from agent_ls.llm.errors import (
 from agent_ls.llm.messages import JsonObject
 from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.providers.error_bodies import find_failure, first_object, read_failure, unreadable_answer
-from agent_ls.llm.providers.error_mapping import FailureTable, ProviderFailure
+from agent_ls.llm.providers.error_mapping import FailureTable, ProviderFailure, worded_delay_s
 from agent_ls.llm.providers.error_words import NO_RATE
 from agent_ls.llm.providers.wire_json import int_at, object_at, objects_at, text_at
 
@@ -73,26 +73,28 @@ def _failure(body: JsonObject) -> ProviderFailure:
     details = list(objects_at(error, "details"))
     reasons = [text_at(detail, "reason") for detail in details if text_at(detail, "reason")]
     status = text_at(error, "status")
+    delay_s = told.retry_after_s or _delay_s(details) or worded_delay_s(told.message)
     kind = (
-        _limit(details, told.message)
+        _limit(details, told.message, delay_s)
         if status == "RESOURCE_EXHAUSTED" or int_at(error, "code") == 429
         else None
     )
     names = (*reasons, *([status] if status else []), *told.names)
-    return replace(told, names=names, retry_after_s=told.retry_after_s or _delay_s(details), kind=kind)
+    return replace(told, names=names, retry_after_s=delay_s, kind=kind)
 
 
-def _limit(details: list[JsonObject], message: str) -> type[ProviderError]:
+def _limit(details: list[JsonObject], message: str, delay_s: float | None) -> type[ProviderError]:
     """Return the error class for an exceeded limit, from the details of the error.
 
     Waiting helps for a limit per minute, but not for a limit per day or a limit of zero. The message often does not
-    say which it is.
+    say which it is: it speaks of plan and billing for both, but has a delay for a limit per minute.
     """
     violations = [row for detail in details for row in objects_at(detail, "violations")]
     per_day = any("PerDay" in text_at(row, "quotaId") for row in violations)
     values = [text_at(row, "quotaValue") for row in violations]
     values += [text_at(object_at(detail, "metadata"), "quota_limit_value") for detail in details]
-    is_quota = per_day or "0" in values or NO_RATE.search(message)
+    is_spent = not violations and delay_s is None and "billing details" in message
+    is_quota = per_day or "0" in values or is_spent or NO_RATE.search(message)
     return QuotaExceededError if is_quota else RateLimitError
 
 
