@@ -44,10 +44,12 @@ _REASONING = re.compile(
 
 # examples: image exceeds 5 MB maximum / media exceeds size limit: max 10485760 bytes
 # / unknown variant `image_url`, expected `text` / does not support image input
-# / Output of tool call should be 'Input text'
+# / Output of tool call should be 'Input text' / Unexpected item type in content / Param Incorrect: `text` is not set
+# / Unsupported MIME type: application/pdf; as codes: invalid_union, invalid_image_format
 _IMAGES = re.compile(
     r"\b(images?|media)\b|image_url|input_image|\bvision\b|multimodal|should be .?input.?text"
-    r"|\boutput\b.{0,60}(valid string|expected a string)",
+    r"|\boutput\b.{0,60}(valid string|expected a string)"
+    r"|item type|content (type|part)\b.{0,40}content|`?text`? is not set|mime.?type|invalid_union|_image(_|\b)",
     re.IGNORECASE,
 )
 
@@ -71,4 +73,5 @@ def refuses_images(error: LlmError) -> bool:
     """Return whether the provider refused an image, which would make each later request fail as well."""
     if error.is_cut or not isinstance(error, InvalidRequestError | NotFoundError):
         return False
-    return not isinstance(error, ContextLengthError) and bool(_IMAGES.search(str(error)))
+    code = error.code if isinstance(error, ProviderError) else ""
+    return not isinstance(error, ContextLengthError) and bool(_IMAGES.search(f"{code} {error}"))
