@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 
 from agent_ls.llm.messages import JsonObject
 from agent_ls.llm.providers.base import ListedModel
-from agent_ls.llm.providers.wire_json import int_at, object_at, objects_at, parse_object, text_at
+from agent_ls.llm.providers.wire_json import count_at, int_at, object_at, objects_at, parse_object, text_at
 
 MODELS_PATH = "/models"
 
@@ -16,7 +17,18 @@ _WINDOW_KEYS = (
     "context_window",
     "max_model_len",
     "max_context_length",
+    "max_context",
+    "max_context_window_tokens",
+    "max_context_tokens",
+    "context_size",
+    "context",
+    "n_ctx",
+    "max_input_tokens",
+    "input_token_limit",
 )
+_HOLDERS = ("meta", "capabilities", "limits", "limit", "top_provider", "model_info", "metadata", "details")
+"""Objects in which servers put facts of a model; also one inside of another."""
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _NOT_FOR_CHAT = ("embed", "rerank", "whisper", "tts", "moderation", "dall-e", "transcribe")
 
 
@@ -34,8 +46,8 @@ def _id(row: JsonObject) -> str:
 
 
 def _decode_model(row: JsonObject) -> ListedModel:
-    windows = [int_at(row, key) for key in _WINDOW_KEYS]
-    windows.append(int_at(object_at(row, "meta"), "n_ctx"))  # llama.cpp
+    facts = list(_facts(row))
+    windows = (count_at(told, key) for told in facts for key in _WINDOW_KEYS)
     top = object_at(row, "top_provider")  # OpenRouter
     return ListedModel(
         id=_id(row),
@@ -44,3 +56,12 @@ def _decode_model(row: JsonObject) -> ListedModel:
         owner=text_at(row, "owned_by"),
         max_output_tokens=int_at(top, "max_completion_tokens") or int_at(row, "max_completion_tokens"),
     )
+
+
+def _facts(row: JsonObject, depth: int = 2) -> Iterator[JsonObject]:
+    """Yield the row and the objects in it that state facts of the model, with their names in snake case."""
+    named = {_HUMP.sub("_", key).lower(): value for key, value in row.items()}
+    yield named
+    for key in _HOLDERS if depth else ():
+        if isinstance(inner := named.get(key), Mapping):
+            yield from _facts(inner, depth - 1)
