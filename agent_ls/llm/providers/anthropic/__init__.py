@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 from agent_ls.llm.errors import LlmError
 from agent_ls.llm.providers.anthropic.errors import NAME, http_error
@@ -15,6 +14,7 @@ from agent_ls.llm.providers.anthropic.response import decode_response
 from agent_ls.llm.providers.anthropic.stream import AnthropicStream
 from agent_ls.llm.providers.base import CapabilitiesLookup, ListedModel, ReplyHead, StreamDecoder, WireRequest
 from agent_ls.llm.providers.history_cache import HistoryCache
+from agent_ls.llm.providers.plain_schemas import PlainSchemas
 from agent_ls.llm.providers.prefill import Prefills
 from agent_ls.llm.providers.refused_fields import RefusedFields
 from agent_ls.llm.providers.text_calls import TextCallsDecoder, offered_names, with_text_calls
@@ -55,6 +55,7 @@ class AnthropicCodec:
         self._histories = HistoryCache(AnthropicHistory)
         self._refused = RefusedFields(_DROPPABLE)
         self._unmarked: set[str] = set()
+        self._plain = PlainSchemas()
         self._prefills = Prefills()
 
     @property
@@ -83,12 +84,12 @@ class AnthropicCodec:
             self._version,
             betas,
             stream=stream,
-            fit=partial(self._refused.without, model),
+            fit=lambda body: self._plain.fit(model, self._refused.without(model, body)),
         )
 
     def adapt_encoding(self, request: Request, error: LlmError) -> bool:
-        """Encode later requests without an optional field that the server or a proxy refuses."""
-        if self._prefills.learn(request, error):
+        """Encode later requests without an optional field that the server or a proxy refuses, or with plain schemas."""
+        if self._prefills.learn(request, error) or self._plain.learn(request.model, error):
             return True
         body = parse_object(self.encode(request, stream=True).content) or {}
         model, had_refused = request.model, self._refused.has(request.model, "cache_control")

@@ -17,7 +17,7 @@ from agent_ls.llm.errors import (
 )
 from agent_ls.llm.messages import JsonValue
 from agent_ls.llm.providers.call_names import short_call_id, valid_call_id
-from agent_ls.llm.providers.openai_chat.plain_schemas import with_plain_schemas
+from agent_ls.llm.providers.plain_schemas import REFUSED, with_plain_schemas
 from agent_ls.llm.providers.wire_json import encode_json
 
 Adaptation: TypeAlias = Literal[
@@ -81,11 +81,7 @@ _REFUSALS: Mapping[Adaptation, re.Pattern[str]] = {
     ),
     # Moonshot: not a valid moonshot flavored json schema, details: <At path 'properties.a': type is not defined>
     "typed": re.compile(r"flavored json schema|type (is not|should be) defined"),
-    # llama.cpp: Failed to initialize samplers: failed to parse grammar
-    "schemas": re.compile(
-        r"grammar|json schema conversion|unsupported json ?schema|schema.{0,60}(not supported|unsupported|invalid)"
-        r"|(unsupported|invalid) (json )?schema|invalid schema for function"
-    ),
+    "schemas": REFUSED,
     # Bedrock: The text field in the ContentBlock object at messages.2.content.0 is blank
     "empty": re.compile(
         r"(content|text|message).{0,80}(is blank|is empty|not be (empty|blank|null)|non-?(empty|whitespace)"

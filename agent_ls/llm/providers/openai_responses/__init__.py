@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 from agent_ls.llm.errors import LlmError
 from agent_ls.llm.providers.base import (
@@ -26,6 +25,7 @@ from agent_ls.llm.providers.openai_responses.history import ResponsesHistory
 from agent_ls.llm.providers.openai_responses.request import encode_request, is_custom
 from agent_ls.llm.providers.openai_responses.response import decode_response
 from agent_ls.llm.providers.openai_responses.stream import ResponsesStream
+from agent_ls.llm.providers.plain_schemas import PlainSchemas
 from agent_ls.llm.providers.refused_fields import RefusedFields
 from agent_ls.llm.providers.text_calls import TextCallsDecoder, offered_names, with_text_calls
 from agent_ls.llm.providers.text_thoughts import TextThoughtsDecoder, with_text_thoughts
@@ -54,6 +54,7 @@ class OpenAIResponsesCodec:
         self._facts = facts
         self._histories = HistoryCache(ResponsesHistory)
         self._without_custom_tools: set[str] = set()
+        self._plain = PlainSchemas()
         self._refused = RefusedFields(_DROPPABLE)
 
     @property
@@ -73,7 +74,7 @@ class OpenAIResponsesCodec:
             self._histories.encode(request),
             self._facts_of(request.model),
             stream=stream,
-            fit=partial(self._refused.without, request.model),
+            fit=lambda body: self._plain.fit(request.model, self._refused.without(request.model, body)),
         )
 
     def decode(self, request: Request, head: ReplyHead, body: bytes) -> Response:
@@ -88,8 +89,8 @@ class OpenAIResponsesCodec:
         return http_error(request.model, head, body)
 
     def adapt_encoding(self, request: Request, error: LlmError) -> bool:
-        """Encode later requests without custom tools or an optional field, if `error` shows that the server refuses
-        them.
+        """Encode later requests without custom tools, an optional field or details of schemas, if `error` shows that
+        the server refuses them.
 
         Custom tools are then offered as functions. Returns whether the encoding was changed.
         """
@@ -98,10 +99,10 @@ class OpenAIResponsesCodec:
             return True
         facts = self._facts_of(request.model)
         offers_some = any(is_custom(tool, facts) for tool in request.tools)
-        if not offers_some or not refuses_custom_tools(error):
-            return False
-        self._without_custom_tools.add(request.model)
-        return True
+        if offers_some and refuses_custom_tools(error):
+            self._without_custom_tools.add(request.model)
+            return True
+        return self._plain.learn(request.model, error)
 
     def _facts_of(self, model: str) -> ModelCapabilities:
         facts = self._facts(model)

@@ -1,0 +1,88 @@
+"""Reduce schemas in a request to names and types, for servers that refuse other keywords."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from agent_ls.llm.errors import ContextLengthError, InvalidRequestError, LlmError, ServerError
+from agent_ls.llm.messages import JsonValue
+from agent_ls.llm.providers.wire_json import object_at
+
+# llama.cpp: Failed to initialize samplers: failed to parse grammar
+REFUSED = re.compile(
+    r"grammar|json schema conversion|unsupported json ?schema|schema.{0,60}(not supported|unsupported|invalid)"
+    r"|(unsupported|invalid) (json )?schema|invalid schema for function"
+)
+"""Words, in lower case, by which servers refuse a schema."""
+
+_PLAIN = ("type", "description", "enum", "required")
+_OF_TOOLS = ("parameters", "input_schema")
+_OF_ANSWERS = (("response_format", "json_schema"), ("text", "format"), ("output_config", "format"))
+
+
+class PlainSchemas:
+    """The models whose server takes only plain schemas."""
+
+    def __init__(self) -> None:
+        self._models: set[str] = set()
+
+    def learn(self, model: str, error: LlmError) -> bool:
+        """Remember the model if `error` refuses a schema. Return whether that is new."""
+        is_refusal = isinstance(error, InvalidRequestError | ServerError) and not isinstance(
+            error, ContextLengthError
+        )
+        if model in self._models or not (is_refusal and REFUSED.search(str(error).lower())):
+            return False
+        self._models.add(model)
+        return True
+
+    def fit(self, model: str, body: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+        """Return the fields of a request in the form that the model's server accepts."""
+        return with_plain_schemas(body) if model in self._models else dict(body)
+
+
+def with_plain_schemas(body: Mapping[str, JsonValue], *, typed: bool = False) -> dict[str, JsonValue]:
+    """Return the fields of a request of any API with plain schemas of tools and of the answer.
+
+    `typed`: each part of a schema has a type, and none beside `anyOf`.
+    """
+    out = dict(body)
+    if isinstance(tools := body.get("tools"), list):
+        out["tools"] = [_plain_tool(tool, typed) for tool in tools]
+    for outer, inner in _OF_ANSWERS:
+        if shape := object_at(body, outer, inner):
+            out[outer] = {**object_at(body, outer), inner: _plain_in(shape, ("schema",), typed)}
+    return out
+
+
+def _plain_tool(tool: JsonValue, typed: bool) -> JsonValue:
+    if not isinstance(tool, Mapping):
+        return tool
+    if function := object_at(tool, "function"):
+        return {**tool, "function": _plain_in(function, _OF_TOOLS, typed)}
+    return _plain_in(tool, _OF_TOOLS, typed)
+
+
+def _plain_in(holder: Mapping[str, JsonValue], keys: tuple[str, ...], typed: bool) -> Mapping[str, JsonValue]:
+    changed = {key: _plain(holder[key], typed) for key in keys if key in holder}
+    # a strict schema needs keywords that are left out
+    return {**holder, **changed, **({"strict": False} if changed and holder.get("strict") else {})}
+
+
+def _plain(schema: JsonValue, typed: bool) -> JsonValue:
+    """Return a schema with names and types only. `typed`: a part without a type becomes a text."""
+    if not isinstance(schema, Mapping):
+        return {"type": "string"} if typed else {}
+    out: dict[str, JsonValue] = {key: value for key, value in schema.items() if key in _PLAIN}
+    if isinstance(properties := schema.get("properties"), Mapping):
+        out["properties"] = {name: _plain(inner, typed) for name, inner in properties.items()}
+    if "items" in schema:
+        out["items"] = _plain(schema["items"], typed)
+    if isinstance(choices := schema.get("anyOf"), list):
+        out["anyOf"] = [_plain(choice, typed) for choice in choices]
+    if typed and "anyOf" in out:
+        out = {key: value for key, value in out.items() if key in ("anyOf", "description")}
+    elif typed and "type" not in out:
+        out["type"] = "object" if "properties" in out else "array" if "items" in out else "string"
+    return out
