@@ -31,8 +31,10 @@ from agent_ls.llm.providers.openai_chat.adaptations import (
     adapt_messages,
     find_adaptation,
 )
+from agent_ls.llm.providers.openai_chat.cut_prompts import CutPrompts
 from agent_ls.llm.providers.openai_chat.errors import http_error, refuses_tools
 from agent_ls.llm.providers.openai_chat.history import ChatHistory
+from agent_ls.llm.providers.openai_chat.output_room import OutputRoom
 from agent_ls.llm.providers.openai_chat.rejected_output import answer_in_error
 from agent_ls.llm.providers.openai_chat.request import Changes, encode_request
 from agent_ls.llm.providers.openai_chat.response import as_chunk
@@ -83,6 +85,8 @@ class ChatCodec:
         self._adaptations: dict[str, frozenset[Adaptation]] = {}
         self._refused = RefusedFields(_DROPPABLE)
         self._prefills = Prefills()
+        self._room = OutputRoom()
+        self._cut = CutPrompts()
         self._native = HistoryCache(lambda model: ChatHistory(provider, self._server, model, textual=False))
         self._textual = HistoryCache(lambda model: ChatHistory(provider, self._server, model, textual=True))
 
@@ -99,6 +103,11 @@ class ChatCodec:
 
     def encode(self, request: Request, *, stream: bool) -> WireRequest:
         request = self._prefills.fit(request)
+        sent = self._encode(request, stream=stream)
+        room = self._room.fit(request, len(sent.content))
+        return sent if room is None else self._encode(replace(request, max_output_tokens=room), stream=stream)
+
+    def _encode(self, request: Request, *, stream: bool) -> WireRequest:
         textual = self._is_textual(request)
         history = (self._textual if textual else self._native).encode(request)
         chosen = self._adaptations.get(request.model, frozenset())
@@ -158,7 +167,10 @@ class ChatCodec:
             self._adaptations[request.model] = known | {adaptation}
             return True
         options = request.provider_options.get(self._provider, {})
-        body = parse_object(self.encode(request, stream=True).content) or {}
+        sent = self.encode(request, stream=True).content
+        if self._room.learn(request, error, len(sent)):
+            return True
+        body = parse_object(sent) or {}
         return self._refused.learn(request.model, error, body, options)
 
     def probes(self, request: Request, base_url: str) -> Sequence[Probe]:
@@ -203,6 +215,7 @@ class ChatCodec:
             notice=notice,
             thinks_first=request.model in self._unopened,
             on_unopened=partial(self._unopened.add, request.model),
+            **({"notice_of": partial(self._cut.notice, request)} if self._provider == "ollama" else {}),
         )
 
     def _is_textual(self, request: Request) -> bool:

@@ -54,6 +54,7 @@ class AnswerSyntax:
 
     `textual`: the model was asked to write calls as text (text_tools.py). `notice` is a warning for the user.
     `thinks_first`: the answer begins with reasoning, without a tag. `on_unopened` is called when this is noticed.
+    `notice_of` returns a warning for the number of input tokens, "" for none.
     """
 
     provider: str
@@ -62,6 +63,7 @@ class AnswerSyntax:
     notice: str = ""
     thinks_first: bool = False
     on_unopened: Callable[[], None] = lambda: None
+    notice_of: Callable[[int], str] = lambda input_tokens: ""
 
 
 class ChatStream:
@@ -296,9 +298,10 @@ class ChatStream:
         reason = finish_reason(
             self._finish or "", has_calls=bool(ended) or has_printed, has_refusal=self._has_refusal
         )
-        finish = StreamFinish(
-            reason, usage(self._usage), {}, tuple(self._warnings), openai_rate_limit(self._head)
-        )
+        counts = usage(self._usage)
+        if notice := self._reading.notice_of(counts.input_tokens):
+            self._warnings.append(notice)
+        finish = StreamFinish(reason, counts, {}, tuple(self._warnings), openai_rate_limit(self._head))
         return [*self._parts.take(), finish]
 
     def _end_printed(self) -> bool:
