@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from agent_ls.llm.errors import LlmError
 from agent_ls.llm.providers.anthropic.errors import NAME, http_error
@@ -36,6 +37,12 @@ _DROPPABLE = {
 }
 
 
+# DeepSeek: The `content[].thinking` in the thinking mode must be passed back to the API. / Missing thinking block
+# Moonshot: thinking is enabled but reasoning_content is missing in assistant tool call message
+_DEMANDS_THINKING = re.compile(
+    r"(thinking|reasoning_content)\b.{0,60}(must be passed back|is missing)|missing thinking block",
+    re.IGNORECASE,
+)
 _AT_TOP = re.compile(r"(?<![\w.])cache_control: ")
 
 
@@ -53,6 +60,8 @@ class AnthropicCodec:
         self._version = version or DEFAULT_VERSION
         self._betas = tuple(betas)
         self._histories = HistoryCache(AnthropicHistory)
+        self._thoughtful = HistoryCache(partial(AnthropicHistory, thoughtful=True))
+        self._demanding: set[str] = set()  # the models whose server demands thinking in each answer
         self._refused = RefusedFields(_DROPPABLE)
         self._unmarked: set[str] = set()
         self._plain = PlainSchemas()
@@ -73,8 +82,9 @@ class AnthropicCodec:
 
     def encode(self, request: Request, *, stream: bool) -> WireRequest:
         request = self._prefills.fit(request)
-        history, facts = self._histories.encode(request), self._facts(request.model)
         model, betas = request.model, self._betas
+        histories = self._thoughtful if model in self._demanding else self._histories
+        history, facts = histories.encode(request), self._facts(model)
         if model in self._unmarked:
             request = _without_marks(request)
         return encode_request(
@@ -88,7 +98,12 @@ class AnthropicCodec:
         )
 
     def adapt_encoding(self, request: Request, error: LlmError) -> bool:
-        """Encode later requests without an optional field that the server or a proxy refuses, or with plain schemas."""
+        """Encode later requests without an optional field that the server or a proxy refuses, with plain schemas, or
+        with thinking that it demands.
+        """
+        if request.model not in self._demanding and _DEMANDS_THINKING.search(str(error)):
+            self._demanding.add(request.model)
+            return True
         if self._prefills.learn(request, error) or self._plain.learn(request.model, error):
             return True
         body = parse_object(self.encode(request, stream=True).content) or {}

@@ -37,11 +37,15 @@ _MARKED_END = b',"cache_control":' + encode_json(CACHE_MARK) + _BLOCK_END
 
 
 class AnthropicHistory:
-    """A WireHistory. `system` contains the system texts, which are sent outside the messages."""
+    """A WireHistory. `system` contains the system texts, which are sent outside the messages.
 
-    def __init__(self, model: str) -> None:
+    `thoughtful`: each answer begins with thinking, also unsigned, as DeepSeek and Moonshot demand on this wire.
+    """
+
+    def __init__(self, model: str, *, thoughtful: bool = False) -> None:
         self.system: list[str] = []
         self._model = model
+        self._thoughtful = thoughtful
         self._closed: list[bytes] = []
         self._last_answer = 0  # index of the last assistant message, 0 for none
         self._first_type = ""  # type of the last closed message's first block
@@ -49,7 +53,7 @@ class AnthropicHistory:
         self._blocks: list[JsonObject] = []  # blocks of the last message, to which further ones may be joined
 
     def copy(self) -> Self:
-        other = type(self)(self._model)
+        other = type(self)(self._model, thoughtful=self._thoughtful)
         other.system = [*self.system]
         other._closed = [*self._closed]
         other._last_answer = self._last_answer
@@ -64,6 +68,8 @@ class AnthropicHistory:
             return
         is_answer = message.role is Role.ASSISTANT
         blocks = _assistant(message, self._model) if is_answer else _user(message)
+        if is_answer and blocks and self._thoughtful:
+            blocks = _with_thinking(message, blocks)
         role = "assistant" if is_answer else "user"
         if not blocks:
             return
@@ -208,6 +214,12 @@ def _assistant(message: Message, model: str) -> list[JsonObject]:
         if any(block.get("type") != "text" or text_at(block, "text").strip() for block in blocks)
         else []
     )
+
+
+def _with_thinking(message: Message, blocks: list[JsonObject]) -> list[JsonObject]:
+    if any(block.get("type") in _REASONING_TYPES for block in blocks):
+        return blocks
+    return [{"type": "thinking", "thinking": message.reasoning or "(no text)", "signature": ""}, *blocks]
 
 
 def _assistant_block(part: ContentPart, model: str) -> JsonObject | None:
