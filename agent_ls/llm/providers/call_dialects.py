@@ -30,7 +30,8 @@ from agent_ls.llm.providers.call_names import offered_name
 MARKS = (
     "<tool_call>", "<tool_calls>", "<function=", "[TOOL_CALLS]", "[TOOL_CALL]", "[TOOL_REQUEST]", "<|python_tag|>",
     "<|python_start|>", "<|tool_call_start|>", "<|tool_call|>", "<|tool_call>", "<|tool_calls_section_begin|>",
-    "<|tool_call_begin|>", "<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<｜DSML｜", "<minimax:tool_call>",
+    "<|tool_call_begin|>", "<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<｜DSML｜", "<｜｜DSML｜｜", "<|DSML|",
+    "<||DSML||", "< | DSML |", "<minimax:tool_call>", "]<]minimax[>[<",
     "<seed:tool_call>", "<function_calls>", "<invoke name=", "<atem:function_calls>", "<atem:invoke name=",
     "<antml:function_calls>", "<antml:invoke name=", "<TOOLCALL>", "<tools>", "functools[", "<|action_start|>",
     "<|START_ACTION|>", "<|start|>assistant", "<|channel|>commentary to=", "<|channel|>analysis to=",
@@ -38,10 +39,13 @@ MARKS = (
 )  # fmt: skip
 """What a line begins with that may be a call."""
 
+_MINIMAX = "]<]minimax[>["  # before each tag of MiniMax-M3
+_DSML = re.compile(r"<(/?)\s*[｜|]{1,2}\s*DSML\s*[｜|]{1,2}\s*")
+
 # tags around calls, between them, and after the last one
 _TAGS = re.compile(
     r"(?:\s|[;,]|</?(?:function|tool_calls?|minimax:tool_call|seed:tool_call|(?:\w+:)?function_calls|TOOLCALL|tools)>"
-    r"|</?｜DSML｜(?:function_calls|tool_calls)>|\[/?TOOL_CALLS?\]|\[(?:END_)?TOOL_REQUEST\]|functools(?=\[)"
+    r"|</?｜DSML｜(?:function_calls|tool_calls|tool_use|calls)>|\[/?TOOL_CALLS?\]|\[(?:END_)?TOOL_REQUEST\]|functools(?=\[)"
     r"|<\|/?(?:python_tag|python_start|python_end|tool_calls?|tool_call_(?:start|end|begin)|action_(?:start|end)|plugin"
     r"|tool_calls_section_(?:begin|end)|START_ACTION|END_ACTION|eom_id|eot_id|im_end|end|call|return|endoftext)\|>"
     r"|<\|tool_call>|<tool_call\|>|<｜tool▁calls?▁(?:begin|end)｜>|<｜end▁of▁sentence｜>|</s>|<end_of_turn>)+"
@@ -55,6 +59,7 @@ _INVOKED = re.compile(
     r'<(?:｜DSML｜|\w+:)?parameter name="?([^">]+?)"?(?: string="(true|false)")?>(.*?)</(?:｜DSML｜|\w+:)?parameter>',
     re.DOTALL,
 )
+_NAMED = re.compile(r"<(\w+)>(.*?)</\1>", re.DOTALL)
 _PAIRS = re.compile(r"([\w.:/-]+)\s*((?:<arg_key>.*?</arg_value>\s*)+)", re.DOTALL)
 _PAIR = re.compile(r"<arg_key>(.*?)</arg_key>\s*<arg_value>(.*?)</arg_value>", re.DOTALL)
 _BEFORE_JSON = (
@@ -92,7 +97,7 @@ class PrintedCall:
 def parse_calls(text: str, tools: Collection[str]) -> tuple[list[PrintedCall], str]:
     """Return the calls at the start of `text` (possibly none), and the text after these calls."""
     calls: list[PrintedCall] = []
-    rest = _skip_tags(text)
+    rest = _skip_tags(_DSML.sub(r"<\1｜DSML｜", text.replace(_MINIMAX, "")))
     while rest:
         found = next((found for form in _FORMS if (found := form(rest, tools))), None)
         if found is None:
@@ -157,10 +162,13 @@ def _function_form(text: str, tools: Collection[str]) -> _Found:
 def _invoke_form(text: str, tools: Collection[str]) -> _Found:
     if not (found := _INVOKE.match(text)):
         return None
+    if found[2].startswith("{"):
+        value, _ = _json_at(found[2])
+        return _one(_call(found[1], value, tools), text[found.end() :])
     parameters = {
         name: told if is_text == "true" else _value(told)
         for name, is_text, told in _INVOKED.findall(found[2])
-    }
+    } or {name: _value(told) for name, told in _NAMED.findall(found[2])}
     is_broken = bool(found[2]) and not parameters
     return _one(None if is_broken else _call(found[1], parameters, tools), text[found.end() :])
 

@@ -18,6 +18,7 @@ _TAGS = {
     "<reasoning>": "</reasoning>",
     "[THINK]": "[/THINK]",
     "<seed:think>": "</seed:think>",
+    "<mm:think>": "</mm:think>",
 }
 
 _UNOPENED = "</think>"
