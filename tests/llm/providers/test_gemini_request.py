@@ -153,7 +153,7 @@ def test_contents_are_encoded_in_the_wire_format(said: Sequence[Message], expect
 @pytest.mark.req("U4")
 def test_signature_of_another_model_is_left_out() -> None:
     signed = replace(CALL, origin=own({"name": "read_file", "args": {"path": "a"}}, thoughtSignature="s"))
-    answer = contents(turn(signed), tool_results([RESULT]), model="gemini-2.5-flash")[0]
+    answer = contents(turn(signed), tool_results([RESULT]), model="gemini-2.5-flash")[1]
     assert answer["parts"] == [CALL_PART]
 
 

@@ -78,6 +78,8 @@ class GeminiHistory:
         if self._said:
             self._closed.append(_encode("user", self._said))
             self._said = []
+        if not self._closed:  # the service refuses a conversation that begins with an answer
+            self._closed.append(_encode("user", [{"text": "(no text)"}]))
         self._closed.append(_encode(role, parts))
 
     # --- the model's messages

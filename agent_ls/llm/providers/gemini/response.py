@@ -28,9 +28,12 @@ _FINISHES: Mapping[str, FinishKind] = {
 }
 
 
-def finish_reason(raw: str, *, has_calls: bool) -> FinishReason:
-    """Return the finish reason. `has_calls` is needed because an answer with calls ends with STOP as well."""
-    kind = _FINISHES.get(raw, "content_filter" if raw.startswith("IMAGE_") else "other")
+def finish_reason(raw: str, *, has_calls: bool, is_blocked: bool = False) -> FinishReason:
+    """Return the finish reason. `has_calls` is needed because an answer with calls ends with STOP as well.
+
+    `is_blocked`: `raw` is the reason why the prompt was blocked, which may be an unknown one.
+    """
+    kind = _FINISHES.get(raw, "content_filter" if is_blocked or raw.startswith("IMAGE_") else "other")
     return FinishReason("tool_calls" if kind == "stop" and has_calls else kind, raw)
 
 

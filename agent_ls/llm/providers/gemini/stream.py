@@ -62,6 +62,8 @@ class GeminiStream:
         self._bare: tuple[JsonObject, str] | None = None  # a call without arguments: its wire part and id
         self._grounding: JsonObject = {}
         self._said = ""  # text of ended parts
+        self._texts = 0  # chunks with text
+        self._is_blocked = False
         self._usage: dict[str, JsonValue] = {}
         self._id = ""
         self._calls = 0
@@ -92,11 +94,13 @@ class GeminiStream:
             return (ProviderEvent(repair_object(event)),)
         self._start(event)
         self._usage.update({k: v for k, v in object_at(event, "usageMetadata").items() if v is not None})
-        self._finish = text_at(object_at(event, "promptFeedback"), "blockReason") or self._finish
+        if reason := text_at(object_at(event, "promptFeedback"), "blockReason"):
+            self._finish, self._is_blocked = reason, True
         for candidate in objects_at(event, "candidates"):
             parts = list(objects_at(object_at(candidate, "content"), "parts"))
             if text_at(candidate, "finishReason") and self._repeats(parts):
                 parts = []
+            self._texts += any("text" in part for part in parts)
             for part in parts:
                 self._part(part)
             self._finish = text_at(candidate, "finishReason") or self._finish
@@ -124,7 +128,7 @@ class GeminiStream:
         if self._grounding:
             grounding = repair_object(self._grounding)
             self._parts.item(search_part(grounding, self._origin({"groundingMetadata": grounding})))
-        reason = finish_reason(self._finish, has_calls=self._calls > 0)
+        reason = finish_reason(self._finish, has_calls=self._calls > 0, is_blocked=self._is_blocked)
         return [*self._parts.take(), StreamFinish(reason, usage(self._usage), {}, warnings)]
 
     def _repeats(self, parts: Sequence[JsonObject]) -> bool:
@@ -133,7 +137,7 @@ class GeminiStream:
         is_plain = all(set(part) == {"text"} for part in parts)
         return (
             is_plain
-            and len(said) >= MIN_REPEATED
+            and (len(said) >= MIN_REPEATED or (self._texts > 1 and " " in said.strip()))
             and "".join(text_at(part, "text") for part in parts) == said
         )
 
