@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
@@ -237,10 +238,15 @@ _CODECS: Mapping[str, Callable[[ConnectionSettings], Codec]] = {
 }
 
 
+_OWN_PATH = re.compile(r"/(chat/completions|responses|(?<=/v1/)messages)/*$")
+"""The path of an endpoint, which users copy together with its address."""
+
+
 def _http_adapter(name: str, credentials: Credentials, settings: ConnectionSettings) -> HttpAdapter:
     codec = _CODECS[name](settings)
+    base_url = settings.base_url or credentials.base_url(name) or codec.default_base_url
     endpoint = Endpoint(
-        base_url=settings.base_url or credentials.base_url(name) or codec.default_base_url,
+        base_url=_OWN_PATH.sub("", base_url),
         secret=credentials.secret(name),
         headers={**credentials.headers(name), **settings.headers},
         ca_file=settings.ca_file,
