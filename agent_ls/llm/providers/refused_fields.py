@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 
-from agent_ls.llm.errors import ContextLengthError, InvalidRequestError, LlmError, NotFoundError
+from agent_ls.llm.errors import ContextLengthError, InvalidRequestError, LlmError, NotFoundError, ServerError
 from agent_ls.llm.messages import JsonObject, JsonValue
 
 _REFUSED = re.compile(
@@ -17,6 +17,10 @@ _REFUSED = re.compile(
     r"|incompatible|cannot be (used|set|specified)",
     re.IGNORECASE,
 )
+
+
+# Hugging Face, with status 500: strict=True is not supported for Qwen Coder model.
+_UNSUPPORTED = re.compile(r"\bnot (be )?supported|unsupported|(does|do)(n't| not) support", re.IGNORECASE)
 
 
 class RefusedFields:
@@ -35,12 +39,12 @@ class RefusedFields:
 
         `chosen` are fields that the user's own options set: their refusal is reported.
         """
-        if not isinstance(error, InvalidRequestError | NotFoundError) or isinstance(
+        if not isinstance(error, InvalidRequestError | NotFoundError | ServerError) or isinstance(
             error, ContextLengthError
         ):
             return False
         text, known = str(error), self._refused.get(model, ())
-        if not _REFUSED.search(text):
+        if not (_UNSUPPORTED if isinstance(error, ServerError) else _REFUSED).search(text):
             return False
         for path, words in self._droppable.items():
             if path in known or path.partition(".")[0] in chosen or not _has(body, path.split(".")):

@@ -57,6 +57,7 @@ _DROPPABLE = {
     "stop": "",
     "stream": "",
     "tool_choice": "",
+    "response_format.json_schema.strict": "",
     "response_format": "",
 }
 # Bedrock: The toolConfig field must be defined when using toolUse and toolResult content blocks.
