@@ -29,7 +29,7 @@ from agent_ls.llm.errors import (
     ServerError,
 )
 from agent_ls.llm.providers.base import ReplyHead
-from agent_ls.llm.providers.error_words import LOADING, NO_RATE, WORDS, exceeds_rate, states_overflow
+from agent_ls.llm.providers.error_words import BUDGET, LOADING, NO_RATE, WORDS, exceeds_rate, states_overflow
 from agent_ls.text import strip_escapes, to_display_line
 
 _STATUSES: Mapping[int, type[ProviderError]] = {
@@ -67,8 +67,10 @@ _BY_NUMBER: Mapping[str, type[ProviderError]] = {
 
 _OWN_CODE = re.compile(r"\d{4}")  # a code of a provider; shorter ones are HTTP statuses
 
-# examples: credit_balance_exhausted, project_spend_limit_exceeded, organization_usage_limit_exceeded
-_SPENT = re.compile(r"(credits?|balance|spend|billing)\w*_(exhausted|exceeded|reached)|usage_limit_exceeded")
+# examples: credit_balance_exhausted, project_spend_limit_exceeded, organization_usage_limit_exceeded, budget_exceeded
+_SPENT = re.compile(
+    r"(credits?|balance|spend|billing|budget)\w*_(exhausted|exceeded|reached)|usage_limit_exceeded"
+)
 
 PROXY_LOGIN = (
     "the proxy between this machine and {provider} requires a login",
@@ -252,6 +254,8 @@ class FailureTable:
             return ModelLoadingError
         if self.passing and re.search(self.passing, text):
             return ServerError
+        if BUDGET.search(text):
+            return QuotaExceededError
         kinds = {name: kind for name in failure.names if (kind := self._named(name))}
         # Z.ai says rate_limit_error on the API of Anthropic, beside a code that says more.
         exact = (kind for name, kind in kinds.items() if _OWN_CODE.fullmatch(name) and kind not in _VAGUE)

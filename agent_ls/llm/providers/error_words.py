@@ -73,6 +73,10 @@ WORDS: tuple[tuple[str, type[ProviderError]], ...] = (
     ("too many requests|rate limit", RateLimitError),
     ("internal server error|bad gateway|upstream (connect|request)|gateway time-?out", ServerError),
 )
+# LiteLLM, also as auth_error: Budget has been exceeded! / crossed budget / ExceededBudget: End User=a over budget
+BUDGET = re.compile(
+    r"\b(exceeded|over|crossed) budget|budget (has been |is )?(exceeded|exhausted)|exceededbudget"
+)
 LOADING = re.compile(
     r"loading (the )?model|model\b.{0,200}\b(is|still|currently) (still |currently )?(loading|being loaded|warming up)"
 )
