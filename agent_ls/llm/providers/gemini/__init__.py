@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 
@@ -29,12 +30,18 @@ _DROPPABLE = {
 }
 
 
+# Vertex AI: Unknown name "id" at 'contents[1].parts[0].function_call': Cannot find field.
+_REFUSES_IDS = re.compile(r"unknown name \W*id\W* at \W*[\w.\[\]]*function_?(call|response)", re.IGNORECASE)
+
+
 class GeminiCodec:
     """The codec of Gemini; see Codec for the contract."""
 
     def __init__(self, facts: CapabilitiesLookup) -> None:
         self._facts = facts
         self._histories = HistoryCache(GeminiHistory)
+        self._unnumbered = HistoryCache(partial(GeminiHistory, has_ids=False))
+        self._without_ids: set[str] = set()  # the models whose server refuses ids of calls
         self._refused = RefusedFields(_DROPPABLE)
 
     @property
@@ -49,12 +56,16 @@ class GeminiCodec:
         return {"x-goog-api-key": secret}
 
     def encode(self, request: Request, *, stream: bool) -> WireRequest:
-        history, facts = self._histories.encode(request), self._facts(request.model)
+        histories = self._unnumbered if request.model in self._without_ids else self._histories
+        history, facts = histories.encode(request), self._facts(request.model)
         fit = partial(self._refused.without, request.model)
         return encode_request(request, history, facts, stream=stream, fit=fit)
 
     def adapt_encoding(self, request: Request, error: LlmError) -> bool:
-        """Encode later requests without an optional field that the server or a proxy refuses."""
+        """Encode later requests without an optional field or ids of calls that the server or a proxy refuses."""
+        if request.model not in self._without_ids and _REFUSES_IDS.search(str(error)):
+            self._without_ids.add(request.model)
+            return True
         body = parse_object(self.encode(request, stream=True).content) or {}
         return self._refused.learn(request.model, error, body, request.provider_options.get(NAME, {}))
 

@@ -39,18 +39,22 @@ _OLDER = ("gemini-1", "gemini-2", "gemma")  # models that need no signatures, an
 
 
 class GeminiHistory:
-    """A WireHistory. `system` contains the system texts, which are sent outside the contents."""
+    """A WireHistory. `system` contains the system texts, which are sent outside the contents.
 
-    def __init__(self, model: str) -> None:
+    `has_ids`: calls and their results have the ids that the service gave to them.
+    """
+
+    def __init__(self, model: str, *, has_ids: bool = True) -> None:
         self.system: list[str] = []
         self._model = model
+        self._has_ids = has_ids
         self._is_older = model.removeprefix("models/").startswith(_OLDER)
         self._closed: list[bytes] = []
         self._said: list[JsonObject] = []  # parts of the last user content; more parts may follow
         self._calls: Mapping[str, JsonObject] = {}  # calls of the last answer, in wire format
 
     def copy(self) -> Self:
-        other = type(self)(self._model)
+        other = type(self)(self._model, has_ids=self._has_ids)
         other.system = [*self.system]
         other._closed = [*self._closed]
         other._said = self._said  # shared, because the list is never changed in place
@@ -91,6 +95,8 @@ class GeminiHistory:
             own = self._own(part)
             if isinstance(part, ToolCallPart):
                 call = own[0] if own else _call(part)
+                if not self._has_ids:
+                    call = {**call, "functionCall": _without_id(object_at(call, "functionCall"))}
                 if not own and not calls and not self._is_older:
                     call = {**call, "thoughtSignature": NO_SIGNATURE}
                 calls[part.id] = object_at(call, "functionCall")
@@ -138,6 +144,10 @@ def _encode(role: str, parts: Sequence[JsonObject]) -> bytes:
 
 def _call(call: ToolCallPart) -> JsonObject:
     return {"functionCall": {"name": valid_tool_name(call.name), "args": arguments_object(call.arguments)}}
+
+
+def _without_id(call: JsonObject) -> JsonObject:
+    return {key: value for key, value in call.items() if key != "id"}
 
 
 def _user(message: Message) -> list[JsonObject]:
