@@ -147,15 +147,9 @@ def message_text(item: JsonObject) -> str:
 
 
 def reasoning_text(item: JsonObject) -> str:
-    """Return the summary and the plain reasoning, separated by a blank line."""
-    return valid_text(
-        "\n\n".join(
-            text
-            for key in ("summary", "content")
-            for part in objects_at(item, key)
-            if (text := text_at(part, "text"))
-        )
-    )
+    """Return the summary and the plain reasoning, separated by a blank line. Some servers send one text as both."""
+    texts = (text_at(part, "text") for key in ("summary", "content") for part in objects_at(item, key))
+    return valid_text("\n\n".join(dict.fromkeys(filter(None, texts))))
 
 
 def is_cut_call(item: JsonObject) -> bool:

@@ -248,6 +248,8 @@ class ResponsesStream:
         item = self._open(index, {"type": "reasoning"})
         if item.has_ended or not piece:
             return
+        if item.section is not None and item.section[0] != section[0]:
+            return  # the same reasoning as a summary or as plain text; the end of the item tells what is missing
         if item.section not in (None, section):
             piece = "\n\n" + piece
         item.section = section
@@ -381,7 +383,8 @@ class ResponsesStream:
         if not self._has_started:
             self._start(response)
         # Some servers send some or all items only in the final response, without events of their own.
-        for index, raw in enumerate(objects_at(response, "output")):
+        for at, raw in enumerate(objects_at(response, "output")):
+            index = self._places.get(text_at(raw, "id"), at)
             if index not in self._items or _KINDS.get(text_at(raw, "type")) == self._items[index].kind:
                 self._done(index, raw)
         for index, item in sorted(self._items.items()):
