@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from agent_ls.llm.messages import Message, Role, ToolCallPart, ToolResultPart, tool_results
 
@@ -21,13 +23,38 @@ def pair_tool_results(messages: Sequence[Message]) -> list[Message]:
     out: list[Message] = []
     for assistant, following in _segments(messages):
         if assistant is not None:
-            out.append(assistant)
-            given = {part.tool_call_id: part for part in _results(following)}
-            answers = [given.get(call.id) or _make_missing_result(call) for call in assistant.tool_calls]
+            given: dict[str, list[ToolResultPart]] = {}
+            for part in _results(following):
+                given.setdefault(part.tool_call_id, []).append(part)
+            named = _with_unique_ids(assistant)
+            out.append(named)
+            answers = []
+            for call, own in zip(assistant.tool_calls, named.tool_calls, strict=True):
+                told = given.get(call.id) or [_make_missing_result(call)]
+                is_shared = len(told) > 1 and named is not assistant
+                answers.append(replace(told.pop(0) if is_shared else told[-1], tool_call_id=own.id))
             if answers:
                 out.append(tool_results(answers))
         out += [message for message in following if message.role is not Role.TOOL]
     return out
+
+
+def _with_unique_ids(assistant: Message) -> Message:
+    """Return the answer with a new id for each call whose id an earlier call of it has: some servers repeat them."""
+    ids = [call.id for call in assistant.tool_calls]
+    if len(set(ids)) == len(ids):
+        return assistant
+    seen: Counter[str] = Counter()
+    parts = []
+    for part in assistant.parts:
+        if isinstance(part, ToolCallPart):
+            seen[part.id] += 1
+            if seen[part.id] > 1:
+                part = replace(
+                    part, id=f"{part.id}_{seen[part.id]}", origin=None
+                )  # the origin has the id, too
+        parts.append(part)
+    return replace(assistant, parts=tuple(parts))
 
 
 def _segments(messages: Sequence[Message]) -> list[tuple[Message | None, list[Message]]]:
