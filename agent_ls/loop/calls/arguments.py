@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from agent_ls.llm.argument_forms import in_wanted_form
 from agent_ls.tools.base import Arguments, ToolError
 
 A = TypeVar("A", bound=Arguments)
 
 SHOWN_VALUE_CHARS = 60
+
+_FENCED = re.compile(r"\s*```(?:json)?\s*(\{.*\})\s*```\s*", re.DOTALL)
 
 
 class ArgumentsError(Exception):
@@ -29,10 +33,16 @@ def parse_arguments(text: str, model: type[A]) -> A:
     try:
         return model.model_validate(raw)
     except ValidationError as error:
+        # some models write a list or an object as text, which a valid call does not have
+        meant = in_wanted_form(raw, model.model_json_schema())
+        if meant != raw:
+            return parse_arguments(json.dumps(meant), model)
         raise ArgumentsError("\n".join(_problems(error, model))) from None
 
 
 def _object(text: str) -> dict[str, Any]:
+    fenced = _FENCED.fullmatch(text)
+    text = fenced[1] if fenced else text
     try:
         raw = json.loads(text) if text.strip() else {}
         raw = json.loads(raw) if isinstance(raw, str) and raw.lstrip().startswith("{") else raw
