@@ -21,9 +21,11 @@ from agent_ls.llm.providers.wire_json import (
 
 _MESSAGES = ("message", "error_message", "errorMessage", "error_msg", "detail", "msg", "Message")
 _NAMES = ("code", "type", "status", "__type", "error_code", "status_code")
+# Codex: resets_in_seconds
+_DELAYS = {"retry_after": 1.0, "retry_after_seconds": 1.0, "retry_after_ms": 0.001, "resets_in_seconds": 1.0}
 _MAX_TEXT_CHARS = 200
 _MAX_INNER = 100  # parts of an error that are searched for a message
-_KEEP_ALIVES = frozenset({"", "null", '""', "{}", "ping", "keep-alive", "keepalive", "heartbeat"})
+_KEEP_ALIVES = frozenset({"", "null", '""', "{}", "[]", "ping", "keep-alive", "keepalive", "heartbeat"})
 _PAGE = re.compile(r"<!doctype html|<html|<head|<body", re.IGNORECASE)
 _TITLE = re.compile(r"<title[^>]*>(.*?)</title>|<h1[^>]*>(.*?)</h1>", re.IGNORECASE | re.DOTALL)
 _HIDDEN = re.compile(r"<(script|style)\b.*?</\1\s*>|<!--.*?-->", re.IGNORECASE | re.DOTALL)
@@ -203,7 +205,7 @@ def _failure(
 
 def _seconds(error: JsonObject, body: JsonObject) -> float | None:
     for holder in (error, object_at(error, "metadata"), body):
-        for key, unit in (("retry_after", 1.0), ("retry_after_seconds", 1.0), ("retry_after_ms", 0.001)):
+        for key, unit in _DELAYS.items():
             value = holder.get(key)
             if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e9:
                 return value * unit

@@ -60,6 +60,8 @@ WORDS: tuple[tuple[str, type[ProviderError]], ...] = (
         r"(invalid|incorrect|wrong) (api )?key|missing api key|api key (is )?(not valid|invalid|incorrect)",
         AuthenticationError,
     ),
+    # Gemini: API key expired. Please renew the API key. / API Key not found.
+    (r"api key (is |has |has been |was )?(expired|not found|revoked|disabled)", AuthenticationError),
     ("unauthorized|authentication error|invalid authentication", AuthenticationError),
     (r"\bmodels?\b.{0,100}(does not exist|doesn't exist|not exist|\bnot found)", NotFoundError),
     (r"\bmodels?\b.{0,100}is not supported(?! (with|for|in|by))", NotFoundError),

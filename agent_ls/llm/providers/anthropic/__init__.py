@@ -15,6 +15,7 @@ from agent_ls.llm.providers.anthropic.response import decode_response
 from agent_ls.llm.providers.anthropic.stream import AnthropicStream
 from agent_ls.llm.providers.base import CapabilitiesLookup, ListedModel, ReplyHead, StreamDecoder, WireRequest
 from agent_ls.llm.providers.history_cache import HistoryCache
+from agent_ls.llm.providers.output_room import OutputRoom
 from agent_ls.llm.providers.plain_schemas import PlainSchemas
 from agent_ls.llm.providers.prefill import Prefills
 from agent_ls.llm.providers.refused_fields import RefusedFields
@@ -66,6 +67,7 @@ class AnthropicCodec:
         self._unmarked: set[str] = set()
         self._plain = PlainSchemas()
         self._prefills = Prefills()
+        self._room = OutputRoom()
 
     @property
     def name(self) -> str:
@@ -81,7 +83,11 @@ class AnthropicCodec:
         }  # compatible servers accept this header; some do not accept the newer Bearer form
 
     def encode(self, request: Request, *, stream: bool) -> WireRequest:
+        default = self._facts(request.model).max_output_tokens
         request = self._prefills.fit(request)
+        return self._room.fitted(request, partial(self._encode, stream=stream), default)
+
+    def _encode(self, request: Request, *, stream: bool) -> WireRequest:
         model, betas = request.model, self._betas
         histories = self._thoughtful if model in self._demanding else self._histories
         history, facts = histories.encode(request), self._facts(model)
@@ -98,15 +104,18 @@ class AnthropicCodec:
         )
 
     def adapt_encoding(self, request: Request, error: LlmError) -> bool:
-        """Encode later requests without an optional field that the server or a proxy refuses, with plain schemas, or
-        with thinking that it demands.
+        """Encode later requests without an optional field that the server or a proxy refuses, with plain schemas, with
+        a lower limit of the output, or with thinking that it demands.
         """
         if request.model not in self._demanding and _DEMANDS_THINKING.search(str(error)):
             self._demanding.add(request.model)
             return True
         if self._prefills.learn(request, error) or self._plain.learn(request.model, error):
             return True
-        body = parse_object(self.encode(request, stream=True).content) or {}
+        sent = self.encode(request, stream=True).content
+        if self._room.learn(request, error, len(sent), self._facts(request.model).max_output_tokens):
+            return True
+        body = parse_object(sent) or {}
         model, had_refused = request.model, self._refused.has(request.model, "cache_control")
         learned = self._refused.learn(model, error, body, request.provider_options.get(NAME, {}))
         refuses_marks = self._refused.has(model, "cache_control") and "cache_control" in str(error)

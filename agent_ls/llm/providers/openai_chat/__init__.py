@@ -34,12 +34,12 @@ from agent_ls.llm.providers.openai_chat.adaptations import (
 from agent_ls.llm.providers.openai_chat.cut_prompts import CutPrompts
 from agent_ls.llm.providers.openai_chat.errors import http_error, refuses_tools
 from agent_ls.llm.providers.openai_chat.history import ChatHistory
-from agent_ls.llm.providers.openai_chat.output_room import OutputRoom
 from agent_ls.llm.providers.openai_chat.rejected_output import answer_in_error
 from agent_ls.llm.providers.openai_chat.request import Changes, encode_request
 from agent_ls.llm.providers.openai_chat.response import as_chunk
 from agent_ls.llm.providers.openai_chat.servers import SERVERS
 from agent_ls.llm.providers.openai_chat.stream import AnswerSyntax, ChatStream
+from agent_ls.llm.providers.output_room import OutputRoom
 from agent_ls.llm.providers.part_writer import to_response
 from agent_ls.llm.providers.prefill import Prefills
 from agent_ls.llm.providers.refused_fields import RefusedFields
@@ -104,9 +104,7 @@ class ChatCodec:
 
     def encode(self, request: Request, *, stream: bool) -> WireRequest:
         request = self._prefills.fit(request)
-        sent = self._encode(request, stream=stream)
-        room = self._room.fit(request, len(sent.content))
-        return sent if room is None else self._encode(replace(request, max_output_tokens=room), stream=stream)
+        return self._room.fitted(request, partial(self._encode, stream=stream))
 
     def _encode(self, request: Request, *, stream: bool) -> WireRequest:
         textual = self._is_textual(request)

@@ -1,0 +1,123 @@
+"""Lower the output limit of a request that is refused only because this limit is too high."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+from agent_ls.llm.errors import (
+    ContextLengthError,
+    InvalidRequestError,
+    LlmError,
+    QuotaExceededError,
+    ServerError,
+)
+from agent_ls.llm.providers.base import WireRequest
+from agent_ls.llm.requests import Request
+
+_NUMBER = r"~?(\d[\d,]*)"
+# vLLM: maximum context length is 8192 tokens. However, you requested 10000 tokens (1808 in the messages, …
+# Groq: tokens per minute (TPM): Limit 8000, Requested 9500
+_LIMIT = re.compile(rf"(?:context (?:length|window|size) (?:is|of)|\blimit:?)\s+{_NUMBER}", re.IGNORECASE)
+_PROMPT = re.compile(
+    rf"{_NUMBER} (?:in the (?:messages|prompt|input)|(?:prompt|input) tokens)", re.IGNORECASE
+)
+_WHOLE = re.compile(rf"\brequested:?\s+{_NUMBER}", re.IGNORECASE)
+# Anthropic: input length and `max_tokens` exceed context limit: 143653 + 64000 > 200000
+_SUM = re.compile(r"context limit: (\d+) \+ \d+ > (\d+)", re.IGNORECASE)
+# OpenRouter, also without a limit: You requested up to 65536 tokens, but can only afford 30104.
+_AFFORDABLE = re.compile(rf"can only afford {_NUMBER}", re.IGNORECASE)
+
+# The most tokens that a model writes. examples: max_tokens: 64000 > 8192, which is the maximum allowed number of
+# output tokens / This model supports at most 4096 completion tokens / valid range of max_tokens is [1, 8192]
+_OF_OUTPUT = re.compile(
+    r"max[_ ]?((completion|new|output)[_ ]?)?tokens|(output|completion) tokens|maximum tokens you requested",
+    re.IGNORECASE,
+)
+_OF_EXCESS = re.compile(
+    r"exceed|at most|up to|less than|maximum|range|between|too (large|many|high)|limit|<=| > ", re.IGNORECASE
+)
+_OF_PROMPT = re.compile(r"\b(input|prompt|messages|context (length|limit|size))\b", re.IGNORECASE)
+_SIZE = re.compile(r"(?<![\w.-])\d+(?:,\d{3})*(?![\w-]|\.\d)")
+_EXCLUSIVE = re.compile(r"\bto (\d+) \(exclusive\)", re.IGNORECASE)  # Vertex AI
+
+_LEAST = 512  # a limit below it is of no use: the prompt itself is too long
+_SPARE = 1.05
+_MOST_TRIES = 3
+
+
+class OutputRoom:
+    """The limits of servers by model, and how many tokens a byte of a request has there."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[int, float]] = {}
+        self._affordable: dict[str, int] = {}
+        self._allowed: dict[str, int] = {}
+        self._tries: dict[str, int] = {}
+
+    def fitted(
+        self, request: Request, encode: Callable[[Request], WireRequest], default: int | None = None
+    ) -> WireRequest:
+        """Encode a request with an output limit that the server accepts. `default`: the limit if none is set."""
+        sent = encode(request)
+        most = self._fit(request.model, request.max_output_tokens or default, len(sent.content))
+        return sent if most is None else encode(replace(request, max_output_tokens=most))
+
+    def learn(self, request: Request, error: LlmError, size: int, default: int | None = None) -> bool:
+        """Learn from the refusal of a request of `size` bytes. Return whether a lower output limit may help."""
+        model, wanted, text = request.model, request.max_output_tokens or default, str(error)
+        if isinstance(error, QuotaExceededError) and (most := _number(_AFFORDABLE, text)) >= _LEAST:
+            return _lower(self._affordable, model, most)
+        if wanted is None:
+            return False
+        if isinstance(error, InvalidRequestError | ContextLengthError | ServerError) and (
+            most := _allowed(text, min(wanted, self._allowed.get(model, wanted)))
+        ):
+            return _lower(self._allowed, model, most)
+        if not isinstance(error, ContextLengthError):
+            return False
+        tries = self._tries.get(model, 0)
+        limit, prompt, whole = (_number(found, text) for found in (_LIMIT, _PROMPT, _WHOLE))
+        if told := _SUM.search(text):
+            prompt, limit = int(told[1]), int(told[2])
+        used = prompt or whole - wanted
+        if not limit or used <= 0 or tries >= _MOST_TRIES:
+            return False
+        before = self._known.get(model)
+        self._known[model] = (limit, max(used / size, before[1] if before else 0.0))
+        self._tries[model] = tries + 1
+        return self._fit(model, wanted, size) is not None
+
+    def _fit(self, model: str, wanted: int | None, size: int) -> int | None:
+        """Return the output limit for a request of `size` bytes, if it has to be lower than the one that is set."""
+        affordable, limit = self._affordable.get(model), self._known.get(model)
+        if wanted is None:
+            return affordable
+        most = min(wanted, self._allowed.get(model, wanted), affordable or wanted)
+        room = int(limit[0] - size * limit[1] * _SPARE) if limit else most
+        most = room if _LEAST <= room < most else most
+        return most if most < wanted else None
+
+
+def _lower(limits: dict[str, int], model: str, most: int) -> bool:
+    """Set a limit. Return whether it is lower than before."""
+    is_new = most < limits.get(model, most + 1)
+    limits[model] = most
+    return is_new
+
+
+def _allowed(text: str, wanted: int) -> int:
+    """Return the most tokens that the model writes, as a refusal of a higher limit says; 0 if it says none."""
+    if not (_OF_OUTPUT.search(text) and _OF_EXCESS.search(text)) or _OF_PROMPT.search(text):
+        return 0
+    if told := _EXCLUSIVE.search(text):
+        return int(told[1]) - 1 if _LEAST < int(told[1]) <= wanted else 0
+    sizes = {int(found.replace(",", "")) for found in _SIZE.findall(text)}
+    smaller = [size for size in sizes if _LEAST <= size < wanted]
+    return smaller[0] if len(smaller) == 1 else 0
+
+
+def _number(words: re.Pattern[str], text: str) -> int:
+    found = words.search(text)
+    return int(found[1].replace(",", "")) if found else 0
