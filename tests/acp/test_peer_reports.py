@@ -32,21 +32,9 @@ def calls(client: AcpClient) -> list[dict[str, Any]]:
     return [{key: it[key] for it in news if it["toolCallId"] == call for key in it} for call in edits]
 
 
-@pytest.mark.report(
-    "kirodotdev/Kiro#11230",
-    "paths are relative, or those of the folder in which the process runs",
-    area="acp",
-    before="passed",
-)
-@pytest.mark.report(
-    "vercel-labs/fx#495", "a file that was written is told in prose only", area="acp", before="passed"
-)
-@pytest.mark.report(
-    "can1357/oh-my-pi#1133",
-    "a permission to edit comes without what a client displays",
-    area="acp",
-    before="passed",
-)
+@pytest.mark.report("kirodotdev/Kiro#11230")
+@pytest.mark.report("vercel-labs/fx#495")
+@pytest.mark.report("can1357/oh-my-pi#1133")
 async def test_paths_are_those_of_the_session_and_each_edit_is_a_diff(project: Path, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -64,18 +52,8 @@ async def test_paths_are_those_of_the_session_and_each_edit_is_a_diff(project: P
                 assert (diff.get("oldText"), diff["newText"]) in ((None, "n = 1\n"), ("x = 1\n", "x = 2\n"))
 
 
-@pytest.mark.report(
-    "letta-ai/letta-acp#20",
-    "the result of an edit replaces its diff, also after loading",
-    area="acp",
-    before="passed",
-)
-@pytest.mark.report(
-    "nexu-io/open-design#6721",
-    "a loaded session sends its history after the answer",
-    area="acp",
-    before="passed",
-)
+@pytest.mark.report("letta-ai/letta-acp#20")
+@pytest.mark.report("nexu-io/open-design#6721")
 async def test_a_loaded_session_has_the_diffs_of_its_calls(project: Path) -> None:
     with AnthropicServer([[READ], [EDIT], "Done."]) as server:
         async with acp_session(project, server) as (client, session_id):
@@ -88,14 +66,11 @@ async def test_a_loaded_session_has_the_diffs_of_its_calls(project: Path) -> Non
 
 LINK = {"type": "resource_link", "name": "a.py", "uri": "file:///p/a%20b.py#L2"}
 PARTS: list[Any] = [
-    reported("blowmage/cursor-agent-acp-npm#5", [LINK], "File: /p/a b.py, line 2",
-        what="acp, passed: links in prompts are refused"),
-    reported("anomalyco/opencode#9217", [{"type": "text", "text": "Look."}, LINK], "Look.",
-        what="acp, failed: a loaded session has attached files as plain text"),
+    reported("blowmage/cursor-agent-acp-npm#5", [LINK], "File: /p/a b.py, line 2"),
+    reported("anomalyco/opencode#9217", [{"type": "text", "text": "Look."}, LINK], "Look."),
     reported("QwenLM/qwen-code#12538",
         [{"type": "text", "text": "Use it."},
-         {"type": "resource", "resource": {"uri": "context://a/b", "text": '{"items": []}'}}], "items",
-        what="acp, failed: a loaded session lacks the resources of its prompts"),
+         {"type": "resource", "resource": {"uri": "context://a/b", "text": '{"items": []}'}}], "items"),
     pytest.param([{"type": "resource_link", "name": "docs", "uri": "https://a.example/x"}], "https://a.example/x"),
     pytest.param([{"type": "resource_link", "name": "src", "uri": "file:///p/src/"}], "Folder: /p/src/"),
     pytest.param([{"type": "text", "text": "File: is a word\n\nof mine"}], "of mine"),
@@ -127,7 +102,6 @@ async def test_links_and_resources_reach_the_model_and_are_links_again_after_loa
         reported(
             "agentclientprotocol/agent-client-protocol#171",
             [],
-            what="acp, passed: a prompt that is cancelled before the first thought is answered with an error",
         ),
         pytest.param([Reasoning("Hm.")]),
     ],
@@ -139,7 +113,6 @@ async def test_links_and_resources_reach_the_model_and_are_links_again_after_loa
         reported(
             "nexu-io/open-design#7959",
             True,
-            what="acp, failed: a cancellation that was sent as a request has no effect",
         ),
     ],
 )
@@ -160,18 +133,8 @@ async def test_a_prompt_is_cancelled_early_and_by_a_request(
             assert await client.prompt(session_id) == "end_turn"
 
 
-@pytest.mark.report(
-    "managoat/fountain#759",
-    "a client sets the model before the first prompt, and is refused",
-    area="acp",
-    before="passed",
-)
-@pytest.mark.report(
-    "carlos-algms/agentic.nvim#317",
-    "without terminals of the client no command runs",
-    area="acp",
-    before="passed",
-)
+@pytest.mark.report("managoat/fountain#759")
+@pytest.mark.report("carlos-algms/agentic.nvim#317")
 async def test_a_client_without_terminals_sets_the_model_first_and_gets_commands_run(project: Path) -> None:
     with AnthropicServer([[TOUCH], "Done."]) as server:
         async with acp_session(project, server, capabilities={"terminal": False}) as (client, session_id):
@@ -188,18 +151,8 @@ async def test_a_client_without_terminals_sets_the_model_first_and_gets_commands
     assert (project / "made").exists()
 
 
-@pytest.mark.report(
-    "william0wang/zcode-acp#42",
-    "the servers of a client never reach the session",
-    area="acp",
-    before="passed",
-)
-@pytest.mark.report(
-    "esengine/DeepSeek-Reasonix#5553",
-    "an empty list of headers makes each new session fail",
-    area="acp",
-    before="passed",
-)
+@pytest.mark.report("william0wang/zcode-acp#42")
+@pytest.mark.report("esengine/DeepSeek-Reasonix#5553")
 async def test_servers_of_the_client_come_with_empty_lists(project: Path, tmp_path: Path) -> None:
     given = [
         handed_over(raw_server(tmp_path / "plans", "raw")),
@@ -211,9 +164,7 @@ async def test_servers_of_the_client_come_with_empty_lists(project: Path, tmp_pa
             assert client.call("echo")["status"] == "completed"
 
 
-@pytest.mark.report(
-    "aaif-goose/goose#9460", "a fork of a session has no history", area="acp", before="passed"
-)
+@pytest.mark.report("aaif-goose/goose#9460")
 async def test_a_session_cannot_be_forked_and_nothing_says_so(project: Path) -> None:
     async with acp_client(project, is_schema_checked=False) as client:
         abilities = (await client.initialize())["agentCapabilities"]
@@ -223,12 +174,7 @@ async def test_a_session_cannot_be_forked_and_nothing_says_so(project: Path) -> 
         ).code == -32601
 
 
-@pytest.mark.report(
-    "getkimchi/kimchi#1148",
-    "a session cannot be loaded again while its turn runs",
-    area="acp",
-    before="failed",
-)
+@pytest.mark.report("getkimchi/kimchi#1148")
 async def test_a_session_is_loaded_again_while_its_prompt_runs(project: Path) -> None:
     gate = Gate()
     with AnthropicServer([[Text("Begin, "), gate, Text("end.")]]) as server:
@@ -259,27 +205,10 @@ async def test_a_permission_is_asked_again_of_a_client_that_loads_the_session(pr
     assert (project / "made").exists()
 
 
-@pytest.mark.report(
-    "zed-industries/zed#63796", "the hint of a command is not passed on", area="acp", before="passed"
-)
-@pytest.mark.report(
-    "1jehuang/jcode#851",
-    "no command is offered, and a text with a slash is refused",
-    area="acp",
-    before="passed",
-)
-@pytest.mark.report(
-    "NousResearch/hermes-agent#71966",
-    "values in a file that look like secrets are replaced, and written back",
-    area="acp",
-    before="passed",
-)
-@pytest.mark.report(
-    "MoonshotAI/kimi-code#368",
-    "an unsaved text with CRLF is read without its line ends",
-    area="acp",
-    before="passed",
-)
+@pytest.mark.report("zed-industries/zed#63796")
+@pytest.mark.report("1jehuang/jcode#851")
+@pytest.mark.report("NousResearch/hermes-agent#71966")
+@pytest.mark.report("MoonshotAI/kimi-code#368")
 async def test_commands_have_hints_and_unsaved_texts_stay_as_they_are(project: Path) -> None:
     text = "    max_tokens=4096,\r\nTOKEN = get('TOKEN')\r\nx = 1\r\n"
     page = project / ".claude" / "commands" / "ship.md"

@@ -140,15 +140,8 @@ PAGE = {"mode": "url", "elicitationId": "1", "url": "https://auth.example/go", "
 
 
 @pytest.mark.report("strands-agents/harness-sdk#1742")
-@pytest.mark.report(
-    "topcheer/ggcode#2462", "a call that needs a page (-32042) fails", area="mcp", before="passed"
-)
-@pytest.mark.report(
-    "cloudflare/agents#1875",
-    "a client cannot open the page that a server asks for",
-    area="mcp",
-    before="passed",
-)
+@pytest.mark.report("topcheer/ggcode#2462")
+@pytest.mark.report("cloudflare/agents#1875")
 @pytest.mark.parametrize(("answer", "calls"), [("I have opened the page", 2), ("Decline", 1)])
 async def test_a_call_that_needs_a_page_is_made_again_when_the_user_has_opened_it(
     tmp_path: Path, answer: str, calls: int

@@ -136,19 +136,16 @@ async def test_an_allow_listed_tool_needs_no_approval(tmp_path: Path) -> None:
             "anthropics/claude-code#73052",
             "mcp__raw__*",
             ["a_get"],
-            what="mcp, failed: rules with mcp__SERVER__* match nothing",
         ),
         reported(
             "stefanhoelzl/codehydra#536",
             "mcp__raw",
             ["a_get"],
-            what="mcp, failed: a rule for a whole server (mcp__SERVER) is the only form that works",
         ),
         reported(
             "anthropics/claude-code#28127",
             "mcp__raw__get*",
             ["put", "a_get"],
-            what="mcp, failed: wildcards in the name of a tool (mcp__SERVER__list_*) match nothing",
         ),
         ("mcp__raw__longer", ["get-now", "put"]),
         ("raw__get_now", ["put", "a_get"]),
@@ -176,7 +173,6 @@ async def test_a_pattern_allows_tools_of_the_named_server_only(
         reported(
             "bbvch-ai/aihub-core#1439",
             "mcp__*",
-            what="mcp, failed: a rule for all servers is left out silently",
         ),
         "other__*",
         "mcp__other",
@@ -193,12 +189,7 @@ async def test_a_rule_for_no_server_of_the_session_is_refused(tmp_path: Path, ru
             await allow_listed(talk.live, [rule], {})
 
 
-@pytest.mark.report(
-    "QwenLM/qwen-code#10199",
-    "a rule for the server foo.bar allows tools of the server foo_bar",
-    area="safety",
-    before="failed",
-)
+@pytest.mark.report("QwenLM/qwen-code#10199")
 @pytest.mark.parametrize("rule", ["foo_bar__echo", "mcp__foo_bar__echo", "foo_bar__*"])
 async def test_a_rule_for_one_server_allows_nothing_of_one_with_a_similar_name(
     tmp_path: Path, rule: str

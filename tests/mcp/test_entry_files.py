@@ -32,7 +32,6 @@ TABLES: list[Any] = [
     reported(
         "augustocdias/vscode-shell-command#161",
         '{"mcp": {"inputs": [{"id": "t", "type": "command"},], "servers": {"a": {"command": "x"}}}}',
-        what="mcp, passed: an input that is a command is not found",
     ),
     '\ufeff// servers\r\n{"mcp_servers": {"a": {"command": "x"}}}',
     reported(
@@ -59,12 +58,10 @@ def test_the_table_of_servers_is_found_under_its_other_names(tmp_path: Path, wri
         reported(
             "openai/codex#3441",
             '[mcp.servers."a"]\ncommand = "x"\nargs = []\nenv.KEY = "${TOKEN}"\n',
-            what="mcp, passed: servers under another name of the table are ignored",
         ),
         reported(
             "DataDog/documentation#34947",
             '{"mcpServers": {"a": {"command": "x"}}}',
-            what="mcp, failed: the documentation says JSON for a file that is TOML",
         ),
     ],
 )

@@ -41,12 +41,7 @@ ODD = {
 
 
 @pytest.mark.report("cap-js/mcp#36")
-@pytest.mark.report(
-    "Zoo-Code-Org/Zoo-Code#1080",
-    "a server without a stream answers GET with 404",
-    area="mcp",
-    before="passed",
-)
+@pytest.mark.report("Zoo-Code-Org/Zoo-Code#1080")
 @pytest.mark.report("akutishevsky/withings-mcp#21")
 @pytest.mark.report("PhilflowIO/dav-mcp#31")
 @pytest.mark.report("modelcontextprotocol/python-sdk#1146")
@@ -96,18 +91,8 @@ LOST = {
 
 @pytest.mark.report("modelcontextprotocol/python-sdk#3556")
 @pytest.mark.report("nloui/paperless-mcp#28")
-@pytest.mark.report(
-    "modelcontextprotocol/rust-sdk#689",
-    "a forgotten session is refused with status 401",
-    area="mcp",
-    before="failed",
-)
-@pytest.mark.report(
-    "aklivity/zilla#2525",
-    "a forgotten session is an invalid request with status 200",
-    area="mcp",
-    before="failed",
-)
+@pytest.mark.report("modelcontextprotocol/rust-sdk#689")
+@pytest.mark.report("aklivity/zilla#2525")
 @pytest.mark.report(
     "modelcontextprotocol/rust-sdk#733", "diegosouzapw/OmniRoute#5957", "actionhero/keryx#503"
 )

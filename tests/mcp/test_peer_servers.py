@@ -19,25 +19,19 @@ from tests.support.reports import reported
 pytestmark = pytest.mark.req("T11")
 
 CALLS: list[Any] = [
-    reported("github/copilot-cli#2581", "catalog.get-facets", "catalog_get_facets", {"text": "facets"}, "facets",
-        what="mcp, passed: a dot in the name of a tool makes the model's provider refuse each request"),
-    reported("labring/FastGPT#6791", "group/run", "group_run", {"text": "ran"}, "ran",
-        what="mcp, passed: a tool with a slash in its name cannot be called"),
+    reported("github/copilot-cli#2581", "catalog.get-facets", "catalog_get_facets", {"text": "facets"}, "facets"),
+    reported("labring/FastGPT#6791", "group/run", "group_run", {"text": "ran"}, "ran"),
     reported("ggml-org/llama.cpp#26410", "accounts", "accounts",
-        {"result": {"content": [], "structuredContent": {"total": 36}}}, "36",
-        what="mcp, passed: a result with structured content only is empty"),
+        {"result": {"content": [], "structuredContent": {"total": 36}}}, "36"),
     reported("nicobailon/pi-mcp-adapter#588", "ping", "ping",
         {"result": {"content": [{"type": "text", "text": "ok status=ok"}], "structuredContent": {"message": "pong"}}},
-        "pong", what="mcp, passed: structured content beside a text is dropped"),
-    reported("open-webui/open-webui#29879", "last", "last", {"text": "of the last page"}, "of the last page",
-        what="mcp, passed: only the first page of tools is known"),
+        "pong"),
+    reported("open-webui/open-webui#29879", "last", "last", {"text": "of the last page"}, "of the last page"),
 ]  # fmt: skip
 
 
-@pytest.mark.report(
-    "sansan0/TrendRadar#1204", "a banner on standard output ends the connection", area="mcp", before="passed"
-)
-@pytest.mark.report("1mcp-app/agent#411", "the pages of a list overlap", area="mcp", before="passed")
+@pytest.mark.report("sansan0/TrendRadar#1204")
+@pytest.mark.report("1mcp-app/agent#411")
 async def test_tools_of_a_server_of_odd_habits_are_called(tmp_path: Path) -> None:
     cases = [param.values for param in CALLS]
     tools = [tool(name) for name, *_ in cases]
@@ -58,12 +52,7 @@ async def test_tools_of_a_server_of_odd_habits_are_called(tmp_path: Path) -> Non
             assert said in str(result.content) and not result.is_error
 
 
-@pytest.mark.report(
-    "smallmain/vscode-unify-chat-provider#162",
-    "the keywords of a schema are among its properties",
-    area="mcp",
-    before="passed",
-)
+@pytest.mark.report("smallmain/vscode-unify-chat-provider#162")
 def test_a_property_that_is_no_schema_is_left_out() -> None:
     schema = {
         "type": "object",
@@ -76,27 +65,10 @@ def test_a_property_that_is_no_schema_is_left_out() -> None:
     )
 
 
-@pytest.mark.report(
-    "github/CopilotForXcode#282", "a program that is not on PATH is not named", area="mcp", before="passed"
-)
-@pytest.mark.report(
-    "modelcontextprotocol/servers#64",
-    "a server does not get the PATH of the user",
-    area="mcp",
-    before="passed",
-)
-@pytest.mark.report(
-    "signerlabs/ShipSwift#61",
-    "prompts are asked for without arguments to try them",
-    area="mcp",
-    before="passed",
-)
-@pytest.mark.report(
-    "anthropics/claude-code#5597",
-    "a prompt whose arguments are optional needs one",
-    area="mcp",
-    before="passed",
-)
+@pytest.mark.report("github/CopilotForXcode#282")
+@pytest.mark.report("modelcontextprotocol/servers#64")
+@pytest.mark.report("signerlabs/ShipSwift#61")
+@pytest.mark.report("anthropics/claude-code#5597")
 async def test_paths_and_prompts_of_servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = tmp_path / "log"
     prompts = [{"name": "p", "arguments": [{"name": "a", "required": False}]}]

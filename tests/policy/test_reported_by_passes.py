@@ -50,7 +50,6 @@ RULES = frozenset(
         reported(
             "gke-labs/kube-agents#952",
             "git -c protocol.ext.allow=always clone 'ext::sh -c id'",
-            what="safety, passed: git runs a program that a setting or an option names",
         ),
         "git grep -iO/usr/bin/id .",
         "git config --global alias.zz '!id'",
@@ -58,13 +57,11 @@ RULES = frozenset(
         reported(
             "ikuwow/dotfiles#187",
             "git -c core.pager='id' status",
-            what="safety, passed: a rule for git allows the programs in its settings",
         ),
         "git config core.sshCommand id",
         reported(
             "DataDog/dd-sdk-android#3745",
             "git grep --open-files-in-pager=id x",
-            what="safety, passed: a rule for git grep allows its pager",
         ),
         pytest.param(
             "base64 -d -o made a.txt",
@@ -140,13 +137,10 @@ def test_a_reported_by_pass_needs_approval_also_with_rules(line: str) -> None:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        reported("openlierox/openlierox#1003", "git -C src status", "",
-            what="shell, passed: with git -C each command needs an approval"),
-        reported("netease-lcap/wave-agent#1727", "git -C /w diff --stat", "",
-            what="shell, passed: commands of git that only read need an approval with -C"),
+        reported("openlierox/openlierox#1003", "git -C src status", ""),
+        reported("netease-lcap/wave-agent#1727", "git -C /w diff --stat", ""),
         ("git -C src log --oneline -3 -- a.txt", ""),
-        reported("QwenLM/qwen-code#9381", "python - <<'PY'\nimport os\nprint(os.getcwd())\nPY", "python",
-            what="shell, passed: each line of a here-document counts as a command"),
+        reported("QwenLM/qwen-code#9381", "python - <<'PY'\nimport os\nprint(os.getcwd())\nPY", "python"),
         ("python3 - <<PY\nprint(1)\nPY\n", "python3"),
     ],
 )  # fmt: skip

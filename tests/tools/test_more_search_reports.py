@@ -48,12 +48,7 @@ async def test_lines_of_a_windows_file_end_without_a_carriage_return(
     assert [(line.line, line.text) for line in found.lines] == [(2, "needle")]
 
 
-@pytest.mark.report(
-    "lobehub/lobehub#14965",
-    "a pattern with a hidden folder and braces finds nothing",
-    area="search",
-    before="passed",
-)
+@pytest.mark.report("lobehub/lobehub#14965")
 async def test_a_pattern_with_a_hidden_folder_and_braces_finds_its_files(
     environment: LocalEnvironment, tmp_path: Path
 ) -> None:

@@ -84,7 +84,6 @@ async def test_rename_symbol_has_a_write_effect_and_changes_nothing_before_appro
             "neovim/neovim#15467",
             [("a.py", [TextChange(1, 5, 0, 4, "plus")])],
             "outside of the file",
-            what="lsp, passed: an edit whose range ends before its start is an error of the editor",
         ),
         (
             [("a.py", [change(0, 4, 7)]), ("b.py", [change(1, 0, 3)])],

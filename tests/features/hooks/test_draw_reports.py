@@ -101,8 +101,7 @@ BLOCKED: list[Any] = [
     reported("vybestack/llxprt-code#2975", ".gemini/settings.json", "BeforeTool", "write_file", "exit 2", False),
     reported("anthropics/claude-code#92675", CLAUDE, "PreToolUse", "Write",
         """echo '{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny",
-        "permissionDecisionReason": "CANARY"}}'""", False,
-        what="rules, passed: a hook denies a call with JSON, and the call runs"),
+        "permissionDecisionReason": "CANARY"}}'""", False),
     reported("anthropics/claude-code#16152", CLAUDE, "PreToolUse", "", "sh ${CLAUDE_PROJECT_DIR}/none.sh; exit 2",
         False),
 ]  # fmt: skip
@@ -148,15 +147,13 @@ RUNS: list[Any] = [
         {"SessionStart": [{"hooks": [{"type": "command", "command": "echo x >> ../log"}, {"type": "prompt"}]}]},
         "x\n"),
     reported("anthropics/claude-plugins-official#380",
-        {"PreToolUse": [{"hooks": [{"type": "command", "command": "echo x >> ../log", "timeout": 10}]}]}, "x\nx\n",
-        what="rules, passed: a hook without a matcher runs for every tool"),
+        {"PreToolUse": [{"hooks": [{"type": "command", "command": "echo x >> ../log", "timeout": 10}]}]}, "x\nx\n"),
     reported("evoila/meho#3142",
         {"Stop": entry("echo x >> ../log; echo '{\"hookSpecificOutput\": {\"additionalContext\": \"Report it.\"}}'")},
-        "x\n" * 4, what="rules, passed: context at the end of a turn makes the model continue without end"),
+        "x\n" * 4),
     reported("anthropics/claude-code#34573",
         {"PreToolUse": [{"matcher": "Glob|Bash", "hooks": [{"type": "prompt", "prompt": "Is it safe?"},
-            {"type": "command", "command": "echo x >> ../log", "timeout": 30, "async": False}]}]}, "x\nx\n",
-        what="rules, passed: beside a hook that is a prompt, a command is dropped"),
+            {"type": "command", "command": "echo x >> ../log", "timeout": 30, "async": False}]}]}, "x\nx\n"),
 ]  # fmt: skip
 
 

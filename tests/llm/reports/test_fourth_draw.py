@@ -28,18 +28,14 @@ VERTEX = (
     "1 (inclusive) to 65536 (exclusive). Update the value and try again."
 )
 OUTPUT_LIMITS: list[Any] = [
-    reported("aws-samples/bedrock-access-gateway#41", BEDROCK.format(2048), 4096, 2048,
-        what="chat-servers, failed: the output limit is higher than the one of the model"),
-    reported("RooCodeInc/Roo-Code#248", BEDROCK.format(4096).replace("exceeds", "exceed"), 8192, 4096,
-        what="chat-servers, failed: the limit that a refusal names is not used"),
-    reported("BerriAI/litellm#5850", f'BedrockException - {{"message":"{BEDROCK.format(4096)}"}}', 8192, 4096,
-        what="chat-servers, failed: a proxy states the limit in the body of another server"),
-    reported("BerriAI/litellm#10548", VERTEX, 65536, 65535,
-        what="chat-servers, failed: the output limit is one token too high"),
+    reported("aws-samples/bedrock-access-gateway#41", BEDROCK.format(2048), 4096, 2048),
+    reported("RooCodeInc/Roo-Code#248", BEDROCK.format(4096).replace("exceeds", "exceed"), 8192, 4096),
+    reported("BerriAI/litellm#5850", f'BedrockException - {{"message":"{BEDROCK.format(4096)}"}}', 8192, 4096),
+    reported("BerriAI/litellm#10548", VERTEX, 65536, 65535),
     reported("diffbot/code-gpt-docs#284", "max_tokens is too large: 6000. This model supports at most 4096 completion "
-        "tokens, whereas you provided 6000.", 6000, 4096, what="chat-servers, failed: each question is refused"),
+        "tokens, whereas you provided 6000.", 6000, 4096),
     reported("open-webui/open-webui#10507", "<400> InternalError.Algo.InvalidParameter: Range of max_tokens should be "
-        "[1, 8192]", 9000, 8192, what="chat-servers, failed: an output limit above the range of a server"),
+        "[1, 8192]", 9000, 8192),
     ("too many tokens: max tokens must be less than or equal to 4096, the maximum output length - received 64000",
         64000, 4096),
     ("`max_tokens` must be less than or equal to `32768`, the maximum is less than the `context_window`", 40000, 32768),
@@ -63,10 +59,9 @@ def test_a_refusal_of_the_prompt_does_not_change_the_output_limit() -> None:
 ROOM: list[Any] = [
     ("max_tokens: 128000 > 8192, which is the maximum allowed number of output tokens for m", 8192, 8192),
     reported("nickscamara/open-deep-research#19", "Invalid max_tokens value, the valid range of max_tokens is "
-        "[1, 8192]", 8192, 8192, what="anthropic, failed: the limit of the catalog is too high for another server"),
+        "[1, 8192]", 8192, 8192),
     reported("continuedev/continue#8454", "input length and `max_tokens` exceed context limit: 143653 + 64000 > "
-        "200000, decrease input length or `max_tokens` and try again", 40_000, 56_347,
-        what="anthropic, flaw: a conversation that leaves room for an answer is compacted"),
+        "200000, decrease input length or `max_tokens` and try again", 40_000, 56_347),
 ]  # fmt: skip
 
 
@@ -101,29 +96,22 @@ def wrapped(body: Any) -> Any:
 
 
 KINDS: list[Any] = [
-    reported("continuedev/continue#11336", "gemini", 400, wrapped(EXPIRED), e.AuthenticationError, None,
-        what="gemini, failed: an expired key within the body of another server is a malformed request"),
+    reported("continuedev/continue#11336", "gemini", 400, wrapped(EXPIRED), e.AuthenticationError, None),
     reported("Wei-Shaw/sub2api#1709", "gemini", 400, of_google("API Key not found. Please pass a valid API key."),
-        e.AuthenticationError, None, what="gemini, failed: an unknown key counts as a malformed request"),
-    reported("can1357/oh-my-pi#449", "gemini", 400, wrapped(NOT_VALID), e.AuthenticationError, None,
-        what="gemini, passed: an invalid key within the body of another server"),
-    reported("plainbook-ai/plainbook#25", "gemini", 400, EXPIRED, e.AuthenticationError, None,
-        what="gemini, passed: an expired key counts as a malformed request"),
+        e.AuthenticationError, None),
+    reported("can1357/oh-my-pi#449", "gemini", 400, wrapped(NOT_VALID), e.AuthenticationError, None),
+    reported("plainbook-ai/plainbook#25", "gemini", 400, EXPIRED, e.AuthenticationError, None),
     ("compatible", 400, EXPIRED, e.AuthenticationError, None),
-    reported("poenl/gemini-api#8", "gemini", 403, {"error": DENIED}, e.PermissionDeniedError, None,
-        what="gemini, passed: a project without access is tried again"),
-    reported("google-gemini/gemini-cli#8548", "gemini", 503, {"error": BUSY}, e.OverloadedError, None,
-        what="gemini, passed: an overloaded model"),
+    reported("poenl/gemini-api#8", "gemini", 403, {"error": DENIED}, e.PermissionDeniedError, None),
+    reported("google-gemini/gemini-cli#8548", "gemini", 503, {"error": BUSY}, e.OverloadedError, None),
     reported("earendil-works/pi#4172", "responses", 200, {"type": "error", "error": LIMIT_EVENT, "status_code": 429},
-        e.QuotaExceededError, 13872.0, what="responses, flaw: the time until a limit ends is not told"),
+        e.QuotaExceededError, 13872.0),
     reported("openai/codex#797", "compatible", 429, say(PER_DAY, type="requests", code="rate_limit_exceeded"),
-        e.RateLimitError, 432.0, what="chat-servers, passed: a limit per day that ends soon"),
+        e.RateLimitError, 432.0),
     reported("ollama/ollama#15934", "ollama", 503, {"error": "Server overloaded, please retry shortly (ref: aa)"},
-        e.OverloadedError, None, what="chat-servers, passed: an overloaded cloud"),
-    reported("QuantumNous/new-api#7399", "compatible", 200, OVERLOAD, e.OverloadedError, None,
-        what="chat-servers, passed: an overload with status 200 counts as an answer"),
-    reported("WolframResearch/Chatbook#183", "compatible", 200, PAGE, e.OverloadedError, None,
-        what="chat-servers, passed: a page of an error in place of the stream"),
+        e.OverloadedError, None),
+    reported("QuantumNous/new-api#7399", "compatible", 200, OVERLOAD, e.OverloadedError, None),
+    reported("WolframResearch/Chatbook#183", "compatible", 200, PAGE, e.OverloadedError, None),
 ]  # fmt: skip
 
 
@@ -138,19 +126,14 @@ def test_refusals_have_their_kind_and_delay(
 TOO_LONG = {"type": "invalid_request_error", "message": "prompt is too long: 208732 tokens > 200000 maximum"}
 LONG: list[Any] = [
     reported("lbjlaq/Antigravity-Manager#763", "anthropic", 400, say("Prompt is too long (server-side context limit "
-        "reached)."), what="anthropic, passed: a proxy states a full context without sizes"),
-    reported("continuedev/continue#11371", "anthropic", 500, json.dumps(json.dumps({"error": TOO_LONG})),
-        what="anthropic, passed: a full context in JSON within JSON, with status 500"),
-    reported("continuedev/continue#5896", "compatible", 500, json.dumps(TOO_LONG["message"]),
-        what="chat-servers, passed: a full context with status 500 is tried again"),
-    reported("anthropics/claude-code#8637", "anthropic", 400, {"message": "Input is too long for requested model."},
-        what="anthropic, passed: the words of Bedrock for a full context"),
+        "reached).")),
+    reported("continuedev/continue#11371", "anthropic", 500, json.dumps(json.dumps({"error": TOO_LONG}))),
+    reported("continuedev/continue#5896", "compatible", 500, json.dumps(TOO_LONG["message"])),
+    reported("anthropics/claude-code#8637", "anthropic", 400, {"message": "Input is too long for requested model."}),
     reported("RooCodeInc/Roo-Code#1767", "compatible", 500, "error msg:400 this model's maximum context length is "
-        "65536 tokens. however, you requested 69648 tokens (69648 in the messages, 0 in the completion).",
-        what="chat-servers, passed: a full context in plain text, with status 500"),
+        "65536 tokens. however, you requested 69648 tokens (69648 in the messages, 0 in the completion)."),
     reported("QwenLM/Qwen-Agent#759", "compatible", 400, say("This model's maximum context length is 16384 tokens. "
-        "However, your request has 18225 input tokens.", type="BadRequestError"),
-        what="chat-servers, passed: a conversation above the window"),
+        "However, your request has 18225 input tokens.", type="BadRequestError")),
 ]  # fmt: skip
 
 
@@ -163,24 +146,15 @@ HI = piece(content="hi")
 USAGE = {"prompt_tokens": 3, "completion_tokens": 2}
 LAST = {"choices": [], "usage": USAGE}
 CHUNKS: list[Any] = [
-    reported("cline/cline#8527", [HI, ENDS, {"choices": None, "usage": USAGE}],
-        what="chat-servers, passed: the chunk with the counts has no choices"),
-    reported("microsoft/autogen#7711", [None, HI, None, {"choices": [{"index": 0, "delta": None}]}, ENDS, LAST],
-        what="chat-servers, passed: chunks that are null"),
-    reported("microsoft/agent-framework#5734", [HI, {"choices": [{"delta": None, "finish_reason": "stop"}]}, LAST],
-        what="chat-servers, passed: the last chunk has null in place of a delta"),
-    reported("smallmain/vscode-unify-chat-provider#29", [HI, {"choices": [{"finish_reason": "stop"}]}, LAST],
-        what="chat-servers, passed: the last chunk has no delta"),
-    reported("ROCm/ATOM#1711", [HI, ENDS, {"usage": USAGE}],
-        what="chat-servers, passed: the chunk with the counts has no field for choices"),
-    reported("bagofwords1/bagofwords#742", [{"choices": [{"delta": None, "content_filter": {}}]}, HI, ENDS, LAST],
-        what="chat-servers, passed: a chunk of Azure's filter has no delta"),
-    reported("QwenLM/qwen-code#1448", [{"choices": [{"index": 0}]}, HI, ENDS, LAST],
-        what="chat-servers, passed: a choice without a delta"),
-    reported("agentuniverse-ai/agentUniverse#772", [{"model": "m"}, HI, ENDS, LAST],
-        what="chat-servers, passed: a chunk without choices"),
-    reported("earendil-works/pi#2466", [HI, None, [], ENDS, LAST],
-        what="chat-servers, passed: null in place of a chunk"),
+    reported("cline/cline#8527", [HI, ENDS, {"choices": None, "usage": USAGE}]),
+    reported("microsoft/autogen#7711", [None, HI, None, {"choices": [{"index": 0, "delta": None}]}, ENDS, LAST]),
+    reported("microsoft/agent-framework#5734", [HI, {"choices": [{"delta": None, "finish_reason": "stop"}]}, LAST]),
+    reported("smallmain/vscode-unify-chat-provider#29", [HI, {"choices": [{"finish_reason": "stop"}]}, LAST]),
+    reported("ROCm/ATOM#1711", [HI, ENDS, {"usage": USAGE}]),
+    reported("bagofwords1/bagofwords#742", [{"choices": [{"delta": None, "content_filter": {}}]}, HI, ENDS, LAST]),
+    reported("QwenLM/qwen-code#1448", [{"choices": [{"index": 0}]}, HI, ENDS, LAST]),
+    reported("agentuniverse-ai/agentUniverse#772", [{"model": "m"}, HI, ENDS, LAST]),
+    reported("earendil-works/pi#2466", [HI, None, [], ENDS, LAST]),
 ]  # fmt: skip
 
 
@@ -190,12 +164,7 @@ def test_chunks_without_content_are_skipped(chunks: list[Any]) -> None:
     assert (response.text, response.usage.input_tokens) == ("hi", 3)
 
 
-@pytest.mark.report(
-    "RooCodeInc/Roo-Code#9105",
-    "the error of MiniMax comes in a chunk whose choices are null",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("RooCodeInc/Roo-Code#9105")
 def test_an_error_beside_empty_choices_is_told() -> None:
     with pytest.raises(e.RateLimitError, match="slow"):
         answer({"choices": None, "base_resp": {"status_code": 1002, "status_msg": "slow"}})

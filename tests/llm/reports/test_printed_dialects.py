@@ -83,22 +83,17 @@ DIALECTS: list[Any] = [
     pytest.param('[read(path="a.py")]', id="Python"),
     pytest.param(f"<tool_call>\n{JSON[:-1]}\n</tool_call>", id="last bracket missing"),
     pytest.param(f"<tool_call>\n{JSON}\n</tool_call><|im_end|>", id="end of turn"),
-    reported("cline/cline#14156", f"<{D}tool_calls>\n{DSML}\n</{D}tool_calls>", id="DeepSeek V4",
-        what="chat-servers, passed: calls of DeepSeek V4 are left in the text"),
-    reported("vllm-project/vllm#48931", f"{DSML}\n</{D}tool_calls>", id="DeepSeek V4, no first tag",
-        what="chat-servers, passed: a call without its first tag is left in the text"),
+    reported("cline/cline#14156", f"<{D}tool_calls>\n{DSML}\n</{D}tool_calls>", id="DeepSeek V4"),
+    reported("vllm-project/vllm#48931", f"{DSML}\n</{D}tool_calls>", id="DeepSeek V4, no first tag"),
     reported("tinyhumansai/tinyagents#151", f'<{D2} calls><{D2} invoke name="read">{ARGS}</{D2} parameter>'
-        f"</{D2} invoke></{D2} calls>", id="DeepSeek V4, JSON",
-        what="chat-servers, failed: calls of DeepSeek V4 with doubled marks and JSON are left in the text"),
+        f"</{D2} invoke></{D2} calls>", id="DeepSeek V4, JSON"),
     pytest.param(f"<||DSML||tool_calls>\n{DSML.replace(D, '||DSML||')}\n</||DSML||tool_calls>", id="DeepSeek V4, bars"),
     pytest.param(f"< | DSML | tool_use>\n{DSML.replace(D, ' | DSML | ')}\n</ | DSML | tool_use>",
         id="DeepSeek V4, spaces"),
     reported("google/adk-python#5654", "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>read\n```json"
-        f"\n{ARGS}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>", id="DeepSeek V3",
-        what="chat-servers, passed: calls of DeepSeek V3 are left in the text"),
+        f"\n{ARGS}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>", id="DeepSeek V3"),
     reported("ROCm/ATOM#1443", f'{M3}<tool_call>\n{M3}<invoke name="read">{M3}<path>a.py{M3}</path>{M3}</invoke>\n'
-        f"{M3}</tool_call>", id="MiniMax M3",
-        what="chat-servers, failed: calls and reasoning of MiniMax M3 are left in the text"),
+        f"{M3}</tool_call>", id="MiniMax M3"),
 ]  # fmt: skip
 
 
@@ -130,8 +125,6 @@ def test_a_call_at_the_end_of_reasoning_runs_if_nothing_else_was_said() -> None:
     assert not answered.tool_calls and answered.text == "Done."
 
 
-@pytest.mark.report("ROCm/ATOM#1443")
-@pytest.mark.report("vllm-project/vllm#48931")
 @pytest.mark.parametrize("mark", ["invoke", "calls"])
 def test_a_quoted_tag_is_no_call(mark: str) -> None:
     told = f'The form is `<{D}{mark} name="read">`, then parameters.'

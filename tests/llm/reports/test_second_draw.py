@@ -48,30 +48,23 @@ SAID = {
 UNNAMED = {key: value for key, value in SAID.items() if key != "id"}
 ENDINGS: list[Any] = [
     reported("su-kaka/gcli2api#403", lambda: answer(ends("stop", reasoning_content="Hm."), ends("stop", content="a"),
-        stopped("c", "read", '{"a"'), stopped(None, None, ": 1}")), ("a", [("read", {"a": 1})]), "tool_calls",
-        what="chat-servers, passed: each chunk has a finish reason, and the first one ends the answer"),
+        stopped("c", "read", '{"a"'), stopped(None, None, ": 1}")), ("a", [("read", {"a": 1})]), "tool_calls"),
     reported("sgl-project/sglang#8417", lambda: answer(piece(content="a"), ends("stop", content="b"), ends("stop")),
-        ("ab", []), "stop", what="chat-servers, passed: two chunks have a finish reason"),
+        ("ab", []), "stop"),
     reported("tetsuo-ai/agenc-core#2111", lambda: anthropic_answer(*text_block(0, "a"),
-        *end("model_context_window_exceeded")), ("a", []), "length",
-        what="anthropic, passed: an answer that fills the window counts as complete"),
+        *end("model_context_window_exceeded")), ("a", []), "length"),
     (lambda: anthropic_answer(*text_block(0, "a"), *end("pause_turn")), ("a", []), "pause"),
-    reported("turnstonelabs/turnstone#912", lambda: anthropic_answer(*end("refusal")), ("", []), "content_filter",
-        what="anthropic, passed: a refusal without text counts as complete"),
+    reported("turnstonelabs/turnstone#912", lambda: anthropic_answer(*end("refusal")), ("", []), "content_filter"),
     reported("inflexa-ai/inflexa#470", lambda: anthropic_answer(*text_block(0, '<invoke name="f">\n<parameter '
-        'name="a">1</parameter>\n</invoke>'), *end("tool_use")), ("", [("f", {"a": 1})]), "tool_calls",
-        what="anthropic, passed: a call is in the text, and the next request ends with an answer and is refused"),
+        'name="a">1</parameter>\n</invoke>'), *end("tool_use")), ("", [("f", {"a": 1})]), "tool_calls"),
     reported("CookSleep/gpt_image_playground#103", lambda: responses_answer(CREATED, added(0, {**SAID, "content": []}),
-        delta("output_text", 0, "hi!", content_index=0), done(0, SAID), final(output=[UNNAMED])), ("hi!", []), "stop",
-        what="responses, passed: the last event has the item without its id, and the text is shown twice"),
+        delta("output_text", 0, "hi!", content_index=0), done(0, SAID), final(output=[UNNAMED])), ("hi!", []), "stop"),
     reported("2389-research/tracker#543", lambda: gemini_answer({"promptFeedback": {"blockReason": "A_NEW_ONE"}}),
-        ("", []), "content_filter", what="gemini, passed: a blocked prompt counts as an empty answer"),
+        ("", []), "content_filter"),
     reported("Aaalice233/Aaalice_NAI_Launcher#212", lambda: gemini_answer(chunk(CALL), GEMINI_STOP),
-        ("", [("f", {"a": 1})]), "tool_calls",
-        what="gemini, passed: a call does not run if the end is in another chunk"),
+        ("", [("f", {"a": 1})]), "tool_calls"),
     reported("maximhq/bifrost#2251", lambda: gemini_answer(chunk({"text": "Hello "}), chunk({"text": "world"}),
-        chunk({"text": "Hello world"}, finish="STOP")), ("Hello world", []), "stop",
-        what="gemini, flaw: the last chunk has the whole text once more"),
+        chunk({"text": "Hello world"}, finish="STOP")), ("Hello world", []), "stop"),
     (lambda: gemini_answer(chunk({"text": "no "}), chunk({"text": "no "}, finish="STOP")), ("no no ", []), "stop"),
     (lambda: gemini_answer(chunk({"text": "a"}), chunk({"text": "b"}), chunk({"text": "ab"}, finish="STOP")),
         ("abab", []), "stop"),
@@ -86,13 +79,10 @@ def test_answers_end_as_the_server_means_it(read: Any, expected: Any, kind: str)
 
 KINDS: list[Any] = [
     reported("getkimchi/kimchi#652", 400, "bad request: missing Editor-Version header for IDE auth",
-        e.InvalidRequestError, "missing Editor-Version",
-        what="chat-servers, passed: a missing header is tried again without a word"),
+        e.InvalidRequestError, "missing Editor-Version"),
     reported("huggingface/text-generation-inference#2749", 200, {"error": "Input validation error: `inputs` must have "
-        "less than 1024 tokens. Given: 1500", "error_type": "validation"}, e.ContextLengthError, "1024",
-        what="chat-servers, passed: a request that is too long is answered with status 200"),
-    reported("coreply/coreply#19", 401, {"error": "Invalid username or password."}, e.AuthenticationError, "username",
-        what="chat-servers, passed: the error is a text in place of an object"),
+        "less than 1024 tokens. Given: 1500", "error_type": "validation"}, e.ContextLengthError, "1024"),
+    reported("coreply/coreply#19", 401, {"error": "Invalid username or password."}, e.AuthenticationError, "username"),
 ]  # fmt: skip
 
 
@@ -107,12 +97,7 @@ FIELD: Any = {"properties": {"a": {"type": "string"}}, "required": ["a"]}
 NAMED = JsonFormat({"type": "object", "additionalProperties": False, **FIELD})
 
 
-@pytest.mark.report(
-    "pydantic/pydantic-ai#3062",
-    "Hugging Face refuses strict with status 500, and each request fails",
-    area="chat-servers",
-    before="failed",
-)
+@pytest.mark.report("pydantic/pydantic-ai#3062")
 def test_strict_is_left_out_for_a_server_that_refuses_it_as_its_own_failure() -> None:
     request = Request("m", (user("hi"),), response_format=NAMED)
     words = "Encountered a server error, please try again. strict=True is not supported for this model."
@@ -123,12 +108,7 @@ def test_strict_is_left_out_for_a_server_that_refuses_it_as_its_own_failure() ->
     assert len(sent("compatible", request, 500, unavailable)) == 1
 
 
-@pytest.mark.report(
-    "HKUDS/nanobot#2007",
-    "a result without its call is refused after a long conversation",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("HKUDS/nanobot#2007")
 def test_a_result_without_its_call_is_not_sent() -> None:
     said = (user("hi"), tool_results([ToolResultPart("x", "read", "y")]), user("go"))
     messages = body_of(codec().encode(Request("m", said, tools=TOOLS), stream=True))["messages"]
@@ -136,12 +116,9 @@ def test_a_result_without_its_call_is_not_sent() -> None:
 
 
 ADDRESSES: list[Any] = [
-    reported("mlhher/late-cli#72", ChatServer, "compatible", "",
-        what="chat-servers, passed: a base URL with a path of its own gets /v1 appended"),
-    reported("nbramia/LifeOS#708", ChatServer, "compatible", "/",
-        what="chat-servers, passed: /v1 is appended to a base URL that ends with it"),
-    reported("dgtlmoon/changedetection.io#4168", ChatServer, "compatible", "/chat/completions",
-        what="chat-servers, failed: the whole address of the endpoint as base URL leads to a 404"),
+    reported("mlhher/late-cli#72", ChatServer, "compatible", ""),
+    reported("nbramia/LifeOS#708", ChatServer, "compatible", "/"),
+    reported("dgtlmoon/changedetection.io#4168", ChatServer, "compatible", "/chat/completions"),
     (ChatServer, "compatible", "/chat/completions/"),
     (OpenAIResponsesServer, "openai", "/responses"),
     (AnthropicServer, "anthropic", "/v1"),
@@ -176,13 +153,10 @@ UNSIGNED = response_of(ANTHROPIC, sse(start(), *THOUGHT, *block(1, USE), *end("t
 FOREIGN = Message(Role.ASSISTANT, (ToolCallPart("toolu_1", "f", "{}"),))
 DEMANDS: list[Any] = [
     reported("OpenMinis/OpenMinis#70", UNSIGNED, "Hm.",
-        "The `content[].thinking` in the thinking mode must be passed back to the API.",
-        what="anthropic, failed: DeepSeek demands its unsigned thinking on the API of Anthropic"),
-    reported("VicBilibily/GCMP#26", FOREIGN, "(no text)", "Missing thinking block in the assistant message at 11.",
-        what="anthropic, failed: a server demands thinking in an answer that has none"),
+        "The `content[].thinking` in the thinking mode must be passed back to the API."),
+    reported("VicBilibily/GCMP#26", FOREIGN, "(no text)", "Missing thinking block in the assistant message at 11."),
     reported("borawong/AiMaMi#10", FOREIGN, "(no text)",
-        "thinking is enabled but reasoning_content is missing in assistant tool call message at index 156",
-        what="anthropic, failed: Moonshot demands reasoning on the API of Anthropic, in the words of the other API"),
+        "thinking is enabled but reasoning_content is missing in assistant tool call message at index 156"),
 ]  # fmt: skip
 
 
@@ -196,12 +170,7 @@ def test_thinking_that_a_server_demands_is_sent(message: Message, thinking: str,
     assert [it["type"] for it in plain] == ["tool_use"]
 
 
-@pytest.mark.report(
-    "cortexkit/magic-context#511",
-    "a conversation that ends with an answer is refused",
-    area="anthropic",
-    before="passed",
-)
+@pytest.mark.report("cortexkit/magic-context#511")
 def test_a_message_of_the_user_follows_a_last_answer() -> None:
     words = "This model does not support assistant message prefill. The conversation must end with a user message."
     request = Request("claude-sonnet-5-5", (user("a"), assistant("b")))
@@ -209,13 +178,10 @@ def test_a_message_of_the_user_follows_a_last_answer() -> None:
 
 
 ITEMS: list[Any] = [
-    reported("praxis-proxy/ai#444", "Invalid value: 'web_search_call'. Supported values are: 'message', 'reasoning'.",
-        what="responses, failed: a server refuses its own items of a search in the next request"),
-    reported("envoyproxy/ai-gateway#2586", "malformed request: cannot unmarshal unknown input type: web_search_call",
-        what="responses, failed: a gateway does not know an item that is sent back"),
+    reported("praxis-proxy/ai#444", "Invalid value: 'web_search_call'. Supported values are: 'message', 'reasoning'."),
+    reported("envoyproxy/ai-gateway#2586", "malformed request: cannot unmarshal unknown input type: web_search_call"),
     "Unsupported item type 'compaction'",
-    reported("can1357/oh-my-pi#977", "Invalid 'input[49].id': 'fc_1w8x'. Expected an ID that begins with 'ctc'.",
-        what="responses, passed: the id of a custom call has another prefix, and each later request fails"),
+    reported("can1357/oh-my-pi#977", "Invalid 'input[49].id': 'fc_1w8x'. Expected an ID that begins with 'ctc'."),
 ]  # fmt: skip
 
 
@@ -231,18 +197,8 @@ def test_other_refusals_are_none_of_items(words: str) -> None:
     assert not refuses_reasoning(refused("responses", 400, say(words)))
 
 
-@pytest.mark.report(
-    "kernl-sdk/kernl#60",
-    "a call that the user interrupted has no result, and the next request is refused",
-    area="responses",
-    before="passed",
-)
-@pytest.mark.report(
-    "theopenco/llmgateway#2714",
-    "items are sent as references, which a gateway refuses",
-    area="responses",
-    before="passed",
-)
+@pytest.mark.report("kernl-sdk/kernl#60")
+@pytest.mark.report("theopenco/llmgateway#2714")
 def test_each_call_has_its_result_and_no_item_is_a_reference() -> None:
     request = Request("m", (user("a"), FOREIGN, user("go on")), tools=TOOLS)
     items = body_of(OPENAI.encode(request, stream=True))["input"]
@@ -253,18 +209,8 @@ def test_each_call_has_its_result_and_no_item_is_a_reference() -> None:
 GEMINI_MODEL = "gemini-3-pro-preview"
 
 
-@pytest.mark.report(
-    "FMXExpress/PasClaw#262",
-    "a conversation that begins with a call is refused after it was compacted",
-    area="gemini",
-    before="failed",
-)
-@pytest.mark.report(
-    "mozilla-ai/any-llm#1314",
-    "a result has the wrong name of its tool",
-    area="gemini",
-    before="passed",
-)
+@pytest.mark.report("FMXExpress/PasClaw#262")
+@pytest.mark.report("mozilla-ai/any-llm#1314")
 def test_a_conversation_begins_with_the_user_and_results_have_the_name_of_their_call() -> None:
     request = Request(GEMINI_MODEL, (FOREIGN, tool_results([ToolResultPart("toolu_1", "", "x")])))
     contents = body_of(GEMINI.encode(request, stream=True))["contents"]
@@ -273,18 +219,8 @@ def test_a_conversation_begins_with_the_user_and_results_have_the_name_of_their_
     assert contents[2]["parts"][0]["functionResponse"]["name"] == "f"
 
 
-@pytest.mark.report(
-    "RooCodeInc/Roo-Code#10700",
-    "a model refuses the level of thinking",
-    area="gemini",
-    before="passed",
-)
-@pytest.mark.report(
-    "roboflow/inference#2813",
-    "the temperature is left out beside a level of thinking",
-    area="gemini",
-    before="passed",
-)
+@pytest.mark.report("RooCodeInc/Roo-Code#10700")
+@pytest.mark.report("roboflow/inference#2813")
 def test_a_refused_level_of_thinking_is_left_out() -> None:
     request = Request(GEMINI_MODEL, (user("a"),), reasoning_effort="high", temperature=0.0)
     spoken = GeminiCodec(capabilities_lookup("gemini"))
@@ -294,12 +230,7 @@ def test_a_refused_level_of_thinking_is_left_out() -> None:
     assert "thinkingLevel" not in json.dumps(again)
 
 
-@pytest.mark.report(
-    "juspay/neurolink#1707",
-    "older models refuse a level of thinking",
-    area="gemini",
-    before="passed",
-)
+@pytest.mark.report("juspay/neurolink#1707")
 def test_older_models_get_a_budget() -> None:
     request = Request("gemini-2.5-flash", (user("a"),), reasoning_effort="high")
     config = body_of(GEMINI.encode(request, stream=True))["generationConfig"]["thinkingConfig"]
