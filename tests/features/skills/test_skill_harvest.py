@@ -94,7 +94,7 @@ AGENTS: list[Any] = [
     reported("anomalyco/opencode#26434", "---\nname: test\ndescription: d\nprompt: You are x.\n---\n", True, False),
     reported("anthropics/claude-code#32218", "---\nname: Mobile App Builder\ndescription: d\nskills:\n  - a\n---\nDo",
         True, False),
-    reported("redhat-data-and-ai/template-agent#62", "---\nname: test\ndescription: d\nmcps: [x]\n---\nDo", True, False),
+    reported("redhat-data-and-ai/template-agent#62", "---\nname: a\ndescription: d\nmcps: [x]\n---\nDo", True, False),
     reported("nth5693/gemini-kit#20", "# Tester\n\nText", False, True),
     ("", False, True),
     ("---\n", False, True),
