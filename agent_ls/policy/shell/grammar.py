@@ -29,6 +29,8 @@ _RESERVED = frozenset(
     "[ ] [[ ]] { } ! if then elif else fi for in do done while until case esac function select time".split()
 )
 _ATOMS = frozenset(("string", "raw_string", "ansi_c_string", "translated_string", "comment", "heredoc_body"))
+_BRACED = frozenset(("expansion", "subscript", "brace_expression"))
+"""Nodes whose brackets are no words of their own: `${x}`, `${a[0]}`, `{1..3}`. Their words are evaluated one by one."""
 _PATTERN_PARTS = frozenset("word extglob_pattern string raw_string".split())
 
 
@@ -89,6 +91,8 @@ def _stands_alone(leaf: Node, source: bytes) -> bool:
     after = source[leaf.end_byte : leaf.end_byte + 1] or b"\n"
     if leaf.type == "comment":
         return before in _AROUND
+    if leaf.parent is not None and leaf.parent.type in _BRACED:
+        return True
     return leaf.is_named or leaf.type not in _RESERVED or (before in _AROUND and after in _AROUND)
 
 

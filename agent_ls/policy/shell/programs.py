@@ -13,7 +13,7 @@ from agent_ls.policy.shell.arguments import absolute
 from agent_ls.policy.shell.findings import LineFindings
 from agent_ls.policy.shell.names import ASSIGNING, SHELL_WORDS, changes_commands, is_harmless, is_own
 from agent_ls.policy.shell.state import After, State
-from agent_ls.policy.shell.word_checks import ANY_WORDS, FROM_INPUT, doubts_of
+from agent_ls.policy.shell.word_checks import ANY_WORDS, FROM_INPUT, doubts_of, with_numbers
 from agent_ls.policy.shell.words import Word
 from agent_ls.policy.shell.wrappers import (
     INTERPRETERS,
@@ -41,7 +41,7 @@ _PROGRAM_FOLDERS = frozenset(
 )
 _NAMES = dangers.NAMES | SHELLS | WRAPPERS.keys() | INTERPRETERS.keys() | ASSIGNING | runners.NAMES
 _OF_BASH = re.compile(
-    r"\[\[|<<<|[<>]\(|\{[^{}\s]*,|\|&|&>|>&[^\d-]|\$['\"\[]|~[+-]|==|\bselect\b|\bfunction\b"
+    r"\[\[|<<<|[<>]\(|\{[^{}\s]*(?:,|\.\.)|\|&|&>|>&[^\d-]|\$['\"\[]|~[+-]|==|\bselect\b|\bfunction\b"
 )
 """Syntax that other shells interpret in another way. For example, they run the program b for `[[ a || b ]]`."""
 _GNU = frozenset(
@@ -105,7 +105,7 @@ class Programs:
                 self.run(words[1:], state, stdin, depth + 1)  # for its dangers
             return After(state, state)
         name, is_usual = self._name(head.text, state)
-        words = (Word("text", name, head.source), *words[1:])
+        words = with_numbers((Word("text", name, head.source), *words[1:]))
         argv = tuple(word.text for word in words)
         if why := dangers.refusal(
             argv, lambda text: self._found.places(text, state.folders), self._found.home

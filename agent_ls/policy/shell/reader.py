@@ -28,6 +28,7 @@ from agent_ls.policy.shell.grammar import (
     variable_of,
 )
 from agent_ls.policy.shell.names import changes_commands, is_harmless, is_own, is_secret
+from agent_ls.policy.shell.numbers import COUNT, is_expression, numeric_names
 from agent_ls.policy.shell.programs import Programs, is_known
 from agent_ls.policy.shell.state import After, State
 from agent_ls.policy.shell.words import Word, numbers_of, word_of, words_of
@@ -57,7 +58,7 @@ _CONDITION_PARTS = frozenset("comment word extglob_pattern string raw_string sim
 _UNCLEAR_FOLDER = "It changes to a folder that agent-ls cannot determine."
 _ESCAPING = re.compile(r"[\\'\"]")
 _QUOTING = re.compile(r"[\\'\"\n]")
-_PLAIN_NAME = re.compile(r"(?<![\w$-])(?<!\$\{)[A-Za-z_]\w*")
+_PLAIN_NAME = re.compile(r"(?<![\w$-])(?<!\$\{)(?<!\$\{#)[A-Za-z_]\w*")
 _TYPE_OF_FILE = re.compile(r"(?<!getopts )-type [a-z]\b")
 _LETTERS = re.compile(r"(?<!\w)-(\w+)")
 MAX_LETTERS = 40
@@ -72,10 +73,6 @@ _CLEAR_TEST = re.compile("!?(?:w|ow|wow)")
 
 `w` is a word, `o` an operator, `!` a negation.
 """
-_COUNT = re.compile(
-    r"\"?\$\((?:[^()`$\\#\n;&|]+(?:\|[^()`$\\#\n;&|]+)*\| *)?wc -[lwcm](?: *< *[\w./-]+)? *\)\"?"
-)
-"""Matches a substitution that is a number, because `wc` prints it."""
 _NUMBER_TESTS = re.compile(r"-(?:eq|ne|lt|le|gt|ge)")
 
 
@@ -107,7 +104,9 @@ class Reader:
             outer = self._values, self._set
             self._set = Counter(_names_in(_QUOTING.sub("", source_of(root))))
             self._set.subtract(map(variable_of, nodes_of_kind(root, "for_statement")))
-            self._values = {"HOME": Word("text", self._found.home)}
+            numeric = numeric_names(root, lambda text: _names_in(_QUOTING.sub("", text)))
+            self._values = {name: Word("unknown", f"${name}", number="1") for name in numeric}
+            self._values["HOME"] = Word("text", self._found.home)
             if len(state.folders) == 1 and not self._set["PWD"]:
                 self._values["PWD"] = Word("text", state.folders[0])
             self._shells += 1
@@ -144,6 +143,10 @@ class Reader:
                 return After(after.failure, after.success)
             case "compound_statement" if node.children[0].type == "{":
                 return self._sequence(node, state, stdin)
+            case "compound_statement" if is_expression(source_of(node)[2:-2], self._numeric()):
+                self._found.add_command((":",), is_read_only=True)
+            case "c_style_for_statement" if self._has_numbers(node):
+                return self._conditional(node.child_by_field_name("body") or node, state, stdin)
             case "subshell" | "command_substitution" | "process_substitution":
                 self._found.is_plain &= node.type == "subshell"
                 values = self._values
@@ -280,6 +283,18 @@ class Reader:
             self._found.doubt(_UNCLEAR_FOLDER)
         return After(after, after)
 
+    def _numeric(self) -> frozenset[str]:
+        return frozenset(name for name, word in self._values.items() if word.number)
+
+    def _has_numbers(self, loop: Node) -> bool:
+        """Return whether `for ((…))` computes only numbers."""
+        ends = [it for it in loop.children if it.type in ("((", "))")]
+        if len(ends) != 2:
+            return False
+        start, end = (it.start_byte - loop.start_byte for it in ends)
+        head = (loop.text or b"")[start + 2 : end].decode("utf-8", "replace")
+        return any(map(str.isalnum, head)) and is_expression(head.replace(";", ","), self._numeric())
+
     def _function(self, node: Node, state: State, stdin: Stdin) -> After:
         """Read the definition of a function as if its body ran here.
 
@@ -352,7 +367,7 @@ class Reader:
                 word = word_of(child, self._values)
                 self._nested(child, state)
                 shape += "w"
-                if _COUNT.fullmatch(source):
+                if COUNT.fullmatch(source):
                     continue
                 is_unknown |= word.kind == "unknown"
                 is_operator = (
@@ -360,7 +375,11 @@ class Reader:
                     or not word.is_single
                     or word.text.startswith(("-", "(", "!", "*", "?", "["))
                 )
-                if word.problem or (is_numeric and not _is_number(word.text)) or (is_command and is_operator):
+                if (
+                    word.problem
+                    or (is_numeric and not _is_number(word.number or word.text))
+                    or (is_command and is_operator)
+                ):
                     self._doubt_expansion(word)
                 elif word.kind != "unknown":
                     known = len(self._found.paths)
@@ -381,7 +400,7 @@ class Reader:
                 self._found.change()
             elif word.kind != "glob":
                 self._found.add_command((":",), is_read_only=True)
-            is_known = word.kind == "text" or (word.is_commit and is_own(name))
+            is_known = word.kind == "text" or bool(word.items) or (word.is_commit and is_own(name))
             if is_known and self._set[name] == 1 and is_certain(assignment):
                 self._values = {**self._values, name: word}
         return After(state, state)
@@ -391,6 +410,8 @@ class Reader:
         variable = source_of(name) if name else ""
         self._nested(node, state)
         word = word_of(value, self._values) if value else Word("text", "")
+        if value is not None and value.type == "array":
+            word = self._array(value)
         if (
             word.problem
             or not _NAME.fullmatch(variable)
@@ -398,9 +419,16 @@ class Reader:
         ):
             self._doubt_expansion(Word("unknown", source_of(node)))
             return variable, Word("unknown", "")
-        if word.kind != "unknown":
-            self._found.add_word(word, state.folders)
+        for item in word.items or [word]:
+            if item.kind != "unknown":
+                self._found.add_word(item, state.folders)
         return variable, word
+
+    def _array(self, node: Node) -> Word:
+        items = [word for child in node.named_children for word in words_of(child, self._values)]
+        is_clear = all(it.kind == "text" and not it.text.startswith("[") for it in items)
+        source = source_of(node)
+        return Word("unknown", source, source, False, "" if is_clear else source, items=tuple(items))
 
     def _declaration(self, node: Node, state: State) -> After:
         is_export = source_of(node.children[0]) == "export" and node.child_count > 1

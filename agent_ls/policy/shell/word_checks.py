@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent_ls.policy.shell import listing, read_only
 from agent_ls.policy.shell.arguments import may_climb
@@ -51,6 +51,34 @@ def places_of(words: Sequence[Word]) -> Iterator[CheckedWord]:
     for at, word in enumerate(words[1:], 1):
         if not (word is FROM_INPUT and argv[0] in ANY_WORDS):
             yield CheckedWord(argv, at, word)
+
+
+def with_numbers(words: Sequence[Word]) -> tuple[Word, ...]:
+    """Return the words, with numbers that the line computes as text where only their digits differ.
+
+    That is in a script, in an option and after an option. Elsewhere, a number would be the name of a file.
+    """
+    if not any(word.number for word in words[1:]) or words[0].text not in _COUNTING:
+        return tuple(words)
+    argv = tuple(word.number or word.text for word in words)
+    scripts = read_only.scripts_of(argv)
+    return tuple(
+        replace(word, kind="text", text=word.number)
+        if word.number and at and (at in scripts or _is_count(argv, at))
+        else word
+        for at, word in enumerate(words)
+    )
+
+
+def _is_count(argv: Sequence[str], at: int) -> bool:
+    return bool(
+        re.fullmatch(r"-[ncwsqkf]?[-+]?\d[\d,-]*|--\w+=\d+", argv[at])
+        or (re.fullmatch(r"-[ncwspu]", argv[at - 1]) and re.fullmatch(r"[-+]?\d+", argv[at]))
+        or (argv[at - 1] == "-v" and re.fullmatch(r"[A-Za-z_]\w*=\d+", argv[at]))
+    )
+
+
+_COUNTING = frozenset("head tail sed awk gawk mawk cut fold ps jq".split())
 
 
 def unknown_files(place: CheckedWord) -> str:

@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias
 from tree_sitter import Node
 
 from agent_ls.policy.shell.grammar import source_of
+from agent_ls.policy.shell.numbers import COUNT, is_sum
 
 WordKind: TypeAlias = Literal["text", "glob", "unknown"]
 
@@ -25,21 +26,26 @@ _SET = re.compile(r"\[[!^]?[^\[\]/\\]+\]")
 _OTHER_TILDE = re.compile(r"~(?!/|\Z)")
 _PLAIN_EXPANSION = re.compile(r"\$\{[A-Za-z_]\w*\}")
 _HARMLESS_EXPANSION = re.compile(
-    r"\$\{(?:#[A-Za-z_]\w*|[A-Za-z_]\w*(?::?[-+][\w ./:@,+=-]*|(?:##?|%%?)[\w./*?:@,-]+|:\d+(?::\d+)?))\}"
+    r"\$\{(?:#[A-Za-z_]\w*(?:\[@\])?|[A-Za-z_]\w*\[(?:-?\d+|@)\]|[A-Za-z_]\w*(?::?[-+][\w ./:@,+=-]*"
+    r"|(?:##?|%%?)(?:[\w./*?:@, _-]|\[\w-]+\])+|:\d+(?::\d+)?"
+    r"|//?[#%]?(?:[\w .:@,*?_-]|\\[./\\]|\[[\w-]+\])+(?:/[\w .:@,=_-]*)?|\^\^?|,,?))\}"
 )
-"""Matches a length, a default, a value without its beginning or end, and a part of a value: they set nothing."""
+"""Matches a length, an item, a default, a value without its beginning or end, a part of a value, and a value in which a text is
+replaced or letters are changed: they set nothing."""
 _SEPARATOR = re.compile(r"\$'(?:\\[tnr]|[ ,;:|])+'")
 _ESCAPES = {"\\t": "\t", "\\n": "\n", "\\r": "\r"}
-_NUMBERS_ONLY = re.compile(r"\$\(\([\d\s+*/%()-]+\)\)")
 _COMMIT = re.compile(
     r"\$\(git (?:merge-base|rev-list|log(?: -\d{1,3})? --(?:format|pretty)=%[hH])(?: -\d{1,3}| --no-merges| --reverse)*"
     r"(?: (?!-)[\w./@~^-]+)*(?: 2>/dev/null)?\)"
 )
 """A command of git that prints only ids of commits. None of them can be an option, or an object that is a file."""
 _OF_REVISION = re.compile(r"[\w./@~^]+")
-_SEQUENCE = re.compile(r"\$\(seq (?:([1-9]\d{0,5}) )?([1-9]\d{0,5})\)")
+_SEQUENCE = re.compile(
+    r"\$\(seq (?:(?P<from>[1-9]\d{0,5}) )?(?P<to>[1-9]\d{0,5})\)|\{(?P<first>0|[1-9]\d{0,5})\.\.(?P<last>[1-9]\d{0,5})\}"
+)
 MAX_NUMBERS = 50
 _SUM = re.compile(r"\$\(\( *(0|[1-9]\d{0,8}) *([-+*]) *(0|[1-9]\d{0,8}) *\)\)")
+_ARRAY = re.compile(r'"\$\{([A-Za-z_]\w*)\[@\]\}"')
 _BRACES = re.compile(r"\{([\w./-]*(?:,[\w./-]*)+)\}")
 _PLAIN_BRACES = re.compile(r"(?!~|\{\w+\}\Z)(?:[\w./@%:^-]|(?<=[\w^}])~|\{[\w-]*\})+")
 """Matches braces without a comma, which are ordinary text, as in `stash@{0}`, `HEAD^{tree}` and `-I{}`.
@@ -70,6 +76,9 @@ class Word:
     words, or whose lines are the values of the word.
 
     `is_commit`: the word is the id of a commit, which git prints, perhaps in an expression of revisions.
+
+    `number`: the word with a number in place of what the line computes, such as `1p` for `${n}p`; "" if it has other
+    unknown parts. `items`: the words of an array.
     """
 
     kind: WordKind
@@ -80,6 +89,8 @@ class Word:
     is_split: bool = False
     listing: tuple[tuple[str, ...], ...] = ()
     is_commit: bool = False
+    number: str = ""
+    items: tuple[Word, ...] = ()
 
 
 def word_of(node: Node, values: Mapping[str, Word]) -> Word:
@@ -90,6 +101,10 @@ def word_of(node: Node, values: Mapping[str, Word]) -> Word:
 def words_of(node: Node, values: Mapping[str, Word]) -> list[Word]:
     """Evaluate a word. A brace expansion such as `{a,b}` gives several words."""
     source = source_of(node)
+    if (array := _ARRAY.fullmatch(source)) and array[1] in values and values[array[1]].items:
+        return [*values[array[1]].items]
+    if node.type == "brace_expression":
+        return numbers_of(node) or [_problem(source)]
     found = _BRACES.search(source)
     if node.type not in ("concatenation", "word") or not found or source.count("{") != 1:
         return [word_of(node, values)]
@@ -100,9 +115,10 @@ def words_of(node: Node, values: Mapping[str, Word]) -> list[Word]:
 
 
 def numbers_of(value: Node) -> list[Word]:
-    """Return the numbers of `$(seq 1 9)`, nothing for other values."""
+    """Return the numbers of `$(seq 1 9)` or `{1..9}`, nothing for other values."""
     found = _SEQUENCE.fullmatch(source_of(value))
-    first, last = (int(found[1] or 1), int(found[2])) if found else (1, 0)
+    first = int((found["from"] or found["first"] or 1) if found else 1)
+    last = int(found["to"] or found["last"]) if found else 0
     return (
         [Word("text", str(number)) for number in range(first, last + 1)] if last - first < MAX_NUMBERS else []
     )
@@ -115,9 +131,11 @@ def _joined(parts: list[Word], source: str) -> Word:
     if problem or any(part.kind == "unknown" for part in parts):
         others = [part.text for part in filled if not part.is_commit]
         is_commit = len(others) < len(filled) and all(map(_OF_REVISION.fullmatch, others))
+        is_number = not problem and all(part.kind == "text" or part.number for part in parts)
         return Word(
-            "unknown", source, source, all(it.is_single for it in parts), problem, is_commit=is_commit
-        )
+            "unknown", source, source, all(it.is_single for it in parts), problem, is_commit=is_commit,
+            number="".join(part.number or part.text for part in parts) if is_number else "",
+        )  # fmt: skip
     if any(part.kind == "glob" for part in parts):
         pattern = "".join(part.text if part.kind == "glob" else glob.escape(part.text) for part in parts)
         return Word("glob", pattern, source, is_split=any(part.is_split for part in parts))
@@ -145,6 +163,8 @@ def _parts(node: Node, values: Mapping[str, Word]) -> Iterator[Word]:
             yield _variable("$PWD", values, is_quoted=False)
         case "command_substitution" if _COMMIT.fullmatch(source):
             yield Word("unknown", source, source, is_commit=True)
+        case "command_substitution" if COUNT.fullmatch(source):
+            yield Word("unknown", source, source, number="1")
         case "command_substitution":
             problem = source if source.startswith("`") and "\\" in source else ""
             yield Word("unknown", source, source, is_single=False, problem=problem)
@@ -156,8 +176,8 @@ def _parts(node: Node, values: Mapping[str, Word]) -> Iterator[Word]:
             first, second = int(found[1]), int(found[3])
             results = {"+": first + second, "-": first - second, "*": first * second}
             yield Word("text", str(results[found[2]]), source)
-        case "arithmetic_expansion" if _NUMBERS_ONLY.fullmatch(source):
-            yield Word("unknown", source, source)
+        case "arithmetic_expansion" if is_sum(source, _numeric(values)):
+            yield Word("unknown", source, source, number="1")
         case _:
             yield _problem(source)
 
@@ -184,13 +204,17 @@ def _bare(source: str) -> Iterator[Word]:
 
 def _variable(source: str, values: Mapping[str, Word], *, is_quoted: bool) -> Word:
     name = source[2:-1] if _PLAIN_EXPANSION.fullmatch(source) else source[1:]
+    if source.startswith("${#") and _HARMLESS_EXPANSION.fullmatch(source):
+        return Word("unknown", source, source, number="1")
     if _HARMLESS_EXPANSION.fullmatch(source):
-        return Word("unknown", source, source, is_single=is_quoted)
+        return Word("unknown", source, source, is_single=is_quoted and "[@]" not in source)
     if source.startswith("${") and not _PLAIN_EXPANSION.fullmatch(source):
         return _problem(source)
     if name in NUMBERS:
-        return Word("unknown", source, source)
+        return Word("unknown", source, source, number="1")
     known = values.get(name)
+    if known is not None and known.number:
+        return replace(known, text=source, source=source)
     if known is not None and known.listing:
         return replace(known, text=source, source=source, is_single=is_quoted)
     if known is not None and known.is_commit:
@@ -202,6 +226,12 @@ def _variable(source: str, values: Mapping[str, Word], *, is_quoted: bool) -> Wo
     if not is_quoted and (known.kind == "glob" or _SPLIT_OR_MATCHED.search(known.text)):
         return Word("unknown", source, source, is_single=False)
     return known
+
+
+def _numeric(values: Mapping[str, Word]) -> frozenset[str]:
+    return frozenset(
+        name for name, it in values.items() if it.number or (it.kind == "text" and it.text.isdigit())
+    )
 
 
 def _quoted(node: Node, values: Mapping[str, Word]) -> Iterator[Word]:
@@ -218,7 +248,7 @@ def _quoted(node: Node, values: Mapping[str, Word]) -> Iterator[Word]:
             yield _variable(source_of(child), values, is_quoted=True)
         else:
             for part in _parts(child, values):
-                yield Word(part.kind, part.text, part.source, problem=part.problem, is_commit=part.is_commit)
+                yield replace(part, is_single=True, is_split=False, listing=())
         at = child.end_byte - node.start_byte
     yield _quoted_text(encoded[at:-1])
 
