@@ -17,11 +17,11 @@ from agent_ls.policy.shell.names import is_own
 _INPUT = r"""(?:[^()`$\\#\n;&|]|\$\w+|\$\{\w+\}|2>&1)+\|\s*"""
 _FROM = r"""(?:\s*<\s*(?:[\w./-]+|"?\$\w+"?|"?\$\{\w+\}"?))"""
 _PATTERN = r"""(?:'[^'\n]*'|"[^"`$\\\n]*"|[\w.^][\w.^-]*)"""
+_GREP = rf"grep(?: -[ivwxEFs]+)* -[ivwxEFs]*c[ivwxEFs]* (?:-e )?{_PATTERN}"
 _COUNTING = "|".join(
     (
         rf"(?:{_INPUT})*wc -[lwcm]{_FROM}?",
-        rf"(?:{_INPUT})*grep(?: -[ivwxEFs]+)* -[ivwxEFs]*c[ivwxEFs]* (?:-e )?{_PATTERN}"
-        rf"(?: [\w./][\w./-]*|{_FROM})?(?: 2>/dev/null)?(?: \|\| (?:true|echo 0))?",
+        rf"(?:{_INPUT})*{_GREP}(?: [\w./][\w./-]*|{_FROM})?(?: 2>/dev/null)?(?: \|\| (?:true|echo 0))?",
         r"date \+%s|nproc|id -[ug]|git rev-list --count [\w./@~^][\w./@~^-]*",
     )
 )
@@ -76,7 +76,7 @@ def _is_number(value: str, names: Collection[str]) -> bool:
 
 
 def _headers(root: Node) -> Iterator[tuple[str, int, int]]:
-    """Yield the arithmetic of the code that may set a variable, with the first byte and the end: `((…))`, `for ((…))`."""
+    """Yield the arithmetic of the code, such as `((…))`, with its first byte and its end."""
     for node in nodes_of_kind(root, "c_style_for_statement"):
         first = node.child_by_field_name("initializer")
         last = node.child_by_field_name("update")

@@ -22,6 +22,8 @@ _TAR_PRINTS = re.compile(r"-?[tvzjJ]*t[tvzjJ]*f|--list|-?(?=[a-z]*x)(?=[a-zA-Z]*
 
 def unzip_prints(arguments: list[str], patterns: Sequence[int]) -> bool:
     """Return whether unzip only lists, tests or prints an archive (`-l`, `-t`, `-p`), and extracts nothing."""
+    if arguments[:1] in (["-q"], ["-qq"]):
+        arguments = arguments[1:]
     lists = (
         bool(arguments)
         # An archive name with a pattern is refused, because unzip itself searches for the files that match the pattern.
@@ -38,13 +40,38 @@ def gzip_prints(arguments: list[str], patterns: Sequence[int]) -> bool:
     return keeps and not patterns and not any(word.startswith("-") for word in arguments[1:])
 
 
+def unpacks_to_stdout(name: str) -> Callable[[list[str], Sequence[int]], bool]:
+    def only_prints(arguments: list[str], patterns: Sequence[int]) -> bool:
+        """Return whether the program lists, tests or prints compressed files. Of several modes, the last one counts."""
+        is_mode = bool(arguments) and _UNPACKS[name].fullmatch(arguments[0]) is not None
+        return is_mode and not patterns and not any(word.startswith("-") for word in arguments[1:])
+
+    return only_prints
+
+
+_UNPACKS = {
+    "xz": re.compile("-(?:dc|cd|l|lv|t|tv)|--list"),
+    "bzip2": re.compile("-(?:dc|cd|t|tv)"),
+    "zstd": re.compile("-(?:dc|cd|dcq|l|lv|t)"),
+}
+
+
+def pdftotext_prints(arguments: list[str], patterns: Sequence[int]) -> bool:
+    """Return whether pdftotext prints the text: without `-` as its second operand, it writes a file."""
+    return not patterns and _PDFTOTEXT.fullmatch("".join(f"{word}\n" for word in arguments)) is not None
+
+
+_PDFTOTEXT = re.compile(r"(?:-(?:layout|raw|q|nopgbrk|simple)\n|-[fl]\n\d+\n)*(?!-)[\w./+-]+\n-\n")
+
+
 def openssl_prints(arguments: list[str], patterns: Sequence[int]) -> bool:
     """Return whether openssl prints its version, facts of a certificate, or a digest."""
     return not patterns and _OPENSSL.fullmatch("".join(f"{word}\n" for word in arguments)) is not None
 
 
 _OPENSSL = re.compile(
-    r"version\n(?:-[abdefhopv]\n)*|dgst\n-(?:sha(?:1|256|384|512)|md5)\n(?:(?!-)[\w./-]+\n)+"
+    r"version\n(?:-[abdefhopv]\n)*|rand\n-(?:hex|base64)\n\d+\n|dgst\n-(?:sha(?:1|256|384|512)|md5)\n(?:(?!-)[\w./-]+\n)+"
+    r"|(?:req|crl)\n(?=(?:.*\n)*-noout\n)(?:-in\n(?!-)[\w./-]+\n|-(?:noout|text|subject|issuer)\n)+"
     r"|x509\n(?=(?:.*\n)*-noout\n)(?:-in\n(?!-)[\w./-]+\n"
     r"|-(?:noout|text|dates|(?:start|end)date|subject|issuer|serial|fingerprint|sha256|sha1|email|pubkey)\n)+"
 )

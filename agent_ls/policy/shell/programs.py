@@ -386,7 +386,10 @@ class Programs:
             return True
         if not self._piped or not all(map(listing.keeps_lines, self._piped[1:])):
             return False
-        if listing.lists_names_of_history(self._piped[0]) and not read_only.has_no_harmful_option(argv[0]):
+        is_operand = argv[0] == "git" and argv[-2:-1] == ("--",)
+        if listing.lists_names_of_history(self._piped[0]) and not (
+            is_operand or read_only.has_no_harmful_option(argv[0])
+        ):
             return False  # a file with the name of an option may be gone from the disk
         if self._found.needs_plain_names:
             if listing.may_separate_by_null(self._piped[0]):
@@ -397,7 +400,9 @@ class Programs:
             return False
         if not (listing.prints_names_only(argv) or listing.lists_files_only(self._piped[0])):
             self._found.reads_listed = True
-        return argv[0] != "git" or not self._found.reads_listed  # a name may have the form of a revision
+        return (
+            argv[0] != "git" or is_operand or not self._found.reads_listed
+        )  # a name may have the form of a revision
 
     def _find(self, words: Sequence[Word], state: State, depth: int) -> None:
         """Analyse the commands that find runs by `-exec` and similar actions."""

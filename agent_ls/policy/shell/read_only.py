@@ -313,9 +313,13 @@ def scripts_of(argv: Sequence[str]) -> frozenset[int]:
         if found is None or found[0] != "grep":
             return frozenset()
         return found[1].patterns or frozenset(found[1].operands[:1])
+    if argv[0] == "xmllint":
+        return frozenset(at + 1 for at, word in enumerate(argv) if word == "--xpath")
     words = words_of(argv) if argv[0] in _SCRIPT_FIRST else None
     if words is None or any(word in ("--files", "--type-list") for word in argv):
         return frozenset()
+    if argv[0] in GREPS and any(re.match("-[^-]*f|--file", word) for word in argv[1:]):
+        return words.patterns  # the patterns are in a file
     return words.patterns or frozenset((*words.operands, *words.after)[:1])
 
 
@@ -592,6 +596,8 @@ _SPECIAL: dict[str, Callable[[list[str], Sequence[int]], bool]] = {
     "openssl": printers.openssl_prints,
     "tar": printers.tar_prints, "netstat": _netstat, "go": _go, "top": _top, "node": _node,
     "unzip": printers.unzip_prints, "gzip": printers.gzip_prints, "gunzip": printers.gzip_prints,
+    "xz": printers.unpacks_to_stdout("xz"), "bzip2": printers.unpacks_to_stdout("bzip2"),
+    "zstd": printers.unpacks_to_stdout("zstd"), "pdftotext": printers.pdftotext_prints,
     "test": _test, "[": _test, "python": python.only_prints, "python3": python.only_prints,
 }  # fmt: skip
 

@@ -19,6 +19,8 @@ FROM_INPUT = Word("unknown", "what xargs reads", "what xargs reads", is_single=F
 ANY_WORDS = frozenset(("echo", "basename", "dirname"))
 """Commands that only print words, and do not use them as names of files."""
 _TEST_OF_WORD = re.compile("-[defhLnrswxz]")
+_TEXT_OF_GIT = re.compile('"?--(?:author|committer|grep|since|until|after|before)="?[$]')
+"""Matches an option of git whose value is only compared with commits."""
 _DESCRIBE = frozenset(("ls", "file", "readlink", "realpath", "stat"))
 _PLACE_OF_A_PROGRAM = re.compile(r"\"?\$\((?:which|command -v|type -p) [\w.+-]+\)\"?")
 """Matches the path of a program. Commands in `_DESCRIBE` print only its name, kind, size and times."""
@@ -87,6 +89,7 @@ def unknown_files(place: CheckedWord) -> str:
     is_harmless = word is FROM_INPUT or place.name in read_only.TEXT_ONLY
     is_harmless |= place.name in _DESCRIBE and _PLACE_OF_A_PROGRAM.fullmatch(word.source) is not None
     is_harmless |= word.is_commit and listing.prints_no_changes(place.argv)
+    is_harmless |= word.is_single and place.name == "git" and _TEXT_OF_GIT.match(word.source) is not None
     is_harmless |= word.is_single and place.name == "test" and _is_clear_test(place.argv[1:])
     return (
         "" if word.kind != "unknown" or is_harmless else f"`{word.source}` decides on which files it works."

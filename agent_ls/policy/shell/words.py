@@ -30,18 +30,20 @@ _HARMLESS_EXPANSION = re.compile(
     r"|(?:##?|%%?)(?:[\w./*?:@, _-]|\[\w-]+\])+|:\d+(?::\d+)?"
     r"|//?[#%]?(?:[\w .:@,*?_-]|\\[./\\]|\[[\w-]+\])+(?:/[\w .:@,=_-]*)?|\^\^?|,,?))\}"
 )
-"""Matches a length, an item, a default, a value without its beginning or end, a part of a value, and a value in which a text is
-replaced or letters are changed: they set nothing."""
+"""Matches a length, an item, a default, a value without its beginning or end, a part of a value, and a changed value:
+they set nothing."""
 _SEPARATOR = re.compile(r"\$'(?:\\[tnr]|[ ,;:|])+'")
 _ESCAPES = {"\\t": "\t", "\\n": "\n", "\\r": "\r"}
 _COMMIT = re.compile(
-    r"\$\(git (?:merge-base|rev-list|log(?: -\d{1,3})? --(?:format|pretty)=%[hH])(?: -\d{1,3}| --no-merges| --reverse)*"
-    r"(?: (?!-)[\w./@~^-]+)*(?: 2>/dev/null)?\)"
+    r"\$\(git (?:(?:merge-base|rev-list|log(?: -\d{1,3})? --(?:format|pretty)=%[hH])"
+    r"(?: -(?:n ?)?\d{1,3}| --max-count=\d{1,3}| --no-merges| --reverse)*(?: (?!-)[\w./@~^-]+)*"
+    r"(?: --(?: (?!-)[\w./@-]+)+)?|rev-parse(?: --short| --verify)* (?:HEAD|@)(?:[~^]\d*)*)(?: 2>/dev/null)?\)"
 )
 """A command of git that prints only ids of commits. None of them can be an option, or an object that is a file."""
 _OF_REVISION = re.compile(r"[\w./@~^]+")
 _SEQUENCE = re.compile(
-    r"\$\(seq (?:(?P<from>[1-9]\d{0,5}) )?(?P<to>[1-9]\d{0,5})\)|\{(?P<first>0|[1-9]\d{0,5})\.\.(?P<last>[1-9]\d{0,5})\}"
+    r"\$\(seq (?:(?P<from>[1-9]\d{0,5}) )?(?P<to>[1-9]\d{0,5})\)"
+    r"|\{(?P<first>0|[1-9]\d{0,5})\.\.(?P<last>[1-9]\d{0,5})\}"
 )
 MAX_NUMBERS = 50
 _SUM = re.compile(r"\$\(\( *(0|[1-9]\d{0,8}) *([-+*]) *(0|[1-9]\d{0,8}) *\)\)")
