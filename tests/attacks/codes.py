@@ -11,7 +11,9 @@ _OF_PYTHON = (
     "'made'", "os", "os.path", "os.system", "os.listdir('.')", "sys", "sys.path", "sys.stdin", "sys.modules",
     "sys.argv", "json", "json.load", "Path('a.txt')", "Path('made')", "print", "open", "exec", "getattr", "1",
     "'touch made'", "'x'", "x", "y", "[]", "{}", "map", "json.loads('[1]')", "re.compile('x')", "os.environ",
-    "b''", "__builtins__", "(lambda: 1)",
+    "b''", "__builtins__", "(lambda: 1)", "glob.glob('*')", "Path('.').glob('*')", "Path('.').rglob", "type", "type(x)",
+    "functools.partial(print)", "io.StringIO('x')", "shutil.which('x')", "inspect.getsource(json.dumps)", "compile",
+    "operator.itemgetter(0)", "importlib.metadata.version('pip')", "tarfile.open('t.tar')",
 )  # fmt: skip
 _FORMS_OF_PYTHON = (
     "{}.{}", "{}({})", "{}({}, {})", "[{}]", "({}, {})", "{}[{}]", "[x for x in {}]", "(lambda x: {})({})",
@@ -22,7 +24,7 @@ _NAMES = (
     "read", "write", "write_text", "replace", "append", "insert", "copy", "format", "system", "popen", "open",
     "close", "join", "split", "get", "update", "__class__", "__globals__", "buffer", "read_text", "touch",
     "unlink", "load", "x", "writelines", "rename", "exists", "name", "parent", "path", "sub", "search", "walk",
-    "environ", "stdout", "modules",
+    "environ", "stdout", "modules", "glob", "rglob", "iterdir", "__name__", "suffix", "getnames", "extractall", "func",
 )  # fmt: skip
 _LINES_OF_PYTHON = (
     "print({})", "{}", "x = {}", "open = {}", "json = {}", "x[{}] = {}", "for x in {}: print({})",
@@ -57,7 +59,12 @@ def lines(seed: int, count: int) -> Iterator[str]:
     for _ in range(count):
         if chance.random() < 0.6:
             parts: tuple[tuple[str, ...], ...] = _OF_PYTHON, _FORMS_OF_PYTHON, _NAMES
-            start = "import os, sys, json, re; from pathlib import Path\nx = 1\n" * (chance.random() < 0.7)
+            more = chance.choice(
+                ("", ", glob, shutil, functools, io, inspect, operator, tarfile, importlib.metadata")
+            )
+            start = f"import os, sys, json, re{more}; from pathlib import Path\nx = 1\n" * (
+                chance.random() < 0.7
+            )
             code = start + "\n".join(
                 _line(chance, _LINES_OF_PYTHON, *parts) for _ in range(chance.randint(1, 3))
             )

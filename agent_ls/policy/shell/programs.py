@@ -279,7 +279,11 @@ class Programs:
                 self._found.doubt(f"agent-ls cannot determine which script {argv[0]} runs.")
             # with `-n`, a shell only checks the syntax
             is_check = argv[1] == "-n" and len(argv) == 3 and argv[0] in _POSIX_SHELLS and "[" not in argv[2]
-            self._found.add_command(argv, is_read_only=is_check and argv[2][:1] not in "-+*?")
+            # no option has a dot, so a name that `*.sh` matches is none
+            is_file = is_check and (
+                argv[2][:1] not in "-+*?" or re.fullmatch(r"\*\.(?:ba)?sh", argv[2]) is not None
+            )
+            self._found.add_command(argv, is_read_only=is_file)
             self._bind_to_folder(argv[0], state)
             for word in words[1:]:
                 self._found.add_word(word, state.folders)

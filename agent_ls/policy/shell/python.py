@@ -15,6 +15,14 @@ _PRINTS_A_FACT = re.compile(
 )
 """No file can take the place of `sys`, which is a part of python."""
 
+_MODULES = re.compile(
+    r"-m\n(?:site\n(?:--user-(?:site|base)\n)?|calendar\n(?:\d+\n){0,2}|platform\n|sysconfig\n"
+    r"|(?:zipfile|tarfile)\n(?:-l|--list)\n(?!-)[\w./-]+\n|(?:ast|tokenize|dis)\n(?!-)[\w./-]+\n"
+    r"|(?:ast|calendar|compileall|cProfile|dis|ensurepip|http\.server|json\.tool|pdb|profile|py_compile|tarfile|timeit"
+    r"|tokenize|trace|unittest|venv|zipapp|zipfile)\n(?:--help|-h)\n)"
+)
+"""Modules of python itself that print facts, list an archive, read code without running it, or print their help."""
+
 _HARMLESS_OPTIONS = frozenset(("-B", "-E", "-I", "-q", "-s", "-u"))
 
 
@@ -32,7 +40,7 @@ def files_of_code(arguments: Sequence[str]) -> tuple[str, ...] | None:
 
 def imports(arguments: Sequence[str]) -> bool:
     """Return whether files of the working directory may take the place of modules that python imports."""
-    if tuple(arguments[:2]) in (("-m", "json.tool"), ("-m", "site")):
+    if tuple(arguments[:1]) == ("-m",):
         return True
     at = code_index(arguments)
     return at is not None and _PRINTS_A_FACT.fullmatch(arguments[at]) is None
@@ -45,7 +53,7 @@ def only_prints(arguments: list[str], patterns: Sequence[int]) -> bool:
     """
     if files_of_code(arguments) is not None:
         return not patterns
-    if arguments in (["-m", "site"], ["-m", "site", "--user-site"], ["-m", "site", "--user-base"]):
+    if not patterns and _MODULES.fullmatch("".join(f"{word}\n" for word in arguments)):
         return True
     if arguments[:2] != ["-m", "json.tool"] or patterns:
         return False

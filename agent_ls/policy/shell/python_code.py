@@ -28,7 +28,7 @@ _NODES = (
 )  # fmt: skip
 _BUILTINS = frozenset(
     "print len sum min max sorted reversed enumerate zip map filter range list dict set tuple str int float bool bytes "
-    "abs round any all ord chr hex oct bin repr ascii isinstance divmod pow next iter frozenset complex format "
+    "abs round any all ord chr hex oct bin repr ascii isinstance divmod pow next iter frozenset complex format dir "
     "exit Exception ValueError KeyError IndexError TypeError OSError FileNotFoundError ImportError".split()
 )
 _BUILTINS_OF_OTHERS = frozenset("apply buffer execfile file input intern raw_input reload unicode".split())
@@ -48,6 +48,10 @@ def _table() -> dict[str, frozenset[str]]:
     return {name: frozenset(text.split()) for name, text in rows.items()}
 
 
+_LISTING = frozenset(("glob", "rglob", "iterdir"))
+_CHANGES_PATH = frozenset(("replace", "copy"))
+"""Methods of texts and lists that, for a path, write a file."""
+_BELOW = re.compile(r"(?!/)(?!.*\.\.)[\w.*?/\[\]-]+")
 _PATH = re.compile(r"[^~\x00-\x1f][^\x00-\x1f]{0,500}")
 _COOKIE = re.compile(r"#.*coding")
 """A comment that may make python decode the code in another way."""
@@ -77,6 +81,7 @@ class _Code:
         self._set: set[str] = set()
         self._parents = {id(it): node for node in self._nodes for it in ast.iter_child_nodes(node)}
         self._found: list[str] = []
+        self._lists_paths = False
 
     def paths(self) -> tuple[str, ...]:
         _require(all(isinstance(node, _NODES) for node in self._nodes))
@@ -86,6 +91,10 @@ class _Code:
         _require(not self._set & others and not any(name.startswith("__") for name in self._set))
         for node in self._nodes:
             self._check(node)
+        if self._lists_paths:
+            attributes = {node.attr for node in self._nodes if isinstance(node, ast.Attribute)}
+            _require(not attributes & _CHANGES_PATH)
+            _require(not any(isinstance(node, ast.Div) for node in self._nodes))  # it makes other paths
         return tuple(dict.fromkeys(self._found))
 
     def _note_names(self, node: ast.AST) -> None:
@@ -124,7 +133,12 @@ class _Code:
                 elif name:  # the beginning of a longer name, such as `os` of `os.getcwd`, is no value
                     _require(name in _table()["facts"] or isinstance(self._parents[id(node)], ast.Attribute))
                 elif isinstance(node, ast.Name):
-                    _require(node.id in self._set or node.id in _BUILTINS)
+                    is_type = node.id == "type" and self._is_kind_printed(node)
+                    _require(node.id in self._set or node.id in _BUILTINS or is_type)
+                elif node.attr == "__name__":
+                    _require(isinstance(node.value, ast.Call) and self._is_type(node.value))
+                elif node.attr in _LISTING and self._is_path(node.value):
+                    self._note_listing(node)
                 else:
                     _require(node.attr in _table()["of_path" if self._is_path(node.value) else "methods"])
 
@@ -145,6 +159,31 @@ class _Code:
     def _is_path(self, node: ast.expr) -> bool:
         return isinstance(node, ast.Call) and self._dotted(node.func) == "pathlib.Path"
 
+    def _is_type(self, call: ast.expr) -> bool:
+        return isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "type"
+
+    def _is_kind_printed(self, node: ast.Name) -> bool:
+        """Return whether `type(x)` is only printed, or its name used. A type as a value could make other objects."""
+        call = self._parents[id(node)]
+        if not (
+            isinstance(call, ast.Call) and call.func is node and len(call.args) == 1 and not call.keywords
+        ):
+            return False
+        match self._parents[id(call)]:
+            case ast.Call(func=ast.Name(id="print")) | ast.FormattedValue() | ast.Attribute(attr="__name__"):
+                return True
+        return False
+
+    def _note_listing(self, node: ast.Attribute) -> None:
+        """Require that a method such as `Path("src").glob("*.py")` lists only files below the folder."""
+        call = self._parents[id(node)]
+        _require(isinstance(call, ast.Call) and call.func is node and not call.keywords)
+        assert isinstance(call, ast.Call)
+        patterns = [it.value for it in call.args if isinstance(it, ast.Constant)]
+        _require(len(patterns) == len(call.args) == (0 if node.attr == "iterdir" else 1))
+        _require(all(isinstance(it, str) and _BELOW.fullmatch(it) for it in patterns))
+        self._lists_paths = True
+
     def _is_shown(self, node: ast.expr) -> bool:
         """Return whether a list, which the code must not change, is only printed or gone through."""
         match self._parents[id(node)]:
@@ -160,7 +199,8 @@ class _Code:
         if not isinstance(call, ast.Call) or call.func is not node:
             raise _DoubtError
         options = {it.arg: it.value for it in call.keywords}
-        _require(options.keys() <= (_OPTIONS_OF_OPEN if name == "open" else set()))
+        known = {"open": _OPTIONS_OF_OPEN, "glob.glob": frozenset(("recursive",))}.get(name, frozenset[str]())
+        _require(options.keys() <= known)
         _require(len(call.args) in ((1, 2) if name == "open" else (1,)))
         mode = options.get("mode", call.args[1] if len(call.args) == 2 else ast.Constant("r"))
         _require(isinstance(mode, ast.Constant) and mode.value in ("r", "rb", "rt"))

@@ -368,6 +368,7 @@ def _may_become_option(name: str, arguments: Sequence[str], patterns: Sequence[i
         for at in patterns
         if at < ending
         and not (name == "find" and arguments[at].endswith("/"))  # no option of find ends with it
+        and not (name == "jq" and arguments[at].endswith(".json"))  # with it, jq knows only `-L`
     )
 
 
@@ -555,14 +556,23 @@ _JQ_READS = re.compile(
 
 def _yq(arguments: list[str], patterns: Sequence[int]) -> bool:
     """Return whether this yq command only prints what a plain path leads to (`.services.web[0]`, `. | keys`)."""
-    program = next((at for at, word in enumerate(arguments) if not word.startswith("-")), -1)
-    is_plain = bool(_YQ_PATH.fullmatch(arguments[program])) if program >= 0 else False
-    return is_plain and program not in patterns and _fits(COMMANDS["yq"], arguments, patterns)
+    rest = arguments[1:] if arguments[:1] in (["e"], ["eval"]) else arguments
+    operands = [
+        at for at, word in enumerate(rest) if not word.startswith("-") and rest[at - 1 : at] not in _YQ_VALUED
+    ]
+    is_plain = bool(operands) and _YQ_EXPRESSION.fullmatch(rest[operands[0]]) is not None
+    places = [at - len(arguments) + len(rest) for at in patterns]
+    return is_plain and operands[0] not in places and _fits(COMMANDS["yq"], rest, places)
 
 
-_YQ_PATH = re.compile(
-    r"""\.(?:[\w*.?-]|\[(?:\d*|"[\w./-]+")\]|"[\w./-]+")*(?:\s*\|\s*(?:keys|length|type))?"""
+_YQ_VALUED = (["-o"], ["-p"], ["-I"])
+_YQ_EXPRESSION = re.compile(
+    r"""(?:[\s.,|()?*:+-]|\[|\]|//|[=!]=|[<>]=?|"[^"\\$]*"|\d|(?<=\.)(?<!\.\.)[A-Za-z_][\w-]*(?!\w|-|\s*\()"""
+    r"""|\b(?:keys|length|type|select|map|has|to_entries|from_entries|with_entries|sort|sort_by|unique|unique_by|first"""
+    r"""|last|min|max|add|any|all|not|and|or|contains|join|flatten|group_by|empty|tostring|to_number|tag|kind|key|test"""
+    r"""|reverse|true|false|null)\b)+"""
 )
+"""An expression of names after one dot, and of functions that read no variables and no files, in both programs yq."""
 
 
 def _command(arguments: list[str], patterns: Sequence[int]) -> bool:
