@@ -38,14 +38,19 @@ _OF_NODE = (
     "process.env", "require('fs').readFileSync('link', 'utf8')", "require('fs').readFileSync('a.txt', 'utf8')",
     "'made'", "1", "x", "[1]", "require('fs').writeFileSync('made', '')", "Object.keys", "JSON.stringify",
     "console.log", "require", "globalThis", "require('child_process').execSync('touch made')", "'x'",
-    "Function", "eval", "process.versions", "null",
+    "Function", "eval", "process.versions", "null", "x => x", "[].flat.constructor", "y", "(x => 1)", "{a: 1}", "vm",
+    "`a${x}`", "JSON.parse('1', {})", "Array.from(['1'])", "fs.readFileSync('link')", "child_process", "...[1]",
 )  # fmt: skip
 _FORMS_OF_NODE = (
     "{}.{}", "{}({})", "{}({}, {})", "[{}]", "({})", "{}[{}]", "{} + {}", "{}.{}({})", "Object.keys({})",
-    "`${{{}}}`", "JSON.stringify({})", "(x => {})({})", "{}?.{}", "{}.map({})",
+    "`${{{}}}`", "JSON.stringify({})", "(x => {})({})", "{}?.{}", "{}.map({})", "{}.map(y => {})",
+    "{}.filter(([y]) => {{ return {} }})", "{}.sort({})", "JSON.parse({}, {})", "Array.from({}, {})", "{{a: {}}}",
+    "{} ? {} : {}", "!{}", "{} && {}", "JSON.stringify({}, {})",
 )  # fmt: skip
 _LINES_OF_NODE = (
-    "console.log({})", "{}", "const x = {}", "let require = {}", "x = {}", "console.log({}, {})",
+    "console.log({})", "{}", "const x = {}", "let require = {}", "x = {}", "console.log({}, {})", "let {{x}} = {}",
+    "for (const y of {}) {{ console.log({}) }}", "if ({}) {} else {}", "const fs = require('fs')", "const fs = {}",
+    "for (const y in {}) {}", "const [x, y] = {}", "x += {}", "console.log({}) <!-- {}",
 )  # fmt: skip
 _NAMES_OF_NODE = (
     "constructor", "length", "join", "sort", "x", "env", "writeFileSync", "mainModule", "binding", "toString",
