@@ -145,6 +145,7 @@ class Scratch:
             "evil.txt": "-v a[$(touch\tmade)]\n",
             "names.txt": "../outside/secret.txt\n", "names0.txt": "../outside/secret.txt\0", "n ..": "", "made.d": "",
             "-exec": "x\n", "--pre=sh": "", "-o": "", "-f": "x\n", "--output=made": "", "-R": "", "-rf": "",
+            "-o.json": "{}\n", "-c.sh": "touch made\n", "l.sh": "touch made\n", "-Lout.json": "{}\n",
             "x": '#!/bin/sh\ntouch "$(dirname "$0")/made"\n', "bin/cat": '#!/bin/sh\ntouch made\n',
             "1/cat": "#!/bin/sh\n> made\n", "version": "open('made', 'w')\n",
         }.items():  # fmt: skip

@@ -11,7 +11,7 @@ _TOKEN = re.compile(
     | (?P<number> (?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?(?![\w.]) )
     | (?P<name> [A-Za-z_]\w* )
     | (?P<end> \n )
-    | (?P<operator> \|\||&&|[=!<>+*%^-]=|!~|\+\+|--|\*\*=?|[$(){}\[\],;?:!~+*/%^=<>-] )
+    | (?P<operator> \|\||&&|[=!<>+*%^-]=|!~|\+\+|--|\*\*=?|\|(?![|&])|[$(){}\[\],;?:!~+*/%^=<>-] )
     """,
     re.VERBOSE,
 )
@@ -38,6 +38,10 @@ _AFTER_REGEX = frozenset("|| && , ) { } ; \n".split()) | {""}
 _AFTER_LENGTH = frozenset(" == != <= >= < > ) , ; } { \n".split(" "))
 _PRINTS = frozenset(("print", "printf"))
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=[^@]*", re.DOTALL)
+_SORTS = re.compile(
+    r'"sort(?: -[bdfghinruV]+\d?| -k ?\d+[nr]*(?:,\d+[bdfghinrV]*)?| -t ?[,:])*(?: \| head(?: -n ?\d+| -\d+)?)?"'
+)
+"""A command line that only sorts what awk prints, and has no file."""
 MAX_PROGRAM = 4_000
 MAX_DEPTH = 40
 
@@ -177,6 +181,11 @@ class _Program:
             self._is_printing = token in _PRINTS
             if self._peek()[1] not in (";", "\n", "}"):
                 self._expressions()
+            if self._is_printing and self._take("|"):
+                kind, text = self._peek()
+                if kind != "string" or not _SORTS.fullmatch(text):
+                    raise _UnknownError
+                self._next()
             self._is_printing = False
         elif token not in ("next", "break", "continue"):
             self._expressions()

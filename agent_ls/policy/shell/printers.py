@@ -86,12 +86,15 @@ def one_liner_prints(name: str) -> Callable[[list[str], Sequence[int]], bool]:
     return only_prints
 
 
+_REGEX = r"""/(?:[\w .,:;=<>'"^*+?|()\[\]-]|\\.|\$(?=[/|)]))+/"""
+_VALUE = r"\$(?:[1-9._](?![\[\w])|F\[-?\d\])"
+_TEXT = rf'(?:{_VALUE}|"(?:[\w .,:;=-]|{_VALUE}|\\[nt])*")'
+_WHEN = rf"(?:{_REGEX}[is]*|\d+\.\.\d+|\$\. ?(?:==|[<>]=?) ?\d+(?: && \$\. ?(?:==|[<>]=?) ?\d+)?)"
 _ONE_LINERS = {
     "ruby": re.compile(r"-e\nputs RUBY_(?:VERSION|PLATFORM|ENGINE|PATCHLEVEL)\n|-c\n(?!-)[\w./-]+\n"),
     # no `{`, `@` or `$x`, with which perl runs code in a pattern; no name with `|` or `<`, which perl would run
     "perl": re.compile(
-        r"""-(?:ne\nprint (?:if|unless) /(?:[\w .,:;=<>'"^*+?|()\[\]-]|\\.|\$(?=[/|)]))+/i?;?
-|pe\ns/(?:[\w .,:;=<>'"^*+?|()\[\]-]|\\.|\$(?=[/|)]))+/[\w .,:;=<>'"-]*/[gi]*;?
-)(?:(?!-)[\w./-]+\n)*"""
+        rf"(?:-F[,:;]\n|-0(?:777|0)?\n)*-(?:(?:l?a?ne|nle|nae)\nprint(?: {_TEXT})?(?: (?:if|unless) {_WHEN})?;?\n"
+        rf"|pe\ns{_REGEX}[\w .,:;=<>'\"-]*/[gi]*;?\n)(?:(?!-)[\w./-]+\n)*"
     ),
 }
