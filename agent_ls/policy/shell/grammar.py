@@ -120,6 +120,17 @@ def nodes_of_kind(node: Node, kind: str) -> Iterator[Node]:
         pending.extend(child.children)
 
 
+def without_prints(node: Node) -> str:
+    """Return the text of the code with blanks in place of the commands that only print words, which set nothing."""
+    text = bytearray(node.text or b"")
+    for command in nodes_of_kind(node, "command"):
+        name = command.child_by_field_name("name")
+        if name is not None and source_of(name) == "echo":
+            start, end = name.start_byte - node.start_byte, command.end_byte - node.start_byte
+            text[start:end] = b" " * (end - start)
+    return text.decode("utf-8", "replace")
+
+
 def are_separate(first: Node, second: Node) -> bool:
     """Return whether two statements are on different lines."""
     return second.type == "comment" or second.start_point.row > first.start_point.row

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator
 
 from tree_sitter import Node
 
-from agent_ls.policy.shell.grammar import nodes_of_kind, source_of
+from agent_ls.policy.shell.grammar import nodes_of_kind, source_of, without_prints
 from agent_ls.policy.shell.names import is_own
 
 _INPUT = r"""(?:[^()`$\\#\n;&|]|\$\w+|\$\{\w+\}|2>&1)+\|\s*"""
@@ -94,7 +94,7 @@ def _assigned_elsewhere(
     root: Node, headers: list[tuple[str, int, int]], names_in: Callable[[str], Iterator[str]]
 ) -> Counter[str]:
     """Return how often each name occurs where it may be set, other than in an assignment and in arithmetic."""
-    code = bytearray(root.text or b"")
+    code = bytearray(without_prints(root).encode())
     for _, start, end in headers:
         code[start - root.start_byte : end - root.start_byte] = b" " * (end - start)
     found = Counter(names_in(code.decode("utf-8", "replace")))

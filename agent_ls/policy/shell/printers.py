@@ -64,6 +64,21 @@ def pdftotext_prints(arguments: list[str], patterns: Sequence[int]) -> bool:
 _PDFTOTEXT = re.compile(r"(?:-(?:layout|raw|q|nopgbrk|simple)\n|-[fl]\n\d+\n)*(?!-)[\w./+-]+\n-\n")
 
 
+def sqlite_prints(arguments: list[str], patterns: Sequence[int] = ()) -> bool:
+    """Return whether sqlite3 prints tables of a database that it opens for reading only."""
+    return not patterns and _SQLITE.fullmatch("\n".join(arguments)) is not None
+
+
+_SQLITE = re.compile(
+    r"(?=(?:-\w+\n)*-readonly\n)(?:-(?:readonly|header|noheader|csv|json|column|line|table|box|markdown|list)\n)+"
+    r"(?!-)[\w./-]+\n(?:\.(?:tables|indexes|schema|dbinfo)(?: \w+)?"
+    r"|pragma (?:table_info|table_xinfo|index_list|index_info|foreign_key_list)\(\w+\);?"
+    r"|select (?:(?!\b(?:into|attach|pragma)\b)(?:(?:count|sum|avg|min|max|length|lower|upper|substr|round|coalesce"
+    r"|ifnull|date|datetime|typeof|abs|in)\b(?= *\()|\w+\b(?! *\()|[ .,*=<>!%()+-]|'[\w %.:/-]*'))+;?)",
+    re.IGNORECASE,
+)
+
+
 def openssl_prints(arguments: list[str], patterns: Sequence[int]) -> bool:
     """Return whether openssl prints its version, facts of a certificate, or a digest."""
     return not patterns and _OPENSSL.fullmatch("".join(f"{word}\n" for word in arguments)) is not None

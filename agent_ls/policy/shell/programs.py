@@ -111,7 +111,7 @@ class Programs:
             argv, lambda text: self._found.places(text, state.folders), self._found.home
         ):
             self._found.refusals.append(why)
-        if why := "" if read_only.prints_help(argv) else dangers.danger(argv):
+        if why := "" if read_only.prints_facts(argv) else dangers.danger(argv):
             self._found.danger(why)
         if depth > MAX_WRAPPERS:
             self._found.doubt("It is nested too deeply to be checked.")
@@ -209,7 +209,8 @@ class Programs:
         for name in read_only.files_in_code(argv):
             self._found.add_literal(name, places)
         for at, word in enumerate(words[1:], 1):
-            if (at in scripts and word.kind == "text") or read_only.is_separator(argv, at):
+            is_text = (at in scripts and word.kind == "text") or read_only.is_separator(argv, at)
+            if is_text or (argv[:2] == ("git", "blame") and argv[at - 1] == "-L"):
                 continue
             self._found.add_word(word, places)
             for ending in read_only.ENDINGS.get(argv[0], ()):

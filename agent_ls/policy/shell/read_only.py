@@ -143,6 +143,11 @@ def is_read_only(argv: Sequence[str], patterns: Sequence[int] = ()) -> bool:
     return allowed is not None and _fits(allowed, arguments, places)
 
 
+def prints_facts(argv: Sequence[str]) -> bool:
+    """Return whether a program that may act on more than this folder prints only its help, or tables of a file."""
+    return prints_help(argv) or (argv[0] == "sqlite3" and printers.sqlite_prints([*argv[1:]]))
+
+
 def prints_help(argv: Sequence[str]) -> bool:
     """Return whether a program prints only the help of one of its own commands, as with `kubectl get --help`."""
     return (
@@ -313,6 +318,8 @@ def scripts_of(argv: Sequence[str]) -> frozenset[int]:
         if found is None or found[0] != "grep":
             return frozenset()
         return found[1].patterns or frozenset(found[1].operands[:1])
+    if argv[0] == "yq":
+        return frozenset((_program_of_yq(argv[1:]) + 1,)) - {0}
     if argv[0] == "xmllint":
         return frozenset(at + 1 for at, word in enumerate(argv) if word == "--xpath")
     words = words_of(argv) if argv[0] in _SCRIPT_FIRST else None
@@ -555,17 +562,26 @@ _JQ_READS = re.compile(
 
 
 def _yq(arguments: list[str], patterns: Sequence[int]) -> bool:
-    """Return whether this yq command only prints what a plain path leads to (`.services.web[0]`, `. | keys`)."""
-    rest = arguments[1:] if arguments[:1] in (["e"], ["eval"]) else arguments
-    operands = [
-        at for at, word in enumerate(rest) if not word.startswith("-") and rest[at - 1 : at] not in _YQ_VALUED
-    ]
-    is_plain = bool(operands) and _YQ_EXPRESSION.fullmatch(rest[operands[0]]) is not None
-    places = [at - len(arguments) + len(rest) for at in patterns]
-    return is_plain and operands[0] not in places and _fits(COMMANDS["yq"], rest, places)
+    """Return whether this yq command only prints: its program has only names and harmless functions."""
+    program = _program_of_yq(arguments)
+    is_plain = program >= 0 and _YQ_EXPRESSION.fullmatch(arguments[program]) is not None
+    used = 1 if arguments[:1] in (["e"], ["eval"]) else 0
+    places = [at - used for at in patterns]
+    return is_plain and program not in patterns and _fits(COMMANDS["yq"], arguments[used:], places)
 
 
-_YQ_VALUED = (["-o"], ["-p"], ["-I"])
+def _program_of_yq(arguments: Sequence[str]) -> int:
+    """Return the index of the program in the words after yq, -1 if there is none."""
+    start = 1 if arguments[:1] and arguments[0] in ("e", "eval") else 0
+    operands = (
+        at
+        for at, word in enumerate(arguments)
+        if at >= start and not word.startswith("-") and (at == start or arguments[at - 1] not in _YQ_VALUED)
+    )
+    return next(operands, -1)
+
+
+_YQ_VALUED = ("-o", "-p", "-I")
 _YQ_EXPRESSION = re.compile(
     r"""(?:[\s.,|()?*:+-]|\[|\]|//|[=!]=|[<>]=?|"[^"\\$]*"|\d|(?<=\.)(?<!\.\.)[A-Za-z_][\w-]*(?!\w|-|\s*\()"""
     r"""|\b(?:keys|length|type|select|map|has|to_entries|from_entries|with_entries|sort|sort_by|unique|unique_by|first"""
@@ -608,6 +624,7 @@ _SPECIAL: dict[str, Callable[[list[str], Sequence[int]], bool]] = {
     "unzip": printers.unzip_prints, "gzip": printers.gzip_prints, "gunzip": printers.gzip_prints,
     "xz": printers.unpacks_to_stdout("xz"), "bzip2": printers.unpacks_to_stdout("bzip2"),
     "zstd": printers.unpacks_to_stdout("zstd"), "pdftotext": printers.pdftotext_prints,
+    "sqlite3": printers.sqlite_prints,
     "test": _test, "[": _test, "python": python.only_prints, "python3": python.only_prints,
 }  # fmt: skip
 

@@ -26,6 +26,7 @@ from agent_ls.policy.shell.grammar import (
     parse,
     source_of,
     variable_of,
+    without_prints,
 )
 from agent_ls.policy.shell.names import changes_commands, is_harmless, is_own, is_secret
 from agent_ls.policy.shell.numbers import COUNT, is_expression, numeric_names
@@ -102,7 +103,7 @@ class Reader:
             )
             # An inner shell does not have the variables of the outer shell.
             outer = self._values, self._set
-            self._set = Counter(_names_in(_QUOTING.sub("", source_of(root))))
+            self._set = Counter(_names_in(_QUOTING.sub("", without_prints(root))))
             self._set.subtract(map(variable_of, nodes_of_kind(root, "for_statement")))
             numeric = numeric_names(root, lambda text: _names_in(_QUOTING.sub("", text)))
             self._values = {name: Word("unknown", f"${name}", number="1") for name in numeric}

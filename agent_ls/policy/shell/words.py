@@ -157,6 +157,9 @@ def _parts(node: Node, values: Mapping[str, Word]) -> Iterator[Word]:
             if _PLAIN_BRACES.fullmatch(source):
                 yield Word("text", source)
                 return
+            if "[" in source and _BARE.fullmatch(source):  # the grammar splits `[n]ode`
+                yield from _bare(source)
+                return
             for child in node.children:
                 yield from _parts(child, values) if child.is_named else _bare(source_of(child))
         case "simple_expansion" | "expansion":
