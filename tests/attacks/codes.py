@@ -12,7 +12,7 @@ _OF_PYTHON = (
     "sys.argv", "json", "json.load", "Path('a.txt')", "Path('made')", "print", "open", "exec", "getattr", "1",
     "'touch made'", "'x'", "x", "y", "[]", "{}", "map", "json.loads('[1]')", "re.compile('x')", "os.environ",
     "b''", "__builtins__", "(lambda: 1)", "glob.glob('*')", "Path('.').glob('*')", "Path('.').rglob", "type", "type(x)",
-    "functools.partial(print)", "io.StringIO('x')", "shutil.which('x')", "inspect.getsource(json.dumps)", "compile",
+    "functools.partial(print)", "io.StringIO('x')", "inspect.getsource(json.dumps)", "compile",
     "operator.itemgetter(0)", "importlib.metadata.version('pip')", "tarfile.open('t.tar')",
 )  # fmt: skip
 _FORMS_OF_PYTHON = (
@@ -65,7 +65,7 @@ def lines(seed: int, count: int) -> Iterator[str]:
         if chance.random() < 0.6:
             parts: tuple[tuple[str, ...], ...] = _OF_PYTHON, _FORMS_OF_PYTHON, _NAMES
             more = chance.choice(
-                ("", ", glob, shutil, functools, io, inspect, operator, tarfile, importlib.metadata")
+                ("", ", glob, functools, io, inspect, operator, tarfile, importlib.metadata")
             )
             start = f"import os, sys, json, re{more}; from pathlib import Path\nx = 1\n" * (
                 chance.random() < 0.7

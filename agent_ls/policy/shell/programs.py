@@ -181,7 +181,7 @@ class Programs:
         # a later command of the pipeline selects lines only if it reads those of the command before it
         is_start_or_filter = not self._piped or (stdin == "pipe" and depth == 0)
         self._piped.append(argv if is_start_or_filter else ("", *argv))
-        if name not in read_only.TEXT_ONLY or not is_read_only:
+        if not (is_read_only and read_only.is_text_only(argv)):
             known = len(self._found.paths)
             # of git: the folder that `-C` names too
             self._add_paths(words, argv, tuple(dict.fromkeys((*folders, *state.folders))))

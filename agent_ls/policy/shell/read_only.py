@@ -206,6 +206,12 @@ def config_names(argv: Sequence[str]) -> tuple[str, ...]:
     return allowed.config if allowed else ()
 
 
+def is_text_only(argv: Sequence[str]) -> bool:
+    """Return whether the operands of the command are not files, as those of `echo` and `dpkg -S`."""
+    verb = _SUBCOMMANDS.get(" ".join(argv[:2]))
+    return argv[0] in TEXT_ONLY or (verb is not None and verb.is_text)
+
+
 def before_operands(argv: Sequence[str]) -> Sequence[str]:
     """Return the words before `--`. The words after it are operands, even if they look like options."""
     return argv[: argv.index("--")] if "--" in argv else argv

@@ -59,7 +59,10 @@ _NEVER_SPLIT = re.compile(r"[\s\\\[]")
 """Parts of a pattern that, if it matches no file, is another pattern or several when the shell expands it again."""
 NUMBERS = frozenset("?$#!")
 """Special parameters whose value is a number."""
-USUAL = frozenset(("PATH", "HOME", "USER", "SHELL", "PWD", "VIRTUAL_ENV", "GOPATH", "JAVA_HOME", "LANG"))
+USUAL = frozenset(
+    "PATH HOME USER SHELL PWD VIRTUAL_ENV GOPATH JAVA_HOME LANG TERM LOGNAME HOSTNAME OSTYPE RANDOM SECONDS UID EUID "
+    "PPID SHLVL BASH_VERSION ZSH_VERSION NVM_DIR CARGO_HOME RUSTUP_HOME GOROOT CONDA_PREFIX CONDA_DEFAULT_ENV 0".split()
+)
 """Variables whose values are assumed to have no blanks and no wildcards, so that `$NAME` is one word.
 
 The values come from the user's environment. A line that sets one of these variables is never read-only.
