@@ -14,14 +14,14 @@ from tree_sitter import Node
 from agent_ls.policy.shell.grammar import nodes_of_kind, source_of, without_prints
 from agent_ls.policy.shell.names import is_own
 
-_INPUT = r"""(?:[^()`$\\#\n;&|]|\$\w+|\$\{\w+\}|2>&1)+\|\s*"""
+_INPUT = r"""(?:2>&1|\$\w++|\$\{\w+\}|[^()`$\\#\n;&|])++\|"""
 _FROM = r"""(?:\s*<\s*(?:[\w./-]+|"?\$\w+"?|"?\$\{\w+\}"?))"""
 _PATTERN = r"""(?:'[^'\n]*'|"[^"`$\\\n]*"|[\w.^][\w.^-]*)"""
 _GREP = rf"grep(?: -[ivwxEFs]+)* -[ivwxEFs]*c[ivwxEFs]* (?:-e )?{_PATTERN}"
 _COUNTING = "|".join(
     (
-        rf"(?:{_INPUT})*wc -[lwcm]{_FROM}?",
-        rf"(?:{_INPUT})*{_GREP}(?: [\w./][\w./-]*|{_FROM})?(?: 2>/dev/null)?(?: \|\| (?:true|echo 0))?",
+        rf"(?:{_INPUT})*+ *wc -[lwcm]{_FROM}?",
+        rf"(?:{_INPUT})*+ *{_GREP}(?: [\w./][\w./-]*|{_FROM})?(?: 2>/dev/null)?(?: \|\| (?:true|echo 0))?",
         r"date \+%s|nproc|id -[ug]|git rev-list --count [\w./@~^][\w./@~^-]*",
     )
 )
@@ -31,7 +31,7 @@ _DIGITS = re.compile(r"\"?-?\d+\"?|'\d+'")
 _LENGTH = re.compile(r'"?\$\{#[A-Za-z_]\w*(?:\[@\])?\}"?|\$#')
 _COPY = re.compile(r'"?\$\{?([A-Za-z_]\w*)\}?"?')
 _SUM = re.compile(r'"?\$\(\((.*)\)\)"?', re.DOTALL)
-_EXPRESSION = re.compile(r"(?:\$?[A-Za-z_]\w*|\$\{[A-Za-z_]\w*\}|\d+|[\s+*/%()<>&|^~!=?:,-])*")
+_EXPRESSION = re.compile(r"(?:\$?[A-Za-z_]\w*+|\$\{[A-Za-z_]\w*\}|\d++|[\s+*/%()<>&|^~!=?:,-])*+")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
