@@ -64,12 +64,19 @@ def with_numbers(words: Sequence[Word]) -> tuple[Word, ...]:
         return tuple(words)
     argv = tuple(word.number or word.text for word in words)
     scripts = read_only.scripts_of(argv)
+
+    def is_text(at: int, word: Word) -> bool:
+        return not _may_vanish(word) if at in scripts else _is_count(argv, at)
+
     return tuple(
-        replace(word, kind="text", text=word.number)
-        if word.number and at and (at in scripts or _is_count(argv, at))
-        else word
+        replace(word, kind="text", text=word.number) if word.number and at and is_text(at, word) else word
         for at, word in enumerate(words)
     )
+
+
+def _may_vanish(word: Word) -> bool:
+    """Return whether the word is gone if its variables are not set, so that the next word takes its place."""
+    return word.source[:1] not in ("'", '"') and re.fullmatch("1+", word.number) is not None
 
 
 def _is_count(argv: Sequence[str], at: int) -> bool:
