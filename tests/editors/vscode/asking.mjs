@@ -60,7 +60,8 @@ async function ask(actor, first, last) {
 }
 
 function holds(actor, text) {
-  return actor.until(async () => (await actor.workbench.quickInput.inputValue()) === text, `the input to hold ${text}`);
+  const look = async () => { assert.equal(await actor.workbench.quickInput.inputValue(), text); return true; };
+  return actor.until(look, "the input to hold what was typed");
 }
 
 /**
