@@ -46,10 +46,17 @@ async def prepare_patch(text: str, context: ToolContext, folder: str = "") -> Pr
     Paths are relative to `folder`; "" means the working directory.
 
     Raises:
-        ToolError: the patch cannot be applied, or changes files that the model has not read. EnvError: a file may
-        not be read.
+        ToolError: the patch cannot be applied, changes nothing, or changes files that the model has not read. EnvError:
+        a file may not be read.
     """
     change_set = await _plan_patch(text, context, lambda path: absolute(path, context.environment, folder))
+    unchanged = _unchanged(change_set, lambda path: absolute(path, context.environment, folder))
+    if not change_set.changes:
+        raise ToolError(
+            f"The patch changes nothing: {', '.join(unchanged)} would have the same content. Lines to remove begin "
+            "with '-', lines to add with '+'.",
+            kind="validation",
+        )
     for change in change_set.changes:
         _require_read(change, context)
     writes = [
@@ -66,7 +73,8 @@ async def prepare_patch(text: str, context: ToolContext, folder: str = "") -> Pr
         states = await commit_files(writes, context) if writes else ()
         if decided := describe_decision(states, context):
             return decided
-        notes = [*_remarks(change_set), *concurrent_edit_notes(writes, states, context)]
+        same = [f"[{path}: the patch changes nothing in this file.]" for path in unchanged]
+        notes = [*_remarks(change_set), *same, *concurrent_edit_notes(writes, states, context)]
         return ToolOutput(change_set.summary() + "\n".join(notes), files=states)
 
     return Prepared(write_effect(change_set.changes, context.environment), run)
@@ -90,6 +98,14 @@ async def _plan_patch(text: str, context: ToolContext, locate: Callable[[str], s
                 kind="edit_conflict",
             ) from None
         raise await _refusal(error, context, locate) from None
+
+
+def _unchanged(change_set: ChangeSet, locate: Callable[[str], str]) -> list[str]:
+    """Return the files whose content stays the same, as the patch spells them."""
+    changed = {
+        locate(path) for change in change_set.changes for path in (change.path, change.moved_from) if path
+    }
+    return [it.path for it in change_set.reported if locate(it.path) not in changed]
 
 
 def _refuse_notebooks(patch: Patch, files: Mapping[str, Contents]) -> None:

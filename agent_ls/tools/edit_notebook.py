@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import AliasChoices, Field, field_validator
 
 from agent_ls.environments.base import FileWrite
 from agent_ls.notebook.cells import Cell, Notebook, NotebookError, is_notebook, parse_notebook
@@ -34,17 +34,20 @@ SHOWN_LINES = 30
 
 
 class EditNotebookArguments(Arguments):
+    # The further names are those of other agents' tools for notebooks, which models have learned.
     file_path: str = Field(description="Path of the notebook, absolute or relative to the working directory.")
     action: Literal["replace", "insert", "delete", "change_kind"] = Field(
-        description="The action on the cell."
+        validation_alias=AliasChoices("action", "edit_mode"), description="The action on the cell."
     )
     cell: str = Field(
         default="",
+        validation_alias=AliasChoices("cell", "cell_id", "cell_number"),
         description="The number of the cell in the output of read_file, or its id. For insert: the cell before "
         "the new cell; 0 is the beginning, the default is the end.",
     )
     source: str = Field(
         default="",
+        validation_alias=AliasChoices("source", "new_source", "content", "new_string"),
         description="For replace and insert: the new source of the cell, or the text that replaces old_string.",
     )
     old_string: str = Field(
@@ -53,7 +56,9 @@ class EditNotebookArguments(Arguments):
         "whole source.",
     )
     kind: Literal["code", "markdown", "raw"] = Field(
-        default="code", description="For insert and change_kind: the kind of the cell."
+        default="code",
+        validation_alias=AliasChoices("kind", "cell_type"),
+        description="For insert and change_kind: the kind of the cell.",
     )
 
     @field_validator("cell", mode="before")
@@ -190,10 +195,11 @@ def _insertion(named: str, notebook: Notebook, name: str) -> int:
     found = _find_cell(named, notebook)
     if found is None and named == "0":
         return 0
-    return (found or _refuse_unknown(named, notebook, name))[0] + 1
+    where = "; 0 inserts at the beginning, no cell at the end"
+    return (found or _refuse_unknown(named, notebook, name, where))[0] + 1
 
 
-def _refuse_unknown(named: str, notebook: Notebook, name: str) -> tuple[int, Cell]:
+def _refuse_unknown(named: str, notebook: Notebook, name: str, where: str = "") -> tuple[int, Cell]:
     """Refuse a cell name that does not exist.
 
     Raises:
@@ -202,7 +208,7 @@ def _refuse_unknown(named: str, notebook: Notebook, name: str) -> tuple[int, Cel
     count = len(notebook.cells)
     cells = f"The notebook has cells 1 to {count}" if count else "The notebook has no cells"
     missing = f"{name} has no cell {named!r}" if named else "The number or the id of the cell is missing"
-    raise ToolError(f"{missing}. {cells}; read_file lists them with their ids.", kind="validation")
+    raise ToolError(f"{missing}. {cells}; read_file lists them with their ids{where}.", kind="validation")
 
 
 def _source(arguments: EditNotebookArguments, cell: Cell, name: str, number: int) -> str:

@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import pytest
 
-from agent_ls.environments.effects import NoEffect, WriteEffect
+from agent_ls.environments.effects import WriteEffect
 from agent_ls.environments.errors import StaleFileError
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.patch.errors import Code
@@ -253,14 +253,14 @@ async def test_apply_patch_when_it_was_repaired_then_the_repair_is_reported() ->
     assert "[Repaired: R1" in output.text
 
 
-async def test_apply_patch_when_nothing_changes_then_no_approval_is_needed() -> None:
+async def test_apply_patch_says_which_files_it_does_not_change() -> None:
     calls = session()
-    prepared = await calls.prepare(
-        APPLY_PATCH, patch=patch("*** Update File: b.py", "@@", "-B = 1", "+B = 1")
-    )
-    assert prepared.effect == NoEffect()
-    output = await prepared.run()
-    assert output.text.endswith("\nM b.py\n")
+    same = ["*** Update File: b.py", "@@", "-B = 1", "+B = 1"]
+    error = await calls.fails(APPLY_PATCH, patch=patch(*same))
+    assert error.kind == "validation" and "b.py" in str(error)
+    output = await calls.call(APPLY_PATCH, patch=patch("*** Add File: n", "+x", *same))
+    assert [line for line in output.text.split("\n") if "changes nothing" in line and "b.py" in line]
+    assert calls.exists("n")
 
 
 async def test_apply_patch_result_reports_changes_that_the_user_typed_at_the_same_time() -> None:

@@ -1,0 +1,148 @@
+"""Commands of more reports, in sessions with real processes: what holds an output open, what waits, what is shown."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.sessions.test_shell_reports import Run, read_by_model, shell
+from tests.support.git import git
+from tests.support.reports import reported
+
+pytestmark = pytest.mark.req("T5", "H5")
+
+RUNS: list[Any] = [
+    reported("anthropics/claude-code#67234", Run("timeout 3 cat", ("(no output)",)),
+        what="shell, passed: standard input stays open, and a program that reads it waits for ever"),
+    reported("savvagent/light-factory#19",
+        Run("git init -q . && git -c user.name=a -c user.email=b commit --allow-empty >/dev/null 2>&1; git log -1 2>/dev/null",
+            ("(no output)",), 128),
+        what="shell, passed: git commit without a message opens an editor, and the turn waits for ever"),
+    reported("earendil-works/pi#7636",
+        Run(f"{sys.executable} -c \"import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])"
+            "; print('done')\"", ("done",)),
+        what="shell, passed: a command that leaves a process with its output open never returns"),
+    reported("anomalyco/opencode#47350", Run("setsid sleep 600 </dev/null & disown; echo next", ("next",)),
+        what="shell, passed: a process that has left the group holds the output open, also after the time limit"),
+    reported("genai-io/gen-code#264", Run("python3 -c \"open('/dev/tty')\" 2>&1 | grep -c OSError", ("1",)),
+        what="shell, passed: a program that asks at the terminal takes the terminal of the agent"),
+    reported("github/copilot-cli#3191", Run("for n in 1 2 3; do printf '\\r[%s/3] cc' $n; done; echo", ("[3/3] cc",)),
+        what="shell, passed: each state of a line of progress is shown as a line"),
+    reported("Kilo-Org/kilocode#6811", Run("printf '  -\\r  \\\\\\r  |\\rFound X\\r\\nInstalled\\r\\n'", ("Found X", "Installed")),
+        what="shell, passed: the states of a spinner of a Windows program are shown one after the other"),
+    reported("anomalyco/opencode#36683",
+        Run("for n in $(seq 5000); do printf '\\033[2K\\rPROGRESS %s' $n; done; printf '\\033[2K\\rMARK\\n'", ("MARK",)),
+        what="shell, passed: 5000 states of one line fill the output"),
+    reported("nex-agi/NexAU#8",
+        Run("for n in 1 2 3; do printf '\\033[2K\\033[0A\\033[0E\\nGet: %s%%' $n; done; echo; echo ok", ("", "", "", "Get: 3%", "ok")),
+        what="shell, passed: each state of a bar that moves the cursor up is kept"),
+    reported("NousResearch/hermes-agent#89465", Run("echo ok é; printf '\\324\\332\\n'; echo é", ("ok é", "\ufffd\ufffd", "é")),
+        what="shell, passed: one line that is no UTF-8 spoils the others"),
+    reported("anomalyco/opencode#15385",
+        Run("printf 'a \\342'; sleep 0.1; printf '\\200'; sleep 0.1; printf '\\224 b\\n'", ("a — b",)),
+        what="shell, passed: a character that arrives in two pieces is replaced"),
+    reported("indexable-inc/index#1031",
+        Run("git init -q . && git config user.email a@b && git config user.name a && git commit -q --allow-empty -F - <<'EOF'\n"
+            "Use `id` and $HOME\n\nsecond line\nEOF\ngit log -1 --format=%B | head -3", ("Use `id` and $HOME", "", "second line")),
+        what="shell, passed: backticks of a commit message are run as commands"),
+    reported("Aider-AI/aider#2196",
+        Run("git init -q . && printf '#!/bin/sh\necho checked\n' > .git/hooks/pre-commit && chmod +x .git/hooks/pre-commit && "
+            "git -c user.name=a -c user.email=b commit -q --allow-empty -m x 2>&1", ("checked",)),
+        what="git, passed: the hooks of a repository are not run for a commit of the agent"),
+    reported("openai/codex#8268", Run("grep none /dev/null", ("(no output)",), 1),
+        what="shell, passed: a search that finds nothing is shown as a command that failed"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("run", RUNS)
+async def test_the_model_reads_what_a_terminal_would_show(tmp_path: Path, run: Run) -> None:
+    (read,) = await read_by_model(tmp_path, shell(run.command))
+    lines = read.replace("\r\n", "\n").split("\n")
+    end = lines.index(f"Exit code: {run.code}")
+    assert tuple(lines[:end]) == run.lines
+
+
+@pytest.mark.report("earendil-works/pi#9936", "an editor that git starts waits for a terminal, for 77 minutes",
+    area="shell", before="passed")  # fmt: skip
+@pytest.mark.parametrize("editor", ["", "vi", "cat /dev/tty"])
+async def test_an_editor_that_git_starts_does_not_wait(tmp_path: Path, editor: str) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    git(project, "init", "-q", "-b", "main")
+    for branch, content in (("main", "1"), ("other", "2"), ("main", "3")):
+        git(
+            project, "checkout", "-q", *([] if branch == "main" else ["-b"]), branch
+        ) if content != "1" else None
+        (project / "a").write_text(content)
+        git(project, "add", "a")
+        git(project, "commit", "-qm", content)
+    if editor:
+        git(project, "config", "core.editor", editor)
+    rebase = (
+        "git checkout -q other; git rebase main >/dev/null 2>&1; echo 4 > a; git add a; git rebase --continue"
+    )
+    first, second = await read_by_model(tmp_path, shell(rebase), shell("echo later; cat a"))
+    assert "Exit code" in first and second.startswith("later\n4\n")
+
+
+CUT: list[Any] = [
+    reported("cortexkit/aft#138", "€", what="shell, passed: where output is cut, a character is cut too"),
+    reported("charmbracelet/crush#3211", "你", what="shell, passed: the beginning and the end of a cut output have half characters"),
+    reported("UKGovernmentBEIS/inspect_ai#4658", "🙂", what="shell, passed: replaced half characters make a cut output too long"),
+    reported("mistralai/mistral-vibe#947", "xé", what="shell, passed: the limit of an output counts characters, not bytes"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("char", CUT)
+@pytest.mark.parametrize("lead", ["", "a", "ab", "abc"])
+async def test_a_cut_output_has_whole_characters(tmp_path: Path, char: str, lead: str) -> None:
+    (read,) = await read_by_model(tmp_path, shell(f"printf '{lead}'; python3 -c \"print('{char}' * 90000)\""))
+    assert "\ufffd" not in read and len(read) < 60_000 and "Exit code: 0" in read
+
+
+@pytest.mark.report("NousResearch/hermes-agent#66902", "a login shell drops the virtual environment from PATH",
+    area="shell", before="passed")  # fmt: skip
+@pytest.mark.report("openai/codex#4843", "commands run in a login shell, whose profile resets PATH", area="shell",
+    before="passed")  # fmt: skip
+async def test_commands_have_the_path_and_the_variables_of_the_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "venv/bin"
+    place.mkdir(parents=True)
+    (place / "mine").write_text("#!/bin/sh\necho mine of $VIRTUAL_ENV\n")
+    (place / "mine").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{place}:/usr/bin:/bin")
+    monkeypatch.setenv("VIRTUAL_ENV", str(place.parent))
+    (read,) = await read_by_model(tmp_path, shell("mine; pwd"))
+    assert read.startswith(f"mine of {place.parent}\n{tmp_path}/project\n")
+
+
+GONE: list[Any] = [
+    reported("rjwalters/loom#1486", "mkdir wt && cd wt && rm -rf ../wt",
+        what="shell, passed: after the folder of a command is deleted, all others fail"),
+    reported("letta-ai/letta-code#3238", "git init -q . && git -c user.name=a -c user.email=b commit -q --allow-empty -m x && "
+        "git worktree add -q wt && cd wt && git worktree remove --force .",
+        what="shell, passed: a removed worktree is told as a missing shell"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", GONE)
+async def test_a_command_that_removes_its_folder_harms_no_other(tmp_path: Path, command: str) -> None:
+    _, later = await read_by_model(tmp_path, shell(command), shell("pwd"))
+    assert later.startswith(f"{tmp_path}/project\n")
+
+
+@pytest.mark.report("anthropics/claude-code#52747", "after the project's folder is deleted, no command runs again",
+    area="shell", before="passed")  # fmt: skip
+async def test_a_project_that_is_deleted_and_made_again_has_commands(tmp_path: Path) -> None:
+    _, lost, made, later = await read_by_model(
+        tmp_path,
+        shell(f"rm -rf {tmp_path}/project"),
+        shell("pwd"),
+        shell(f"mkdir {tmp_path}/project", working_dir="/tmp"),
+        shell("pwd"),
+    )
+    assert "project" in lost and "Exit code: 0" in made and later.startswith(f"{tmp_path}/project\n")
