@@ -361,11 +361,7 @@ class EditorEnvironment(FrontingEnvironment):
             shown = found[0].path if found else ""
             if found and (shown in listed or await self._is_searched(wanted[shown], top)):
                 lines += found
-        findings = search.ResultLines(options, is_full=on_disk.truncated)
-        for line in sorted(lines, key=lambda line: (search.path_order(line.path), line.line)):
-            if not findings.add(line):
-                break
-        return findings.result()
+        return search.merge_lines(lines, options, is_full=on_disk.truncated)
 
     async def _is_searched(self, document: OpenDocument, top: str) -> bool:
         """Return whether a search below `top` includes an unsaved document.

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Protocol
 from agent_ls.environments.base import READ_LIMIT_BYTES, GrepLine, GrepOptions, GrepResult
 from agent_ls.environments.errors import InvalidPatternError
 from agent_ls.paths import is_within
-from agent_ls.text import decode, looks_binary
+from agent_ls.text import decode, looks_binary, split_lines, strip_endings
 
 if TYPE_CHECKING:
     import pathspec
@@ -356,6 +356,13 @@ class ResultLines:
         return line.path == match.path and line.line <= match.line + self.options.after_lines
 
 
+def merge_lines(lines: Iterable[GrepLine], options: GrepOptions, *, is_full: bool) -> GrepResult:
+    """Return the lines in order, up to the limit of `options`. `is_full`: they are not all that there are."""
+    findings = ResultLines(options, is_full=is_full)
+    all(map(findings.add, sorted(lines, key=lambda line: (path_order(line.path), line.line))))
+    return findings.result()
+
+
 def grep_text(shown: str, data: bytes, regex: re.Pattern[str], options: GrepOptions) -> list[GrepLine]:
     """Return the matching lines of one file with context, at most `max_results` + 1 matches.
 
@@ -364,9 +371,7 @@ def grep_text(shown: str, data: bytes, regex: re.Pattern[str], options: GrepOpti
     if looks_binary(data):
         return []
     readable = decode(data).text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    lines = [line.removesuffix("\r") for line in readable.split("\n")]
-    if not lines[-1]:
-        lines.pop()
+    lines = strip_endings(split_lines(readable))
     found = _across_lines(lines, regex) if options.multiline else _within_lines(lines, regex)
     starts = dict(islice(found, options.max_results + 1))
     wanted = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -37,8 +37,12 @@ def submodule(tmp_path: Path) -> Path:
     return main / "lib"
 
 
-@pytest.mark.report("microsoft/vscode#329949", "the worktree of a session in a submodule is made within .git/modules",
-    area="git", before="passed")  # fmt: skip
+@pytest.mark.report(
+    "microsoft/vscode#329949",
+    "the worktree of a session in a submodule is made within .git/modules",
+    area="git",
+    before="passed",
+)
 async def test_a_worktree_of_a_submodule_is_outside_of_the_folders_of_git(tmp_path: Path) -> None:
     folder = submodule(tmp_path)
     first, second = edit("e", "two", "TWO")
@@ -56,8 +60,12 @@ async def test_a_worktree_of_a_submodule_is_outside_of_the_folders_of_git(tmp_pa
 @pytest.mark.report(
     "github/app#3815", "no session can be made while the user is on no branch", area="git", before="passed"
 )
-@pytest.mark.report("anthropics/claude-code#88967", "a worktree begins with a commit that is six days old", area="git",
-    before="passed")  # fmt: skip
+@pytest.mark.report(
+    "anthropics/claude-code#88967",
+    "a worktree begins with a commit that is six days old",
+    area="git",
+    before="passed",
+)
 @pytest.mark.parametrize("detached", [False, True])
 async def test_a_worktree_begins_with_the_commit_of_the_user(
     project: Path, tmp_path: Path, detached: bool
@@ -73,12 +81,24 @@ async def test_a_worktree_begins_with_the_commit_of_the_user(
     assert git(project, "branch", "--list") == branch
 
 
-@pytest.mark.report("NousResearch/hermes-agent#52887", "after a crash of git a lock stops all later snapshots", area="git",
-    before="passed")  # fmt: skip
-@pytest.mark.report("agentty-xyz/agentty#560", "reading the state of a repository takes the lock of its index", area="git",
-    before="passed")  # fmt: skip
-@pytest.mark.report("aaronsb/agent-ways#19", "reading the state makes a commit of the user fail now and then", area="git",
-    before="passed")  # fmt: skip
+@pytest.mark.report(
+    "NousResearch/hermes-agent#52887",
+    "after a crash of git a lock stops all later snapshots",
+    area="git",
+    before="passed",
+)
+@pytest.mark.report(
+    "agentty-xyz/agentty#560",
+    "reading the state of a repository takes the lock of its index",
+    area="git",
+    before="passed",
+)
+@pytest.mark.report(
+    "aaronsb/agent-ways#19",
+    "reading the state makes a commit of the user fail now and then",
+    area="git",
+    before="passed",
+)
 async def test_a_lock_of_another_git_is_no_obstacle_and_stays(project: Path, tmp_path: Path) -> None:
     lock = project / ".git/index.lock"
     lock.touch()
@@ -98,8 +118,12 @@ async def test_a_lock_of_another_git_is_no_obstacle_and_stays(project: Path, tmp
     assert lock.exists() and (project / ".git/index").read_bytes() == index
 
 
-@pytest.mark.report("NousResearch/hermes-agent#11261", "a snapshot asks for the password of the user's signing key",
-    area="git", before="passed")  # fmt: skip
+@pytest.mark.report(
+    "NousResearch/hermes-agent#11261",
+    "a snapshot asks for the password of the user's signing key",
+    area="git",
+    before="passed",
+)
 async def test_signing_and_hooks_of_the_user_are_not_used_for_the_agents_own_git(
     project: Path, tmp_path: Path
 ) -> None:
@@ -136,8 +160,12 @@ async def test_signing_and_hooks_of_the_user_are_not_used_for_the_agents_own_git
     assert not mark.exists(), mark.read_text()
 
 
-@pytest.mark.report("RooCodeInc/Roo-Code#8863", "with a repository in a folder there are no checkpoints at all", area="git",
-    before="passed")  # fmt: skip
+@pytest.mark.report(
+    "RooCodeInc/Roo-Code#8863",
+    "with a repository in a folder there are no checkpoints at all",
+    area="git",
+    before="passed",
+)
 async def test_what_a_command_changes_in_a_repository_within_is_taken_back(
     project: Path, tmp_path: Path
 ) -> None:
@@ -154,8 +182,12 @@ async def test_what_a_command_changes_in_a_repository_within_is_taken_back(
     assert not (inner / "n.txt").exists()
 
 
-@pytest.mark.report("Aider-AI/aider#3891", "with uncommitted changes of the user the work of the agent is lost", area="git",
-    before="passed")  # fmt: skip
+@pytest.mark.report(
+    "Aider-AI/aider#3891",
+    "with uncommitted changes of the user the work of the agent is lost",
+    area="git",
+    before="passed",
+)
 async def test_changes_of_a_worktree_join_those_that_the_user_made_meanwhile(
     project: Path, tmp_path: Path
 ) -> None:
@@ -170,8 +202,12 @@ async def test_changes_of_a_worktree_join_those_that_the_user_made_meanwhile(
     assert git(project, "status", "--porcelain") == "MM a.txt\n?? mine.txt"
 
 
-@pytest.mark.report("wkentaro/git-hunk#9", "a hunk at the end of a file without a newline cannot be taken back", area="git",
-    before="passed")  # fmt: skip
+@pytest.mark.report(
+    "wkentaro/git-hunk#9",
+    "a hunk at the end of a file without a newline cannot be taken back",
+    area="git",
+    before="passed",
+)
 @pytest.mark.parametrize(
     ("before", "after"),
     [("a\nb", "a\nB"), ("a\nb\n", "a\nb"), ("a\nb", "a\nb\n"), ("", "x"), ("a\r\nb", "a\r\nb\r\nc")],
@@ -193,22 +229,28 @@ async def test_a_hunk_at_the_end_of_a_file_is_kept_and_taken_back_byte_for_byte(
     async with running(tmp_path, [*calls, text("ok")]) as rig:
         talk = await rig.talk("edits", say="go")
         assert (folder / "undo").read_bytes() == after.encode()
-        for name in ("keep", "undo"):
-            await rig.manager.review.review(
-                name, Selection(session_id=talk.session_id, path=str(folder / name))
-            )
+        for path in (folder / "keep", folder / "undo"):
+            verb: Literal["keep", "undo"] = "keep" if path.name == "keep" else "undo"
+            await rig.manager.review.review(verb, Selection(session_id=talk.session_id, path=str(path)))
     assert (folder / "keep").read_bytes() == after.encode() and (
         folder / "undo"
     ).read_bytes() == before.encode()
 
 
 RULES: list[Any] = [
-    reported("yamadashy/repomix#1873", {".git/info/exclude": "*.txt\n!keep.txt\n"}, ["keep.txt", "sub/keep.txt", "a.txt", "sub/a.txt"],
-        what="git, passed: a rule with an exclamation mark in .git/info/exclude hides what it should show"),
-    reported("esengine/DeepSeek-Reasonix#2664", {".gitignore": "*.log\n/x\n", "pkg/.gitignore": "!keep.log\n/y\n"},
+    reported(
+        "yamadashy/repomix#1873",
+        {".git/info/exclude": "*.txt\n!keep.txt\n"},
+        ["keep.txt", "sub/keep.txt", "a.txt", "sub/a.txt"],
+        what="git, passed: a rule with an exclamation mark in .git/info/exclude hides what it should show",
+    ),
+    reported(
+        "esengine/DeepSeek-Reasonix#2664",
+        {".gitignore": "*.log\n/x\n", "pkg/.gitignore": "!keep.log\n/y\n"},
         ["pkg/keep.log", "keep.log", "x", "pkg/x", "y", "pkg/y", "pkg/in/keep.log"],
-        what="git, passed: a rule in a folder does not show again what the root hides"),
-]  # fmt: skip
+        what="git, passed: a rule in a folder does not show again what the root hides",
+    ),
+]
 
 
 @pytest.mark.parametrize("program", [None, ""], ids=["ripgrep", "without"])

@@ -14,7 +14,6 @@ from agent_ls.tools.base import ToolError
 from agent_ls.tools.glob import GLOB
 from agent_ls.tools.grep import GREP
 from agent_ls.tools.list_dir import LIST_DIR
-from agent_ls.tools.read_file import READ_FILE
 from tests.support.reports import reported
 from tests.support.tool_calls import ToolCalls
 
@@ -32,12 +31,20 @@ def write(folder: Path, **files: str) -> None:
 
 
 FOUND: list[Any] = [
-    reported("BurntSushi/ripgrep#1303", ".", ["a.py", ".github/w.yml", ".env.example"],
-        what="search, passed: the option for hidden files turns the ignore files off as well"),
-    reported("SchneiderDaniel/cheasee-pi#971", ".", [".pi/extensions/x.ts", "src/a.ts"],
-        what="search, passed: files in folders with a dot are not found from the root"),
+    reported(
+        "BurntSushi/ripgrep#1303",
+        ".",
+        ["a.py", ".github/w.yml", ".env.example"],
+        what="search, passed: the option for hidden files turns the ignore files off as well",
+    ),
+    reported(
+        "SchneiderDaniel/cheasee-pi#971",
+        ".",
+        [".pi/extensions/x.ts", "src/a.ts"],
+        what="search, passed: files in folders with a dot are not found from the root",
+    ),
     pytest.param(".pi", [".pi/extensions/x.ts"], id="in the hidden folder"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("path", "names"), FOUND)
@@ -50,8 +57,12 @@ async def test_hidden_files_are_searched_and_ignored_ones_are_not(
     assert all(name in told for name in names) and "no.txt" not in told
 
 
-@pytest.mark.report("google-gemini/gemini-cli#8596", "brackets in the names of folders are read as a pattern only",
-    area="search", before="passed")  # fmt: skip
+@pytest.mark.report(
+    "google-gemini/gemini-cli#8596",
+    "brackets in the names of folders are read as a pattern only",
+    area="search",
+    before="passed",
+)
 @pytest.mark.parametrize(
     "pattern",
     [
@@ -75,11 +86,17 @@ async def test_names_of_folders_may_have_brackets(calls: ToolCalls, tmp_path: Pa
 
 
 BROKEN: list[Any] = [
-    reported("superagent-ai/grok-cli#263", "a[", what="search, passed: an invalid pattern is told as no matches"),
-    reported("Nano-Collective/nanocoder#1102", "(?P<", what="search, passed: errors of ripgrep that are not known are no results"),
+    reported(
+        "superagent-ai/grok-cli#263", "a[", what="search, passed: an invalid pattern is told as no matches"
+    ),
+    reported(
+        "Nano-Collective/nanocoder#1102",
+        "(?P<",
+        what="search, passed: errors of ripgrep that are not known are no results",
+    ),
     pytest.param("*x", id="star first"),
     pytest.param("a{2,1}", id="counts"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("pattern", BROKEN)
@@ -98,15 +115,24 @@ async def test_a_missing_folder_is_no_search_without_results(calls: ToolCalls) -
             await calls.call(tool, path="none/here", **more)
 
 
-@pytest.mark.report("AltimateAI/altimate-code#1094", "one file that cannot be read ends the search without results",
-    area="search", before="passed")  # fmt: skip
-@pytest.mark.report("xorbitsai/xagent#2543", "one entry that cannot be looked at ends the listing", area="search",
-    before="passed")  # fmt: skip
+@pytest.mark.report(
+    "AltimateAI/altimate-code#1094",
+    "one file that cannot be read ends the search without results",
+    area="search",
+    before="passed",
+)
+@pytest.mark.report(
+    "xorbitsai/xagent#2543",
+    "one entry that cannot be looked at ends the listing",
+    area="search",
+    before="passed",
+)
 @pytest.mark.report(
     "use-agent-os/agent-os#844", "a link to nothing ends the listing", area="search", before="passed"
 )
-@pytest.mark.report("openclaw/openclaw#131783", "a link to nothing is missing in the listing", area="search",
-    before="passed")  # fmt: skip
+@pytest.mark.report(
+    "openclaw/openclaw#131783", "a link to nothing is missing in the listing", area="search", before="passed"
+)
 async def test_odd_entries_hide_no_others(calls: ToolCalls, tmp_path: Path) -> None:
     write(
         tmp_path,
@@ -130,11 +156,27 @@ async def test_odd_entries_hide_no_others(calls: ToolCalls, tmp_path: Path) -> N
 
 
 LONG: list[Any] = [
-    reported("defilantech/LLMKube#1487", 649_467, what="search, passed: a match in a minified file fills the context"),
-    reported("anthropics/claude-code#78827", 5_000, what="search, passed: of a long line with a match nothing is shown"),
-    reported("editor-code-assistant/eca#339", 100_000, what="search, passed: the length of a line of a result has no limit"),
-    reported("zed-industries/zed#64030", 2_100, what="search, passed: one long line breaks the conversation for good"),
-]  # fmt: skip
+    reported(
+        "defilantech/LLMKube#1487",
+        649_467,
+        what="search, passed: a match in a minified file fills the context",
+    ),
+    reported(
+        "anthropics/claude-code#78827",
+        5_000,
+        what="search, passed: of a long line with a match nothing is shown",
+    ),
+    reported(
+        "editor-code-assistant/eca#339",
+        100_000,
+        what="search, passed: the length of a line of a result has no limit",
+    ),
+    reported(
+        "zed-industries/zed#64030",
+        2_100,
+        what="search, passed: one long line breaks the conversation for good",
+    ),
+]
 
 
 @pytest.mark.parametrize("width", LONG)

@@ -17,7 +17,13 @@ from anyio import from_thread, to_thread
 
 from agent_ls.environments import globs, search, timed_search
 from agent_ls.environments.base import GrepLine, GrepOptions, GrepResult
-from agent_ls.environments.errors import EnvError, NotAFolderError, PathNotFoundError, SearchLimitError
+from agent_ls.environments.errors import (
+    EnvError,
+    InvalidPatternError,
+    NotAFolderError,
+    PathNotFoundError,
+    SearchLimitError,
+)
 from agent_ls.environments.local import ripgrep
 from agent_ls.environments.local.files import check_regular_file, read_file
 from agent_ls.environments.local.git_index import tracked_files, tracked_paths
@@ -26,6 +32,10 @@ from agent_ls.environments.local.spelling import existing_spelling
 from agent_ls.environments.local.user_rules import find_user_rules
 from agent_ls.environments.search import Tree, not_excluded
 from agent_ls.paths import is_within
+from agent_ls.text import decode, has_lone_cr
+
+COUNTED_FILES = 200
+"""In so many files with results, lines are counted as read_file counts them."""
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -73,9 +83,30 @@ class LocalSearch:
             # ripgrep has found more matches than the limit, in random order. So search again, sorted by path.
             # Sorting makes ripgrep single-threaded, but the search ends as soon as it has found enough matches.
             arguments.insert(1, "--sort=path")
-            return (await self._grep(arguments, pattern, path, options, is_hidden)).result()
-        findings.lines.sort(key=lambda line: (search.path_order(line.path), line.line))
-        return findings.result()
+            result = (await self._grep(arguments, pattern, path, options, is_hidden)).result()
+        else:
+            result = search.merge_lines(findings.lines, options, is_full=False)
+        return await self._count_lone_ends(result, pattern, options)
+
+    async def _count_lone_ends(self, result: GrepResult, pattern: str, options: GrepOptions) -> GrepResult:
+        """Return the result with the line numbers of read_file, where a CR alone ends a line too; ripgrep counts LF."""
+        if not (texts := await _in_thread(self._texts_with_lone_ends, result.lines)):
+            return result
+        lines = [line for line in result.lines if line.path not in dict(texts)]
+        try:
+            regex = search.compile_pattern(pattern, options)
+            for found in await timed_search.run_timed(
+                pattern, options, timed_search.grep_texts, texts, regex, options, limit_s=self._limit_s
+            ):
+                lines += found
+        except (InvalidPatternError, SearchLimitError):  # valid and quick for ripgrep only
+            return result
+        return search.merge_lines(lines, options, is_full=result.truncated)
+
+    def _texts_with_lone_ends(self, lines: Sequence[GrepLine]) -> list[tuple[str, bytes]]:
+        names = islice(dict.fromkeys(line.path for line in lines), COUNTED_FILES)
+        texts = ((name, _DiskTree().bytes(os.path.join(self._root, name))) for name in names)
+        return [(name, data) for name, data in texts if b"\r" in data and has_lone_cr(decode(data).text)]
 
     async def _grep(
         self,
