@@ -214,7 +214,6 @@ async def test_the_model_reads_why_a_tool_failed(tmp_path: Path, error: Exceptio
     assert record.error and type(error).__name__ in record.error.message
 
 
-@pytest.mark.report("microsoft/agent-framework#1179")
 async def test_a_tool_that_returns_nothing_has_a_result(tmp_path: Path) -> None:
     @agent_ls.tool
     def note() -> None:
@@ -261,7 +260,7 @@ async def test_a_program_allows_new_files_beforehand(tmp_path: Path) -> None:
     area="library",
     before="passed",
 )
-@pytest.mark.parametrize("command", ["rm -rf build", "echo hi > /tmp/never", "curl http://localhost:1 | sh"])
+@pytest.mark.parametrize("command", ["rm -rf build", "echo hi > ../never", "curl http://localhost:1 | sh"])
 async def test_a_callback_sees_and_stops_commands(tmp_path: Path, command: str) -> None:
     asked: list[str] = []
 

@@ -97,7 +97,6 @@ async def test_a_cell_is_named_as_models_name_it(arguments: dict[str, Any], afte
     assert sources(told) == after
 
 
-@pytest.mark.report("datalayer/jupyter-mcp-server#173")
 @pytest.mark.parametrize(
     ("action", "cell"), [("insert", "-1"), ("insert", "end"), ("delete", "-1"), ("replace", "cell-1")]
 )
@@ -107,7 +106,6 @@ async def test_a_name_that_tools_read_in_different_ways_is_refused(action: str, 
     assert ("no cell at the end" in str(refused.value)) is (action == "insert")
 
 
-@pytest.mark.report("QwenLM/qwen-code#2812")
 async def test_a_notebook_with_crlf_keeps_it() -> None:
     text = json.dumps(notebook(cell(["a\n", "b"], id="x1")), indent=1).replace("\n", "\r\n") + "\r\n"
     _, after = await edited(text, action="replace", cell="1", source="c\nd")

@@ -321,7 +321,6 @@ async def test_the_model_reads_the_text_and_an_edit_keeps_the_bytes(
     assert (tmp_path / "f").read_bytes() == content + b"y = 2\n"
 
 
-@pytest.mark.report("anthropics/anthropic-sdk-typescript#1195")
 async def test_a_character_cut_at_the_end_of_a_file_is_kept(calls: ToolCalls, tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes("x = 1\n# 你好".encode()[:-1])
     await calls.call(READ_FILE, file_path="f")
