@@ -16,7 +16,9 @@ from agent_ls.tools.base import ToolError
 from agent_ls.tools.edit_file import EDIT_FILE
 from agent_ls.tools.edit_notebook import EDIT_NOTEBOOK
 from agent_ls.tools.glob import GLOB
+from agent_ls.tools.grep import GREP
 from agent_ls.tools.read_file import READ_FILE
+from agent_ls.tools.write_file import WRITE_FILE
 from tests.features.test_git_draw_reports import changes_of, state_of
 from tests.library.sessions import call, options
 from tests.notebook.test_notebook_reports import cell, notebook
@@ -294,3 +296,89 @@ async def test_a_notebook_is_read_with_its_failures_and_without_its_pictures(
         and "\x1b" not in told
         and len(told) < 2_000
     )
+
+
+@pytest.mark.report(
+    "anthropics/claude-code#25623",
+    "a file that was saved without a change counts as modified",
+    area="edits",
+    before="passed",
+)
+@pytest.mark.report(
+    "tontinton/maki#88",
+    "after its own edit the agent has to read the file again",
+    area="edits",
+    before="passed",
+)
+async def test_a_file_with_the_same_content_needs_no_new_read(calls: ToolCalls, tmp_path: Path) -> None:
+    path = tmp_path / "f"
+    path.write_text("a\nb\n")
+    await calls.call(READ_FILE, file_path="f")
+    path.unlink()
+    path.write_text("a\nb\n")
+    os.utime(path, (2e9, 2e9))
+    await calls.call(EDIT_FILE, file_path="f", old_string="b", new_string="B")
+    os.utime(path, (2.1e9, 2.1e9))
+    await calls.call(WRITE_FILE, file_path="f", content="all\n")
+    await calls.call(EDIT_FILE, file_path="f", old_string="all", new_string="ALL")
+    assert path.read_text() == "ALL\n"
+
+
+@pytest.mark.report(
+    "QwenLM/qwen-code#3839",
+    "a file that the user changed meanwhile is overwritten",
+    area="edits",
+    before="passed",
+)
+@pytest.mark.report(
+    "Miosa-osa/OSA#171",
+    "after a formatter has changed its edit the agent has to read the file again",
+    area="edits",
+    before="passed",
+)
+async def test_what_others_change_meanwhile_is_kept(calls: ToolCalls, tmp_path: Path) -> None:
+    path = tmp_path / "f"
+    path.write_text("def f( ):\n    return  1\n\ndef g():\n    return 2\n")
+    await calls.call(READ_FILE, file_path="f")
+    await calls.call(EDIT_FILE, file_path="f", old_string="    return 2", new_string="    return  3")
+    path.write_text("def f():\n    return 1\n\n\ndef g():\n    return 3\n")
+    with pytest.raises(ToolError):
+        await calls.call(WRITE_FILE, file_path="f", content="all\n")
+    await calls.call(EDIT_FILE, file_path="f", old_string="def g():", new_string="def h():")
+    assert path.read_text() == "def f():\n    return 1\n\n\ndef h():\n    return 3\n"
+
+
+@pytest.mark.report(
+    "apmantza/pi-lens#1903",
+    "after a formatter was run by a command each edit is refused",
+    area="edits",
+    before="passed",
+)
+async def test_an_edit_after_a_formatter_was_run_needs_no_new_read(tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project/f.py").write_text("x=1\ny = 2\n")
+    await read_by_model(
+        tmp_path,
+        call("read_file", file_path="f.py"),
+        shell("sed -i 's/x=1/x = 1/' f.py"),
+        call("edit_file", file_path="f.py", old_string="y = 2", new_string="y = 3"),
+        call("edit_file", file_path="f.py", old_string="x = 1", new_string="x = 5"),
+        mode="full",
+        trusted=True,
+    )
+    assert (tmp_path / "project/f.py").read_text() == "x = 5\ny = 3\n"
+
+
+@pytest.mark.report(
+    "BurntSushi/ripgrep#3076",
+    "over several lines the limit counts matches in a row as one",
+    area="search",
+    before="passed",
+)
+@pytest.mark.parametrize("ripgrep", [None, ""], ids=["ripgrep", "without"])
+async def test_matches_over_several_lines_are_limited_by_lines(tmp_path: Path, ripgrep: str | None) -> None:
+    (tmp_path / "f").write_text("line 2\nline 3 x\nline 2\nline 3\n")
+    real: Any = LocalEnvironment(str(tmp_path), ripgrep=ripgrep)
+    given = {"pattern": "line 2\\nline 3", "path": "f", "multiline": True}
+    told = (await ToolCalls(real).call(GREP, **given, max_results=2)).text
+    assert "f:1:line 2\nf:2:line 3 x" in told and "f:3" not in told

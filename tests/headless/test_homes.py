@@ -1,0 +1,86 @@
+"""Runs on machines whose home folder cannot be used, and with prompts that do not fit into an argument."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.commands import command, environment, provider_variables, run
+from tests.support.loopback import AnthropicServer
+from tests.support.reports import reported
+
+pytestmark = pytest.mark.req("H13")
+
+HOMES: list[Any] = [
+    reported(
+        "anthropics/claude-code#34799",
+        "file",
+        what="cli, passed: with a home folder that cannot be written nothing is shown, and nothing ends",
+    ),
+    pytest.param("file/below", id="below a file"),
+]
+
+
+@pytest.mark.parametrize("home", HOMES)
+def test_a_home_that_cannot_be_written_is_told_with_what_to_do(project: Path, home: str) -> None:
+    (project.parent / "file").write_text("")
+    with AnthropicServer(["Fine."]) as server:
+        environ = environment(project.parent / home, **provider_variables(server))
+        del environ["AGENT_LS_STATE_DIR"]
+        done = run("exec", "do it", cwd=project, environ=environ)
+        given = environ | {"AGENT_LS_STATE_DIR": str(project.parent / "state")}
+        again = run("exec", "do it", cwd=project, environ=given)
+    assert done.code == 1 and "AGENT_LS_STATE_DIR" in done.err and "Traceback" not in done.err
+    assert again.code == 0 and os.listdir(project) == ["a.py"]
+
+
+@pytest.mark.report(
+    "brightbox/brightbox-cli#91", "without HOME the root folder is used", area="cli", before="passed"
+)
+@pytest.mark.report("fosrl/cli#44", "without HOME the program does not start", area="cli", before="passed")
+@pytest.mark.report(
+    "ya-luotao/claude-agent-sdk-ruby#82", "without HOME a session is not resumed", area="cli", before="passed"
+)
+def test_a_run_needs_no_home_if_the_state_has_a_folder(project: Path) -> None:
+    with AnthropicServer(["Fine.", "Again."]) as server:
+        environ = environment(project.parent, **provider_variables(server))
+        del environ["HOME"]
+        done = run("exec", "--json", "do it", cwd=project, environ=environ)
+        session = json.loads(done.out.splitlines()[0])["sessionId"]
+        again = run("exec", "--resume", session, "more", cwd=project, environ=environ)
+    assert (done.code, again.code) == (0, 0) and "Again." in again.out
+
+
+SIZES: list[Any] = [
+    reported(
+        "librefang/librefang#4997",
+        70_000,
+        what="cli, passed: a prompt larger than a pipe ends with a broken pipe",
+    ),
+    reported(
+        "preloop/preloop#692",
+        300_000,
+        what="cli, passed: a prompt of more than 128 KiB cannot be an argument",
+    ),
+]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_large_prompt_is_read_from_standard_input(project: Path, size: int) -> None:
+    with AnthropicServer(["Fine."]) as server:
+        environ = environment(project.parent / "home", **provider_variables(server))
+        done = subprocess.run(
+            command("exec", "-"),
+            cwd=project,
+            env=environ,
+            input="x é " * (size // 4) + "LAST",
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 0 and "LAST" in json.dumps(server.requests[0].body), done
