@@ -33,6 +33,9 @@ LIMITS = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `exec`, in the order in which the help lists them."""
+    parser.set_defaults(
+        on="", resume=""
+    )  # set before, because argparse checks a default of the option as a given value
     _add_model_options(parser)
     _add_output_options(parser)
     _add_report_option(parser)
@@ -43,6 +46,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     # `agent-ls batch` sets these defaults: the request limit that all its processes share, and whether a run ends
     # when its connection is lost, so that the task is repeated.
     parser.set_defaults(middleware=None, ends_at_loss=False)
+
+
+def _given(value: str) -> str:
+    """Return the value of an option. An empty one, as of a variable that is not set, does not mean the default."""
+    if not value.strip():
+        raise argparse.ArgumentTypeError("the value is empty")
+    return value
+
+
+def _path(value: str) -> Path:
+    return Path(_given(value))
 
 
 def _add_model_options(parser: argparse.ArgumentParser) -> None:
@@ -72,7 +86,7 @@ def _add_output_options(parser: argparse.ArgumentParser) -> None:
 def _add_report_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--report",
-        type=Path,
+        type=_path,
         metavar="FILE",
         help="write what was changed and checked in a new file, as Markdown for the description of a pull request",
     )
@@ -123,7 +137,7 @@ def _add_permission_options(parser: argparse.ArgumentParser) -> None:
 def _add_settings_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--settings",
-        type=Path,
+        type=_path,
         metavar="FILE",
         help="a JSON file of settings that override those of your settings file",
     )
@@ -147,10 +161,11 @@ def _add_settings_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_place_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--cd", type=Path, default=Path(), metavar="FOLDER", help="work in this folder")
+    parser.add_argument("--cd", type=_path, default=Path(), metavar="FOLDER", help="work in this folder")
     parser.add_argument(
         "--on",
-        default="",
+        type=_given,
+        default=argparse.SUPPRESS,
         metavar="PLACE",
         help="work on another machine or in a container: ssh:HOST:/path, docker:NAME:/path, podman:NAME:/path, "
         "kubectl:NAMESPACE/POD:/path, devcontainer:/folder, 'command:/path:PROGRAM …'; the word `here` selects this "
@@ -158,7 +173,7 @@ def _add_place_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--add-dir",
-        type=Path,
+        type=_path,
         action="append",
         default=[],
         metavar="FOLDER",
@@ -180,10 +195,12 @@ def _add_session_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="end with 1 if files were changed and no check (tests, linter, build) passed after the last change",
     )
-    parser.add_argument("--resume", default="", metavar="ID", help="continue a stored session")
+    parser.add_argument(
+        "--resume", type=_given, default=argparse.SUPPRESS, metavar="ID", help="continue a stored session"
+    )
     parser.add_argument(
         "--record",
-        type=Path,
+        type=_path,
         metavar="FILE",
         help="record all input of the session in a new file, for `agent-ls replay`",
     )
