@@ -23,7 +23,7 @@ DEADLINE_S = 120
 
 @pytest.fixture
 def failures() -> list[dict[str, Any]]:
-    """What the event loop was told of errors that nobody awaited."""
+    """Return a list for the errors that nobody awaited, which `watch` fills."""
     return []
 
 
