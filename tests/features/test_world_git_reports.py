@@ -37,12 +37,7 @@ def submodule(tmp_path: Path) -> Path:
     return main / "lib"
 
 
-@pytest.mark.report(
-    "microsoft/vscode#329949",
-    "the worktree of a session in a submodule is made within .git/modules",
-    area="git",
-    before="passed",
-)
+@pytest.mark.report("microsoft/vscode#329949")
 async def test_a_worktree_of_a_submodule_is_outside_of_the_folders_of_git(tmp_path: Path) -> None:
     folder = submodule(tmp_path)
     first, second = edit("e", "two", "TWO")
@@ -54,18 +49,9 @@ async def test_a_worktree_of_a_submodule_is_outside_of_the_folders_of_git(tmp_pa
     assert not [it for it in modules.rglob("*") if it.name == "a.txt"]
 
 
-@pytest.mark.report(
-    "Emanuele-web04/synara#16", "the worktree of a session is on no branch", area="git", before="passed"
-)
-@pytest.mark.report(
-    "github/app#3815", "no session can be made while the user is on no branch", area="git", before="passed"
-)
-@pytest.mark.report(
-    "anthropics/claude-code#88967",
-    "a worktree begins with a commit that is six days old",
-    area="git",
-    before="passed",
-)
+@pytest.mark.report("Emanuele-web04/synara#16")
+@pytest.mark.report("github/app#3815")
+@pytest.mark.report("anthropics/claude-code#88967")
 @pytest.mark.parametrize("detached", [False, True])
 async def test_a_worktree_begins_with_the_commit_of_the_user(
     project: Path, tmp_path: Path, detached: bool
@@ -81,24 +67,9 @@ async def test_a_worktree_begins_with_the_commit_of_the_user(
     assert git(project, "branch", "--list") == branch
 
 
-@pytest.mark.report(
-    "NousResearch/hermes-agent#52887",
-    "after a crash of git a lock stops all later snapshots",
-    area="git",
-    before="passed",
-)
-@pytest.mark.report(
-    "agentty-xyz/agentty#560",
-    "reading the state of a repository takes the lock of its index",
-    area="git",
-    before="passed",
-)
-@pytest.mark.report(
-    "aaronsb/agent-ways#19",
-    "reading the state makes a commit of the user fail now and then",
-    area="git",
-    before="passed",
-)
+@pytest.mark.report("NousResearch/hermes-agent#52887")
+@pytest.mark.report("agentty-xyz/agentty#560")
+@pytest.mark.report("aaronsb/agent-ways#19")
 async def test_a_lock_of_another_git_is_no_obstacle_and_stays(project: Path, tmp_path: Path) -> None:
     lock = project / ".git/index.lock"
     lock.touch()
@@ -118,12 +89,7 @@ async def test_a_lock_of_another_git_is_no_obstacle_and_stays(project: Path, tmp
     assert lock.exists() and (project / ".git/index").read_bytes() == index
 
 
-@pytest.mark.report(
-    "NousResearch/hermes-agent#11261",
-    "a snapshot asks for the password of the user's signing key",
-    area="git",
-    before="passed",
-)
+@pytest.mark.report("NousResearch/hermes-agent#11261")
 async def test_signing_and_hooks_of_the_user_are_not_used_for_the_agents_own_git(
     project: Path, tmp_path: Path
 ) -> None:
@@ -160,12 +126,7 @@ async def test_signing_and_hooks_of_the_user_are_not_used_for_the_agents_own_git
     assert not mark.exists(), mark.read_text()
 
 
-@pytest.mark.report(
-    "RooCodeInc/Roo-Code#8863",
-    "with a repository in a folder there are no checkpoints at all",
-    area="git",
-    before="passed",
-)
+@pytest.mark.report("RooCodeInc/Roo-Code#8863")
 async def test_what_a_command_changes_in_a_repository_within_is_taken_back(
     project: Path, tmp_path: Path
 ) -> None:
@@ -182,12 +143,7 @@ async def test_what_a_command_changes_in_a_repository_within_is_taken_back(
     assert not (inner / "n.txt").exists()
 
 
-@pytest.mark.report(
-    "Aider-AI/aider#3891",
-    "with uncommitted changes of the user the work of the agent is lost",
-    area="git",
-    before="passed",
-)
+@pytest.mark.report("Aider-AI/aider#3891")
 async def test_changes_of_a_worktree_join_those_that_the_user_made_meanwhile(
     project: Path, tmp_path: Path
 ) -> None:
@@ -202,12 +158,7 @@ async def test_changes_of_a_worktree_join_those_that_the_user_made_meanwhile(
     assert git(project, "status", "--porcelain") == "MM a.txt\n?? mine.txt"
 
 
-@pytest.mark.report(
-    "wkentaro/git-hunk#9",
-    "a hunk at the end of a file without a newline cannot be taken back",
-    area="git",
-    before="passed",
-)
+@pytest.mark.report("wkentaro/git-hunk#9")
 @pytest.mark.parametrize(
     ("before", "after"),
     [("a\nb", "a\nB"), ("a\nb\n", "a\nb"), ("a\nb", "a\nb\n"), ("", "x"), ("a\r\nb", "a\r\nb\r\nc")],
@@ -242,13 +193,11 @@ RULES: list[Any] = [
         "yamadashy/repomix#1873",
         {".git/info/exclude": "*.txt\n!keep.txt\n"},
         ["keep.txt", "sub/keep.txt", "a.txt", "sub/a.txt"],
-        what="git, passed: a rule with an exclamation mark in .git/info/exclude hides what it should show",
     ),
     reported(
         "esengine/DeepSeek-Reasonix#2664",
         {".gitignore": "*.log\n/x\n", "pkg/.gitignore": "!keep.log\n/y\n"},
         ["pkg/keep.log", "keep.log", "x", "pkg/x", "y", "pkg/y", "pkg/in/keep.log"],
-        what="git, passed: a rule in a folder does not show again what the root hides",
     ),
 ]
 

@@ -21,22 +21,18 @@ KILLED: list[Any] = [
     reported(
         "strands-agents/harness-sdk#859",
         signal.SIGKILL,
-        what="library, passed: a session that ended while a tool ran cannot go on",
     ),
     reported(
         "google/adk-python#3970",
         signal.SIGTERM,
-        what="library, passed: a call without a result makes each later request fail",
     ),
     reported(
         "github/copilot-cli#3183",
         signal.SIGHUP,
-        what="cli, passed: after a kill and a resume a call in the middle has no result",
     ),
     reported(
         "openai/codex#14691",
         signal.SIGINT,
-        what="cli, passed: a command that was stopped is told as completed in the JSON",
     ),
 ]
 
@@ -76,12 +72,7 @@ def test_a_run_that_ended_during_a_command_can_go_on_for_several_turns(
         assert [it["isError"] for it in ends] == [False, True]
 
 
-@pytest.mark.report(
-    "HKUDS/OpenHarness#240",
-    "after the connection was lost between calls, each message is refused",
-    area="cli",
-    before="passed",
-)
+@pytest.mark.report("HKUDS/OpenHarness#240")
 def test_a_run_goes_on_after_the_connection_was_lost(project: Path) -> None:
     reads = [ToolCall("read_file", {"file_path": name}) for name in ("a.py", "none", "a.py", "b")]
     with AnthropicServer([reads, DropConnection(), "Here again."]) as server:
@@ -94,9 +85,7 @@ def test_a_run_goes_on_after_the_connection_was_lost(project: Path) -> None:
     assert [it["type"] for it in results if isinstance(it, dict)].count("tool_result") == len(reads)
 
 
-@pytest.mark.report(
-    "can1357/oh-my-pi#4508", "after an interruption each resumed turn is empty", area="cli", before="passed"
-)
+@pytest.mark.report("can1357/oh-my-pi#4508")
 def test_a_turn_after_an_interrupted_answer_has_a_text(project: Path) -> None:
     gate = Gate()
     with AnthropicServer([[Text("Half"), gate], "Whole.", "Next."]) as server:
@@ -114,18 +103,8 @@ def test_a_turn_after_an_interrupted_answer_has_a_text(project: Path) -> None:
     assert [it.code for it in said] == [0, 0] and "Whole." in said[0].out and "Next." in said[1].out
 
 
-@pytest.mark.report(
-    "ebibibi/ebi-agent-chat-relay#437",
-    "the option for the folder is refused when a session is resumed",
-    area="cli",
-    before="passed",
-)
-@pytest.mark.report(
-    "flowglad/onton#232",
-    "the option for the folder has to be before the word resume",
-    area="cli",
-    before="passed",
-)
+@pytest.mark.report("ebibibi/ebi-agent-chat-relay#437")
+@pytest.mark.report("flowglad/onton#232")
 def test_a_resumed_run_takes_the_option_for_the_folder(project: Path) -> None:
     with AnthropicServer(["One.", "Two.", "Three."]) as server:
         environ = environment(project.parent / "home", **provider_variables(server))
@@ -140,20 +119,13 @@ def test_a_resumed_run_takes_the_option_for_the_folder(project: Path) -> None:
     assert (two.code, three.code) == (0, 0) and "Two." in two.out and "Three." in three.out
 
 
-@pytest.mark.report(
-    "hurttlocker/o8#331", "the file for the last message is never written", area="cli", before="passed"
-)
+@pytest.mark.report("hurttlocker/o8#331")
 def test_the_report_of_a_run_is_written(project: Path) -> None:
     done, _ = play(AnthropicServer, ["All fine."], project, "--report", "out.md", "go")
     assert done.code == 0 and "> go" in (project / "out.md").read_text()
 
 
-@pytest.mark.report(
-    "BaseIntelligence/bounty-challenge#10714",
-    "with JSON neither errors nor notes are told",
-    area="cli",
-    before="passed",
-)
+@pytest.mark.report("BaseIntelligence/bounty-challenge#10714")
 def test_json_tells_what_went_wrong_on_the_way(project: Path) -> None:
     broken = ErrorReply(529, {"error": {"type": "overloaded_error", "message": "busy now"}}, headers=AT_ONCE)
     done, _ = play(

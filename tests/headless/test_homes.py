@@ -20,7 +20,6 @@ HOMES: list[Any] = [
     reported(
         "anthropics/claude-code#34799",
         "file",
-        what="cli, passed: with a home folder that cannot be written nothing is shown, and nothing ends",
     ),
     pytest.param("file/below", id="below a file"),
 ]
@@ -39,13 +38,9 @@ def test_a_home_that_cannot_be_written_is_told_with_what_to_do(project: Path, ho
     assert again.code == 0 and os.listdir(project) == ["a.py"]
 
 
-@pytest.mark.report(
-    "brightbox/brightbox-cli#91", "without HOME the root folder is used", area="cli", before="passed"
-)
-@pytest.mark.report("fosrl/cli#44", "without HOME the program does not start", area="cli", before="passed")
-@pytest.mark.report(
-    "ya-luotao/claude-agent-sdk-ruby#82", "without HOME a session is not resumed", area="cli", before="passed"
-)
+@pytest.mark.report("brightbox/brightbox-cli#91")
+@pytest.mark.report("fosrl/cli#44")
+@pytest.mark.report("ya-luotao/claude-agent-sdk-ruby#82")
 def test_a_run_needs_no_home_if_the_state_has_a_folder(project: Path) -> None:
     with AnthropicServer(["Fine.", "Again."]) as server:
         environ = environment(project.parent, **provider_variables(server))
@@ -60,12 +55,10 @@ SIZES: list[Any] = [
     reported(
         "librefang/librefang#4997",
         70_000,
-        what="cli, passed: a prompt larger than a pipe ends with a broken pipe",
     ),
     reported(
         "preloop/preloop#692",
         300_000,
-        what="cli, passed: a prompt of more than 128 KiB cannot be an argument",
     ),
 ]
 

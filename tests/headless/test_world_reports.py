@@ -19,15 +19,8 @@ from tests.support.reports import reported
 pytestmark = pytest.mark.req("H13")
 
 
-@pytest.mark.report(
-    "openai/codex#27019", "without a terminal the run waits for standard input", area="cli", before="passed"
-)
-@pytest.mark.report(
-    "openai/codex#20919",
-    "with a pipe that nobody writes to the run waits for ever, although it has a prompt",
-    area="cli",
-    before="passed",
-)
+@pytest.mark.report("openai/codex#27019")
+@pytest.mark.report("openai/codex#20919")
 @pytest.mark.parametrize("words", [("--json", "do it"), ("do it",), ("--mode", "full", "do it")])
 def test_a_run_with_a_prompt_does_not_wait_for_a_pipe_that_stays_open(
     project: Path, words: tuple[str, ...]
@@ -54,12 +47,7 @@ def test_a_run_with_a_prompt_does_not_wait_for_a_pipe_that_stays_open(
     assert done.code == 0 and "Fine." in done.out, done
 
 
-@pytest.mark.report(
-    "anthropics/claude-code#25670",
-    "lines of JSON stay in a buffer until the run ends, if the output is a pipe",
-    area="cli",
-    before="passed",
-)
+@pytest.mark.report("anthropics/claude-code#25670")
 def test_each_event_is_in_the_pipe_as_soon_as_it_happens(project: Path) -> None:
     gate = Gate()
     with AnthropicServer([[Text("First."), gate, Text(" Second.")]]) as server:
@@ -79,12 +67,7 @@ def test_each_event_is_in_the_pipe_as_soon_as_it_happens(project: Path) -> None:
     assert done.code == 0 and "Second." in done.out
 
 
-@pytest.mark.report(
-    "anthropics/claude-code#77112",
-    "of a large result a pipe gets the first 65536 bytes",
-    area="cli",
-    before="passed",
-)
+@pytest.mark.report("anthropics/claude-code#77112")
 @pytest.mark.parametrize("words", [("--json",), ()])
 def test_a_large_answer_reaches_a_pipe_whole(project: Path, words: tuple[str, ...]) -> None:
     done, _ = play(AnthropicServer, ["é\n" * 50_000 + "LAST"], project, *words, "do it")
@@ -99,14 +82,12 @@ FAILURES: list[Any] = [
         ErrorReply(429, {"error": {"type": "rate_limit_error", "message": "slow down"}}, headers=AT_ONCE),
         "rate_limit",
         True,
-        what="cli, passed: a request that was limited ends the run with 0 and its text as the answer",
     ),
     reported(
         "anthropics/claude-code#35540",
         ErrorReply(401, {"error": {"type": "authentication_error", "message": "bad key"}}),
         "authentication",
         False,
-        what="cli, passed: a program cannot tell a failure that passes from one that stays",
     ),
     pytest.param(
         ErrorReply(500, {"error": {"type": "api_error", "message": "oops"}}, headers=AT_ONCE),
@@ -127,9 +108,7 @@ def test_a_failed_run_tells_programs_its_kind(project: Path, reply: Any, kind: s
     assert play(AnthropicServer, [reply] * 30, project, "do it")[0].code == 1
 
 
-@pytest.mark.report(
-    "earendil-works/pi#3747", "a run that is killed by SIGTERM ends with 0", area="cli", before="passed"
-)
+@pytest.mark.report("earendil-works/pi#3747")
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_run_that_is_ended_by_a_signal_does_not_end_with_0(project: Path, sent: signal.Signals) -> None:
     gate = Gate()
@@ -155,17 +134,14 @@ REFUSALS: list[Any] = [
     reported(
         "anomalyco/opencode#36762",
         [[ToolCall("read_file", {"file_path": "/etc/hostname"})]],
-        what="cli, passed: a question of permission that nobody can answer blocks the run for ever",
     ),
     reported(
         "anomalyco/opencode#36413",
         [[ToolCall("read_file", {"file_path": "/etc/hostname"})], []],
-        what="cli, passed: a refused call and no last answer end with 0 and an empty output",
     ),
     reported(
         "anomalyco/opencode#44267",
         [[ToolCall("shell", {"command": "touch made | cat"})], []],
-        what="cli, passed: nothing says that a call was refused and the task not done",
     ),
 ]
 
@@ -185,12 +161,7 @@ def test_a_refused_call_is_told_and_ends_the_run_with_3(
         assert "--mode" in done.out + done.err or "--allow" in done.out + done.err
 
 
-@pytest.mark.report(
-    "anomalyco/opencode#43888",
-    "a subagent asks for a permission, and the run never ends",
-    area="cli",
-    before="passed",
-)
+@pytest.mark.report("anomalyco/opencode#43888")
 def test_a_subagent_whose_call_is_refused_ends(project: Path) -> None:
     script: list[Any] = [
         [ToolCall("Task", {"description": "look", "prompt": "look", "subagent_type": "general-purpose"})],
@@ -203,12 +174,7 @@ def test_a_subagent_whose_call_is_refused_ends(project: Path) -> None:
     assert len(server.requests) >= 3
 
 
-@pytest.mark.report(
-    "anomalyco/opencode#44901",
-    "after the last event the process goes on for ever",
-    area="cli",
-    before="passed",
-)
+@pytest.mark.report("anomalyco/opencode#44901")
 def test_a_run_ends_after_its_last_event_although_a_process_runs(project: Path) -> None:
     script: list[Any] = [[ToolCall("shell", {"command": "sleep 600 & echo started"})], "Done."]
     done, _ = play(AnthropicServer, script, project, "--json", "--mode", "full", "do it")
@@ -219,7 +185,6 @@ PROMPTS: list[Any] = [
     reported(
         "jamesmurdza/background-agents#51",
         "- [ ] do the thing",
-        what="cli, passed: a prompt that begins with a dash is read as an option",
     ),
     pytest.param("-x", id="like an option"),
     pytest.param("--fix the tests", id="like a long option"),
@@ -239,24 +204,14 @@ def test_a_list_of_markdown_needs_no_two_dashes(project: Path) -> None:
     assert done.code == 0 and "- [ ] do the thing" in json.dumps(server.requests[0].body), done
 
 
-@pytest.mark.report(
-    "LionSR/TeXRA#5360",
-    "the model does not learn which file was given with the prompt",
-    area="cli",
-    before="passed",
-)
+@pytest.mark.report("LionSR/TeXRA#5360")
 def test_the_model_learns_the_path_of_a_mentioned_file(project: Path) -> None:
     (project / "problem.md").write_text("A claim.\n")
     done, server = play(AnthropicServer, ["Fine."], project, "Assess @problem.md")
     assert done.code == 0 and "@problem.md" in json.dumps(server.requests[0].body), done
 
 
-@pytest.mark.report(
-    "continuedev/continue#8691",
-    "without a prompt and a terminal the program hangs",
-    area="cli",
-    before="passed",
-)
+@pytest.mark.report("continuedev/continue#8691")
 @pytest.mark.parametrize("words", [("exec",), ("exec", "--json"), ("exec", "  \n"), ()])
 def test_without_a_prompt_and_a_terminal_nothing_waits(project: Path, words: tuple[str, ...]) -> None:
     done = run(*words, cwd=project, environ=environment(project.parent / "home"))

@@ -31,18 +31,8 @@ def watch(found: list[dict[str, Any]]) -> None:
     asyncio.get_running_loop().set_exception_handler(lambda loop, context: found.append(context))
 
 
-@pytest.mark.report(
-    "anthropics/claude-agent-sdk-python#4",
-    "a web server that ends a stream of events gets a RuntimeError",
-    area="library",
-    before="passed",
-)
-@pytest.mark.report(
-    "Mng-dev-ai/agentrove#192",
-    "a generator each of whose steps is in another task cannot be closed",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("anthropics/claude-agent-sdk-python#4")
+@pytest.mark.report("Mng-dev-ai/agentrove#192")
 async def test_events_may_be_read_and_closed_in_any_task(
     tmp_path: Path, failures: list[dict[str, Any]]
 ) -> None:
@@ -68,9 +58,7 @@ async def test_events_may_be_read_and_closed_in_any_task(
     assert not failures
 
 
-@pytest.mark.report(
-    "rysweet/amplihack#978", "turns in loops of their own fail at the end", area="library", before="passed"
-)
+@pytest.mark.report("rysweet/amplihack#978")
 def test_each_turn_may_have_a_loop_of_its_own(tmp_path: Path) -> None:
     async def turn(model: FakeProvider, resume: str) -> tuple[str, str]:
         async with agent_ls.open_session(**options(tmp_path, model), resume=resume) as session:
@@ -84,12 +72,7 @@ def test_each_turn_may_have_a_loop_of_its_own(tmp_path: Path) -> None:
     assert "Answer 1." in [message.text for message in models[2].requests[0].messages]
 
 
-@pytest.mark.report(
-    "littlebearapps/untether#614",
-    "a cancellation after the answer is told as a cancelled run",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("littlebearapps/untether#614")
 async def test_an_interruption_after_the_end_changes_nothing(
     tmp_path: Path, failures: list[dict[str, Any]]
 ) -> None:
@@ -112,12 +95,7 @@ async def test_an_interruption_after_the_end_changes_nothing(
     assert not failures
 
 
-@pytest.mark.report(
-    "pydantic/pydantic-ai#7553",
-    "a hook that is a plain function stops the loop",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("pydantic/pydantic-ai#7553")
 async def test_plain_functions_of_the_program_do_not_hold_the_loop(tmp_path: Path) -> None:
     loop, user = asyncio.get_running_loop(), contextvars.ContextVar("user", default="nobody")
     user.set("ada")
@@ -150,12 +128,7 @@ def weather(place: str = "here", days: Optional[int] = None, unit: Annotated[str
     return f"{place} {days} {unit}"
 
 
-@pytest.mark.report(
-    "livekit/agents#1987",
-    "a default value in the schema of a tool is refused",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("livekit/agents#1987")
 @pytest.mark.parametrize(
     ("given", "told"),
     [
@@ -176,12 +149,7 @@ async def test_arguments_with_a_default_may_be_left_out(
     assert not tool.parameters.get("required")
 
 
-@pytest.mark.report(
-    "microsoft/agent-framework#1179",
-    "the model gets nothing of a tool that failed, and the next request is refused",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("microsoft/agent-framework#1179")
 @pytest.mark.parametrize(
     "error",
     [
@@ -226,12 +194,7 @@ async def test_a_tool_that_returns_nothing_has_a_result(tmp_path: Path) -> None:
     assert record.success and model.requests[-1].messages
 
 
-@pytest.mark.report(
-    "VRSEN/agency-swarm#496",
-    "the functions without await fail while a loop runs",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("VRSEN/agency-swarm#496")
 async def test_a_blocking_session_is_used_in_a_thread_of_a_program_with_a_loop(tmp_path: Path) -> None:
     def program() -> str:
         with agent_ls.open_session_sync(**options(tmp_path, FakeProvider([text("One.")]))) as session:
@@ -241,12 +204,7 @@ async def test_a_blocking_session_is_used_in_a_thread_of_a_program_with_a_loop(t
         assert await asyncio.to_thread(program) == "One."
 
 
-@pytest.mark.report(
-    "Aider-AI/aider#478",
-    "a program has no way to allow new files beforehand",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("Aider-AI/aider#478")
 async def test_a_program_allows_new_files_beforehand(tmp_path: Path) -> None:
     model = FakeProvider([call("write_file", file_path="deep/new.py", content="x = 1\n"), text("Done.")])
     async with agent_ls.open_session(**options(tmp_path, model, mode="edits", trusted=True)) as session:
@@ -254,12 +212,7 @@ async def test_a_program_allows_new_files_beforehand(tmp_path: Path) -> None:
     assert (tmp_path / "project/deep/new.py").read_text() == "x = 1\n"
 
 
-@pytest.mark.report(
-    "anthropics/claude-agent-sdk-python#213",
-    "a callback that should see each call is never called",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("anthropics/claude-agent-sdk-python#213")
 @pytest.mark.parametrize("command", ["rm -rf build", "echo hi > ../never", "curl http://localhost:1 | sh"])
 async def test_a_callback_sees_and_stops_commands(tmp_path: Path, command: str) -> None:
     asked: list[str] = []

@@ -49,14 +49,12 @@ NAMED: list[Any] = [
         {"action": "insert", "cell": "0", "source": "new"},
         ["new", "a", "b"],
         id="before the first",
-        what="notebooks, passed: the model gives other names for the arguments and repeats the call",
     ),
     reported(
         "esengine/DeepSeek-Reasonix#2491",
         {"action": "replace", "cell": "1", "content": "new"},
         ["new", "b"],
         id="content",
-        what="notebooks, failed: the model calls the new source content, and repeats the call",
     ),
     pytest.param({"action": "replace", "cell": "1", "new_source": "new"}, ["new", "b"], id="new_source"),
     pytest.param(
@@ -79,14 +77,12 @@ NAMED: list[Any] = [
         {"action": "insert", "source": "new"},
         ["a", "b", "new"],
         id="at the end",
-        what="notebooks, flaw: a cell can no longer be put at the end with the number -1",
     ),
     reported(
         "QwenLM/qwen-code#2812",
         {"action": "replace", "cell": "2", "source": "new"},
         ["a", "new"],
         id="by number",
-        what="notebooks, passed: cells of older notebooks have no id by which a model can name them",
     ),
 ]
 
@@ -112,18 +108,8 @@ async def test_a_notebook_with_crlf_keeps_it() -> None:
     assert after == text.replace('"a\\n"', '"c\\n"').replace('"b"', '"d"')
 
 
-@pytest.mark.report(
-    "microsoft/vscode#92878",
-    "a markdown cell gets outputs and a number of its run",
-    area="notebooks",
-    before="passed",
-)
-@pytest.mark.report(
-    "GoogleCloudPlatform/evalbench#573",
-    "cells of markdown have a number of a run, code has no outputs",
-    area="notebooks",
-    before="passed",
-)
+@pytest.mark.report("microsoft/vscode#92878")
+@pytest.mark.report("GoogleCloudPlatform/evalbench#573")
 @pytest.mark.parametrize("kind", ["code", "markdown", "raw"])
 async def test_cells_of_each_kind_have_the_fields_of_the_format(kind: str) -> None:
     before = notebook(cell(["a"], id="x1", outputs=[RESULT], execution_count=1), {**MARKDOWN, "id": "x2"})
@@ -140,12 +126,7 @@ async def test_cells_of_each_kind_have_the_fields_of_the_format(kind: str) -> No
         check(told)
 
 
-@pytest.mark.report(
-    "ucbds-infra/otter-grader#701",
-    "ids are put into notebooks of a version without them",
-    area="notebooks",
-    before="passed",
-)
+@pytest.mark.report("ucbds-infra/otter-grader#701")
 async def test_a_notebook_of_an_older_version_gets_no_ids() -> None:
     told, _ = await edited(notebook(cell(["a"]), minor=4), action="insert", source="new")
     check(told)
@@ -156,22 +137,18 @@ ODD: list[Any] = [
     reported(
         "ipython/ipython#7869",
         cell(["a"], id="x2", metadata=[]),
-        what="notebooks, passed: a cell whose metadata is a list can be read and not written",
     ),
     reported(
         "ipython/ipython#12471",
         cell(["%ls\r\n", "b\r\n"], id="x2"),
-        what="notebooks, passed: a cell whose source has CRLF is not run",
     ),
     reported(
         "noahgift/spot_price_machine_learning#5",
         cell(["a"], id="x2", outputs=[{"output_type": "execute_result", "data": {}, "metadata": {}}]),
-        what="notebooks, passed: an output without the number of its run makes the notebook invalid",
     ),
     reported(
         "GoogleCloudPlatform/evalbench#573",
         {"cell_type": "code", "id": "x2", "metadata": {}, "source": "a"},
-        what="notebooks, passed: cells of code without outputs",
     ),
 ]
 

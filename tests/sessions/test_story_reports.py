@@ -36,12 +36,7 @@ def calls(tmp_path: Path) -> ToolCalls:
     return ToolCalls(real)
 
 
-@pytest.mark.report(
-    "anthropics/claude-code#52881",
-    "after three edits of a large file its end is missing",
-    area="edits",
-    before="passed",
-)
+@pytest.mark.report("anthropics/claude-code#52881")
 async def test_edits_one_after_the_other_keep_the_rest_of_a_large_file(
     calls: ToolCalls, tmp_path: Path
 ) -> None:
@@ -61,7 +56,6 @@ COMMANDS: list[Any] = [
         "exit 3",
         ("Exit code: 3",),
         (),
-        what="shell, passed: of a command that fails without a word the model learns nothing",
     ),
     pytest.param("kill -SEGV $$", ("signal 11",), ("Exit code: 0",), id="signal"),
     pytest.param("sh -c 'kill -KILL $$'", ("signal 9",), (), id="child killed"),
@@ -70,21 +64,18 @@ COMMANDS: list[Any] = [
         "echo to out; echo to err >&2; exit 7",
         ("to out", "to err", "Exit code: 7"),
         (),
-        what="shell, passed: of a command that fails only one of its outputs is shown, and no exit code",
     ),
     reported(
         "microsoft/vscode#291871",
         "bash -c 'kill -INT $$'; git init -q . && echo made",
         ("made", "Exit code: 0"),
         ("130",),
-        what="shell, passed: a command that succeeded is told to have ended with 130",
     ),
     reported(
         "microsoft/vscode#316901",
         "echo one\nfalse\necho two\n\nfor n in 3 4\ndo\necho n$n\ndone",
         ("one\ntwo\nn3\nn4\nExit code: 0",),
         (),
-        what="shell, passed: each line of a command is run on its own, and the last output is lost",
     ),
     pytest.param(
         "printf '\\033[?1049h\\033[2Jhidden\\033[?1049l\\nshown\\n'",
@@ -104,12 +95,7 @@ async def test_the_model_reads_how_a_command_ended(
     assert all(words in read for words in has) and not any(words in read for words in lacks), read
 
 
-@pytest.mark.report(
-    "RooCodeInc/Roo-Code#2963",
-    "tests that still run are told to have ended with 0",
-    area="shell",
-    before="passed",
-)
+@pytest.mark.report("RooCodeInc/Roo-Code#2963")
 async def test_a_command_that_was_not_finished_is_no_success(tmp_path: Path) -> None:
     (read,) = await read_by_model(tmp_path, shell("echo begun; sleep 600", timeout_ms=300))
     assert "begun" in read and "Exit code: 0" not in read and "300" in read
@@ -120,28 +106,24 @@ RENAMED: list[Any] = [
         "gaia-react/gaia#1032",
         "na ïve.txt",
         "neu é.txt",
-        what="git, passed: names with blanks and accents of a rename keep their quotes",
     ),
     reported(
         "wkentaro/git-hunk#154",
         "a\tb.txt",
         'c"d.txt',
-        what="git, passed: a rename to a quoted name hides what else was changed",
     ),
     reported(
         "HamedMP/matrix-os#764",
         "old/file.txt",
         "foo b/bar.txt",
-        what="git, passed: a new name with ' b/' in it is cut",
     ),
     reported(
-        "dyad-sh/dyad#3785", "a -> b.txt", "c.txt", what="git, passed: an old name with an arrow in it is cut"
+        "dyad-sh/dyad#3785", "a -> b.txt", "c.txt"
     ),
     reported(
         "Tracer-Cloud/opensre#4054",
         "orig.txt",
         "naïve renamed.txt",
-        what="git, passed: the content of a new file with accents is dropped",
     ),
 ]
 
@@ -165,12 +147,7 @@ async def test_names_that_git_quotes_hide_no_change(tmp_path: Path, old: str, ne
     assert changes and changes.new_files == (untracked.name,) and (state.untracked, state.changed) == (1, 0)
 
 
-@pytest.mark.report(
-    "openJiuwen-ai/agent-core#959",
-    "a plain message while a call waits for a decision silences the session",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("openJiuwen-ai/agent-core#959")
 async def test_a_message_while_an_approval_waits_silences_nothing(tmp_path: Path) -> None:
     model = FakeProvider([call("shell", command="touch made"), text("Made."), text("Heard."), text("More.")])
     given = options(tmp_path, model, answers_later=True, trusted=True)
@@ -192,12 +169,7 @@ async def test_a_message_while_an_approval_waits_silences_nothing(tmp_path: Path
     assert {"a plain message", "another", "more"} <= {*said}
 
 
-@pytest.mark.report(
-    "odysseus-dev/odysseus#5010",
-    "a pattern with .. tells whether files outside of the workspace exist",
-    area="safety",
-    before="passed",
-)
+@pytest.mark.report("odysseus-dev/odysseus#5010")
 @pytest.mark.parametrize("pattern", ["../{}", "{}", "sub/../../{}", "../{}*"])
 async def test_a_pattern_tells_nothing_of_files_outside(tmp_path: Path, pattern: str) -> None:
     (tmp_path / "project/sub").mkdir(parents=True)
@@ -215,12 +187,7 @@ async def test_a_pattern_tells_nothing_of_files_outside(tmp_path: Path, pattern:
     assert told[0] == told[1]
 
 
-@pytest.mark.report(
-    "anthropics/claude-code#23916",
-    "files are not sorted by time, as the tool says",
-    area="search",
-    before="passed",
-)
+@pytest.mark.report("anthropics/claude-code#23916")
 @pytest.mark.parametrize("ripgrep", [None, ""], ids=["ripgrep", "without"])
 async def test_the_newest_file_comes_first(tmp_path: Path, ripgrep: str | None) -> None:
     real: Any = LocalEnvironment(str(tmp_path), ripgrep=ripgrep)
@@ -238,9 +205,7 @@ async def test_the_newest_file_comes_first(tmp_path: Path, ripgrep: str | None) 
     ]
 
 
-@pytest.mark.report(
-    "QwenLM/qwen-code#3900", "a notebook on one line is written on many", area="notebooks", before="passed"
-)
+@pytest.mark.report("QwenLM/qwen-code#3900")
 @pytest.mark.parametrize("broken", [None, "a text", {"cell_type": "code"}, {"source": "x"}, 7])
 async def test_a_compact_notebook_stays_so_and_a_broken_one_is_refused(
     calls: ToolCalls, tmp_path: Path, broken: Any
@@ -258,18 +223,8 @@ async def test_a_compact_notebook_stays_so_and_a_broken_one_is_refused(
         assert (tmp_path / "n.ipynb").read_text() == content.replace('["a\\n","b"]', '["c"]')
 
 
-@pytest.mark.report(
-    "jataware/beaker-notebook#229",
-    "a cell whose run failed cannot be shown",
-    area="notebooks",
-    before="passed",
-)
-@pytest.mark.report(
-    "cdavid817/vanehub-ai#140",
-    "of a notebook with a picture the model reads the picture as text",
-    area="notebooks",
-    before="passed",
-)
+@pytest.mark.report("jataware/beaker-notebook#229")
+@pytest.mark.report("cdavid817/vanehub-ai#140")
 async def test_a_notebook_is_read_with_its_failures_and_without_its_pictures(
     calls: ToolCalls, tmp_path: Path
 ) -> None:
@@ -298,18 +253,8 @@ async def test_a_notebook_is_read_with_its_failures_and_without_its_pictures(
     )
 
 
-@pytest.mark.report(
-    "anthropics/claude-code#25623",
-    "a file that was saved without a change counts as modified",
-    area="edits",
-    before="passed",
-)
-@pytest.mark.report(
-    "tontinton/maki#88",
-    "after its own edit the agent has to read the file again",
-    area="edits",
-    before="passed",
-)
+@pytest.mark.report("anthropics/claude-code#25623")
+@pytest.mark.report("tontinton/maki#88")
 async def test_a_file_with_the_same_content_needs_no_new_read(calls: ToolCalls, tmp_path: Path) -> None:
     path = tmp_path / "f"
     path.write_text("a\nb\n")
@@ -324,18 +269,8 @@ async def test_a_file_with_the_same_content_needs_no_new_read(calls: ToolCalls, 
     assert path.read_text() == "ALL\n"
 
 
-@pytest.mark.report(
-    "QwenLM/qwen-code#3839",
-    "a file that the user changed meanwhile is overwritten",
-    area="edits",
-    before="passed",
-)
-@pytest.mark.report(
-    "Miosa-osa/OSA#171",
-    "after a formatter has changed its edit the agent has to read the file again",
-    area="edits",
-    before="passed",
-)
+@pytest.mark.report("QwenLM/qwen-code#3839")
+@pytest.mark.report("Miosa-osa/OSA#171")
 async def test_what_others_change_meanwhile_is_kept(calls: ToolCalls, tmp_path: Path) -> None:
     path = tmp_path / "f"
     path.write_text("def f( ):\n    return  1\n\ndef g():\n    return 2\n")
@@ -348,12 +283,7 @@ async def test_what_others_change_meanwhile_is_kept(calls: ToolCalls, tmp_path: 
     assert path.read_text() == "def f():\n    return 1\n\n\ndef h():\n    return 3\n"
 
 
-@pytest.mark.report(
-    "apmantza/pi-lens#1903",
-    "after a formatter was run by a command each edit is refused",
-    area="edits",
-    before="passed",
-)
+@pytest.mark.report("apmantza/pi-lens#1903")
 async def test_an_edit_after_a_formatter_was_run_needs_no_new_read(tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
     (tmp_path / "project/f.py").write_text("x=1\ny = 2\n")
@@ -369,12 +299,7 @@ async def test_an_edit_after_a_formatter_was_run_needs_no_new_read(tmp_path: Pat
     assert (tmp_path / "project/f.py").read_text() == "x = 5\ny = 3\n"
 
 
-@pytest.mark.report(
-    "BurntSushi/ripgrep#3076",
-    "over several lines the limit counts matches in a row as one",
-    area="search",
-    before="passed",
-)
+@pytest.mark.report("BurntSushi/ripgrep#3076")
 @pytest.mark.parametrize("ripgrep", [None, ""], ids=["ripgrep", "without"])
 async def test_matches_over_several_lines_are_limited_by_lines(tmp_path: Path, ripgrep: str | None) -> None:
     (tmp_path / "f").write_text("line 2\nline 3 x\nline 2\nline 3\n")

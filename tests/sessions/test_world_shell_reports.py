@@ -20,7 +20,6 @@ RUNS: list[Any] = [
     reported(
         "anthropics/claude-code#67234",
         Run("timeout 3 cat", ("(no output)",)),
-        what="shell, passed: standard input stays open, and a program that reads it waits for ever",
     ),
     reported(
         "savvagent/light-factory#19",
@@ -29,7 +28,6 @@ RUNS: list[Any] = [
             ("(no output)",),
             128,
         ),
-        what="shell, passed: git commit without a message opens an editor, and the turn waits for ever",
     ),
     reported(
         "earendil-works/pi#7636",
@@ -37,27 +35,22 @@ RUNS: list[Any] = [
             f"{sys.executable} -c \"import subprocess; subprocess.Popen(['sleep', '600']); print('done')\"",
             ("done",),
         ),
-        what="shell, passed: a command that leaves a process with its output open never returns",
     ),
     reported(
         "anomalyco/opencode#47350",
         Run("setsid sleep 600 </dev/null & disown; echo next", ("next",)),
-        what="shell, passed: a process that has left the group holds the output open, also after the time limit",
     ),
     reported(
         "genai-io/gen-code#264",
         Run("python3 -c \"open('/dev/tty')\" 2>&1 | grep -c OSError", ("1",)),
-        what="shell, passed: a program that asks at the terminal takes the terminal of the agent",
     ),
     reported(
         "github/copilot-cli#3191",
         Run("for n in 1 2 3; do printf '\\r[%s/3] cc' $n; done; echo", ("[3/3] cc",)),
-        what="shell, passed: each state of a line of progress is shown as a line",
     ),
     reported(
         "Kilo-Org/kilocode#6811",
         Run("printf '  -\\r  \\\\\\r  |\\rFound X\\r\\nInstalled\\r\\n'", ("Found X", "Installed")),
-        what="shell, passed: the states of a spinner of a Windows program are shown one after the other",
     ),
     reported(
         "anomalyco/opencode#36683",
@@ -65,7 +58,6 @@ RUNS: list[Any] = [
             "for n in $(seq 5000); do printf '\\033[2K\\rPROGRESS %s' $n; done; printf '\\033[2K\\rMARK\\n'",
             ("MARK",),
         ),
-        what="shell, passed: 5000 states of one line fill the output",
     ),
     reported(
         "nex-agi/NexAU#8",
@@ -73,17 +65,14 @@ RUNS: list[Any] = [
             "for n in 1 2 3; do printf '\\033[2K\\033[0A\\033[0E\\nGet: %s%%' $n; done; echo; echo ok",
             ("", "", "", "Get: 3%", "ok"),
         ),
-        what="shell, passed: each state of a bar that moves the cursor up is kept",
     ),
     reported(
         "NousResearch/hermes-agent#89465",
         Run("echo ok é; printf '\\324\\332\\n'; echo é", ("ok é", "\ufffd\ufffd", "é")),
-        what="shell, passed: one line that is no UTF-8 spoils the others",
     ),
     reported(
         "anomalyco/opencode#15385",
         Run("printf 'a \\342'; sleep 0.1; printf '\\200'; sleep 0.1; printf '\\224 b\\n'", ("a — b",)),
-        what="shell, passed: a character that arrives in two pieces is replaced",
     ),
     reported(
         "indexable-inc/index#1031",
@@ -92,7 +81,6 @@ RUNS: list[Any] = [
             "Use `id` and $HOME\n\nsecond line\nEOF\ngit log -1 --format=%B | head -3",
             ("Use `id` and $HOME", "", "second line"),
         ),
-        what="shell, passed: backticks of a commit message are run as commands",
     ),
     reported(
         "Aider-AI/aider#2196",
@@ -101,12 +89,10 @@ RUNS: list[Any] = [
             f"chmod +x .git/hooks/pre-commit && {COMMIT} -m x 2>&1",
             ("checked",),
         ),
-        what="git, passed: the hooks of a repository are not run for a commit of the agent",
     ),
     reported(
         "openai/codex#8268",
         Run("grep none /dev/null", ("(no output)",), 1),
-        what="shell, passed: a search that finds nothing is shown as a command that failed",
     ),
 ]
 
@@ -119,12 +105,7 @@ async def test_the_model_reads_what_a_terminal_would_show(tmp_path: Path, run: R
     assert tuple(lines[:end]) == run.lines
 
 
-@pytest.mark.report(
-    "earendil-works/pi#9936",
-    "an editor that git starts waits for a terminal, for 77 minutes",
-    area="shell",
-    before="passed",
-)
+@pytest.mark.report("earendil-works/pi#9936")
 @pytest.mark.parametrize("editor", ["", "vi", "cat /dev/tty"])
 async def test_an_editor_that_git_starts_does_not_wait(tmp_path: Path, editor: str) -> None:
     project = tmp_path / "project"
@@ -147,21 +128,18 @@ async def test_an_editor_that_git_starts_does_not_wait(tmp_path: Path, editor: s
 
 
 CUT: list[Any] = [
-    reported("cortexkit/aft#138", "€", what="shell, passed: where output is cut, a character is cut too"),
+    reported("cortexkit/aft#138", "€"),
     reported(
         "charmbracelet/crush#3211",
         "你",
-        what="shell, passed: the beginning and the end of a cut output have half characters",
     ),
     reported(
         "UKGovernmentBEIS/inspect_ai#4658",
         "🙂",
-        what="shell, passed: replaced half characters make a cut output too long",
     ),
     reported(
         "mistralai/mistral-vibe#947",
         "xé",
-        what="shell, passed: the limit of an output counts characters, not bytes",
     ),
 ]
 
@@ -173,18 +151,8 @@ async def test_a_cut_output_has_whole_characters(tmp_path: Path, char: str, lead
     assert "\ufffd" not in read and len(read) < 60_000 and "Exit code: 0" in read
 
 
-@pytest.mark.report(
-    "NousResearch/hermes-agent#66902",
-    "a login shell drops the virtual environment from PATH",
-    area="shell",
-    before="passed",
-)
-@pytest.mark.report(
-    "openai/codex#4843",
-    "commands run in a login shell, whose profile resets PATH",
-    area="shell",
-    before="passed",
-)
+@pytest.mark.report("NousResearch/hermes-agent#66902")
+@pytest.mark.report("openai/codex#4843")
 async def test_commands_have_the_path_and_the_variables_of_the_user(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -202,12 +170,10 @@ GONE: list[Any] = [
     reported(
         "rjwalters/loom#1486",
         "mkdir wt && cd wt && rm -rf ../wt",
-        what="shell, passed: after the folder of a command is deleted, all others fail",
     ),
     reported(
         "letta-ai/letta-code#3238",
         f"git init -q . && {COMMIT} -m x && git worktree add -q wt && cd wt && git worktree remove --force .",
-        what="shell, passed: a removed worktree is told as a missing shell",
     ),
 ]
 
@@ -218,12 +184,7 @@ async def test_a_command_that_removes_its_folder_harms_no_other(tmp_path: Path, 
     assert later.startswith(f"{tmp_path}/project\n")
 
 
-@pytest.mark.report(
-    "anthropics/claude-code#52747",
-    "after the project's folder is deleted, no command runs again",
-    area="shell",
-    before="passed",
-)
+@pytest.mark.report("anthropics/claude-code#52747")
 async def test_a_project_that_is_deleted_and_made_again_has_commands(tmp_path: Path) -> None:
     _, lost, made, later = await read_by_model(
         tmp_path,

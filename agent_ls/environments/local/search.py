@@ -34,7 +34,7 @@ from agent_ls.environments.search import Tree, not_excluded
 from agent_ls.paths import is_within
 from agent_ls.text import decode, has_lone_cr
 
-COUNTED_FILES = 200
+COUNTED_FILES, COUNTED_BYTES = 200, 16 * 1024 * 1024
 """In so many files with results, lines are counted as read_file counts them."""
 
 T = TypeVar("T")
@@ -104,9 +104,15 @@ class LocalSearch:
         return search.merge_lines(lines, options, is_full=result.truncated)
 
     def _texts_with_lone_ends(self, lines: Sequence[GrepLine]) -> list[tuple[str, bytes]]:
-        names = islice(dict.fromkeys(line.path for line in lines), COUNTED_FILES)
-        texts = ((name, _DiskTree().bytes(os.path.join(self._root, name))) for name in names)
-        return [(name, data) for name, data in texts if b"\r" in data and has_lone_cr(decode(data).text)]
+        found: list[tuple[str, bytes]] = []
+        rest = COUNTED_BYTES
+        for name in islice(dict.fromkeys(line.path for line in lines), COUNTED_FILES):
+            data = _DiskTree().bytes(os.path.join(self._root, name))
+            if (rest := rest - len(data)) < 0:
+                break
+            if b"\r" in data and has_lone_cr(decode(data).text):
+                found.append((name, data))
+        return found
 
     async def _grep(
         self,
