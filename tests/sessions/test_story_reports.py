@@ -117,9 +117,7 @@ RENAMED: list[Any] = [
         "old/file.txt",
         "foo b/bar.txt",
     ),
-    reported(
-        "dyad-sh/dyad#3785", "a -> b.txt", "c.txt"
-    ),
+    reported("dyad-sh/dyad#3785", "a -> b.txt", "c.txt"),
     reported(
         "Tracer-Cloud/opensre#4054",
         "orig.txt",

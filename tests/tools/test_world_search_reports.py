@@ -79,9 +79,7 @@ async def test_names_of_folders_may_have_brackets(calls: ToolCalls, tmp_path: Pa
 
 
 BROKEN: list[Any] = [
-    reported(
-        "superagent-ai/grok-cli#263", "a["
-    ),
+    reported("superagent-ai/grok-cli#263", "a["),
     reported(
         "Nano-Collective/nanocoder#1102",
         "(?P<",
