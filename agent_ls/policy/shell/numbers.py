@@ -46,6 +46,16 @@ def is_expression(text: str, names: Collection[str]) -> bool:
     return _EXPRESSION.fullmatch(text) is not None and set(_NAME.findall(text)) <= {*names}
 
 
+def counts(loop: Node, names: Collection[str]) -> bool:
+    """Return whether `for ((…))` computes only numbers, from the variables `names`."""
+    ends = [it for it in loop.children if it.type in ("((", "))")]
+    if len(ends) != 2:
+        return False
+    start, end = (it.start_byte - loop.start_byte for it in ends)
+    head = (loop.text or b"")[start + 2 : end].decode("utf-8", "replace")
+    return any(map(str.isalnum, head)) and is_expression(head.replace(";", ","), names)
+
+
 def numeric_names(root: Node, names_in: Callable[[str], Iterator[str]]) -> frozenset[str]:
     """Return the variables to which the code assigns only numbers.
 

@@ -113,3 +113,18 @@ _ONE_LINERS = {
         rf"|pe\ns{_REGEX}[\w .,:;=<>'\"-]*/[gi]*;?\n)(?:(?!-)[\w./-]+\n)*"
     ),
 }
+
+
+def printf_prints(arguments: list[str], patterns: Sequence[int]) -> bool:
+    """Return whether printf only prints. With `%n` or `-v`, printf sets a variable, for example PATH."""
+    if not arguments:
+        return True
+    left = re.sub(r"%[-+ #0]*(?:\d+|\*)?(?:\.(?:\d+|\*)?)?[sdiouxXeEfFgGcbq%]", "", arguments[0])
+    return 0 not in patterns and not arguments[0].startswith("-") and "%" not in left
+
+
+def test_prints(arguments: list[str], patterns: Sequence[int]) -> bool:
+    """Return whether a test compares words and files only, and no variables or numbers that the shell computes."""
+    return all(
+        word.isdigit() or not re.fullmatch(r"-[vRo]|-eq|-ne|-l[te]|-g[te]", word) for word in arguments
+    )

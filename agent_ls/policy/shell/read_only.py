@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from agent_ls.package_files import read_package_file
-from agent_ls.policy.shell import awk, golang, node, printers, processes, python, sed
+from agent_ls.policy.shell import awk, golang, node, printers, processes, python, queries, sed
 from agent_ls.policy.shell.git import PRINTING_SETTING
 from agent_ls.policy.shell.wrappers import FIND_ACTIONS
 
@@ -325,7 +325,7 @@ def scripts_of(argv: Sequence[str]) -> frozenset[int]:
             return frozenset()
         return found[1].patterns or frozenset(found[1].operands[:1])
     if argv[0] == "yq":
-        return frozenset((_program_of_yq(argv[1:]) + 1,)) - {0}
+        return frozenset((queries.program_of_yq(argv[1:]) + 1,)) - {0}
     if argv[0] == "xmllint":
         return frozenset(at + 1 for at, word in enumerate(argv) if word == "--xpath")
     words = words_of(argv) if argv[0] in _SCRIPT_FIRST else None
@@ -555,64 +555,21 @@ def _netstat(arguments: list[str], patterns: Sequence[int]) -> bool:
 
 def _jq(arguments: list[str], patterns: Sequence[int]) -> bool:
     """Return whether this jq command only reads. The jq program must not read modules or environment variables."""
-    is_plain = not any(_JQ_READS.search(word) for word in arguments if not _JSON_FILE.fullmatch(word))
     program = next((at for at, word in enumerate(arguments) if not word.startswith("-")), -1)
-    return is_plain and program not in patterns and _fits(COMMANDS["jq"], arguments, patterns)
-
-
-_JSON_FILE = re.compile(r"(?:[\w-]+/)*env\.json")
-"""A usual file. As a program of jq, the name prints the variable `json`."""
-_JQ_READS = re.compile(
-    r"\b(import|include|modulemeta|get_search_list|input_filename)\b|(?<![\w.])env\b|(?<![\w.])(ENV\b|__prog)"
-)
+    is_plain = all(map(queries.is_plain_jq, arguments)) and program not in patterns
+    return is_plain and _fits(COMMANDS["jq"], arguments, patterns)
 
 
 def _yq(arguments: list[str], patterns: Sequence[int]) -> bool:
     """Return whether this yq command only prints: its program has only names and harmless functions."""
-    program = _program_of_yq(arguments)
-    is_plain = program >= 0 and _YQ_EXPRESSION.fullmatch(arguments[program]) is not None
+    program = queries.program_of_yq(arguments)
+    is_plain = program >= 0 and queries.is_plain_yq(arguments[program]) and program not in patterns
     used = 1 if arguments[:1] in (["e"], ["eval"]) else 0
-    places = [at - used for at in patterns]
-    return is_plain and program not in patterns and _fits(COMMANDS["yq"], arguments[used:], places)
-
-
-def _program_of_yq(arguments: Sequence[str]) -> int:
-    """Return the index of the program in the words after yq, -1 if there is none."""
-    start = 1 if arguments[:1] and arguments[0] in ("e", "eval") else 0
-    operands = (
-        at
-        for at, word in enumerate(arguments)
-        if at >= start and not word.startswith("-") and (at == start or arguments[at - 1] not in _YQ_VALUED)
-    )
-    return next(operands, -1)
-
-
-_YQ_VALUED = ("-o", "-p", "-I")
-_YQ_EXPRESSION = re.compile(
-    r"""(?:[\s.,|()?*:+-]|\[|\]|//|[=!]=|[<>]=?|"[^"\\$]*"|\d|(?<=\.)(?<!\.\.)[A-Za-z_][\w-]*(?!\w|-|\s*\()"""
-    r"""|\b(?:keys|length|type|select|map|has|to_entries|from_entries|with_entries|sort|sort_by|unique|unique_by|first"""
-    r"""|last|min|max|add|any|all|not|and|or|contains|join|flatten|group_by|empty|tostring|to_number|tag|kind|key|test"""
-    r"""|reverse|true|false|null)\b)+"""
-)
-"""An expression of names after one dot, and of functions that read no variables and no files, in both programs yq."""
+    return is_plain and _fits(COMMANDS["yq"], arguments[used:], [at - used for at in patterns])
 
 
 def _command(arguments: list[str], patterns: Sequence[int]) -> bool:
     return arguments[:1] in (["-v"], ["-V"])
-
-
-def _printf(arguments: list[str], patterns: Sequence[int]) -> bool:
-    """Return whether printf only prints. With `%n` or `-v`, printf sets a variable, for example PATH."""
-    if not arguments:
-        return True
-    left = re.sub(r"%[-+ #0]*(?:\d+|\*)?(?:\.(?:\d+|\*)?)?[sdiouxXeEfFgGcbq%]", "", arguments[0])
-    return 0 not in patterns and not arguments[0].startswith("-") and "%" not in left
-
-
-def _test(arguments: list[str], patterns: Sequence[int]) -> bool:
-    return all(
-        word.isdigit() or not re.fullmatch(r"-[vRo]|-eq|-ne|-l[te]|-g[te]", word) for word in arguments
-    )
 
 
 def _set(arguments: list[str], patterns: Sequence[int]) -> bool:
@@ -623,7 +580,7 @@ def _set(arguments: list[str], patterns: Sequence[int]) -> bool:
 
 _SPECIAL: dict[str, Callable[[list[str], Sequence[int]], bool]] = {
     "git": _git, "find": _find, "sed": sed.only_prints, "awk": awk.only_prints, "gawk": awk.only_prints,
-    "mawk": awk.only_prints, "command": _command, "printf": _printf, "set": _set, "ps": _ps, "jq": _jq, "yq": _yq,
+    "mawk": awk.only_prints, "command": _command, "printf": printers.printf_prints, "set": _set, "ps": _ps, "jq": _jq, "yq": _yq,
     "perl": printers.one_liner_prints("perl"), "ruby": printers.one_liner_prints("ruby"),
     "openssl": printers.openssl_prints,
     "tar": printers.tar_prints, "netstat": _netstat, "go": _go, "top": _top, "node": _node,
@@ -631,7 +588,7 @@ _SPECIAL: dict[str, Callable[[list[str], Sequence[int]], bool]] = {
     "xz": printers.unpacks_to_stdout("xz"), "bzip2": printers.unpacks_to_stdout("bzip2"),
     "zstd": printers.unpacks_to_stdout("zstd"), "pdftotext": printers.pdftotext_prints,
     "sqlite3": printers.sqlite_prints,
-    "test": _test, "[": _test, "python": python.only_prints, "python3": python.only_prints,
+    "test": printers.test_prints, "[": printers.test_prints, "python": python.only_prints, "python3": python.only_prints,
 }  # fmt: skip
 
 NAMES = frozenset((*COMMANDS, *_SPECIAL))

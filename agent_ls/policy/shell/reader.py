@@ -29,10 +29,10 @@ from agent_ls.policy.shell.grammar import (
     without_prints,
 )
 from agent_ls.policy.shell.names import changes_commands, is_harmless, is_own, is_secret
-from agent_ls.policy.shell.numbers import COUNT, is_expression, numeric_names
+from agent_ls.policy.shell.numbers import COUNT, counts, is_expression, numeric_names
 from agent_ls.policy.shell.programs import Programs, is_known
 from agent_ls.policy.shell.state import After, State
-from agent_ls.policy.shell.words import Word, numbers_of, word_of, words_of
+from agent_ls.policy.shell.words import Word, numbers_of, numeric, word_of, words_of
 
 Stdin: TypeAlias = Literal["terminal", "pipe", "here", "file"]
 
@@ -144,9 +144,9 @@ class Reader:
                 return After(after.failure, after.success)
             case "compound_statement" if node.children[0].type == "{":
                 return self._sequence(node, state, stdin)
-            case "compound_statement" if is_expression(source_of(node)[2:-2], self._numeric()):
+            case "compound_statement" if is_expression(source_of(node)[2:-2], numeric(self._values)):
                 self._found.add_command((":",), is_read_only=True)
-            case "c_style_for_statement" if self._has_numbers(node):
+            case "c_style_for_statement" if counts(node, numeric(self._values)):
                 return self._conditional(node.child_by_field_name("body") or node, state, stdin)
             case "subshell" | "command_substitution" | "process_substitution":
                 self._found.is_plain &= node.type == "subshell"
@@ -284,18 +284,6 @@ class Reader:
             self._found.doubt(_UNCLEAR_FOLDER)
         return After(after, after)
 
-    def _numeric(self) -> frozenset[str]:
-        return frozenset(name for name, word in self._values.items() if word.number)
-
-    def _has_numbers(self, loop: Node) -> bool:
-        """Return whether `for ((…))` computes only numbers."""
-        ends = [it for it in loop.children if it.type in ("((", "))")]
-        if len(ends) != 2:
-            return False
-        start, end = (it.start_byte - loop.start_byte for it in ends)
-        head = (loop.text or b"")[start + 2 : end].decode("utf-8", "replace")
-        return any(map(str.isalnum, head)) and is_expression(head.replace(";", ","), self._numeric())
-
     def _function(self, node: Node, state: State, stdin: Stdin) -> After:
         """Read the definition of a function as if its body ran here.
 
@@ -411,8 +399,6 @@ class Reader:
         variable = source_of(name) if name else ""
         self._nested(node, state)
         word = word_of(value, self._values) if value else Word("text", "")
-        if value is not None and value.type == "array":
-            word = self._array(value)
         if (
             word.problem
             or not _NAME.fullmatch(variable)
@@ -424,12 +410,6 @@ class Reader:
             if item.kind != "unknown":
                 self._found.add_word(item, state.folders)
         return variable, word
-
-    def _array(self, node: Node) -> Word:
-        items = [word for child in node.named_children for word in words_of(child, self._values)]
-        is_clear = all(it.kind == "text" and not it.text.startswith("[") for it in items)
-        source = source_of(node)
-        return Word("unknown", source, source, False, "" if is_clear else source, items=tuple(items))
 
     def _declaration(self, node: Node, state: State) -> After:
         is_export = source_of(node.children[0]) == "export" and node.child_count > 1

@@ -99,8 +99,17 @@ class Word:
 
 
 def word_of(node: Node, values: Mapping[str, Word]) -> Word:
-    """Evaluate a word. `values` are the variables with a known value; other variables are unknown."""
+    """Evaluate a word, or the value of an array. `values` are the variables with a known value; others are unknown."""
+    if node.type == "array":
+        return _array(node, values)
     return _joined(list(_parts(node, values)), source_of(node))
+
+
+def _array(node: Node, values: Mapping[str, Word]) -> Word:
+    items = [word for child in node.named_children for word in words_of(child, values)]
+    is_clear = all(it.kind == "text" and not it.text.startswith("[") for it in items)
+    source = source_of(node)
+    return Word("unknown", source, source, False, "" if is_clear else source, items=tuple(items))
 
 
 def words_of(node: Node, values: Mapping[str, Word]) -> list[Word]:
@@ -184,7 +193,7 @@ def _parts(node: Node, values: Mapping[str, Word]) -> Iterator[Word]:
             first, second = int(found[1]), int(found[3])
             results = {"+": first + second, "-": first - second, "*": first * second}
             yield Word("text", str(results[found[2]]), source)
-        case "arithmetic_expansion" if is_sum(source, _numeric(values)):
+        case "arithmetic_expansion" if is_sum(source, numeric(values)):
             yield Word("unknown", source, source, number="1")
         case _:
             yield _problem(source)
@@ -236,7 +245,8 @@ def _variable(source: str, values: Mapping[str, Word], *, is_quoted: bool) -> Wo
     return known
 
 
-def _numeric(values: Mapping[str, Word]) -> frozenset[str]:
+def numeric(values: Mapping[str, Word]) -> frozenset[str]:
+    """Return the variables whose values are numbers."""
     return frozenset(
         name for name, it in values.items() if it.number or (it.kind == "text" and it.text.isdigit())
     )

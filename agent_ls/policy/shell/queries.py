@@ -1,0 +1,41 @@
+"""Pure: recognize programs of jq and yq that only print parts of a document."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_JSON_FILE = re.compile(r"(?:[\w-]+/)*env\.json")
+"""A usual file. As a program of jq, the name prints the variable `json`."""
+_JQ_READS = re.compile(
+    r"\b(import|include|modulemeta|get_search_list|input_filename)\b|(?<![\w.])env\b|(?<![\w.])(ENV\b|__prog)"
+)
+_YQ_VALUED = ("-o", "-p", "-I")
+_YQ_EXPRESSION = re.compile(
+    r"""(?:[\s.,|()?*:+-]|\[|\]|//|[=!]=|[<>]=?|"[^"\\$]*"|\d|(?<=\.)(?<!\.\.)[A-Za-z_][\w-]*(?!\w|-|\s*\()"""
+    r"""|\b(?:keys|length|type|select|map|has|to_entries|from_entries|with_entries|sort|sort_by|unique|unique_by|first"""
+    r"""|last|min|max|add|any|all|not|and|or|contains|join|flatten|group_by|empty|tostring|to_number|tag|kind|key|test"""
+    r"""|reverse|true|false|null)\b)+"""
+)
+"""An expression of names after one dot, and of functions that read no variables and no files, in both programs yq."""
+
+
+def is_plain_jq(word: str) -> bool:
+    """Return whether jq, with this word as its program or as a file, reads no modules and no environment variables."""
+    return _JSON_FILE.fullmatch(word) is not None or _JQ_READS.search(word) is None
+
+
+def is_plain_yq(program: str) -> bool:
+    """Return whether a program only prints, in both programs named yq."""
+    return _YQ_EXPRESSION.fullmatch(program) is not None
+
+
+def program_of_yq(arguments: Sequence[str]) -> int:
+    """Return the index of the program in the words after yq, -1 if there is none."""
+    start = 1 if arguments[:1] and arguments[0] in ("e", "eval") else 0
+    operands = (
+        at
+        for at, word in enumerate(arguments)
+        if at >= start and not word.startswith("-") and (at == start or arguments[at - 1] not in _YQ_VALUED)
+    )
+    return next(operands, -1)
