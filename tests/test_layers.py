@@ -94,7 +94,7 @@ ALLOWED: dict[str, set[str]] = {
     | {"environments.globs", "front_matter", "jsonc", "package_files", "profiles", "tools", "text", "llm.catalog"},
     "loop": ENV_TYPES
     | LLM_TYPES
-    | {"loop", "own_code", "profiles", "tools", "text", "llm.client", "llm.adapter", "llm.retry",
+    | {"loop", "own_code", "profiles", "tools", "text", "llm.argument_forms", "llm.client", "llm.adapter", "llm.retry",
        "environments.sandbox", "environments.wrappers.scoped"},
     # What a session shows, in words: below all front ends.
     "display": {"display", "loop", "text"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,7 +19,7 @@ class OrderCheck:
         self.problems: list[str] = []
         self._asked: dict[Any, tuple[str, Any]] = {}
         self._known: set[str] = set()
-        self._loading: set[str] = set()
+        self._loading: Counter[str] = Counter()
         self._prompts: dict[str, int] = {}
         self._steered: set[str] = set()
         self._status: dict[tuple[str, str], str] = {}
@@ -36,7 +37,7 @@ class OrderCheck:
         elif method == "_session/steering":
             self._steered.add(session_id)
         elif method in ("session/load", "session/resume"):
-            self._loading.add(session_id)
+            self._loading[session_id] += 1
             self._status = {key: value for key, value in self._status.items() if key[0] != session_id}
 
     def received(self, message: dict[str, Any]) -> None:
@@ -57,7 +58,7 @@ class OrderCheck:
         elif method in ("session/load", "session/resume") and isinstance(params, dict):
             session_id = params.get("sessionId")
             if isinstance(session_id, str):
-                self._loading.discard(session_id)
+                self._loading[session_id] -= 1
                 if "result" in message:
                     self._known.add(session_id)
         elif (
@@ -69,12 +70,12 @@ class OrderCheck:
 
     def _update(self, session_id: str, update: dict[str, Any]) -> None:
         kind = update["sessionUpdate"]
-        if session_id not in self._known | self._loading:
+        if session_id not in self._known and not self._loading[session_id]:
             self.problems.append(f"{kind} before the session was answered")
-        is_told = self._prompts.get(session_id) or session_id in self._loading | self._steered
+        is_told = self._prompts.get(session_id) or self._loading[session_id] or session_id in self._steered
         if kind not in BETWEEN_PROMPTS and not is_told:
             self.problems.append(f"{kind} between prompts")
-        if kind == "user_message_chunk" and session_id not in self._loading:
+        if kind == "user_message_chunk" and not self._loading[session_id]:
             self.problems.append("the user's own words were echoed")
         if kind in ("tool_call", "tool_call_update"):
             self._call((session_id, update["toolCallId"]), kind, update.get("status"))

@@ -20,7 +20,7 @@ class CutPrompts:
         self._told: set[str] = set()
 
     def notice(self, request: Request, read_tokens: int) -> str:
-        """Return the notice if the server cannot have read the whole request; "" otherwise, and if it is told."""
+        """Return the notice if the server cannot have read the whole request; "" otherwise, and the next time."""
         is_cut = 0 < read_tokens * _CHARS_PER_TOKEN < (chars := _chars(request)) and chars >= _LEAST_CHARS
         if not is_cut or request.model in self._told:
             return ""
