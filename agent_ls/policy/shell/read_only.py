@@ -580,7 +580,8 @@ def _set(arguments: list[str], patterns: Sequence[int]) -> bool:
 
 _SPECIAL: dict[str, Callable[[list[str], Sequence[int]], bool]] = {
     "git": _git, "find": _find, "sed": sed.only_prints, "awk": awk.only_prints, "gawk": awk.only_prints,
-    "mawk": awk.only_prints, "command": _command, "printf": printers.printf_prints, "set": _set, "ps": _ps, "jq": _jq, "yq": _yq,
+    "mawk": awk.only_prints, "command": _command, "printf": printers.printf_prints, "set": _set,
+    "ps": _ps, "jq": _jq, "yq": _yq,
     "perl": printers.one_liner_prints("perl"), "ruby": printers.one_liner_prints("ruby"),
     "openssl": printers.openssl_prints,
     "tar": printers.tar_prints, "netstat": _netstat, "go": _go, "top": _top, "node": _node,
@@ -588,7 +589,8 @@ _SPECIAL: dict[str, Callable[[list[str], Sequence[int]], bool]] = {
     "xz": printers.unpacks_to_stdout("xz"), "bzip2": printers.unpacks_to_stdout("bzip2"),
     "zstd": printers.unpacks_to_stdout("zstd"), "pdftotext": printers.pdftotext_prints,
     "sqlite3": printers.sqlite_prints,
-    "test": printers.test_prints, "[": printers.test_prints, "python": python.only_prints, "python3": python.only_prints,
+    "test": printers.test_prints, "[": printers.test_prints,
+    "python": python.only_prints, "python3": python.only_prints,
 }  # fmt: skip
 
 NAMES = frozenset((*COMMANDS, *_SPECIAL))
