@@ -37,12 +37,12 @@ def _read(number: int) -> Piece:
 
 
 def _thread_calls(rounds: Sequence[Counter[str]]) -> int:
-    """Return the number of thread calls that most rounds made.
+    """Return the thread calls of a round.
 
     The check whether another process wants the session is left out: it runs four times a second, and may begin in one
-    round and be counted in the next.
+    round and be counted in the next. So one round says nothing, and the mean is at most one call per run off.
     """
-    return statistics.mode(counted["run_sync"] - counted["_find_askers"] for counted in rounds)
+    return round(statistics.mean(counted["run_sync"] - counted["_find_askers"] for counted in rounds))
 
 
 @pytest.fixture(params=[8, 0], ids=["a disk", "a network"])
