@@ -71,8 +71,10 @@ function holds(actor, text) {
 async function catches(actor) {
   const { page, workbench } = actor;
   const before = await workbench.text("stock.py");
-  const words = 'Use f(x) "and" [y] in it, at once';
-  for (const [first, last, busyMs] of [[3, 4, 0], [0, 0, 0], [3, 4, 0], [3, 4, 40], [1, 1, 400], [3, 4, 1500], [0, 2, 1500]]) {
+  const all = 'Use f(x) "and" [y] in it, at once';
+  const places = [[3, 4, 0], [0, 0, 0], [3, 4, 0], [3, 4, 40], [1, 1, 400], [3, 4, 1500], [0, 2, 1500]];
+  // The last one: one letter takes the place of one selected character.
+  for (const [first, last, busyMs, words] of [...places.map((place) => [...place, all]), [0, 0, 400, "U"]]) {
     await select(actor, first, last);
     await isBusy(actor, busyMs);
     await page.keyboard.press("Control+i");

@@ -58,8 +58,6 @@ export class AskBox {
       if (letters !== "") await this.rewrite((typed) => letters + (typed === this.draft ? "" : typed), strays);
       while (!this.isEnded && strays.canUndo) await this.rewrite((typed) => typed, strays);
       await strays.end();
-      // In a busy window, VS Code may run `undo` in the input and not in the file.
-      if (!this.isEnded && !this.field.value.startsWith(letters)) await this.rewrite((typed) => letters + typed);
     });
   }
 

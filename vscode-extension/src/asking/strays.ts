@@ -76,7 +76,7 @@ export class StrayLetters {
       const { regions, text } = this;
       this.regions = grow(regions, text, { offset, removed, added });
       this.text = text.slice(0, offset) + added + text.slice(offset + removed);
-      this.isTyped ||= this.regions.some((region, i) => region.original !== regions[i]?.original || region.end - region.start !== regions[i].end - regions[i].start);
+      this.isTyped ||= !this.isRestored;
       if (this.isUndoing && reason === undefined) this.more = added === "" ? this.more.slice(0, -removed) : this.more + withoutClosing(added);
     }
   }
