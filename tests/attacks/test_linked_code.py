@@ -67,3 +67,13 @@ def test_a_path_that_code_computes_is_asked_about_except_in_mode_full(code: str,
     assert SECRET.encode() in scratch.run(line)
     assert not scratch.is_silent(line)
     assert is_silent_in(scratch, line)
+
+
+@pytest.mark.parametrize(("target", "is_silent"), [("real.json", True), ("x.js", False), ("x.cjs", False)])
+def test_node_runs_what_a_link_with_the_name_of_a_json_file_leads_to(
+    target: str, *, is_silent: bool, scratch: Scratch
+) -> None:
+    line = "node -p \"require('./data.json')\""
+    (scratch.work / target).write_text("{}")
+    (scratch.work / "data.json").symlink_to(target)
+    assert is_silent_in(scratch, line, mode="ask") == is_silent

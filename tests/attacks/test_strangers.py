@@ -117,6 +117,10 @@ def test_python_runs_a_module_of_the_folder(scratch: Scratch) -> None:
         ("cd src && python3 -m pip --version", "_manylinux.py"),
         ("python3 -c 'import platform; print(platform.platform())'", "platform.py"),
         ("python3 -c 'import os; print(os.cpu_count())'", "json.py"),
+        ("python3 -c 'import pprint; pprint.pprint(1)'", "org/python/core.py"),
+        ("python3 -m tarfile -l a.tar", "org/python/core.py"),
+        ("python3 -m pip list", "pip/__main__.py"),
+        ("python3 -m sysconfig", "_sysconfigdata__x86_64-linux-gnu.py"),
     ],
 )
 def test_python_that_imports_is_asked_about_beside_such_a_module(
@@ -124,13 +128,14 @@ def test_python_that_imports_is_asked_about_beside_such_a_module(
 ) -> None:
     assert scratch.is_silent(line)
     for folder in (scratch.work, scratch.work / "src"):
-        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("open('made', 'w')\n")
     assert not scratch.is_silent(line)
 
 
 def test_a_folder_that_is_no_package_replaces_no_module(scratch: Scratch) -> None:
     (scratch.work / "site").mkdir()
+    (scratch.work / "org/apache").mkdir(parents=True)
     (scratch.work / "types.txt").write_text("")
     assert scratch.is_silent(RUNS_A_FILE[0])
 

@@ -217,6 +217,8 @@ class _Code:
     def _object(self) -> None:
         while not self._is("}"):
             name = self._name()
+            # with such a key, `x.map(…)` would call what the code has put there
+            self._require(name not in _METHODS | _WITH_FUNCTION)
             if self._is(":"):
                 self._expression()
             else:
@@ -339,6 +341,11 @@ def files_of_code(arguments: Sequence[str]) -> tuple[str, ...] | None:
     return _files(arguments[0] not in ("-e", "--eval"), arguments[1])
 
 
+LINKED = "a link of node: "
+"""Before the name of a file: it decides what runs if it leads to a file of another kind."""
+
+
 def replacing(files: Sequence[str]) -> tuple[str, ...]:
     """Return the names of files that node may run in place of those that the code reads."""
-    return tuple(f"{name}{ending}" for name in files for ending in _ENDINGS)
+    links = (f"{LINKED}{name}" for name in files if name.endswith(".json"))
+    return (*(f"{name}{ending}" for name in files for ending in _ENDINGS), *links)

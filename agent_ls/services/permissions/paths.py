@@ -31,6 +31,7 @@ from agent_ls.environments.errors import (
 from agent_ls.environments.local.git_objects import UncertainError
 from agent_ls.policy.named_places import IGNORE_FILE, IGNORED_BY
 from agent_ls.policy.places import Places, ignore_nothing
+from agent_ls.policy.shell.node import LINKED
 from agent_ls.policy.shell.python import OWN_MODULES
 from agent_ls.services.permissions.disk import LOCAL_DISK, Disk, RemoteDisk
 from agent_ls.services.permissions.followed_links import followed_link
@@ -533,6 +534,10 @@ def _deciding_file(folder: str, name: str, places: Places) -> str:
     """
     if name == OWN_MODULES:
         return replaced_module(folder)
+    if name.startswith(LINKED):
+        path = os.path.join(folder, name.removeprefix(LINKED))
+        is_other = os.path.splitext(os.path.realpath(path))[1] != os.path.splitext(path)[1]
+        return f"{path} leads to a file that node may run." if is_other else ""
     for place in dict.fromkeys((folder, os.path.realpath(folder))):
         while places.is_inside(place):
             if os.path.lexists(os.path.join(place, name)) and not names_plain_go(os.path.join(place, name)):

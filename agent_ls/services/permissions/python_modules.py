@@ -19,6 +19,8 @@ _OF_OTHER_PYTHONS = frozenset(
     " commands copy_reg exceptions sets thread urlparse".split()
 )
 """Modules of other versions of python. The version that runs agent-ls may not have them."""
+_WITHOUT_INIT = frozenset(("org/python", "pip/__main__.py"))
+"""Parts of modules that may be missing, so that a folder without `__init__.py` replaces them too."""
 MAX_ENTRIES = 20_000
 
 
@@ -34,7 +36,8 @@ def replaced_module(folder: str) -> str:
 def find_replacing(folder: str) -> Iterator[str]:
     """Yield the files of the folder that python would run in place of its own modules. Blocks.
 
-    A folder replaces a module only if it is a package. If there are too many files, the folder itself is yielded.
+    Most folders replace a module only if they have `__init__.py`. If there are too many files, the folder itself is
+    yielded.
 
     Raises:
         OSError
@@ -43,11 +46,16 @@ def find_replacing(folder: str) -> Iterator[str]:
         if seen > MAX_ENTRIES:
             yield folder
             return
-        if name.partition(".")[0] not in sys.stdlib_module_names | _OF_PIP | _OF_OTHER_PYTHONS:
+        known = sys.stdlib_module_names | _OF_PIP | _OF_OTHER_PYTHONS
+        if name.partition(".")[0] not in known and not name.startswith("_sysconfigdata_"):
             continue
         path = os.path.join(folder, name)
         if not os.path.isdir(path):
             if name.endswith(_ENDINGS):
                 yield path
             continue
-        yield from (os.path.join(path, it) for it in os.listdir(path) if it.startswith("__init__."))
+        yield from (
+            os.path.join(path, it)
+            for it in os.listdir(path)
+            if it.startswith("__init__.") or f"{name}/{it}" in _WITHOUT_INIT
+        )
