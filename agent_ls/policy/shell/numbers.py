@@ -14,14 +14,15 @@ from tree_sitter import Node
 from agent_ls.policy.shell.grammar import nodes_of_kind, source_of, without_prints
 from agent_ls.policy.shell.names import is_own
 
-_INPUT = r"""(?:2>&1|\$\w++|\$\{\w+\}|[^()`$\\#\n;&|])++\|"""
-_FROM = r"""(?:\s*<\s*(?:[\w./-]+|"?\$\w+"?|"?\$\{\w+\}"?))"""
+_VARIABLE = r"""\$(?:\w++|\{\w+\})"""
+_INPUT = rf"""(?:2>&1|{_VARIABLE}|'[^'\n]*+'|"(?:{_VARIABLE}|[^"`$\\\n])*+"|[^()`$\\#\n;&|'"])++\|"""
+_FROM = rf"""(?:\s*<\s*(?:[\w./-]+|{_VARIABLE}|"{_VARIABLE}"))"""
 _PATTERN = r"""(?:'[^'\n]*'|"[^"`$\\\n]*"|[\w.^][\w.^-]*)"""
 _GREP = rf"grep(?: -[ivwxEFs]+)* -[ivwxEFs]*c[ivwxEFs]* (?:-e )?{_PATTERN}"
 _COUNTING = "|".join(
     (
         rf"(?:{_INPUT})*+ *wc -[lwcm]{_FROM}?",
-        rf"(?:{_INPUT})*+ *{_GREP}(?: [\w./][\w./-]*|{_FROM})?(?: 2>/dev/null)?(?: \|\| (?:true|echo 0))?",
+        rf"(?:{_INPUT})*+ *{_GREP}(?: [\w./][\w./-]*|{_FROM})?(?: 2>/dev/null)?",
         r"date \+%s|nproc|id -[ug]|git rev-list --count [\w./@~^][\w./@~^-]*",
     )
 )

@@ -41,7 +41,7 @@ _PROGRAM_FOLDERS = frozenset(
 )
 _NAMES = dangers.NAMES | SHELLS | WRAPPERS.keys() | INTERPRETERS.keys() | ASSIGNING | runners.NAMES
 _OF_BASH = re.compile(
-    r"\[\[|<<<|[<>]\(|\{[^{}\s]*(?:,|\.\.)|\|&|&>|>&[^\d-]|\$['\"\[]|~[+-]|==|\bselect\b|\bfunction\b"
+    r"(?<!\$)\(\(|\[\[|<<<|[<>]\(|\{[^{}\s]*(?:,|\.\.)|\|&|&>|>&[^\d-]|\$['\"\[]|~[+-]|==|\bselect\b|\bfunction\b"
 )
 """Syntax that other shells interpret in another way. For example, they run the program b for `[[ a || b ]]`."""
 _GNU = frozenset(

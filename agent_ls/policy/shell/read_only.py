@@ -172,6 +172,12 @@ def has_no_harmful_option(name: str) -> bool:
     return allowed is not None and allowed.has_no_harmful_option
 
 
+def valued_letters(name: str) -> str:
+    """Return the letters of options that have a value."""
+    allowed = COMMANDS.get(name)
+    return allowed.valued if allowed else ""
+
+
 def is_on_short_list(argv: Sequence[str]) -> bool:
     """Return whether a read-only command is so simple that it may run where confinement is not available."""
     if argv[0] == "git":

@@ -32,7 +32,7 @@ from agent_ls.policy.shell.names import changes_commands, is_harmless, is_own, i
 from agent_ls.policy.shell.numbers import COUNT, counts, is_expression, numeric_names
 from agent_ls.policy.shell.programs import Programs, is_known
 from agent_ls.policy.shell.state import After, State
-from agent_ls.policy.shell.words import Word, numbers_of, numeric, word_of, words_of
+from agent_ls.policy.shell.words import NUMBER, Word, numbers_of, numeric, word_of, words_of
 
 Stdin: TypeAlias = Literal["terminal", "pipe", "here", "file"]
 
@@ -106,7 +106,7 @@ class Reader:
             self._set = Counter(_names_in(_QUOTING.sub("", without_prints(root))))
             self._set.subtract(map(variable_of, nodes_of_kind(root, "for_statement")))
             numeric = numeric_names(root, lambda text: _names_in(_QUOTING.sub("", text)))
-            self._values = {name: Word("unknown", f"${name}", number="1") for name in numeric}
+            self._values = {name: Word("unknown", f"${name}", number=NUMBER) for name in numeric}
             self._values["HOME"] = Word("text", self._found.home)
             if len(state.folders) == 1 and not self._set["PWD"]:
                 self._values["PWD"] = Word("text", state.folders[0])
@@ -366,7 +366,7 @@ class Reader:
                 )
                 if (
                     word.problem
-                    or (is_numeric and not _is_number(word.number or word.text))
+                    or (is_numeric and not _is_number(word.with_number("1") or word.text))
                     or (is_command and is_operator)
                 ):
                     self._doubt_expansion(word)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from agent_ls.policy.shell import listing, read_only
 from agent_ls.policy.shell.arguments import may_climb
 from agent_ls.policy.shell.names import ASSIGNING, changes_commands
-from agent_ls.policy.shell.words import Word
+from agent_ls.policy.shell.words import NUMBER, Word
 
 FROM_INPUT = Word("unknown", "what xargs reads", "what xargs reads", is_single=False)
 """The word for the arguments that xargs adds."""
@@ -62,27 +62,44 @@ def with_numbers(words: Sequence[Word]) -> tuple[Word, ...]:
     """
     if not any(word.number for word in words[1:]) or words[0].text not in _COUNTING:
         return tuple(words)
-    argv = tuple(word.number or word.text for word in words)
+    argv = tuple(word.with_number("1") or word.text for word in words)
     scripts = read_only.scripts_of(argv)
 
     def is_text(at: int, word: Word) -> bool:
-        return not _may_vanish(word) if at in scripts else _is_count(argv, at)
+        return _is_clear_script(argv, at, word) if at in scripts else _is_count(argv, at)
 
     return tuple(
-        replace(word, kind="text", text=word.number) if word.number and at and is_text(at, word) else word
+        replace(word, kind="text", text=argv[at]) if word.number and at and is_text(at, word) else word
         for at, word in enumerate(words)
     )
 
 
-def _may_vanish(word: Word) -> bool:
-    """Return whether the word is gone if its variables are not set, so that the next word takes its place."""
-    return word.source[:1] not in ("'", '"') and re.fullmatch("1+", word.number) is not None
+def _is_clear_script(argv: Sequence[str], at: int, word: Word) -> bool:
+    """Return whether the script is harmless also if its numbers are gone.
+
+    Then the next word may take its place, it may become an option, and the text around a number may mean something
+    else.
+    """
+    without = word.with_number("")
+    if not without and word.source[:1] not in ("'", '"'):
+        return False
+    joined = _JOINED_IN_SED if argv[0] == "sed" else _JOINED
+    return not joined.search(word.number) or read_only.is_read_only((*argv[:at], without, *argv[at + 1 :]))
+
+
+_JOINED_IN_SED = re.compile(rf"[\\\[^]{NUMBER}")
+_JOINED = re.compile(rf"\A{NUMBER}+-|[\w\\\[^./@]{NUMBER}|{NUMBER}(?:[\w.]|\s*/)")
+"""Matches a number after which, or before which, the text is read in another way without the number.
+
+Such as `$n / 2`, where `/` begins a pattern, `[$n]`, and names.
+"""
 
 
 def _is_count(argv: Sequence[str], at: int) -> bool:
+    valued = read_only.valued_letters(argv[0])
     return bool(
         re.fullmatch(r"-[ncwsqkf]?[-+]?\d[\d,-]*|--\w+=\d+", argv[at])
-        or (re.fullmatch(r"-[ncwspu]", argv[at - 1]) and re.fullmatch(r"[-+]?\d+", argv[at]))
+        or (argv[at - 1][:1] == "-" and argv[at - 1][1:] in [*valued] and re.fullmatch(r"[-+]?\d+", argv[at]))
         or (argv[at - 1] == "-v" and re.fullmatch(r"[A-Za-z_]\w*=\d+", argv[at]))
     )
 

@@ -57,6 +57,8 @@ A whole word such as `{fd}` names a variable that the shell sets to a number if 
 _SPLIT_OR_MATCHED = re.compile(r"[\s*?\[\\]|\A\Z")
 _NEVER_SPLIT = re.compile(r"[\s\\\[]")
 """Parts of a pattern that, if it matches no file, is another pattern or several when the shell expands it again."""
+NUMBER = "\0"
+"""In place of a number. The shell may put nothing there: where a variable is not set, or the count has failed."""
 NUMBERS = frozenset("?$#!")
 """Special parameters whose value is a number."""
 USUAL = frozenset(
@@ -82,8 +84,8 @@ class Word:
 
     `is_commit`: the word is the id of a commit, which git prints, perhaps in an expression of revisions.
 
-    `number`: the word with a number in place of what the line computes, such as `1p` for `${n}p`; "" if it has other
-    unknown parts. `items`: the words of an array.
+    `number`: the word with NUMBER in place of what the line computes; "" if it has other unknown parts. `items`: the
+    words of an array.
     """
 
     kind: WordKind
@@ -96,6 +98,10 @@ class Word:
     is_commit: bool = False
     number: str = ""
     items: tuple[Word, ...] = ()
+
+    def with_number(self, value: str) -> str:
+        """Return the text if each number has this value, such as `1p` for `${n}p`; "" if it has other unknown parts."""
+        return self.number.replace(NUMBER, value)
 
 
 def word_of(node: Node, values: Mapping[str, Word]) -> Word:
@@ -181,7 +187,7 @@ def _parts(node: Node, values: Mapping[str, Word]) -> Iterator[Word]:
         case "command_substitution" if _COMMIT.fullmatch(source):
             yield Word("unknown", source, source, is_commit=True)
         case "command_substitution" if COUNT.fullmatch(source):
-            yield Word("unknown", source, source, number="1")
+            yield Word("unknown", source, source, number=NUMBER)
         case "command_substitution":
             problem = source if source.startswith("`") and "\\" in source else ""
             yield Word("unknown", source, source, is_single=False, problem=problem)
@@ -194,7 +200,7 @@ def _parts(node: Node, values: Mapping[str, Word]) -> Iterator[Word]:
             results = {"+": first + second, "-": first - second, "*": first * second}
             yield Word("text", str(results[found[2]]), source)
         case "arithmetic_expansion" if is_sum(source, numeric(values)):
-            yield Word("unknown", source, source, number="1")
+            yield Word("unknown", source, source, number=NUMBER)
         case _:
             yield _problem(source)
 
@@ -222,13 +228,13 @@ def _bare(source: str) -> Iterator[Word]:
 def _variable(source: str, values: Mapping[str, Word], *, is_quoted: bool) -> Word:
     name = source[2:-1] if _PLAIN_EXPANSION.fullmatch(source) else source[1:]
     if source.startswith("${#") and _HARMLESS_EXPANSION.fullmatch(source):
-        return Word("unknown", source, source, number="1")
+        return Word("unknown", source, source, number=NUMBER)
     if _HARMLESS_EXPANSION.fullmatch(source):
         return Word("unknown", source, source, is_single=is_quoted and "[@]" not in source)
     if source.startswith("${") and not _PLAIN_EXPANSION.fullmatch(source):
         return _problem(source)
     if name in NUMBERS:
-        return Word("unknown", source, source, number="1")
+        return Word("unknown", source, source, number=NUMBER)
     known = values.get(name)
     if known is not None and known.number:
         return replace(known, text=source, source=source)
