@@ -76,7 +76,8 @@ _SQLITE = re.compile(
     r"(?!-)[\w./-]+\n(?:\.(?:tables|indexes|schema|dbinfo)(?: \w+)?"
     r"|pragma (?:table_info|table_xinfo|index_list|index_info|foreign_key_list)\(\w+\);?"
     r"|(?P<query>select (?:(?!\b(?:into|attach|pragma|fsdir|zipfile)\b)(?:(?:count|sum|avg|min|max|length|lower|upper"
-    r"|substr|round|coalesce|ifnull|date|datetime|typeof|abs|in)\b(?= *\()|\w+\b(?! *\()|[ .,*=<>!%()+-]|'[\w %.:/-]*'))+;?))",
+    r"|substr|round|coalesce|ifnull|date|datetime|typeof|abs|in)\b(?= *\()|\w+\b(?! *\()"
+    r"|[ .,*=<>!%()+-]|'[\w %.:/-]*'))+;?))",
     re.IGNORECASE,
 )
 
