@@ -65,19 +65,20 @@ _PDFTOTEXT = re.compile(r"(?:-(?:layout|raw|q|nopgbrk|simple)\n|-[fl]\n\d+\n)*(?
 
 
 def sqlite_prints(arguments: list[str], patterns: Sequence[int] = ()) -> bool:
-    """Return whether sqlite3 prints tables of a database that it opens for reading only."""
-    found = None if patterns else _SQLITE.fullmatch("\n".join(arguments))
-    # without `-safe`, a view of the database may start a program
-    return found is not None and (found["query"] is None or "-safe\n" in found["options"])
+    """Return whether sqlite3 prints which tables a database has, without a change.
+
+    A view or a virtual table may start a program or read another file, so no other table is read.
+    """
+    return not patterns and _SQLITE.fullmatch("\n".join(arguments)) is not None
 
 
 _SQLITE = re.compile(
-    r"(?=(?:-\w+\n)*-readonly\n)(?P<options>(?:-(?:readonly|safe|header|noheader|csv|json|column|line|table|box|markdown|list)\n)+)"
+    r"(?=(?:-\w+\n)*-readonly\n)"
+    r"(?:-(?:readonly|safe|header|noheader|csv|json|column|line|table|box|markdown|list)\n)+"
     r"(?!-)[\w./-]+\n(?:\.(?:tables|indexes|schema|dbinfo)(?: \w+)?"
     r"|pragma (?:table_info|table_xinfo|index_list|index_info|foreign_key_list)\(\w+\);?"
-    r"|(?P<query>select (?:(?!\b(?:into|attach|pragma|fsdir|zipfile)\b)(?:(?:count|sum|avg|min|max|length|lower|upper"
-    r"|substr|round|coalesce|ifnull|date|datetime|typeof|abs|in)\b(?= *\()|\w+\b(?! *\()"
-    r"|[ .,*=<>!%()+-]|'[\w %.:/-]*'))+;?))",
+    r"|select (?:\w+(?:, ?\w+)*|\*|count\(\*\)) from sqlite_(?:master|schema)"
+    r"(?: where \w+ ?(?:=|like) ?'[\w %-]*')?(?: order by \w+)?;?)",
     re.IGNORECASE,
 )
 
