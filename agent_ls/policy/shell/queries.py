@@ -12,12 +12,16 @@ _JQ_READS = re.compile(
 )
 _YQ_VALUED = ("-o", "-p", "-I")
 _YQ_EXPRESSION = re.compile(
-    r"""(?:[\s.,|()?*:+-]|\[|\]|//|[=!]=|[<>]=?|"[^"\\$]*"|\d|(?<=\.)(?<!\.\.)[A-Za-z_][\w-]*(?!\w|-|\s*\()"""
+    r"""(?:[\s.,|()?*:+-]|\[|\]|//|[=!]=|[<>]=?|"[^"\\$]*"|\d"""
+    r"""|(?<=\.)(?<!\.\.)[A-Za-z_](?:\w|-(?!modulemeta|get_search_list|input_filename))*(?!\w|-|\s*\()"""
     r"""|\b(?:keys|length|type|select|map|has|to_entries|from_entries|with_entries|sort|sort_by|unique|unique_by|first"""
     r"""|last|min|max|add|any|all|not|and|or|contains|join|flatten|group_by|empty|tostring|to_number|tag|kind|key|test"""
     r"""|reverse|true|false|null)\b)+"""
 )
-"""An expression of names after one dot, and of functions that read no variables and no files, in both programs yq."""
+"""An expression of names after one dot, and of functions that read no variables and no files, in both programs yq.
+
+For one of them `a-b` is a name, for the other a difference.
+"""
 
 
 def is_plain_jq(word: str) -> bool:
