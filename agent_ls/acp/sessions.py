@@ -150,12 +150,14 @@ class OpenSessions:
             raise
         conversation.replay(events)
         conversation.start(after=last)
+        _tell_folder(conversation, params)
         self._take_servers(conversation, params)
         return await self._with_commands(self._state(live), conversation)
 
     async def _resume(self, params: Params) -> Any:
         conversation = await self._open_conversation(params)
         conversation.start(after=0)
+        _tell_folder(conversation, params)
         self._take_servers(conversation, params)
         return await self._with_commands(self._state(conversation.live), conversation)
 
@@ -418,6 +420,16 @@ async def _with_command(live: LiveSession, prompt: Prompt) -> str:
         return prompt.text
     _, _, rest = prompt.text.partition("\n\n")
     return f"{text}\n\n{rest}" if rest and prompt.arguments not in rest else text
+
+
+def _tell_folder(conversation: AcpConversation, params: Params) -> None:
+    """Tell the user if the client has opened a session in another folder than that in which it works."""
+    named, folder = params.get("cwd"), conversation.live.summary().workspace_folder
+    if not isinstance(named, str) or not os.path.isabs(named) or "\0" in named:
+        return
+    if os.path.realpath(named) != os.path.realpath(folder):
+        words = f"This session works in {folder}, not in {named}. Begin a new session to work there.\n"
+        conversation.send_text(words, "agent_thought_chunk")
 
 
 def _session_id(params: Params) -> str:
