@@ -238,7 +238,7 @@ class Login(httpx2.Auth):
                     response = yield outgoing
                     if outgoing is not request and not response.has_redirect_location:
                         await response.aread()
-                        if (again := self._proven_otherwise(outgoing, response)) is not None:
+                        if (again := self._asked_otherwise(outgoing, response)) is not None:
                             outgoing, response = again, (yield again)
                             await response.aread()
                         response = await self._mended(outgoing, response)
@@ -254,14 +254,25 @@ class Login(httpx2.Auth):
             for name, value in self._headers.items():
                 request.headers.setdefault(name, value)
 
+    def _asked_otherwise(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Request | None:
+        """Return a request that is made once more in another way, None if there is none."""
+        if not response.is_error:
+            return None
+        if request.method == "GET" and request.url.path == _RESOURCE:  # the last place where the SDK looks
+            path = split_address(self._url).path.rstrip("/")
+            again = httpx2.Request("GET", request.url.copy_with(path=path + _RESOURCE)) if path else None
+        elif _is_registration(request):
+            again = _without_scopes(request, response)
+        else:
+            return self._proven_otherwise(request, response)
+        if again:
+            self._prepare(again)
+        return again
+
     def _proven_otherwise(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Request | None:
         """Return a refused token request with the client's secret in its body: many servers know only that."""
         client = self._provider.context.client_info
-        if (
-            not response.is_error
-            or client is None
-            or not request.headers.get("authorization", "").startswith("Basic ")
-        ):
+        if client is None or not request.headers.get("authorization", "").startswith("Basic "):
             return None
         if login_answers.refusal_in(login_answers.document_of(response.content)).startswith("invalid_grant"):
             return None
@@ -293,7 +304,7 @@ class Login(httpx2.Auth):
             return _answer(response, kept, httpx2.codes.OK)
         if response.is_error or login_answers.refusal_in(found):
             raise LoginRefusedError(self._why_refused(request, response, found))
-        if request.headers.get("content-type", "").startswith("application/json"):
+        if _is_registration(request):
             return _answer(response, login_answers.client_in(found, self._methods))
         tokens = login_answers.tokens_in(found)
         if "access_token" not in tokens:
@@ -319,7 +330,7 @@ class Login(httpx2.Auth):
     def _why_refused(
         self, request: httpx2.Request, response: httpx2.Response, found: Mapping[str, Any]
     ) -> str:
-        is_registration = request.headers.get("content-type", "").startswith("application/json")
+        is_registration = _is_registration(request)
         if is_registration and not self._can_register:
             return NOT_REGISTERED
         what = "the registration of agent-ls" if is_registration else "the login"
@@ -345,6 +356,19 @@ class Login(httpx2.Auth):
                 await self._store.keep(login)
         except Exception as error:  # whatever the store of secrets raises
             raise LoginRefusedError(f"the login cannot be stored: {error}") from error
+
+
+def _is_registration(request: httpx2.Request) -> bool:
+    return request.headers.get("content-type", "").startswith("application/json")
+
+
+def _without_scopes(request: httpx2.Request, response: httpx2.Response) -> httpx2.Request | None:
+    """Return a registration that was refused for its scopes without them: the login asks for them itself."""
+    given = login_answers.document_of(request.content)
+    if "scope" not in given or "scope" not in response.text.lower():
+        return None
+    del given["scope"]
+    return httpx2.Request("POST", request.url, json=given)
 
 
 def _authorize(request: httpx2.Request, tokens: OAuthToken | None) -> None:

@@ -79,7 +79,8 @@ def block_text(block: ResultBlock) -> str:
             return f"Resource <{block.uri}>:\n{format_code_block(without_hidden(text))}"
         case _:
             size = len(block.data) * 3 // 4
-            return f"[{block.kind} {block.uri or block.mime_type or 'of unknown type'}: {size} bytes, not displayed]"
+            what = " ".join(filter(None, (block.uri, block.mime_type))) or "of unknown type"
+            return without_hidden(f"[{block.kind} {what}: {size} bytes, not displayed]")
 
 
 def _text_in(block: ResultBlock) -> str:

@@ -211,18 +211,23 @@ class McpConnection:
             return []
 
     async def _fetch_list(self, kind: str, fetch: Callable[..., Awaitable[Any]]) -> list[Any]:
-        """Return the items of all pages. Some servers send a cursor on each page, also the last one: pages end at an
-        empty cursor, or at a page without a new item.
+        """Return the items of all pages. Some servers send a cursor on each page, also the last one: pages end at a
+        page without a new item, or where an empty cursor is refused.
         """
         items: dict[str, Any] = {}
         cursor: str | None = None
         for _ in range(MAX_PAGES):
-            page = await fetch(cursor=cursor, cache_mode="refresh")
+            try:
+                page = await fetch(cursor=cursor, cache_mode="refresh")
+            except MCPError as error:
+                if cursor != "" or error.error.code == types.CONNECTION_CLOSED:
+                    raise
+                break
             before = len(items)
             for item in getattr(page, kind):
                 items.setdefault(key_of(item), item)
             cursor = page.next_cursor
-            if not cursor or len(items) == before or len(items) >= MAX_ITEMS:
+            if cursor is None or len(items) == before or len(items) >= MAX_ITEMS:
                 break
         return [*items.values()][:MAX_ITEMS]
 

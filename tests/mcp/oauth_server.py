@@ -34,7 +34,8 @@ class LoginOddities:
     `registration`, `token`, `refresh` and `refusal` (of a token): a whole answer. `method`: how a client must prove
     itself, "" for any way. `scope_of_calls`: what a token needs for calls. `header`: one that each request needs.
     `redirects`: the redirect addresses of the client `known`, whose secret is `secret`. `holds_stream`: GET gets a
-    stream that never ends. `ends_session`: after a renewal, the server does not know the session.
+    stream that never ends. `ends_session`: after a renewal, the server does not know the session. `registers_scopes`:
+    a client may name scopes when it registers.
     """
 
     challenges: Sequence[str] = ('Bearer resource_metadata="{at}/.well-known/oauth-protected-resource/mcp"',)
@@ -60,6 +61,7 @@ class LoginOddities:
     redirects: Sequence[str] = ()
     secret: str = ""
     registers_with: int = 201
+    registers_scopes: bool = True
     holds_stream: bool = False
     ends_session: bool = False
 
@@ -177,6 +179,8 @@ def login_server(odd: LoginOddities) -> Iterator[Seen]:
         def register(self, given: dict[str, Any]) -> None:
             if odd.registration:
                 return self.reply(*odd.registration)
+            if "scope" in given and not odd.registers_scopes:
+                return self.json(403, {"error": "insufficient_scope"})
             client = f"client-{len(seen.clients) + 1}"
             seen.clients[client] = {"redirect_uris": given["redirect_uris"]}
             self.json(odd.registers_with, document({**given, "client_id": client}, odd.registered))

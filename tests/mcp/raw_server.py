@@ -5,7 +5,8 @@ Start: python raw_server.py PLAN.json
 
 Members of the plan: `tools` in the protocol's form, `calls` with the answer or action of each tool, `modern` for the
 protocol era without a handshake, `initialized` with the answer to the handshake, `log` (a file for the received
-messages), `page` (how many items a page has), `changes` (the list that changes after a method), and the faults `noise`,
+messages), `page` (how many items a page has), `cursors` (one before each further page of one item), `prompted` (the
+content of prompts), `changes` (the list that changes after a method), and the faults `noise`,
 `exit`, `exit_at` (a method), `hang`, `refuse` (a method), `cursor` (on each page of a list), `line_end`, `slow_s`
 (seconds before it starts), `stderr`, `ignore_term` and `unsubscribes` (subscriptions end at once).
 """
@@ -90,7 +91,8 @@ def answer(message: dict[str, Any]) -> dict[str, Any]:
             return listed("resourceTemplates", params)
         case "prompts/get":
             words = f"{params['name']} {json.dumps(params.get('arguments', {}))}"
-            return {"messages": [{"role": "user", "content": {"type": "text", "text": words}}], **complete()}
+            content = PLAN.get("prompted", {"type": "text", "text": words})
+            return {"messages": [{"role": "user", "content": content}], **complete()}
         case "resources/read":
             content = {"uri": params["uri"], "text": f"text of {params['uri']}"}
             return {"contents": [content], **cached()}
@@ -111,7 +113,11 @@ def cached() -> dict[str, Any]:
 def listed(kind: str, params: dict[str, Any]) -> dict[str, Any]:
     items = plan().get(kind, [])
     more = {"nextCursor": PLAN["cursor"]} if "cursor" in PLAN else {}
-    if size := PLAN.get("page"):
+    if (cursors := PLAN.get("cursors")) is not None:  # one item a page
+        number = cursors.index(params["cursor"]) + 1 if "cursor" in params else 0
+        more = {"nextCursor": cursors[number]} if number < len(cursors) else {}
+        items = items[number : number + 1]
+    elif size := PLAN.get("page"):
         begin = int(params.get("cursor", "at 0").removeprefix("at "))
         more = {"nextCursor": f"at {begin + size}"} if begin + size < len(items) else {}
         items = items[begin : begin + size]
