@@ -104,7 +104,7 @@ ALLOWED: dict[str, set[str]] = {
     | {"store", "environments.remote.place", "loop", "review", "policy", "system", "text"},
     "mcp": {"addresses",
         "_version", "background", "environments", "installation", "jsonc", "llm", "mcp", "store", "system", "text",
-        "tools",
+        "tools", "yaml_depth",
     },
     "mcp.entry": {"mcp.entry"},
     "services.clock": {"services.clock"},

@@ -19,7 +19,8 @@ from pydantic import ValidationError
 from agent_ls.addresses import split_address
 from agent_ls.environments.local.environ import is_declared_secret, is_secret_name, secret_words
 from agent_ls.mcp.entry import ServerEntry
-from agent_ls.mcp.foreign_entry import our_entry, unknown_keys
+from agent_ls.mcp.foreign_entry import our_entry, type_key, unknown_keys
+from agent_ls.mcp.foreign_keys import ELSEWHERE, TYPES
 from agent_ls.mcp.names import command_for
 from agent_ls.mcp.visible import visible
 
@@ -31,8 +32,8 @@ project.
 
 NEEDS_APPROVAL: frozenset[Source] = frozenset(("client", "settings", "project"))
 
-VARIABLE = re.compile(r"\$\{(?:env:|localEnv:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
-INPUT = re.compile(r"\$\{input:([\w.-]+)\}")
+VARIABLE = re.compile(r"(?<!\$)\$\{(?:env:|localEnv:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+INPUT = re.compile(r"(?<!\$)\$\{input:([\w.-]+)\}")
 FOLDER = "${workspaceFolder}"
 _OF_EDITOR = re.compile(
     r"\$\{((?:config|command):[^}]*|(?:file|relativeFile|lineNumber|selectedText|execPath|defaultBuildTask)\w*)\}"
@@ -197,13 +198,13 @@ def parse_server(name: str, raw: Any, source: Source, file: str = "") -> ServerC
     if not isinstance(raw, Mapping):
         raise ConfigError("is not an object")
     entry, left_out = _entry(raw, is_literal=source == "client")
-    if entry.command and entry.url:
-        raise ConfigError("has both a command and a url: give only one of them")
+    if entry.command and entry.url and not entry.type:
+        raise ConfigError("has both a command and a url: give only one of them, or the type stdio or http")
     wants_http = entry.type.startswith(("http", "stream"))
     if not (entry.url if wants_http else entry.command or (entry.url and not entry.type)):
-        raise ConfigError("needs a url" if wants_http else "needs a command or a url")
+        raise ConfigError(_why_no_target(raw, wants_http=wants_http))
     target: Target
-    if entry.url:
+    if entry.url and (wants_http or not entry.command):
         if split_address(entry.url).scheme not in ("http", "https") and "${" not in entry.url:
             raise ConfigError("its url must begin with http:// or https://")
         target = HttpTarget(entry.url, tuple(entry.headers.items()))
@@ -226,6 +227,12 @@ def parse_server(name: str, raw: Any, source: Source, file: str = "") -> ServerC
         oauth=_oauth_client(entry),
         left_out=left_out,
     )
+
+
+def _why_no_target(raw: Mapping[str, Any], *, wants_http: bool) -> str:
+    if raw.get("settings") or raw.get("source") == "extension":
+        return "is a server of a Zed extension, whose command only Zed knows: write its `command` or `url`"
+    return "needs a url" if wants_http else "needs a command or a url"
 
 
 def _oauth_client(entry: ServerEntry) -> OAuthClient:
@@ -257,8 +264,14 @@ _KNOWN = frozenset(
 def _entry(raw: Mapping[str, Any], *, is_literal: bool) -> tuple[ServerEntry, tuple[str, ...]]:
     """Return the validated entry, and its keys that are left out because they mean nothing here."""
     known = our_entry(raw, is_literal=is_literal)
-    if known.get("type") == "sse":
+    kind = known.get("type")
+    if kind == "sse":
         raise ConfigError(OBSOLETE)
+    if isinstance(kind, str) and kind and kind not in TYPES.values():
+        raise ConfigError(
+            ELSEWHERE.get(type_key(kind))
+            or f'the type "{kind}" is not known: write stdio or http, or leave it out'
+        )
     if raw.get("envFile"):
         raise ConfigError(
             'has a file of environment variables, which agent-ls does not read: list each in env, as "NAME": "${NAME}"'
@@ -307,6 +320,9 @@ def fill_variables(config: ServerConfig, values: VariableValues) -> ServerConfig
         return config
 
     def fill(text: str) -> str:
+        return "${".join(map(fill_part, text.split("$${")))
+
+    def fill_part(text: str) -> str:
         for name, value in _editor_values(values).items():
             text = text.replace(name, value)
         text = _IN_WORKSPACE.sub(lambda found: values.folder, text)

@@ -9,11 +9,21 @@ from contextlib import suppress
 from difflib import get_close_matches
 from typing import Any
 
-_RENAMED = {
-    "httpUrl": "url", "serverUrl": "url", "server_url": "url", "baseUrl": "url", "endpoint": "url", "transport": "type",
-    "transportType": "type", "environment": "env", "http_headers": "headers", "requestInit": "headers",
-    "workdir": "cwd", "working_dir": "cwd", "workingDirectory": "cwd", "working_directory": "cwd",
-}  # fmt: skip
+from agent_ls.mcp.foreign_keys import (
+    ALLOWED,
+    APPROVALS,
+    DENIED,
+    HEADER_VARIABLES,
+    IGNORED,
+    OFF,
+    ON,
+    RENAMED,
+    TOKEN_VARIABLES,
+    TOKENS,
+    TYPES,
+    VARIABLES,
+)
+
 _OF_OPENCODE = re.compile(r"(?<!\$)\{env:([A-Za-z_]\w*)\}")
 _BARE = re.compile(r"\A((?:\w+ )?)\$([A-Z_][A-Z0-9_]*)\Z")
 _METADATA = re.compile(r"/\.well-known/(?:oauth-authorization-server|openid-configuration)")
@@ -21,20 +31,6 @@ _LOGIN_SERVERS = ("authServerMetadataUrl", "auth_server_metadata_url", "authoriz
 _LINE = re.compile(r"[\w.-]+ +\S")
 """The name of a program with arguments behind it. A path may have blanks."""
 
-_TYPES = {
-    "local": "stdio", "stdio": "stdio", "remote": "http", "http": "http", "url": "http", "streamable": "http",
-    "streamable_http": "http", "streamable-http": "http", "streamablehttp": "http", "sse": "sse",
-}  # fmt: skip
-_ALLOWED = ("includeTools", "include_tools", "enabledTools", "enabled_tools", "allowedTools", "allowed_tools")
-_DENIED = (
-    "excludeTools",
-    "exclude_tools",
-    "disabledTools",
-    "disabled_tools",
-    "disallowedTools",
-    "blockedTools",
-)
-_TOKENS = ("bearer_token", "bearerToken", "authorization_token", "authToken")
 _LIMIT = re.compile(
     r"(?P<start>start|startup|init|initialize|connect|connection|discover|discovery|handshake)?"
     r"(?:tool|call|toolcall|request|read|sseread|execution)?timeout"
@@ -43,23 +39,6 @@ _LIMIT = re.compile(
 """A time limit of the start or of calls, in small letters without `_`, and its unit."""
 _MOST_SECONDS = 3600
 """Of limits without a unit, some agents count in seconds, others in milliseconds. A larger number is the latter."""
-_IGNORED = frozenset(
-    ("disabled", "isActive", "envFile", "oauth", "sandboxEnabled", "dev", "gallery", "version", "description", "name",
-     "icon", "tags", "author", "notes", "comment", "metadata", "source", "bearer_token_env_var", "env_http_headers",
-     "env_vars", "envVars", *_TOKENS, *_ALLOWED, *_DENIED)
-)  # fmt: skip
-"""Keys that are left out, or converted here."""
-
-
-_APPROVALS = ("trust: true", "autoApprove", "alwaysAllow", "default_tools_approval_mode")
-_WHY_NO_APPROVAL = (
-    "you approve its tools when they are called or, for `agent-ls exec`, with --allow 'SERVER__*'"
-)
-ADVICE: Mapping[str, str] = {
-    **dict.fromkeys(_APPROVALS, _WHY_NO_APPROVAL),
-    "headersHelper": 'write the header in `headers`, as "Authorization": "Bearer ${NAME}"',
-}
-"""What to do instead of keys that have no effect."""
 
 
 _NO_LIMIT_MS = 24 * 3_600_000
@@ -77,15 +56,18 @@ def our_entry(raw: Mapping[str, Any], *, is_literal: bool = False) -> dict[str, 
     for key in ("transport", "connection", "config"):  # the target in an object of its own
         if isinstance(inner := raw.get(key), Mapping) and inner.keys() & {"type", "url", "command"}:
             raw = {name: it for name, it in raw.items() if name != key} | dict(inner)
+    if isinstance(inner := raw.get("requestOptions"), Mapping):  # of Continue
+        raw = {**{key: it for key, it in inner.items() if key != "headers"}, **raw}
+        raw["requestOptions"] = inner.get("headers") or {}
+    if raw.get("settings") == {}:
+        del raw["settings"]
     limits = _limits(raw)
     entry = {
-        _RENAMED.get(key, key): value
-        for key, value in raw.items()
-        if key not in _IGNORED and key not in limits
+        RENAMED.get(key, key): value for key, value in raw.items() if key not in IGNORED and key not in limits
     }
     kind = entry.get("type")
     if isinstance(kind, str):
-        entry["type"] = _TYPES.get(kind.lower(), kind)
+        entry["type"] = TYPES.get(type_key(kind), kind)
     if isinstance(address := entry.get("url"), str):
         entry["url"] = _as_text(address.strip())
     if isinstance(words := entry.get("command"), list) and words:
@@ -99,21 +81,30 @@ def our_entry(raw: Mapping[str, Any], *, is_literal: bool = False) -> dict[str, 
             entry[key] = {name: _as_text(value) for name, value in table.items()}
             if not is_literal:
                 entry[key] = {name: _with_variable(value) for name, value in entry[key].items()}
-    names = [it for key in ("env_vars", "envVars") for it in _list(raw.get(key)) if isinstance(it, str)]
+    listed = [it for key in VARIABLES for it in _list(raw.get(key))]
+    names = [
+        it
+        for item in listed
+        if isinstance(it := item.get("name") if isinstance(item, Mapping) else item, str)
+    ]
     if names:  # variables of the user that the server gets too
         entry["env"] = {**{name: f"${{{name}:-}}" for name in names}, **(entry.get("env") or {})}
     _add_headers(entry, raw)
     _add_filter(entry, raw)
-    if _truth(raw.get("disabled")) is True or _truth(raw.get("isActive")) is False:
+    is_off = any(_truth(raw.get(key)) is True for key in OFF)
+    if is_off or any(_truth(raw.get(key)) is False for key in ON):
         entry["enabled"] = False
     if isinstance(trust := entry.get("trust"), bool):
         del entry["trust"]
         entry |= {"trust: true": True} if trust else {}
-    for key in _APPROVALS:  # another agent's permission to call without approval
+    for key in APPROVALS:  # another agent's permission to call without approval
         if entry.get(key) in (False, [], "auto", "prompt"):
             del entry[key]
-    if isinstance(oauth := raw.get("oauth"), Mapping):
-        entry |= {key: value for key, value in _login(oauth).items() if value and key not in entry}
+    for oauth in (raw.get("oauth"), raw.get("auth")):
+        if isinstance(oauth, Mapping):
+            entry |= {key: value for key, value in _login(oauth).items() if value and key not in entry}
+    if isinstance(scopes := entry.get("oauthScopes"), list):
+        entry["oauthScopes"] = " ".join(map(str, scopes))
     for name, limit in limits.values():
         entry.setdefault(name, limit)
     return entry
@@ -134,6 +125,11 @@ def _limits(raw: Mapping[str, Any]) -> dict[str, tuple[str, int]]:
     return limits
 
 
+def type_key(kind: str) -> str:
+    """Return the name of a transport in the form of TYPES and ELSEWHERE."""
+    return re.sub(r"[\s_-]", "", kind.lower())
+
+
 def unknown_keys(entry: Mapping[str, Any], known: frozenset[str]) -> tuple[str, ...]:
     """Return the keys that mean nothing to agent-ls and may be left out: they resemble no known key, whose effect
     the user would miss.
@@ -142,8 +138,8 @@ def unknown_keys(entry: Mapping[str, Any], known: frozenset[str]) -> tuple[str, 
 
 
 def _login(oauth: Mapping[str, Any]) -> dict[str, str]:
-    """Return the facts about logins in an entry of Claude Code, Gemini CLI or OpenCode."""
-    texts = {key: _as_text(value) for key, value in oauth.items()}
+    """Return the facts about logins in an entry of Claude Code, Cursor, Gemini CLI, OpenCode or Zed."""
+    texts = {_in_camel_case(key): _as_text(value) for key, value in oauth.items()}
     scopes = texts.get("scopes") or texts.get("scope")
     port = texts.get("callbackPort")
     redirect = texts.get("redirectUri") or (f"http://localhost:{port}/callback" if port else "")
@@ -155,6 +151,11 @@ def _login(oauth: Mapping[str, Any]) -> dict[str, str]:
         "oauthRedirect": redirect,
     }
     return {key: value for key, value in found.items() if isinstance(value, str)}
+
+
+def _in_camel_case(key: str) -> str:
+    first, *others = key.lower().split("_") if "_" in key else [key]
+    return first + "".join(map(str.capitalize, others))
 
 
 def _server_of(texts: Mapping[str, Any]) -> str:
@@ -217,13 +218,15 @@ def _with_variable(value: Any) -> Any:
 
 def _add_headers(entry: dict[str, Any], raw: Mapping[str, Any]) -> None:
     more = {}
-    for key in _TOKENS:
+    for key in TOKENS:
         if isinstance(token := raw.get(key), str) and token:
             more["Authorization"] = f"Bearer {token}"
-    if isinstance(name := raw.get("bearer_token_env_var"), str):
-        more["Authorization"] = f"Bearer ${{{name}}}"
-    if isinstance(table := raw.get("env_http_headers"), Mapping):
-        more |= {header: f"${{{variable}}}" for header, variable in table.items()}
+    for key in TOKEN_VARIABLES:
+        if isinstance(name := raw.get(key), str):
+            more["Authorization"] = f"Bearer ${{{name}}}"
+    for key in HEADER_VARIABLES:
+        if isinstance(table := raw.get(key), Mapping):
+            more |= {header: f"${{{variable}}}" for header, variable in table.items()}
     if more:
         entry["headers"] = {**(entry.get("headers") or {}), **more}
 
@@ -239,9 +242,9 @@ def _add_filter(entry: dict[str, Any], raw: Mapping[str, Any]) -> None:
             if it is False or (it is not True and it.get("enabled") is False)
         ]
         entry["tools"] = given = {"deny": off}  # the settings of each tool
-    allow = [name for key in _ALLOWED for name in _list(raw.get(key))]
-    deny = [name for key in _DENIED for name in _list(raw.get(key))]
-    if not allow and any(raw.get(key) == [] for key in _ALLOWED):  # a list of the allowed tools that is empty
+    allow = [name for key in ALLOWED for name in _list(raw.get(key))]
+    deny = [name for key in DENIED for name in _list(raw.get(key))]
+    if not allow and any(raw.get(key) == [] for key in ALLOWED):  # a list of the allowed tools that is empty
         deny = ["*"]
     if (allow or deny) and (given is None or isinstance(given, Mapping)):
         found = dict(given or {})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import tomllib
@@ -10,9 +11,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from agent_ls.jsonc import parse_jsonc
 from agent_ls.mcp.config import ConfigError, ServerConfig, Source, parse_server
-from agent_ls.mcp.foreign_entry import ADVICE
+from agent_ls.mcp.foreign_keys import ADVICE
+from agent_ls.yaml_depth import is_too_deep
 
 USER_FILE = "mcp.json"
 PROJECT_FILES = (".mcp.json", os.path.join(".vscode", "mcp.json"))
@@ -102,10 +106,10 @@ def _open_at_once(path: str, flags: int) -> int:
 
 
 def read_file(path: Path) -> Any:
-    """Read and parse a JSON or TOML file.
+    """Read and parse a JSON, TOML or YAML file.
 
     Raises:
-        OSError, ValueError: the file cannot be read, is too large, or is not valid JSON or TOML.
+        OSError, ValueError: the file cannot be read, is too large, or is not valid.
     """
     with open(path, "rb", opener=_open_at_once) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -114,12 +118,38 @@ def read_file(path: Path) -> Any:
     if len(data) > MAX_BYTES:
         raise ValueError(f"the file is larger than {MAX_BYTES // 1024} KiB")
     text = data.decode("utf-8-sig")
+    if path.suffix in (".yaml", ".yml"):
+        return _read_yaml(text)
     if path.suffix == ".toml" and not text.lstrip().startswith("{"):  # no TOML begins so
         return tomllib.loads(text)
+    if text.lstrip().startswith('"'):  # the inner part of a file, pasted without its brackets
+        text = f"{{{text}}}"
     return parse_jsonc(text) if text.strip() else {}
 
 
-_TABLES = ("mcpServers", "servers", "mcp_servers", "context_servers", "mcp.servers", "amp.mcpServers")
+def _read_yaml(text: str) -> Any:
+    if is_too_deep(text):
+        raise ValueError("the file has too many nested brackets")
+    try:
+        if any(isinstance(it, yaml.AliasToken) for it in yaml.scan(text)):
+            raise ValueError("the file has aliases (`*NAME`): write the values in their places")
+        return json.loads(json.dumps(yaml.safe_load(text) or {}, default=str))
+    except (yaml.YAMLError, TypeError) as error:
+        raise ValueError(f"the file is not valid YAML: {' '.join(str(error).split())}") from None
+
+
+_TABLES = (
+    "mcpServers",
+    "servers",
+    "mcp_servers",
+    "context_servers",
+    "mcp.servers",
+    "amp.mcpServers",
+    "extensions",
+)
+_TARGETS = frozenset(("command", "cmd", "url", "uri", "httpUrl", "serverUrl"))
+_NAMES = ("name", "key", "id")
+"""Keys with the name of a server in a list."""
 
 
 def servers_of(raw: Any) -> Mapping[str, Any]:
@@ -137,20 +167,42 @@ def servers_of(raw: Any) -> Mapping[str, Any]:
         for holder, name in places:
             if name in holder and (table := _as_table(holder[name])) is not None:
                 return table
+        if raw and all(isinstance(it, Mapping) and it.keys() & _TARGETS for it in raw.values()):
+            return raw  # servers without a table around them
+        if any(isinstance(raw.get(key), str | list) for key in _TARGETS):
+            raise ValueError(_NO_NAME)
+        if raw.keys() & {"remotes", "packages"}:
+            raise ValueError(
+                "this is a server's entry in a registry: add its address or command by `agent-ls mcp add`"
+            )
     if raw == {} or (isinstance(raw, Mapping) and "inputs" in raw):
         return {}
     raise ValueError("the file has no table of MCP servers")
 
 
+_NO_NAME = 'the file has a server without a name: write it as {"mcpServers": {"NAME": {…}}}'
+
+
 def _as_table(value: Any) -> Mapping[str, Any] | None:
-    """Return a table of servers, which may be a list of entries with names; None for other values."""
+    """Return a table of servers, which may be a list of entries with names; None for other values.
+
+    Raises:
+        ValueError: a server has no name.
+    """
     if value is None:
         return {}
-    if isinstance(value, list) and all(
-        isinstance(it, Mapping) and isinstance(it.get("name"), str) for it in value
-    ):
-        return {it["name"]: {key: part for key, part in it.items() if key != "name"} for it in value}
+    if isinstance(value, list) and all(isinstance(it, Mapping) for it in value):
+        return dict(map(_named, value))
+    if isinstance(value, Mapping) and any(isinstance(value.get(key), str | list) for key in _TARGETS):
+        raise ValueError(_NO_NAME)
     return value if isinstance(value, Mapping) else None
+
+
+def _named(entry: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    key = next((key for key in _NAMES if isinstance(entry.get(key), str)), None)
+    if key is None:
+        raise ValueError(_NO_NAME)
+    return entry[key], {name: it for name, it in entry.items() if name != key}
 
 
 def _entries(
