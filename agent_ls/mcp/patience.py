@@ -9,7 +9,7 @@ import anyio
 import httpx2
 
 from agent_ls.llm.providers.base import ReplyHead
-from agent_ls.llm.providers.error_mapping import retry_after_s
+from agent_ls.llm.providers.error_delays import retry_after_s
 
 MAX_WAIT_S = 30
 """A server that asks for more is not asked again: the model and the user read how long it asks to wait."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from agent_ls.llm.errors import ConfigurationError, LlmError, NetworkError, RequestTimeoutError
-from agent_ls.llm.providers.error_mapping import PROXY_LOGIN
+from agent_ls.llm.providers.error_leads import PROXY_LOGIN
 from agent_ls.text import strip_escapes, to_display_line
 
 _Kind: TypeAlias = type[NetworkError] | type[RequestTimeoutError] | type[ConfigurationError]

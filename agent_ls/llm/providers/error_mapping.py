@@ -29,6 +29,8 @@ from agent_ls.llm.errors import (
     ServerError,
 )
 from agent_ls.llm.providers.base import ReplyHead
+from agent_ls.llm.providers.error_delays import retry_after_s, worded_delay_s
+from agent_ls.llm.providers.error_leads import ABOVE_RATE, LEADS, NO_API, PAGE, PER_MINUTE, WRONG_WAYS
 from agent_ls.llm.providers.error_words import BUDGET, LOADING, NO_RATE, WORDS, exceeds_rate, states_overflow
 from agent_ls.text import strip_escapes, to_display_line
 
@@ -72,89 +74,11 @@ _SPENT = re.compile(
     r"(credits?|balance|spend|billing|budget)\w*_(exhausted|exceeded|reached)|usage_limit_exceeded"
 )
 
-PROXY_LOGIN = (
-    "the proxy between this machine and {provider} requires a login",
-    "Put user and password into the address of the proxy (HTTPS_PROXY), or connect without the proxy.",
-)
-"""Message and hint for status 407, with which a proxy refuses a request or a tunnel to the provider."""
-
-# Statuses that a wrong base URL or a proxy causes, each with message and hint. A retry never succeeds.
-_WRONG_WAYS: Mapping[int, tuple[str, str]] = {
-    405: (
-        "the server at the base URL of {provider} does not accept API requests (HTTP status 405)",
-        "Check the base URL of the provider.",
-    ),
-    407: PROXY_LOGIN,
-}
-
 # Names of these classes are used for other errors, too.
 _VAGUE = (InvalidRequestError, RateLimitError, ServerError)
 
 # Statuses for which a phrase in the message may select a more specific error class.
 _VAGUE_STATUSES = (None, 400, 413, 422, 429, 500, 503)
-
-_LEADS: Mapping[type[ProviderError], tuple[str, str]] = {
-    AuthenticationError: (
-        "{provider} refused the key",
-        (
-            "Enter a valid key in the editor or with `agent-ls keys set {provider}`. A key in {variable} comes first: "
-            "correct it there and start agent-ls again. The conversation is kept."
-        ),
-    ),
-    PermissionDeniedError: ("{provider} denied access", "Check the permissions of this key and its project."),
-    NotFoundError: (
-        "{provider} does not know the model {model}",
-        "Choose another model, or check its spelling and the base URL.",
-    ),
-    ContextLengthError: (
-        "the conversation is too long for {model}",
-        "Compact the conversation, start a new session, or choose a model with a larger context window.",
-    ),
-    RequestTooLargeError: (
-        "the request is too large for {provider}",
-        "Leave out large images or files, compact the conversation, or start a new session.",
-    ),
-    InvalidRequestError: (
-        "{provider} rejected the request",
-        (
-            "Check the model's name and the key: some servers answer this if one is wrong. "
-            "If both are right, please report it."
-        ),
-    ),
-    QuotaExceededError: (
-        "the credit at {provider} is used up",
-        "Check the plan, billing and spending limits of your account at the provider.",
-    ),
-    RateLimitError: ("{provider} limits the rate of requests", "Wait a moment, then send again."),
-    ContentFilterError: ("{provider} refused the content", "Rephrase the request."),
-    ModelLoadingError: (
-        "{provider} is still loading the model",
-        "Wait until the server has loaded the model, then send again.",
-    ),
-    OverloadedError: ("{provider} is overloaded", "Try again in a few minutes, or choose another model."),
-    ServerError: (
-        "{provider} failed",
-        "Try again. If the error remains, look at the provider's status page.",
-    ),
-    ProviderError: ("{provider} answered with an error", "Try again."),
-}
-
-# One request with more tokens than a minute allows: no wait helps. examples: Groq (413), OpenAI (429)
-_PER_MINUTE = re.compile(r"tokens per min|\bTPM\b", re.IGNORECASE)
-_ABOVE_RATE = (
-    "the request has more tokens than your account at {provider} may send in one minute",
-    "Compact the conversation, choose another model, or raise the limit of your account.",
-)
-
-_NO_API = (
-    "there is no such API at the address of {provider}",
-    "Check the base URL of the provider: for many servers it ends with /v1.",
-)
-
-_PAGE = (
-    "a web page answered in place of {provider}",
-    "Check the base URL, and whether a proxy, a firewall or a login page stands between this machine and {provider}.",
-)
 
 MAX_MESSAGE_CHARS = 500
 
@@ -205,7 +129,7 @@ class FailureTable:
             return self._redirect(head, model)
         if status == 408 or any(name in self.timeouts for name in failure.names):
             return self._timeout(failure, model, head)
-        if status is not None and status in _WRONG_WAYS:
+        if status is not None and status in WRONG_WAYS:
             return self._map_wrong_endpoint(status, model)
         kind = failure.kind or self._kind(failure, status)
         delay_s = _delay_s(failure, kind, head)
@@ -234,15 +158,15 @@ class FailureTable:
 
     def _words(self, failure: ProviderFailure, kind: type[ProviderError], model: str) -> tuple[str, str]:
         """Return the beginning of the message, and the hint."""
-        chosen = _LEADS[kind]
-        is_rate = kind is ContextLengthError and _PER_MINUTE.search(failure.message) is not None
+        chosen = LEADS[kind]
+        is_rate = kind is ContextLengthError and PER_MINUTE.search(failure.message) is not None
         names_model = "model" in failure.message.lower() or bool(failure.names) or not failure.message
         if is_rate:
-            chosen = _ABOVE_RATE
+            chosen = ABOVE_RATE
         elif kind is NotFoundError and not names_model:
-            chosen = _NO_API  # a page of another program
+            chosen = NO_API  # a page of another program
         elif failure.is_page and issubclass(kind, AuthenticationError | PermissionDeniedError):
-            chosen = _PAGE
+            chosen = PAGE
         lead, hint = (text.format(**self._facts(model)) for text in chosen)
         if kind is ContextLengthError and not is_rate:
             return f"{lead}{_sizes(failure)}", self._longer_context(hint)
@@ -310,7 +234,7 @@ class FailureTable:
         )
 
     def _map_wrong_endpoint(self, status: int, model: str) -> LlmError:
-        problem, hint = _WRONG_WAYS[status]
+        problem, hint = WRONG_WAYS[status]
         return ConfigurationError(
             f"{problem.format(provider=self.provider)} (HTTP {status})",
             provider=self.provider,
@@ -336,18 +260,6 @@ class FailureTable:
         return error
 
 
-# examples: Please try again in 1.146s. / Please retry in 48.9s. / try again in 7m12.5s / Resets in 16 days.
-_WORDED_DELAY = re.compile(
-    r"(?:try again|retry|wait|reset)s?\s+(?:in|after|for)?\s*(?:about\s+)?((?:\d+(?:\.\d+)?\s*[a-z]+[\s,]*)+)",
-    re.IGNORECASE,
-)
-_WORDED_UNIT = re.compile(
-    r"(\d+(?:\.\d+)?)\s*(ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hours?|d|days?)\b",
-    re.IGNORECASE,
-)
-_COMPOUND = re.compile(r"(?<=[a-z])(?=\d)")
-
-
 def _delay_s(failure: ProviderFailure, kind: type[ProviderError], head: ReplyHead | None) -> float | None:
     """Return the seconds to wait before a retry, from headers, body or message; None if unknown."""
     told = retry_after_s(head) if head else None
@@ -357,51 +269,6 @@ def _delay_s(failure: ProviderFailure, kind: type[ProviderError], head: ReplyHea
     if told is not None or not issubclass(kind, RateLimitError | ServerError | QuotaExceededError):
         return told
     return worded_delay_s(failure.message)
-
-
-def worded_delay_s(message: str) -> float | None:
-    """Return the seconds to wait that a message names, None if it names none."""
-    found = _WORDED_DELAY.search(message)
-    if not found:
-        return None
-    parts = _WORDED_UNIT.findall(_COMPOUND.sub(" ", found[1].lower()))
-    return sum(float(count) * _unit_s(unit) for count, unit in parts) if parts else None
-
-
-def _unit_s(unit: str) -> float:
-    if unit.startswith(("milli", "ms")):
-        return 0.001
-    return {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}[unit[0]]
-
-
-def retry_after_s(head: ReplyHead) -> float | None:
-    """Return the seconds to wait before a retry, from the headers; None without a valid header.
-
-    `retry-after-ms` is used first, then `retry-after`, which has seconds or an HTTP date.
-    """
-    milliseconds = _number(head.headers.get("retry-after-ms", ""))
-    if milliseconds is not None:
-        return milliseconds / 1000
-    told = head.headers.get("retry-after", "")
-    seconds = _number(told)
-    if seconds is not None:
-        return seconds
-    from email.utils import (
-        parsedate_to_datetime,  # imported here, to keep the start fast: few servers send a date
-    )
-
-    try:
-        return max(0.0, parsedate_to_datetime(told).timestamp() - head.received_at_s)
-    except (ValueError, OverflowError):
-        return None
-
-
-def _number(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if 0 <= value < float("inf") else None
 
 
 def _sizes(failure: ProviderFailure) -> str:

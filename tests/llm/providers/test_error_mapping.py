@@ -7,7 +7,8 @@ import pytest
 
 from agent_ls.llm import errors as e
 from agent_ls.llm.providers.base import Codec, ReplyHead
-from agent_ls.llm.providers.error_mapping import MAX_MESSAGE_CHARS, retry_after_s
+from agent_ls.llm.providers.error_delays import retry_after_s
+from agent_ls.llm.providers.error_mapping import MAX_MESSAGE_CHARS
 from tests.support.codec_runs import ANTHROPIC, OPENAI, ask
 
 CODECS = [pytest.param(ANTHROPIC, id="anthropic"), pytest.param(OPENAI, id="openai")]

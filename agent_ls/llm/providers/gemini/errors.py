@@ -21,7 +21,8 @@ from agent_ls.llm.errors import (
 from agent_ls.llm.messages import JsonObject
 from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.providers.error_bodies import find_failure, first_object, read_failure, unreadable_answer
-from agent_ls.llm.providers.error_mapping import FailureTable, ProviderFailure, worded_delay_s
+from agent_ls.llm.providers.error_delays import worded_delay_s
+from agent_ls.llm.providers.error_mapping import FailureTable, ProviderFailure
 from agent_ls.llm.providers.error_words import NO_RATE
 from agent_ls.llm.providers.wire_json import int_at, object_at, objects_at, text_at
 

@@ -1,0 +1,100 @@
+"""The beginning of the message, and the hint, that the user reads for each class of error."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from agent_ls.llm.errors import (
+    AuthenticationError,
+    ContentFilterError,
+    ContextLengthError,
+    InvalidRequestError,
+    ModelLoadingError,
+    NotFoundError,
+    OverloadedError,
+    PermissionDeniedError,
+    ProviderError,
+    QuotaExceededError,
+    RateLimitError,
+    RequestTooLargeError,
+    ServerError,
+)
+
+PROXY_LOGIN = (
+    "the proxy between this machine and {provider} requires a login",
+    "Put user and password into the address of the proxy (HTTPS_PROXY), or connect without the proxy.",
+)
+"""Message and hint for status 407, with which a proxy refuses a request or a tunnel to the provider."""
+
+# Statuses that a wrong base URL or a proxy causes, each with message and hint. A retry never succeeds.
+WRONG_WAYS: Mapping[int, tuple[str, str]] = {
+    405: (
+        "the server at the base URL of {provider} does not accept API requests (HTTP status 405)",
+        "Check the base URL of the provider.",
+    ),
+    407: PROXY_LOGIN,
+}
+
+LEADS: Mapping[type[ProviderError], tuple[str, str]] = {
+    AuthenticationError: (
+        "{provider} refused the key",
+        (
+            "Enter a valid key in the editor or with `agent-ls keys set {provider}`. A key in {variable} comes first: "
+            "correct it there and start agent-ls again. The conversation is kept."
+        ),
+    ),
+    PermissionDeniedError: ("{provider} denied access", "Check the permissions of this key and its project."),
+    NotFoundError: (
+        "{provider} does not know the model {model}",
+        "Choose another model, or check its spelling and the base URL.",
+    ),
+    ContextLengthError: (
+        "the conversation is too long for {model}",
+        "Compact the conversation, start a new session, or choose a model with a larger context window.",
+    ),
+    RequestTooLargeError: (
+        "the request is too large for {provider}",
+        "Leave out large images or files, compact the conversation, or start a new session.",
+    ),
+    InvalidRequestError: (
+        "{provider} rejected the request",
+        (
+            "Check the model's name and the key: some servers answer this if one is wrong. "
+            "If both are right, please report it."
+        ),
+    ),
+    QuotaExceededError: (
+        "the credit at {provider} is used up",
+        "Check the plan, billing and spending limits of your account at the provider.",
+    ),
+    RateLimitError: ("{provider} limits the rate of requests", "Wait a moment, then send again."),
+    ContentFilterError: ("{provider} refused the content", "Rephrase the request."),
+    ModelLoadingError: (
+        "{provider} is still loading the model",
+        "Wait until the server has loaded the model, then send again.",
+    ),
+    OverloadedError: ("{provider} is overloaded", "Try again in a few minutes, or choose another model."),
+    ServerError: (
+        "{provider} failed",
+        "Try again. If the error remains, look at the provider's status page.",
+    ),
+    ProviderError: ("{provider} answered with an error", "Try again."),
+}
+
+# One request with more tokens than a minute allows: no wait helps. examples: Groq (413), OpenAI (429)
+PER_MINUTE = re.compile(r"tokens per min|\bTPM\b", re.IGNORECASE)
+ABOVE_RATE = (
+    "the request has more tokens than your account at {provider} may send in one minute",
+    "Compact the conversation, choose another model, or raise the limit of your account.",
+)
+
+NO_API = (
+    "there is no such API at the address of {provider}",
+    "Check the base URL of the provider: for many servers it ends with /v1.",
+)
+
+PAGE = (
+    "a web page answered in place of {provider}",
+    "Check the base URL, and whether a proxy, a firewall or a login page stands between this machine and {provider}.",
+)
