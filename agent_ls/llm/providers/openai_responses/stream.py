@@ -1,21 +1,19 @@
 """Decode the stream of the Responses API. `output_index` identifies an item; ids may change.
 
-On some servers, items overlap in time. The emitted parts never overlap: events of an item wait until the previous
-item has ended. Only a reasoning part is ended early, as soon as the next item begins, so that the next item can be
-displayed while it streams.
+On some servers, items overlap in time. The emitted parts never overlap (items.py). Only a reasoning part is ended
+early, as soon as the next item begins, so that the next item can be displayed while it streams.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
 
 from agent_ls.llm.errors import StreamError
 from agent_ls.llm.messages import JsonObject, OpaquePart, ReasoningPart, SearchPart, TextPart, ToolCallPart
 from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.providers.error_bodies import find_failure, is_keep_alive
 from agent_ls.llm.providers.openai_responses.errors import NAME, event_error, http_error, response_error
+from agent_ls.llm.providers.openai_responses.items import KINDS, Item, Items, call_id_of, completed
 from agent_ls.llm.providers.openai_responses.response import (
     cut_warning,
     finish_reason,
@@ -24,12 +22,10 @@ from agent_ls.llm.providers.openai_responses.response import (
     is_cut_call,
     is_refusal,
     item_part,
-    message_text,
     usage,
 )
 from agent_ls.llm.providers.rate_limits import openai_rate_limit
 from agent_ls.llm.providers.wire_json import (
-    PieceJoiner,
     int_at,
     object_at,
     objects_at,
@@ -59,15 +55,6 @@ from agent_ls.llm.stream import (
 
 _GOOD = ReplyHead(200)
 
-_Kind: TypeAlias = Literal["text", "reasoning", "call", "opaque"]
-
-_KINDS: dict[str, _Kind] = {
-    "message": "text",
-    "reasoning": "reasoning",
-    "function_call": "call",
-    "custom_tool_call": "call",
-}
-
 # Events that are ignored, because other events have the same content.
 _SILENT = frozenset(
     {
@@ -85,23 +72,6 @@ _SILENT = frozenset(
 )
 
 
-@dataclass(slots=True)
-class _Item:
-    """An item of the answer. `shown` is the text in the emitted events.
-
-    For a custom call, `shown` is JSON that contains the item's free text, `text`.
-    """
-
-    kind: _Kind
-    name: str = ""
-    call_id: str = ""
-    text: PieceJoiner = field(default_factory=PieceJoiner)
-    shown: PieceJoiner = field(default_factory=PieceJoiner)
-    section: tuple[str, int | None] | None = None
-    has_opening: bool = False
-    has_ended: bool = False
-
-
 class ResponsesStream:
     """The StreamDecoder of the Responses API; see StreamDecoder for the contract."""
 
@@ -109,12 +79,9 @@ class ResponsesStream:
         self._request = request
         self._model = request.model
         self._head = head
-        self._items: dict[int, _Item] = {}
+        self._items = Items()
         self._places: dict[str, int] = {}  # the index of each item by its id
         self._moved: dict[int, int] = {}  # the index of the item that was begun later at the same index
-        self._speaking: int | None = None
-        self._waiting: dict[int, list[StreamEvent]] = {}
-        self._out: list[StreamEvent] = []
         self._warnings: list[str] = []
         self._has_started = False
         self._has_calls = False
@@ -133,8 +100,7 @@ class ResponsesStream:
         if event is None:
             raise http_error(self._model, _GOOD, frame.data.encode())
         self._event(text_at(event, "type") or frame.event, event)
-        out, self._out = self._out, []
-        return out
+        return self._items.take()
 
     def close(self) -> Sequence[StreamEvent]:
         has_all = self._has_calls and all(item.has_ended for item in self._items.values())
@@ -142,8 +108,7 @@ class ResponsesStream:
             not self._is_finished and self._is_done and has_all
         ):  # a converter sends no last event after a call
             self._event("response.completed", {"response": {"output": []}})
-            out, self._out = self._out, []
-            return out
+            return self._items.take()
         if not self._is_finished:
             raise StreamError(
                 "the connection to openai ended in the middle of the answer",
@@ -189,7 +154,7 @@ class ResponsesStream:
             case _ if event.get("error") or (not kind and find_failure(event)):  # the event has no type
                 raise event_error(self._model, event)
             case _ if kind not in _SILENT:
-                self._out.append(ProviderEvent(repair_object(event)))
+                self._items.out.append(ProviderEvent(repair_object(event)))
 
     def _index_of(self, event: JsonObject) -> int:
         """Return the index of the item that an event belongs to. Some servers send only the item's id, or neither."""
@@ -208,19 +173,19 @@ class ResponsesStream:
 
     def _start(self, response: JsonObject) -> None:
         self._has_started = True
-        self._out.append(StreamStart(text_at(response, "id"), text_at(response, "model")))
+        self._items.out.append(StreamStart(text_at(response, "id"), text_at(response, "model")))
 
     # --- pieces of items
 
     def _text(self, index: int, piece: str) -> None:
         item = self._open(index, {"type": "message"})
         if not item.has_ended and (ready := item.shown.add(piece)):
-            self._say(index, TextDelta(index, ready))
+            self._items.say(index, TextDelta(index, ready))
 
     def _call_piece(self, index: int, piece: str) -> None:
         item = self._open(index, {"type": "function_call"})
         if not item.has_ended and (ready := item.shown.add(piece)):
-            self._say(index, ToolCallDelta(index, ready))
+            self._items.say(index, ToolCallDelta(index, ready))
 
     def _whole_call(self, index: int, event: JsonObject) -> None:
         """Use the complete arguments of a call, for servers that send no pieces of them."""
@@ -228,13 +193,13 @@ class ResponsesStream:
         item.name = item.name or text_at(event, "name")
         arguments = text_at(event, "arguments")
         if item.kind == "call" and not item.has_ended and not item.shown.text and arguments:
-            self._say(index, ToolCallDelta(index, item.shown.add(arguments)))
+            self._items.say(index, ToolCallDelta(index, item.shown.add(arguments)))
 
     def _whole_text(self, index: int, text: str) -> None:
         """Use the complete text of a message, for servers that send no pieces of it."""
         item = self._open(index, {"type": "message"})
         if item.kind == "text" and not item.has_ended and not item.shown.text and text:
-            self._say(index, TextDelta(index, item.shown.add(text)))
+            self._items.say(index, TextDelta(index, item.shown.add(text)))
 
     def _free_text(self, index: int, piece: str) -> None:
         item = self._open(index, {"type": "custom_tool_call"})
@@ -242,7 +207,7 @@ class ResponsesStream:
             return
         opening = "" if item.has_opening else free_text_opening(item.name, self._request)
         item.has_opening = True
-        self._say(index, ToolCallDelta(index, item.shown.add(opening + free_text_piece(ready))))
+        self._items.say(index, ToolCallDelta(index, item.shown.add(opening + free_text_piece(ready))))
 
     def _reasoning(self, index: int, section: tuple[str, int | None], piece: str) -> None:
         item = self._open(index, {"type": "reasoning"})
@@ -254,7 +219,7 @@ class ResponsesStream:
             piece = "\n\n" + piece
         item.section = section
         if ready := item.shown.add(piece):
-            self._say(index, ReasoningDelta(index, ready))
+            self._items.say(index, ReasoningDelta(index, ready))
 
     # --- start and end of items
 
@@ -264,26 +229,26 @@ class ResponsesStream:
         if (
             item is not None
             and item.has_ended
-            and not (item.kind == "call" and item.call_id == _call_id(raw))
+            and not (item.kind == "call" and item.call_id == call_id_of(raw))
         ):
             self._moved[index] = index = max(self._items) + 1
         self._open(index, raw)
 
-    def _open(self, index: int, raw: JsonObject) -> _Item:
+    def _open(self, index: int, raw: JsonObject) -> Item:
         """Return the item at `index`. If there is none yet, open it."""
         if index in self._items:
             return self._items[index]
         self._end_open_reasoning()
-        item = self._items[index] = _Item(_KINDS.get(text_at(raw, "type"), "opaque"), text_at(raw, "name"))
-        item.call_id = _call_id(raw)
+        item = self._items[index] = Item(KINDS.get(text_at(raw, "type"), "opaque"), text_at(raw, "name"))
+        item.call_id = call_id_of(raw)
         match item.kind:
             case "text":
-                self._say(index, TextStart(index))
+                self._items.say(index, TextStart(index))
             case "reasoning":
-                self._say(index, ReasoningStart(index))
+                self._items.say(index, ReasoningStart(index))
             case "call":
                 item.call_id = item.call_id or f"call_{index}"
-                self._say(index, ToolCallStart(index, item.call_id, item.name))
+                self._items.say(index, ToolCallStart(index, item.call_id, item.name))
             case "opaque":
                 pass
         return item
@@ -292,23 +257,23 @@ class ResponsesStream:
         item = self._open(index, raw)
         if item.has_ended:
             return
-        raw = _completed(raw, item)
+        raw = completed(raw, item)
         if is_cut_call(raw):
             return self._drop(index)
         self._has_refusal = self._has_refusal or is_refusal(raw)
         match item_part(raw, self._request):
             case TextPart(text) as part:
                 self._say_rest(index, text, TextDelta)
-                self._end(index, TextEnd(index, part))
+                self._items.end(index, TextEnd(index, part))
             case ReasoningPart(text) as part:
                 self._say_rest(index, text, ReasoningDelta)
-                self._end(index, ReasoningEnd(index, part))
+                self._items.end(index, ReasoningEnd(index, part))
             case ToolCallPart() as part:
                 self._has_calls = True
                 self._say_rest(index, part.arguments, ToolCallDelta)
-                self._end(index, ToolCallEnd(index, part))
+                self._items.end(index, ToolCallEnd(index, part))
             case OpaquePart() | SearchPart() as part:
-                self._end(index, OpaqueItem(index, part))
+                self._items.end(index, OpaqueItem(index, part))
             case _:
                 pass
 
@@ -321,10 +286,10 @@ class ResponsesStream:
         """
         shown = self._items[index].shown.text
         if len(whole) > len(shown) and whole.startswith(shown):
-            self._say(index, delta(index, whole[len(shown) :]))
+            self._items.say(index, delta(index, whole[len(shown) :]))
 
     def _end_open_reasoning(self) -> None:
-        speaking = self._speaking
+        speaking = self._items.speaking
         if speaking is not None and self._items[speaking].kind == "reasoning":
             self._end_as_shown(speaking)
 
@@ -332,9 +297,9 @@ class ResponsesStream:
         """End a part with the text that was emitted, without an origin. Drop an incomplete call."""
         item = self._items[index]
         if item.kind == "text":
-            self._end(index, TextEnd(index, TextPart(item.shown.text)))
+            self._items.end(index, TextEnd(index, TextPart(item.shown.text)))
         elif item.kind == "reasoning":
-            self._end(index, ReasoningEnd(index, ReasoningPart(item.shown.text)))
+            self._items.end(index, ReasoningEnd(index, ReasoningPart(item.shown.text)))
         elif (
             item.kind == "call"
             and item.name
@@ -348,34 +313,8 @@ class ResponsesStream:
             self._drop(index)
 
     def _drop(self, index: int) -> None:
-        item = self._items[index]
-        item.has_ended = True
-        self._warnings.append(cut_warning(item.name))
-        self._next_speaker(index)
-
-    # --- one part at a time
-
-    def _say(self, index: int, event: StreamEvent) -> None:
-        if self._speaking is None:
-            self._speaking = index
-        if self._speaking == index:
-            self._out.append(event)
-        else:
-            self._waiting.setdefault(index, []).append(event)
-
-    def _end(self, index: int, event: StreamEvent) -> None:
-        self._say(index, event)
-        self._items[index].has_ended = True
-        self._next_speaker(index)
-
-    def _next_speaker(self, ended: int) -> None:
-        if self._speaking != ended:
-            return
-        self._speaking = None
-        while self._waiting and self._speaking is None:
-            index = min(self._waiting)
-            self._out += self._waiting.pop(index)
-            self._speaking = None if self._items[index].has_ended else index
+        self._warnings.append(cut_warning(self._items[index].name))
+        self._items.end(index)
 
     # --- the end
 
@@ -385,7 +324,7 @@ class ResponsesStream:
         # Some servers send some or all items only in the final response, without events of their own.
         for at, raw in enumerate(objects_at(response, "output")):
             index = self._places.get(text_at(raw, "id"), at)
-            if index not in self._items or _KINDS.get(text_at(raw, "type")) == self._items[index].kind:
+            if index not in self._items or KINDS.get(text_at(raw, "type")) == self._items[index].kind:
                 self._done(index, raw)
         for index, item in sorted(self._items.items()):
             if not item.has_ended:
@@ -393,28 +332,9 @@ class ResponsesStream:
         self._is_finished = True
         reason = finish_reason(response, has_calls=self._has_calls, has_refusal=self._has_refusal)
         counted = usage(object_at(response, "usage"))
-        self._out.append(
+        self._items.out.append(
             StreamFinish(reason, counted, response, tuple(self._warnings), openai_rate_limit(self._head))
         )
-
-
-def _call_id(raw: JsonObject) -> str:
-    return text_at(raw, "call_id") or text_at(raw, "id")
-
-
-def _completed(raw: JsonObject, item: _Item) -> JsonObject:
-    """Return a finished item with what only its earlier events said: some proxies leave fields out at the end."""
-    if (
-        item.kind == "text"
-        and item.shown.text
-        and not message_text(raw)
-        and text_at(raw, "type") == "message"
-    ):
-        return {**raw, "content": [{"type": "output_text", "text": item.shown.text, "annotations": []}]}
-    if text_at(raw, "type") != "function_call":
-        return raw
-    said = {"name": item.name, "call_id": item.call_id, "arguments": item.shown.text}
-    return {**raw, **{key: value for key, value in said.items() if value and not text_at(raw, key)}}
 
 
 def _response_of(event: JsonObject) -> JsonObject:

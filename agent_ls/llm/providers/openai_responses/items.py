@@ -1,0 +1,95 @@
+"""The items of a streamed answer, and the order in which their events are emitted: one part at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from agent_ls.llm.messages import JsonObject
+from agent_ls.llm.providers.openai_responses.response import message_text
+from agent_ls.llm.providers.wire_json import PieceJoiner, text_at
+from agent_ls.llm.stream import StreamEvent
+
+ItemKind: TypeAlias = Literal["text", "reasoning", "call", "opaque"]
+
+KINDS: dict[str, ItemKind] = {
+    "message": "text",
+    "reasoning": "reasoning",
+    "function_call": "call",
+    "custom_tool_call": "call",
+}
+
+
+@dataclass(slots=True)
+class Item:
+    """An item of the answer. `shown` is the text in the emitted events.
+
+    For a custom call, `shown` is JSON that contains the item's free text, `text`.
+    """
+
+    kind: ItemKind
+    name: str = ""
+    call_id: str = ""
+    text: PieceJoiner = field(default_factory=PieceJoiner)
+    shown: PieceJoiner = field(default_factory=PieceJoiner)
+    section: tuple[str, int | None] | None = None
+    has_opening: bool = False
+    has_ended: bool = False
+
+
+class Items(dict[int, Item]):
+    """The items by their index. Events of an item wait until the item before it has ended.
+
+    `out` are the events that can be emitted.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.out: list[StreamEvent] = []
+        self.speaking: int | None = None
+        self._waiting: dict[int, list[StreamEvent]] = {}
+
+    def take(self) -> list[StreamEvent]:
+        """Return the events since the last call."""
+        out, self.out = self.out, []
+        return out
+
+    def say(self, index: int, event: StreamEvent) -> None:
+        if self.speaking is None:
+            self.speaking = index
+        if self.speaking == index:
+            self.out.append(event)
+        else:
+            self._waiting.setdefault(index, []).append(event)
+
+    def end(self, index: int, event: StreamEvent | None = None) -> None:
+        """End an item, with its last event. None: the item is dropped."""
+        if event is not None:
+            self.say(index, event)
+        self[index].has_ended = True
+        if self.speaking != index:
+            return
+        self.speaking = None
+        while self._waiting and self.speaking is None:
+            first = min(self._waiting)
+            self.out += self._waiting.pop(first)
+            self.speaking = None if self[first].has_ended else first
+
+
+def call_id_of(raw: JsonObject) -> str:
+    return text_at(raw, "call_id") or text_at(raw, "id")
+
+
+def completed(raw: JsonObject, item: Item) -> JsonObject:
+    """Return a finished item with what only its earlier events said: some proxies leave fields out at the end."""
+    if (
+        item.kind == "text"
+        and item.shown.text
+        and not message_text(raw)
+        and text_at(raw, "type") == "message"
+    ):
+        return {**raw, "content": [{"type": "output_text", "text": item.shown.text, "annotations": []}]}
+    if text_at(raw, "type") != "function_call":
+        return raw
+    said = {"name": item.name, "call_id": item.call_id, "arguments": item.shown.text}
+    return {**raw, **{key: value for key, value in said.items() if value and not text_at(raw, key)}}
