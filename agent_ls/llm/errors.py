@@ -77,9 +77,9 @@ typed = checked(_misuse)
 class ProviderError(LlmError):
     """The provider answered with an error.
 
-    `status` is the HTTP status; None if the error occurred inside a stream that began with status 200. `raw` is the
-    JSON body. It is for programs only and is never displayed, because it may repeat parts of the request. Unknown
-    statuses are retryable.
+    `status` is the HTTP status; None if the error occurred inside a stream that began with status 200. `param` is the
+    field of the request that the provider names. `raw` is the JSON body. It is for programs only and is never
+    displayed, because it may repeat parts of the request. Unknown statuses are retryable.
     """
 
     kind = "provider"
@@ -98,6 +98,7 @@ class ProviderError(LlmError):
         super().__init__(message, provider=provider, model=model, hint=hint, retry_after_s=retry_after_s)
         self.status = status
         self.code = ""
+        self.param = ""
         self.request_id = ""
         self.raw: JsonObject = {}
 

@@ -148,6 +148,7 @@ def _stated_inside(error: JsonObject) -> JsonObject | None:
 def _message(body: JsonObject, error: JsonObject) -> str:
     """Return the most specific message. A broker's `metadata.raw` is the message of the provider that it called."""
     message = next((text for text in _messages(body, error) if text), "")
+    message = (_place(error) if message else "") + message
     reason = text_at(error, "param")  # MiMo: Param Incorrect, with the reason here and not only a name
     return f"{message}: {reason}" if message and " " in reason and reason not in message else message
 
@@ -170,12 +171,15 @@ def _messages(body: JsonObject, error: JsonObject) -> Iterator[str]:
 
 def _problems(holder: JsonObject, key: str) -> str:
     """Return a list of problems as text, each with the field that it is about."""
-    told = []
-    for item in objects_at(holder, key):
-        place = item.get("loc")
-        where = ".".join(map(str, place)) + ": " if isinstance(place, list) and place else ""
-        told.append(where + (text_at(item, "msg") or text_at(item, "message")))
-    return "; ".join(told)
+    return "; ".join(
+        _place(item) + (text_at(item, "msg") or text_at(item, "message")) for item in objects_at(holder, key)
+    )
+
+
+def _place(problem: JsonObject) -> str:
+    """Return the field that a problem is about."""
+    place = problem.get("loc")
+    return ".".join(map(str, place)) + ": " if isinstance(place, list) and place else ""
 
 
 def _names_of(body: JsonObject, error: JsonObject) -> tuple[str, ...]:
@@ -199,6 +203,7 @@ def _failure(
         retry_after_s=_seconds(error, body),
         prompt_tokens=int_at(error, "n_prompt_tokens") or 0,  # llama.cpp
         context_tokens=int_at(error, "n_ctx") or 0,
+        param=text_at(error, "param"),
         reset_at_s=int(reset) / 1000 if reset.isdigit() and len(reset) == 13 else None,
     )
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from agent_ls.llm.errors import (
     AuthenticationError,
     ConfigurationError,
-    ContentFilterError,
     ContextLengthError,
     InvalidRequestError,
     LlmError,
@@ -29,50 +28,19 @@ from agent_ls.llm.errors import (
     ServerError,
 )
 from agent_ls.llm.providers.base import ReplyHead
+from agent_ls.llm.providers.error_codes import OWN_CODE, kind_of_name, kind_of_status
 from agent_ls.llm.providers.error_delays import retry_after_s, worded_delay_s
 from agent_ls.llm.providers.error_leads import ABOVE_RATE, LEADS, NO_API, PAGE, PER_MINUTE, WRONG_WAYS
-from agent_ls.llm.providers.error_words import BUDGET, LOADING, NO_RATE, WORDS, exceeds_rate, states_overflow
-from agent_ls.text import strip_escapes, to_display_line
-
-_STATUSES: Mapping[int, type[ProviderError]] = {
-    400: InvalidRequestError,
-    401: AuthenticationError,
-    402: QuotaExceededError,
-    403: PermissionDeniedError,
-    404: NotFoundError,
-    413: RequestTooLargeError,
-    422: InvalidRequestError,
-    429: RateLimitError,
-    529: OverloadedError,
-}
-
-# The same as codes in bodies: OpenRouter and llama.cpp send numbers instead of names.
-_BY_NUMBER: Mapping[str, type[ProviderError]] = {
-    **{str(status): kind for status, kind in _STATUSES.items()},
-    **dict.fromkeys(("500", "502", "504"), ServerError),
-    "503": OverloadedError,
-    # Z.ai, on each of its APIs
-    **dict.fromkeys(("1110", "1111", "1112", "1121", "1220"), PermissionDeniedError),
-    "1113": QuotaExceededError,
-    **dict.fromkeys(("1210", "1212", "1213", "1214", "1215"), InvalidRequestError),
-    **dict.fromkeys(("1211", "1221", "1222"), NotFoundError),
-    "1234": ServerError,
-    "1261": ContextLengthError,
-    "1301": ContentFilterError,
-    **dict.fromkeys(("1302", "1303", "1305"), RateLimitError),
-    "1312": OverloadedError,
-    # the plan: used up or expired, and what it does not include
-    **dict.fromkeys(("1304", "1308", "1309", "1310"), QuotaExceededError),
-    **dict.fromkeys(map(str, range(1316, 1322)), QuotaExceededError),
-    **dict.fromkeys(("1311", "1313", "1314", "1315"), PermissionDeniedError),
-}
-
-_OWN_CODE = re.compile(r"\d{4}")  # a code of a provider; shorter ones are HTTP statuses
-
-# examples: credit_balance_exhausted, project_spend_limit_exceeded, organization_usage_limit_exceeded, budget_exceeded
-_SPENT = re.compile(
-    r"(credits?|balance|spend|billing|budget)\w*_(exhausted|exceeded|reached)|usage_limit_exceeded"
+from agent_ls.llm.providers.error_words import (
+    BUDGET,
+    LOADING,
+    NO_RATE,
+    WORDS,
+    exceeds_rate,
+    refined,
+    states_overflow,
 )
+from agent_ls.text import strip_escapes, to_display_line
 
 # Names of these classes are used for other errors, too.
 _VAGUE = (InvalidRequestError, RateLimitError, ServerError)
@@ -88,8 +56,9 @@ class ProviderFailure:
     """An error as the provider reported it. `names` are the error's code and type, the most specific first.
 
     `retry_after_s` is the delay in the body, `reset_at_s` the Unix time at which a limit ends. `kind` is the error
-    class, if the body determines it. `prompt_tokens` is the size of a request that is too long, `context_tokens` the
-    size of the server's context. Both are 0 if the body does not contain them. `is_page`: the body is an HTML page.
+    class, if the body determines it. `param` is the field of the request that the error is about. `prompt_tokens` is
+    the size of a request that is too long, `context_tokens` the size of the server's context. Both are 0 if the body
+    does not contain them. `is_page`: the body is an HTML page.
     """
 
     message: str = ""
@@ -101,6 +70,7 @@ class ProviderFailure:
     context_tokens: int = 0
     reset_at_s: float | None = None
     is_page: bool = False
+    param: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +101,7 @@ class FailureTable:
             return self._timeout(failure, model, head)
         if status is not None and status in WRONG_WAYS:
             return self._map_wrong_endpoint(status, model)
-        kind = failure.kind or self._kind(failure, status)
+        kind = refined(failure.kind or self._kind(failure, status), failure.message)
         delay_s = _delay_s(failure, kind, head)
         if kind is RateLimitError and delay_s is None and NO_RATE.search(failure.message):
             kind = QuotaExceededError
@@ -148,7 +118,7 @@ class FailureTable:
             retry_after_s=delay_s,
             status=status,
         )
-        error.code, error.request_id = code, failure.request_id
+        error.code, error.request_id, error.param = code, failure.request_id, failure.param
         told = head.headers.get("x-should-retry") if head else None
         # The server's header decides, except for used-up quotas and too long requests: a retry would fail
         # again.
@@ -160,7 +130,11 @@ class FailureTable:
         """Return the beginning of the message, and the hint."""
         chosen = LEADS[kind]
         is_rate = kind is ContextLengthError and PER_MINUTE.search(failure.message) is not None
-        names_model = "model" in failure.message.lower() or bool(failure.names) or not failure.message
+        names_model = (
+            re.search("model|endpoints", failure.message, re.IGNORECASE)
+            or bool(failure.names)
+            or not failure.message
+        )
         if is_rate:
             chosen = ABOVE_RATE
         elif kind is NotFoundError and not names_model:
@@ -180,9 +154,9 @@ class FailureTable:
             return ServerError
         if BUDGET.search(text):
             return QuotaExceededError
-        kinds = {name: kind for name in failure.names if (kind := self._named(name))}
+        kinds = {name: kind for name in failure.names if (kind := kind_of_name(name, self.names))}
         # Z.ai says rate_limit_error on the API of Anthropic, beside a code that says more.
-        exact = (kind for name, kind in kinds.items() if _OWN_CODE.fullmatch(name) and kind not in _VAGUE)
+        exact = (kind for name, kind in kinds.items() if OWN_CODE.fullmatch(name) and kind not in _VAGUE)
         named = next(iter(kinds.values()), None)
         named = next(exact, named) if named in _VAGUE else named
         if named is not None and named not in _VAGUE:
@@ -192,7 +166,7 @@ class FailureTable:
         is_vague = (named is InvalidRequestError and status not in (None, 400, 422)) or (
             named is RateLimitError and status in (401, 403)
         )
-        kind = _by_status(status) if named is None or is_vague else named
+        kind = kind_of_status(status) if named is None or is_vague else named
         if status not in _VAGUE_STATUSES:
             return kind
         worded = next((kind for words, kind in (*self.words, *WORDS) if re.search(words, text)), kind)
@@ -209,11 +183,6 @@ class FailureTable:
         ):
             return kind
         return worded
-
-    def _named(self, name: str) -> type[ProviderError] | None:
-        if kind := self.names.get(name) or (_BY_NUMBER.get(name) if name.isdigit() else None):
-            return kind
-        return QuotaExceededError if _SPENT.search(name) else None
 
     def _longer_context(self, hint: str) -> str:
         if not self.more_context:
@@ -280,12 +249,6 @@ def _sizes(failure: ProviderFailure) -> str:
     if not (prompt and context) or (str(prompt) in failure.message and str(context) in failure.message):
         return ""
     return f" ({prompt:,} tokens for a context of {context:,})"
-
-
-def _by_status(status: int | None) -> type[ProviderError]:
-    if status is not None and status not in _STATUSES and 500 <= status < 600:
-        return ServerError
-    return _STATUSES.get(status, ProviderError) if status is not None else ProviderError
 
 
 def _sentence(lead: str, message: str, status: int | None) -> str:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from itertools import pairwise
 
 from agent_ls.llm.errors import (
     AuthenticationError,
     ContentFilterError,
     ContextLengthError,
+    InvalidRequestError,
     NotFoundError,
     OverloadedError,
+    PermissionDeniedError,
     ProviderError,
     QuotaExceededError,
     RateLimitError,
+    RequestTooLargeError,
     ServerError,
 )
 
@@ -40,12 +44,35 @@ _OVERFLOW = (
     r"larger than the (maximum )?(context|input)|longer than the (context|model)",
     r"no user (query|message) (was )?found",  # a template, after Ollama has cut the beginning of the conversation
 )
+SPENT = (
+    r"(credits?|free tier\b.{0,40}) (are |is |have |has )?(been )?(depleted|expired|exhausted|used up)"
+    r"|(no|any|all available) credits|key limit exceeded|overdue|good standing|extra usage is required"
+    r"|spend(ing)? (limit|cap)|suspended.{0,60}(billing|spending)|trial key\b.{0,40}limited"
+)
+"""Words of used-up credit, also with a status that says something else."""
+_FILTERED = r"requires moderation|input was flagged|violates? (the |our )?usage guidelines"
+_REFINED: Mapping[type[ProviderError], tuple[tuple[str, type[ProviderError]], ...]] = {
+    PermissionDeniedError: (
+        (SPENT, QuotaExceededError),
+        (_FILTERED, ContentFilterError),
+        ("key was reported as leaked", AuthenticationError),
+    ),
+    AuthenticationError: (
+        (r"missing scopes|insufficient permissions|ip address .{0,40}not authorized", PermissionDeniedError),
+        ("must be a member of an organi[sz]ation", PermissionDeniedError),
+    ),
+    RateLimitError: ((SPENT, QuotaExceededError),),
+    ProviderError: ((SPENT, QuotaExceededError),),
+}
+
 WORDS: tuple[tuple[str, type[ProviderError]], ...] = (
     *((words, ContextLengthError) for words in _OVERFLOW),
     ("credit balance", QuotaExceededError),  # Your credit balance is too low to access the API
-    (r"\busage limits?\b|spend(ing)? (limit|cap)", QuotaExceededError),  # Anthropic, also through a proxy
+    (r"\busage limits?\b", QuotaExceededError),  # Anthropic, also through a proxy
     ("current quota", QuotaExceededError),  # You exceeded your current quota
     (r"insufficient[ _](account )?(balance|credit|quota|funds)|out of credits", QuotaExceededError),
+    (SPENT, QuotaExceededError),
+    (r"content exists risk|sensitive information", ContentFilterError),  # DeepSeek, Volcano Engine
     (r"content[ _-]?(filter|management policy|policy)|usage polic(y|ies)", ContentFilterError),
     # Your request was rejected as a result of our safety system. / The prompt was blocked for safety reasons.
     (
@@ -69,7 +96,23 @@ WORDS: tuple[tuple[str, type[ProviderError]], ...] = (
         r"(unknown|no such|unrecognized|invalid) model\b(?! (input|output|param|config|response))",
         NotFoundError,
     ),
-    (r"is not a valid model", NotFoundError),
+    (
+        (
+            r"is not a valid model|not supported by any provider|model identifier is invalid|on-demand throughput"
+            r"|\bmodels?\b.{0,100}(decommissioned|end of (its|their) life|discontinued|retired)|non-serverless model"
+            r"|llm provider not provided|please specify a model"
+        ),
+        NotFoundError,
+    ),
+    (r"payload size exceeds|request (body|entity|payload) (is )?too large", RequestTooLargeError),
+    (
+        (
+            r"unsupported (countr|region|location)|(location|country|region|territory) (is )?not (supported|allowed)"
+            r"|organi[sz]ation has been (disabled|restricted)|requires terms acceptance"
+        ),
+        PermissionDeniedError,
+    ),
+    ("image input is not supported", InvalidRequestError),  # llama.cpp, with status 500
     (r"unexpected endpoint|no such (endpoint|route)", NotFoundError),  # LM Studio, with status 200
     ("overloaded|at capacity|no healthy upstream|temporarily unavailable", OverloadedError),
     ("too many requests|rate limit", RateLimitError),
@@ -100,6 +143,12 @@ _ABOUT_EXCESS = re.compile(
 )
 _NUMBER = re.compile(r"(?<![\w.])\d[\d,_]*(?![\w.]*\d)")
 _LEAST_WINDOW = 500  # smaller numbers are counts of messages or tools, or statuses
+
+
+def refined(kind: type[ProviderError], message: str) -> type[ProviderError]:
+    """Return the class of an error whose words say more than its status or code."""
+    text = message.lower()
+    return next((better for words, better in _REFINED.get(kind, ()) if re.search(words, text)), kind)
 
 
 def exceeds_rate(text: str) -> bool:

@@ -19,9 +19,12 @@ from agent_ls.llm.requests import Request
 _NUMBER = r"~?(\d[\d,]*)"
 # vLLM: maximum context length is 8192 tokens. However, you requested 10000 tokens (1808 in the messages, …
 # Groq: tokens per minute (TPM): Limit 8000, Requested 9500
-_LIMIT = re.compile(rf"(?:context (?:length|window|size) (?:is|of)|\blimit:?)\s+{_NUMBER}", re.IGNORECASE)
+_LIMIT = re.compile(
+    rf"(?:context (?:length|window|size) (?:is|of)|must be <=|\blimit:?)\s+{_NUMBER}", re.IGNORECASE
+)
 _PROMPT = re.compile(
-    rf"{_NUMBER} (?:in the (?:messages|prompt|input)|(?:prompt|input) tokens)", re.IGNORECASE
+    rf"{_NUMBER} (?:in the (?:messages|prompt|input)|`?(?:prompt|inputs?)`? tokens|tokens from the input)",
+    re.IGNORECASE,
 )
 _WHOLE = re.compile(rf"\brequested:?\s+{_NUMBER}", re.IGNORECASE)
 # Anthropic: input length and `max_tokens` exceed context limit: 143653 + 64000 > 200000
@@ -36,9 +39,12 @@ _OF_OUTPUT = re.compile(
     re.IGNORECASE,
 )
 _OF_EXCESS = re.compile(
-    r"exceed|at most|up to|less than|maximum|range|between|too (large|many|high)|limit|<=| > ", re.IGNORECASE
+    r"exceed|at most|up to|less than|maximum|range|between|too (large|many|high)|limit|should be|must be|<=| > |范围",
+    re.IGNORECASE,
 )
-_OF_PROMPT = re.compile(r"\b(input|prompt|messages|context (length|limit|size))\b", re.IGNORECASE)
+_OF_PROMPT = re.compile(
+    r"\b(input(?! should be)|prompt|messages|context (length|limit|size))\b", re.IGNORECASE
+)
 _SIZE = re.compile(r"(?<![\w.-])\d+(?:,\d{3})*(?![\w-]|\.\d)")
 _EXCLUSIVE = re.compile(r"\bto (\d+) \(exclusive\)", re.IGNORECASE)  # Vertex AI
 

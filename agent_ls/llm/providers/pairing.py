@@ -26,7 +26,7 @@ def pair_tool_results(messages: Sequence[Message]) -> list[Message]:
             given: dict[str, list[ToolResultPart]] = {}
             for part in _results(following):
                 given.setdefault(part.tool_call_id, []).append(part)
-            named = _with_unique_ids(assistant)
+            named = with_unique_ids(assistant, Counter())
             out.append(named)
             answers = []
             for call, own in zip(assistant.tool_calls, named.tool_calls, strict=True):
@@ -39,12 +39,15 @@ def pair_tool_results(messages: Sequence[Message]) -> list[Message]:
     return out
 
 
-def _with_unique_ids(assistant: Message) -> Message:
-    """Return the answer with a new id for each call whose id an earlier call of it has: some servers repeat them."""
+def with_unique_ids(assistant: Message, seen: Counter[str]) -> Message:
+    """Return the answer with a new id for each call whose id an earlier call has: some servers repeat them.
+
+    `seen` counts the ids of earlier answers, and the ids of this one are added.
+    """
     ids = [call.id for call in assistant.tool_calls]
-    if len(set(ids)) == len(ids):
+    if len(set(ids)) == len(ids) and not any(seen[one] for one in ids):
+        seen.update(ids)
         return assistant
-    seen: Counter[str] = Counter()
     parts = []
     for part in assistant.parts:
         if isinstance(part, ToolCallPart):

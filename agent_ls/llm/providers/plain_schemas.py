@@ -7,12 +7,14 @@ from collections.abc import Mapping
 
 from agent_ls.llm.errors import ContextLengthError, InvalidRequestError, LlmError, ServerError
 from agent_ls.llm.messages import JsonValue
-from agent_ls.llm.providers.wire_json import object_at
+from agent_ls.llm.providers.wire_json import object_at, objects_at
 
 # llama.cpp: Failed to initialize samplers: failed to parse grammar
 REFUSED = re.compile(
-    r"grammar|json schema conversion|unsupported json ?schema|schema.{0,60}(not supported|unsupported|invalid)"
+    r"grammar|json schema conversion|unsupported json ?schema|schema.{0,60}(not support|unsupported|invalid)"
     r"|(unsupported|invalid) (json )?schema|invalid schema for function"
+    # Gemini: Unknown name "pattern" at 'tools[0].function_declarations[0].parameters': Cannot find field.
+    r"|unknown name .{0,40}(function_?declarations|response_?schema)"
 )
 """Words, in lower case, by which servers refuse a schema."""
 
@@ -22,9 +24,10 @@ _OF_ANSWERS = (("response_format", "json_schema"), ("text", "format"), ("output_
 
 
 class PlainSchemas:
-    """The models whose server takes only plain schemas."""
+    """The models whose server takes only plain schemas. `typed`: each part of a schema has a type."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, typed: bool = False) -> None:
+        self._typed = typed
         self._models: set[str] = set()
 
     def learn(self, model: str, error: LlmError) -> bool:
@@ -39,7 +42,7 @@ class PlainSchemas:
 
     def fit(self, model: str, body: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
         """Return the fields of a request in the form that the model's server accepts."""
-        return with_plain_schemas(body) if model in self._models else dict(body)
+        return with_plain_schemas(body, typed=self._typed) if model in self._models else dict(body)
 
 
 def with_plain_schemas(body: Mapping[str, JsonValue], *, typed: bool = False) -> dict[str, JsonValue]:
@@ -61,16 +64,31 @@ def _plain_tool(tool: JsonValue, typed: bool) -> JsonValue:
         return tool
     if function := object_at(tool, "function"):
         return {**tool, "function": _plain_in(function, _OF_TOOLS, typed)}
+    if declared := list(objects_at(tool, "functionDeclarations")):  # Gemini
+        return {
+            **tool,
+            "functionDeclarations": [_plain_in(_with_one_schema(it), _OF_TOOLS, typed) for it in declared],
+        }
     return _plain_in(tool, _OF_TOOLS, typed)
+
+
+def _with_one_schema(function: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
+    """Return a declaration without the field for a whole JSON Schema, which older servers do not know."""
+    out = {key: value for key, value in function.items() if key != "parametersJsonSchema"}
+    return {**out, "parameters": function["parametersJsonSchema"]} if len(out) < len(function) else out
 
 
 def _plain_in(holder: Mapping[str, JsonValue], keys: tuple[str, ...], typed: bool) -> Mapping[str, JsonValue]:
     changed = {key: _plain(holder[key], typed) for key in keys if key in holder}
+    changed = {
+        key: {name: inner for name, inner in schema.items() if name != "anyOf"}  # of a whole tool
+        for key, schema in changed.items()
+    }
     # a strict schema needs keywords that are left out
     return {**holder, **changed, **({"strict": False} if changed and holder.get("strict") else {})}
 
 
-def _plain(schema: JsonValue, typed: bool) -> JsonValue:
+def _plain(schema: JsonValue, typed: bool) -> dict[str, JsonValue]:
     """Return a schema with names and types only. `typed`: a part without a type becomes a text."""
     if not isinstance(schema, Mapping):
         return {"type": "string"} if typed else {}

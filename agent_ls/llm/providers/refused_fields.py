@@ -14,9 +14,18 @@ _REFUSED = re.compile(
     r"|extra (inputs|fields)|cannot find field|additional propert|invalid (parameter|field|argument|param)"
     r"|must be verified|is not valid under|only supported|not recogni[sz]ed|use 'max_completion_tokens'"
     r"|no endpoints found that support|unavailable|only [\w.()]+ (is|are) (allowed|supported|accepted)|is mandatory"
-    r"|incompatible|cannot be (used|set|specified)",
+    r"|incompatible|cannot (both )?be (used|set|specified|combined)|is only (enabled|available|allowed)|extraneous"
+    r"|maximum of \d+ blocks",
     re.IGNORECASE,
 )
+# A refused value. examples: temperature may only be set to 1 / `reasoning_effort` must be one of `none` or `default`
+_VALUE = re.compile(
+    r"\bmust (be|have|start)\b|should (be|have|match)|may (only|not) be|does not match any|unknown variant"
+    r"|supported (\w+ )?values|out of range",
+    re.IGNORECASE,
+)
+# fields whose value matters: they are left out only for a server that does not know them
+_KEPT = re.compile(r"max|stop|stream|^store$")
 
 
 # Hugging Face, with status 500: strict=True is not supported for Qwen Coder model.
@@ -43,16 +52,26 @@ class RefusedFields:
             error, ContextLengthError
         ):
             return False
-        text, known = str(error), self._refused.get(model, ())
-        if not (_UNSUPPORTED if isinstance(error, ServerError) else _REFUSED).search(text):
+        text, known = f"{error.param} {error}", self._refused.get(model, ())
+        is_field = (_UNSUPPORTED if isinstance(error, ServerError) else _REFUSED).search(text) is not None
+        if not is_field and not (isinstance(error, InvalidRequestError) and _VALUE.search(text)):
             return False
+        places: dict[str, int] = {}
         for path, words in self._droppable.items():
             if path in known or path.partition(".")[0] in chosen or not _has(body, path.split(".")):
                 continue
-            if _names(text, path) or (words and re.search(words, text, re.IGNORECASE)):
-                self._refused[model] = (*known, path)
-                return True
-        return False
+            place = _place(text, path, words)
+            if place is not None and (is_field or not _KEPT.search(path)):
+                places[path] = place
+        if not places:
+            return False
+        # The error is about the field that it names first, and there about the innermost.
+        first = min(places, key=lambda path: places[path])
+        self._refused[model] = (
+            *known,
+            next((path for path in places if path.startswith(f"{first}.")), first),
+        )
+        return True
 
     def without(self, model: str, body: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
         """Return `body` without the fields that the server refuses for this model."""
@@ -65,30 +84,34 @@ class RefusedFields:
         return path in self._refused.get(model, ())
 
 
-def _names(text: str, path: str) -> bool:
-    """Return whether an error names the field, in snake case or camel case, with or without the fields around it."""
+def _place(text: str, path: str, words: str) -> int | None:
+    """Return where an error names the field, in snake case or camel case, with or without the fields around it."""
     outer, _, name = path.rpartition(".")
     snake = re.sub("([A-Z])", r"_\1", name).lower()
     forms = [name, snake, snake.replace("_", " "), snake.replace("_", "")]
     if outer:  # xAI says reasoningEffort for reasoning.effort
         forms.append(f"{outer.rpartition('.')[2]}[_ .]?{name}")
-    return re.search(rf"(?<!\w)({'|'.join(forms)})(?!\w)", text, re.IGNORECASE) is not None
+    named = rf"(?<!\w)({'|'.join(forms)})(?!\w)" + (f"|{words}" if words else "")
+    found = re.search(named, text, re.IGNORECASE)
+    return found.start() if found else None
 
 
-def _has(body: JsonObject, steps: Sequence[str]) -> bool:
-    found: JsonValue = body
-    for step in steps:
-        if not isinstance(found, Mapping) or step not in found:
-            return False
-        found = found[step]
-    return True
+def _has(value: JsonValue, steps: Sequence[str]) -> bool:
+    """Return whether the field is there. A field of a list is one of each of its items."""
+    if isinstance(value, list):
+        return any(_has(item, steps) for item in value)
+    if not steps:
+        return True
+    return isinstance(value, Mapping) and steps[0] in value and _has(value[steps[0]], steps[1:])
 
 
 def _removed(body: Mapping[str, JsonValue], steps: Sequence[str]) -> dict[str, JsonValue]:
     first, *rest = steps
     out = {key: value for key, value in body.items() if key != first or rest}
     inner = out.get(first)
-    if rest and isinstance(inner, Mapping):
+    if rest and isinstance(inner, list):
+        out[first] = [_removed(item, rest) if isinstance(item, Mapping) else item for item in inner]
+    elif rest and isinstance(inner, Mapping):
         out[first] = _removed(inner, rest)
         if not out[first]:
             del out[first]

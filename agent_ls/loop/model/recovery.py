@@ -51,7 +51,8 @@ _REASONING = re.compile(
 _IMAGES = re.compile(
     r"\b(images?|media)\b|image_url|input_image|\bvision\b|multimodal|should be .?input.?text"
     r"|\boutput\b.{0,60}(valid string|expected a string)"
-    r"|item type|content (type|part)\b.{0,40}content|`?text`? is not set|mime.?type|invalid_union|_image(_|\b)",
+    r"|item type|content (type|part)\b.{0,40}content|`?text`? is not set|content\.type"
+    r"|mime.?type|invalid_union|_image(_|\b)",
     re.IGNORECASE,
 )
 

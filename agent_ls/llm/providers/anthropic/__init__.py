@@ -31,10 +31,14 @@ _DROPPABLE = {
     "cache_control": "cache_control",
     "thinking.display": "",
     "output_config.effort": r"output_config|\beffort",
+    "output_config.format": "",
     "thinking": r"adaptive|reasoning",
     "metadata": "",
     "temperature": "",
     "top_p": "",
+    "stop_sequences": "",
+    "stream": r"\bstreaming\b",
+    "tool_choice": "",
 }
 
 
@@ -42,6 +46,10 @@ _DROPPABLE = {
 # Moonshot: thinking is enabled but reasoning_content is missing in assistant tool call message
 _DEMANDS_THINKING = re.compile(
     r"(thinking|reasoning_content)\b.{0,60}(must be passed back|is missing)|missing thinking block",
+    re.IGNORECASE,
+)
+_SYSTEM_AS_TEXT = re.compile(
+    r"\bsystem\b\W{0,3}.{0,30}\b(valid|a|expected) string|invalid type: sequence, expected a string",
     re.IGNORECASE,
 )
 _AT_TOP = re.compile(r"(?<![\w.])cache_control: ")
@@ -109,6 +117,9 @@ class AnthropicCodec:
         """
         if request.model not in self._demanding and _DEMANDS_THINKING.search(str(error)):
             self._demanding.add(request.model)
+            return True
+        if request.model not in self._unmarked and _SYSTEM_AS_TEXT.search(str(error)):
+            self._unmarked.add(request.model)  # a text without a mark is no list
             return True
         if self._prefills.learn(request, error) or self._plain.learn(request.model, error):
             return True

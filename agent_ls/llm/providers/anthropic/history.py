@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Self
 
 from agent_ls.llm.errors import ConfigurationError
@@ -26,6 +28,7 @@ from agent_ls.llm.messages import (
 )
 from agent_ls.llm.providers.anthropic.errors import NAME
 from agent_ls.llm.providers.call_names import valid_call_id, valid_tool_name
+from agent_ls.llm.providers.pairing import with_unique_ids
 from agent_ls.llm.providers.wire_json import arguments_object, encode_json, text_at
 
 IMAGE_TYPES = ("image/jpeg", "image/png", "image/gif", "image/webp")
@@ -47,6 +50,8 @@ class AnthropicHistory:
         self._model = model
         self._thoughtful = thoughtful
         self._closed: list[bytes] = []
+        self._seen: Counter[str] = Counter()  # the ids of calls; the service refuses one that occurs twice
+        self._renamed: dict[str, str] = {}  # the new ids of the last answer's calls
         self._last_answer = 0  # index of the last assistant message, 0 for none
         self._first_type = ""  # type of the last closed message's first block
         self._role = ""
@@ -56,6 +61,7 @@ class AnthropicHistory:
         other = type(self)(self._model, thoughtful=self._thoughtful)
         other.system = [*self.system]
         other._closed = [*self._closed]
+        other._seen, other._renamed = self._seen.copy(), self._renamed
         other._last_answer = self._last_answer
         other._first_type = self._first_type
         other._role = self._role
@@ -67,6 +73,7 @@ class AnthropicHistory:
             self.system += [message.text] if message.text.strip() else []
             return
         is_answer = message.role is Role.ASSISTANT
+        message = self._with_unique_ids(message)
         blocks = _assistant(message, self._model) if is_answer else _user(message)
         if is_answer and blocks and self._thoughtful:
             blocks = _with_thinking(message, blocks)
@@ -82,6 +89,14 @@ class AnthropicHistory:
         self._role, self._blocks = role, blocks
         if is_answer:
             self._last_answer = len(self._closed)
+
+    def _with_unique_ids(self, message: Message) -> Message:
+        if message.role is Role.ASSISTANT:
+            named = with_unique_ids(message, self._seen)
+            pairs = zip(message.tool_calls, named.tool_calls, strict=True)
+            self._renamed = {old.id: new.id for old, new in pairs if old.id != new.id}
+            return named
+        return _with_ids(message, self._renamed) if self._renamed else message
 
     def messages(self, *, marked: bool) -> Sequence[bytes]:
         """Return each message as JSON. `marked`: set a cache breakpoint where the previous request ended.
@@ -115,6 +130,17 @@ class AnthropicHistory:
             return self._blocks
         # Tool results must precede text in a message; the stable sort keeps their order.
         return sorted(self._blocks, key=lambda block: block.get("type") != "tool_result")
+
+
+def _with_ids(message: Message, ids: Mapping[str, str]) -> Message:
+    """Return the results with the ids that their calls have now."""
+    parts = [
+        replace(part, tool_call_id=ids.get(part.tool_call_id, part.tool_call_id))
+        if isinstance(part, ToolResultPart)
+        else part
+        for part in message.parts
+    ]
+    return replace(message, parts=tuple(parts))
 
 
 def _user(message: Message) -> list[JsonObject]:

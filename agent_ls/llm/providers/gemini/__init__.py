@@ -15,23 +15,37 @@ from agent_ls.llm.providers.gemini.history import GeminiHistory
 from agent_ls.llm.providers.gemini.request import VERSION, encode_request
 from agent_ls.llm.providers.gemini.stream import GeminiStream
 from agent_ls.llm.providers.history_cache import HistoryCache
+from agent_ls.llm.providers.output_room import OutputRoom
 from agent_ls.llm.providers.part_writer import to_response
+from agent_ls.llm.providers.plain_schemas import PlainSchemas
 from agent_ls.llm.providers.refused_fields import RefusedFields
 from agent_ls.llm.providers.wire_json import int_at, objects_at, parse_object, text_at
 from agent_ls.llm.requests import Request, Response
 from agent_ls.llm.stream import StreamEvent
 
+_OF_JSON = r"json mode|response.?mime.?type|response_?(json_?)?schema"
 _DROPPABLE = {
     "generationConfig.thinkingConfig.thinkingLevel": "",
     "generationConfig.thinkingConfig.thinkingBudget": r"budget",
     "generationConfig.thinkingConfig": r"thinking|include_?thoughts",
     "generationConfig.temperature": "",
     "generationConfig.topP": "",
+    "generationConfig.maxOutputTokens": "",
+    "generationConfig.stopSequences": "",
+    "generationConfig.responseSchema": _OF_JSON,
+    "generationConfig.responseJsonSchema": _OF_JSON,
+    "generationConfig.responseMimeType": _OF_JSON,
+    "toolConfig": r"function.?calling.?(mode|config)\b",
 }
 
 
 # Vertex AI: Unknown name "id" at 'contents[1].parts[0].function_call': Cannot find field.
 _REFUSES_IDS = re.compile(r"unknown name \W*id\W* at \W*[\w.\[\]]*function_?(call|response)", re.IGNORECASE)
+# Gemma: Developer instruction is not enabled for models/gemma-3-27b-it
+_REFUSES_SYSTEM = re.compile(
+    r"(developer|system)[ _]?instructions? .{0,40}not (enabled|supported)|unknown name \W*system_?instruction",
+    re.IGNORECASE,
+)
 
 
 class GeminiCodec:
@@ -42,7 +56,10 @@ class GeminiCodec:
         self._histories = HistoryCache(GeminiHistory)
         self._unnumbered = HistoryCache(partial(GeminiHistory, has_ids=False))
         self._without_ids: set[str] = set()  # the models whose server refuses ids of calls
+        self._without_system: set[str] = set()  # the models that accept no system text
         self._refused = RefusedFields(_DROPPABLE)
+        self._plain = PlainSchemas(typed=True)
+        self._room = OutputRoom()
 
     @property
     def name(self) -> str:
@@ -56,17 +73,33 @@ class GeminiCodec:
         return {"x-goog-api-key": secret}
 
     def encode(self, request: Request, *, stream: bool) -> WireRequest:
+        return self._room.fitted(request, partial(self._encode, stream=stream))
+
+    def _encode(self, request: Request, *, stream: bool) -> WireRequest:
         histories = self._unnumbered if request.model in self._without_ids else self._histories
         history, facts = histories.encode(request), self._facts(request.model)
-        fit = partial(self._refused.without, request.model)
-        return encode_request(request, history, facts, stream=stream, fit=fit)
+        model = request.model
+        return encode_request(
+            request,
+            history,
+            facts,
+            stream=stream,
+            fit=lambda body: self._plain.fit(model, self._refused.without(model, body)),
+            has_system=model not in self._without_system,
+        )
 
     def adapt_encoding(self, request: Request, error: LlmError) -> bool:
-        """Encode later requests without an optional field or ids of calls that the server or a proxy refuses."""
-        if request.model not in self._without_ids and _REFUSES_IDS.search(str(error)):
-            self._without_ids.add(request.model)
+        """Encode later requests without an optional field or ids of calls that the server or a proxy refuses, with
+        plain schemas, with the system text as the user's, or with a lower limit of the output.
+        """
+        for words, models in ((_REFUSES_IDS, self._without_ids), (_REFUSES_SYSTEM, self._without_system)):
+            if request.model not in models and words.search(str(error)):
+                models.add(request.model)
+                return True
+        sent = self.encode(request, stream=True).content
+        if self._room.learn(request, error, len(sent)) or self._plain.learn(request.model, error):
             return True
-        body = parse_object(self.encode(request, stream=True).content) or {}
+        body = parse_object(sent) or {}
         return self._refused.learn(request.model, error, body, request.provider_options.get(NAME, {}))
 
     def decode(self, request: Request, head: ReplyHead, body: bytes) -> Response:

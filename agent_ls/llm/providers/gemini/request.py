@@ -15,7 +15,7 @@ from agent_ls.llm.providers.gemini.errors import NAME
 from agent_ls.llm.providers.gemini.history import GeminiHistory
 from agent_ls.llm.providers.gemini.schema import to_gemini_schema
 from agent_ls.llm.providers.options import merge_options
-from agent_ls.llm.providers.wire_json import encode_body
+from agent_ls.llm.providers.wire_json import encode_body, encode_json
 from agent_ls.llm.requests import JsonFormat, NamedToolChoice, Request, ToolChoice, ToolDefinition
 
 VERSION = "/v1beta"
@@ -33,26 +33,28 @@ def encode_request(
     *,
     stream: bool,
     fit: Callable[[dict[str, JsonValue]], dict[str, JsonValue]] = lambda body: body,
+    has_system: bool = True,
 ) -> WireRequest:
     """Encode the request. `history` contains the encoded messages of the request.
 
-    `fit` removes fields that the server has refused.
+    `fit` removes fields that the server has refused. `has_system` False: send the system text as the user's.
     """
-    system = "\n\n".join(history.system)
+    text = "\n\n".join(history.system)
+    system: JsonObject = {"parts": [{"text": text}]} if text else {}
     config = {
         **_limits(request),
         **_thinking(request.reasoning_effort, facts),
         **_format(request.response_format),
     }
     body: dict[str, JsonValue] = {
-        **({"systemInstruction": {"parts": [{"text": system}]}} if system else {}),
+        **({"systemInstruction": system} if system and has_system else {}),
         **_tools(request),
         **({"generationConfig": config} if config else {}),
     }
     whole = merge_options(fit(body), request.provider_options.get(NAME, {}))
-    return WireRequest(
-        _path(request.model, stream=stream), {}, encode_body(whole, "contents", history.contents)
-    )
+    moved = [encode_json({"role": "user", **system})] if system and not has_system else []
+    content = encode_body(whole, "contents", [*moved, *history.contents])
+    return WireRequest(_path(request.model, stream=stream), {}, content)
 
 
 def _path(model: str, *, stream: bool) -> str:

@@ -48,17 +48,18 @@ from agent_ls.llm.requests import Request, Response
 
 _DROPPABLE = {
     "stream_options": "include_usage",
-    "reasoning_effort": "reasoning",
+    "reasoning_effort": r"\breasoning\b|\bthinking\b",
     "reasoning": "reasoning.?effort",
+    "thinking": "",
     "temperature": "",
     "top_p": "",
     "max_tokens": "",  # renamed, see `encode`
     "max_completion_tokens": "",
     "stop": "",
-    "stream": "",
+    "stream": r"\bstreaming\b",
     "tool_choice": "",
     "response_format.json_schema.strict": "",
-    "response_format": "",
+    "response_format": r"json mode|structured output",
 }
 # Bedrock: The toolConfig field must be defined when using toolUse and toolResult content blocks.
 _NEEDS_TOOLS = re.compile(r"toolConfig field must be defined|without `tools=` param", re.IGNORECASE)

@@ -57,7 +57,7 @@ _REFUSALS: Mapping[Adaptation, re.Pattern[str]] = {
     "between": re.compile(r"role .?user.? after role .?tool|conversation blocks and tool result blocks"),
     # templates of Gemma and Mistral: System role not supported / Conversation roles must alternate user/assistant
     "system": re.compile(
-        r"system role|role.{0,12}system|system (message|prompt|instruction)s?.{0,40}(not|unsupported)"
+        r"system role|role.{0,30}system|system (message|prompt|instruction)s?.{0,40}(not|unsupported)"
         r"|roles must alternate|must (start|begin) with (a )?user|first message must (use|be|have)"
         r"|does not support system|alternat.{0,40}roles?"
         r"|expected last role|after the optional system|unexpected role"
@@ -143,6 +143,8 @@ def _adapt(encoded: bytes, chosen: frozenset[Adaptation]) -> bytes:
 
 def adapt_body(body: dict[str, JsonValue], chosen: frozenset[Adaptation]) -> dict[str, JsonValue]:
     """Return the other fields of a request in the form that the server accepts."""
+    if "stream" not in body:
+        body.pop("stream_options", None)
     return with_plain_schemas(body, typed="typed" in chosen) if chosen & {"schemas", "typed"} else body
 
 

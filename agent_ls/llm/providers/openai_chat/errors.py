@@ -26,17 +26,18 @@ from agent_ls.llm.providers.openai_chat.rejected_output import mark_malformed_ca
 _TOOLS = r"(tools?([ _-]?(use|call(s|ing)?))?|functions?[ _-]?call(s|ing)?)"
 _NO_TOOLS = re.compile(
     # Ollama: registry.ollama.ai/library/gemma:2b does not support tools
-    rf"(\bnot|n't) (currently |yet )?support {_TOOLS}\b"
+    rf"(\bnot|n't) (currently |yet )?support {_TOOLS}\b(?!.{0, 12} in streaming)|not supported for {_TOOLS}"
     # OpenAI: tools is not supported in this model
-    rf"|(?<!parallel )\b{_TOOLS}[`'\"]? (is|are)( not|n't) (currently |yet )?(supported|enabled|available)"
+    rf"|(?<!parallel )\b{_TOOLS}[`'\"]? ((is|are|has|have)( been)? ?)?(not|n't) "
+    r"(currently |yet |been )?(supported|enabled|available)"
     # OpenRouter: no endpoints found that support tool use / Only named tools are currently supported
     rf"|\bno [^.:]{{0,40}}\bsupports? {_TOOLS}\b|only named tools"
     # llama.cpp / vLLM: "auto" tool choice requires --enable-auto-tool-choice
     r"|tools param requires --jinja flag|\"auto\" tool choice requires"
     # Azure: Unrecognized request argument supplied: tools
-    r"|(unrecogni[sz]ed|unknown|unsupported|unexpected) [^.:]{0,40}: ?[`'\"]?(tools|functions)\b(?![.\[])"
+    r"|(unrecogni[sz]ed|unknown|unsupported|unexpected) [^.:]{0,40}: ?(\w+, )*[`'\"]?(tools|functions)\b(?![.\[])"
     # vLLM and others that check the body by pydantic
-    r"|\('body', '(tools|functions)'\)|(?<![.\w])(tools|functions)\s+extra inputs"
+    r"|\('body', '(tools|functions)'\)|\bbody\.(tools|functions):|(?<![.\w])(tools|functions)\s+extra inputs"
 )
 """Words, in lower case, by which servers refuse tools."""
 
@@ -89,7 +90,7 @@ def _table(provider: str) -> FailureTable:
             ("try pulling it first", NotFoundError),  # Ollama
         ),
         # OpenRouter without a reason: another try may be sent to another provider / LM Studio
-        passing=r"^provider returned error$|model has crashed",
+        passing=r"^provider returned error$|model has crashed|degraded function",  # the last: NVIDIA
     )
 
 

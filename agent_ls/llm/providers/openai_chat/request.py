@@ -131,11 +131,14 @@ def _tool_choice(provider: str, server: Server, choice: ToolChoice) -> JsonObjec
 
 
 def _effort(server: Server, effort: str | None) -> JsonObject:
-    if effort is None or server.effort == "none":
+    if effort is None:
         return {}
     if server.effort == "reasoning":
         return {"reasoning": {"enabled": False} if effort == "none" else {"effort": effort}}
-    return {"reasoning_effort": effort}
+    if server.effort == "thinking" and effort == "none":
+        return {"thinking": {"type": "disabled"}}
+    thinking = {"thinking": {"type": "enabled"}} if server.effort == "thinking" else {}
+    return {**thinking, "reasoning_effort": server.efforts.get(effort, effort)}
 
 
 def _limits(server: Server, request: Request) -> JsonObject:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-EffortParameter: TypeAlias = Literal["none", "reasoning_effort", "reasoning"]
-"""The request field for the effort: `none` (no field), `reasoning_effort`, or OpenRouter's `reasoning:
-{effort}`.
+EffortParameter: TypeAlias = Literal["reasoning_effort", "reasoning", "thinking"]
+"""The request field for the effort: `reasoning_effort`, OpenRouter's `reasoning: {effort}`, or `thinking: {type}` to
+enable or disable reasoning, beside `reasoning_effort`.
 """
 
 ReasoningReplay: TypeAlias = Literal["never", "details", "content"]
@@ -24,9 +24,9 @@ ToolChoiceSupport: TypeAlias = Literal["all", "words"]
 class Server:
     """One kind of server. `local`: the server runs on the user's machine and accepts requests without a key.
 
-    `asks_usage`: a stream contains token counts only on request. `short_ids`: call ids are nine letters and
-    digits. `caches`: the server passes cache marks on to Anthropic's models. `json_schema` False: the server
-    supports JSON mode, but no schema.
+    `efforts` are the names that efforts have on this server. `asks_usage`: a stream contains token counts only on
+    request. `short_ids`: call ids are nine letters and digits. `caches`: the server passes cache marks on to
+    Anthropic's models. `json_schema` False: the server supports JSON mode, but no schema.
     """
 
     title: str
@@ -35,6 +35,7 @@ class Server:
     max_tokens_key: str = "max_tokens"
     system_role: str = "system"
     effort: EffortParameter = "reasoning_effort"
+    efforts: Mapping[str, str] = field(default_factory=dict)
     replay: ReasoningReplay = "never"
     choice: ToolChoiceSupport = "all"
     asks_usage: bool = True
@@ -43,21 +44,31 @@ class Server:
     json_schema: bool = True
 
 
+_THREE = {"minimal": "low", "medium": "high", "xhigh": "max"}  # of low, high and max
+_ONE = dict.fromkeys(("minimal", "low", "medium", "xhigh", "max"), "high")
+
 SERVERS: Mapping[str, Server] = {
     "openrouter": Server(
         "OpenRouter", "https://openrouter.ai/api/v1", effort="reasoning", replay="details", caches=True
     ),
     "deepseek": Server(
-        "DeepSeek", "https://api.deepseek.com", effort="none", replay="content", json_schema=False
+        "DeepSeek",
+        "https://api.deepseek.com",
+        effort="thinking",
+        efforts=_THREE,
+        replay="content",
+        json_schema=False,
     ),
     "groq": Server("Groq", "https://api.groq.com/openai/v1"),
-    "mistral": Server(
-        "Mistral", "https://api.mistral.ai/v1", effort="none", asks_usage=False, short_ids=True
-    ),
+    "mistral": Server("Mistral", "https://api.mistral.ai/v1", efforts=_ONE, asks_usage=False, short_ids=True),
     "xai": Server("xAI", "https://api.x.ai/v1"),
     "together": Server("Together", "https://api.together.xyz/v1"),
-    "moonshot": Server("Moonshot", "https://api.moonshot.ai/v1", effort="none", replay="content"),
-    "zai": Server("Z.ai", "https://api.z.ai/api/paas/v4", effort="none", json_schema=False),
+    "moonshot": Server(
+        "Moonshot", "https://api.moonshot.ai/v1", effort="thinking", efforts=_THREE, replay="content"
+    ),
+    "zai": Server(
+        "Z.ai", "https://api.z.ai/api/paas/v4", effort="thinking", efforts=_THREE, json_schema=False
+    ),
     "cerebras": Server("Cerebras", "https://api.cerebras.ai/v1"),
     # servers on the user's machine
     "ollama": Server("Ollama", "http://localhost:11434/v1", local=True, choice="words"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from agent_ls.llm.errors import LlmError
 from agent_ls.llm.providers.base import (
@@ -25,6 +26,7 @@ from agent_ls.llm.providers.openai_responses.history import ResponsesHistory
 from agent_ls.llm.providers.openai_responses.request import encode_request, is_custom
 from agent_ls.llm.providers.openai_responses.response import decode_response
 from agent_ls.llm.providers.openai_responses.stream import ResponsesStream
+from agent_ls.llm.providers.output_room import OutputRoom
 from agent_ls.llm.providers.plain_schemas import PlainSchemas
 from agent_ls.llm.providers.refused_fields import RefusedFields
 from agent_ls.llm.providers.text_calls import TextCallsDecoder, offered_names, with_text_calls
@@ -35,7 +37,7 @@ from agent_ls.llm.requests import Request, Response
 _DROPPABLE = {
     "prompt_cache_key": "",
     "reasoning.summary": "reasoning summar",
-    "include": r"encrypted_content.{0,40}not|reasoning\.encrypted_content",
+    "include": r"encrypted.content.{0,40}not|reasoning\.encrypted_content",
     "reasoning.effort": "",
     "reasoning": "",
     "parallel_tool_calls": "",
@@ -44,6 +46,10 @@ _DROPPABLE = {
     "temperature": "",
     "top_p": "",
     "max_output_tokens": "",
+    "stream": r"\bstreaming\b",
+    "tools.strict": "",
+    "tool_choice": "",
+    "text.format": r"json mode|structured output|response_?format",
 }
 
 
@@ -56,6 +62,7 @@ class OpenAIResponsesCodec:
         self._without_custom_tools: set[str] = set()
         self._plain = PlainSchemas()
         self._refused = RefusedFields(_DROPPABLE)
+        self._room = OutputRoom()
 
     @property
     def name(self) -> str:
@@ -69,6 +76,9 @@ class OpenAIResponsesCodec:
         return {"authorization": f"Bearer {secret}"}
 
     def encode(self, request: Request, *, stream: bool) -> WireRequest:
+        return self._room.fitted(request, partial(self._encode, stream=stream))
+
+    def _encode(self, request: Request, *, stream: bool) -> WireRequest:
         return encode_request(
             request,
             self._histories.encode(request),
@@ -89,12 +99,15 @@ class OpenAIResponsesCodec:
         return http_error(request.model, head, body)
 
     def adapt_encoding(self, request: Request, error: LlmError) -> bool:
-        """Encode later requests without custom tools, an optional field or details of schemas, if `error` shows that
-        the server refuses them.
+        """Encode later requests without custom tools, an optional field or details of schemas, or with a lower limit
+        of the output, if `error` shows that the server refuses them.
 
         Custom tools are then offered as functions. Returns whether the encoding was changed.
         """
-        body = parse_object(self.encode(request, stream=True).content) or {}
+        sent = self.encode(request, stream=True).content
+        if self._room.learn(request, error, len(sent)):
+            return True
+        body = parse_object(sent) or {}
         if self._refused.learn(request.model, error, body, request.provider_options.get(NAME, {})):
             return True
         facts = self._facts_of(request.model)

@@ -1,0 +1,88 @@
+"""The classes of errors by HTTP status, and by the codes and types that several servers send."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from agent_ls.llm.errors import (
+    AuthenticationError,
+    ContentFilterError,
+    ContextLengthError,
+    InvalidRequestError,
+    NotFoundError,
+    OverloadedError,
+    PermissionDeniedError,
+    ProviderError,
+    QuotaExceededError,
+    RateLimitError,
+    RequestTooLargeError,
+    ServerError,
+)
+
+_STATUSES: Mapping[int, type[ProviderError]] = {
+    400: InvalidRequestError,
+    401: AuthenticationError,
+    402: QuotaExceededError,
+    403: PermissionDeniedError,
+    404: NotFoundError,
+    413: RequestTooLargeError,
+    422: InvalidRequestError,
+    429: RateLimitError,
+    498: OverloadedError,  # Groq
+    529: OverloadedError,
+}
+
+# The same as codes in bodies: OpenRouter and llama.cpp send numbers instead of names.
+_BY_NUMBER: Mapping[str, type[ProviderError]] = {
+    **{str(status): kind for status, kind in _STATUSES.items()},
+    **dict.fromkeys(("500", "502", "504"), ServerError),
+    "503": OverloadedError,
+    # Z.ai, on each of its APIs
+    **dict.fromkeys(("1110", "1111", "1112", "1121", "1220"), PermissionDeniedError),
+    "1113": QuotaExceededError,
+    **dict.fromkeys(("1210", "1212", "1213", "1214", "1215"), InvalidRequestError),
+    **dict.fromkeys(("1211", "1221", "1222"), NotFoundError),
+    "1234": ServerError,
+    "1261": ContextLengthError,
+    "1301": ContentFilterError,
+    **dict.fromkeys(("1302", "1303", "1305"), RateLimitError),
+    "1312": OverloadedError,
+    # the plan: used up or expired, and what it does not include
+    **dict.fromkeys(("1304", "1308", "1309", "1310"), QuotaExceededError),
+    **dict.fromkeys(map(str, range(1316, 1322)), QuotaExceededError),
+    **dict.fromkeys(("1311", "1313", "1314", "1315"), PermissionDeniedError),
+}
+
+OWN_CODE = re.compile(r"\d{4}")  # a code of a provider; shorter ones are HTTP statuses
+
+_WORDS_OF_NAMES: Sequence[tuple[re.Pattern[str], type[ProviderError]]] = (
+    # credit_balance_exhausted, project_spend_limit_exceeded, organization_usage_limit_exceeded, AccountOverdueError
+    (
+        re.compile(
+            r"(credits?|balance|spend|billing|budget|current_quota)\w*_(exhausted|exceeded|reached|error)"
+            r"|usage_limit_exceeded|overdue|arrearage|freetieronly|insufficient_(funds|balance|credits)",
+            re.IGNORECASE,
+        ),
+        QuotaExceededError,
+    ),
+    # cyber_policy, content_policy_violation, InputTextSensitiveContentDetected, data_inspection_failed
+    (re.compile(r"policy(_violation)?$|sensitivecontent|data_inspection", re.IGNORECASE), ContentFilterError),
+    (re.compile(r"overloaded"), OverloadedError),
+    # LiteLLM: key_model_access_denied / Groq: model_terms_required
+    (re.compile(r"access_denied$|terms_required|_restricted$"), PermissionDeniedError),
+    (re.compile(r"^model_(decommissioned|not_available|not_supported)$"), NotFoundError),
+)
+
+
+def kind_of_name(name: str, names: Mapping[str, type[ProviderError]]) -> type[ProviderError] | None:
+    """Return the class of an error's code or type: of `names`, else of the ones that several servers have."""
+    if kind := names.get(name) or (_BY_NUMBER.get(name) if name.isdigit() else None):
+        return kind
+    return next((kind for words, kind in _WORDS_OF_NAMES if words.search(name)), None)
+
+
+def kind_of_status(status: int | None) -> type[ProviderError]:
+    if status is not None and status not in _STATUSES and 500 <= status < 600:
+        return ServerError
+    return _STATUSES.get(status, ProviderError) if status is not None else ProviderError
