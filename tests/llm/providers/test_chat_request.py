@@ -171,7 +171,7 @@ def test_every_kind_of_tool_choice_is_encoded() -> None:
         ("groq", "low", {"reasoning_effort": "low"}),
         ("vllm", "low", {"reasoning_effort": "low"}),
         ("compatible", "high", {"reasoning_effort": "high"}),
-        ("deepseek", "high", {}),
+        ("deepseek", "high", {"reasoning_effort": "high"}),
         ("groq", None, {}),
     ],
 )

@@ -26,7 +26,7 @@ from agent_ls.llm.providers.openai_chat.rejected_output import mark_malformed_ca
 _TOOLS = r"(tools?([ _-]?(use|call(s|ing)?))?|functions?[ _-]?call(s|ing)?)"
 _NO_TOOLS = re.compile(
     # Ollama: registry.ollama.ai/library/gemma:2b does not support tools
-    rf"(\bnot|n't) (currently |yet )?support {_TOOLS}\b(?!.{0, 12} in streaming)|not supported for {_TOOLS}"
+    rf"(\bnot|n't) (currently |yet )?support {_TOOLS}\b(?![^.]* in streaming)|not supported for {_TOOLS}"
     # OpenAI: tools is not supported in this model
     rf"|(?<!parallel )\b{_TOOLS}[`'\"]? ((is|are|has|have)( been)? ?)?(not|n't) "
     r"(currently |yet |been )?(supported|enabled|available)"
