@@ -150,7 +150,9 @@ def _message(body: JsonObject, error: JsonObject) -> str:
     message = next((text for text in _messages(body, error) if text), "")
     message = (_place(error) if message else "") + message
     reason = text_at(error, "param")  # MiMo: Param Incorrect, with the reason here and not only a name
-    return f"{message}: {reason}" if message and " " in reason and reason not in message else message
+    if " " not in reason:
+        reason = _problems(error, "details")  # Azure: Invalid payload, with the fields here
+    return f"{message}: {reason}" if message and reason and reason not in message else message
 
 
 def _messages(body: JsonObject, error: JsonObject) -> Iterator[str]:
@@ -172,7 +174,9 @@ def _messages(body: JsonObject, error: JsonObject) -> Iterator[str]:
 def _problems(holder: JsonObject, key: str) -> str:
     """Return a list of problems as text, each with the field that it is about."""
     return "; ".join(
-        _place(item) + (text_at(item, "msg") or text_at(item, "message")) for item in objects_at(holder, key)
+        (_place(item) or (f"{param}: " if (param := text_at(item, "param")) else "")) + told
+        for item in objects_at(holder, key)
+        if (told := text_at(item, "msg") or text_at(item, "message"))
     )
 
 

@@ -33,6 +33,7 @@ from agent_ls.llm.providers.error_delays import retry_after_s, worded_delay_s
 from agent_ls.llm.providers.error_leads import ABOVE_RATE, LEADS, NO_API, PAGE, PER_MINUTE, WRONG_WAYS
 from agent_ls.llm.providers.error_words import (
     BUDGET,
+    CUT,
     LOADING,
     NO_RATE,
     WORDS,
@@ -150,7 +151,9 @@ class FailureTable:
         text = failure.message.lower()
         if status in (None, 500, 503) and LOADING.search(text):
             return ModelLoadingError
-        if self.passing and re.search(self.passing, text):
+        if (self.passing and re.search(self.passing, text)) or (
+            status in _VAGUE_STATUSES and CUT.search(text)
+        ):
             return ServerError
         if BUDGET.search(text):
             return QuotaExceededError

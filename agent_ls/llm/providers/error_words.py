@@ -125,6 +125,11 @@ BUDGET = re.compile(
 LOADING = re.compile(
     r"loading (the )?model|model\b.{0,200}\b(is|still|currently) (still |currently )?(loading|being loaded|warming up)"
 )
+CUT = re.compile(
+    r"stream (was |is )?(disconnected|closed|ended) before|connection (was |is )?(reset|closed|refused|aborted)\b"
+    r"|econnreset|socket hang up|error sending request"
+)
+"""A proxy lost its connection to the model's server, whatever it calls that."""
 NO_RATE = re.compile(r"\bper[\s-]+day\b|\bdaily\b|\blimit: 0\b", re.IGNORECASE)
 """A limit that waiting some minutes does not lift, if the server names no delay."""
 

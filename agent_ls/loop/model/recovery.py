@@ -37,7 +37,7 @@ _REASONING = re.compile(
     # llama.cpp: Cannot determine type of 'item' / item['content'] is empty
     r"|type of .item.|item\[.content.\] is"
     # another server of the Responses API: Unknown parameter: 'input[3].status' / `input[87]` missing required field
-    r"|input\[\d+\]\W{0,2}(\.(status|summary|phase|id|encrypted\w*)\b|\s*missing)"
+    r"|input(\[\d+\]|/\d+)\W{0,2}([./]?(status|summary|phase|id|encrypted\w*)\b|\s*missing)"
     # a server that does not know the provider's own items: unknown input type: web_search_call
     r"|(unknown|unsupported|unrecogni[sz]ed|unexpected) (input|item)( item)? type|value: '\w+_(call|output)'",
     re.IGNORECASE,

@@ -18,6 +18,7 @@ from agent_ls.llm.messages import (
 from agent_ls.llm.providers.anthropic.errors import NAME, body_error, http_error
 from agent_ls.llm.providers.anthropic.response import (
     block_part,
+    decode_response,
     finish_reason,
     rate_limit,
     stop_warnings,
@@ -53,6 +54,7 @@ from agent_ls.llm.stream import (
     ToolCallDelta,
     ToolCallEnd,
     ToolCallStart,
+    replay_as_stream,
 )
 
 _GOOD = ReplyHead(200)
@@ -98,6 +100,7 @@ class AnthropicStream:
     """The StreamDecoder of the Messages API; see StreamDecoder for the contract."""
 
     def __init__(self, request: Request, head: ReplyHead) -> None:
+        self._request = request
         self._model = request.model
         self._head = head
         self._open: dict[int, _Block] = {}
@@ -136,6 +139,9 @@ class AnthropicStream:
                 return self._message_stop()
             case "ping":
                 return ()
+            case "message" if not self._next:  # a guard of a proxy sends its whole answer at once
+                self._is_finished = True
+                return [*replay_as_stream(decode_response(self._request, self._head, frame.data.encode()))]
             case "error" | "":  # some servers omit the type of the event
                 if failure := find_failure(repair_object(event)):
                     raise body_error(self._model, failure)

@@ -136,9 +136,9 @@ class ResponsesStream:
                 self._whole_call(index, event)
             case "response.output_text.done" | "response.refusal.done":
                 self._whole_text(index, text_at(event, "text") or text_at(event, "refusal"))
-            case "response.output_item.added":
+            case "response.output_item.added" if object_at(event, "item"):
                 self._begin(index, object_at(event, "item"))
-            case "response.output_item.done":
+            case "response.output_item.done" if object_at(event, "item"):
                 self._done(index, object_at(event, "item"))
             case "response.created":
                 self._start(_response_of(event))
