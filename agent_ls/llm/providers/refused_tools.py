@@ -1,12 +1,31 @@
-"""Name the tools that a provider's error mentions by their position in the request."""
+"""Recognise errors about tools, and name the tools that an error mentions by their position in the request."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-from agent_ls.llm.errors import InvalidRequestError
+from agent_ls.llm.errors import InvalidRequestError, LlmError, NotFoundError
 from agent_ls.llm.requests import ToolDefinition
+
+_TOOLS = r"(tools?([ _-]?(use|call(s|ing)?))?|functions?[ _-]?call(s|ing)?)"
+_NO_TOOLS = re.compile(
+    # Ollama: registry.ollama.ai/library/gemma:2b does not support tools
+    rf"(\bnot|n't) (currently |yet )?support {_TOOLS}\b(?![^.]* in streaming)|not supported for {_TOOLS}"
+    # OpenAI: tools is not supported in this model
+    rf"|(?<!parallel )\b{_TOOLS}[`'\"]? ((is|are|has|have)( been)? ?)?(not|n't) "
+    r"(currently |yet |been )?(supported|enabled|available)"
+    # OpenRouter: no endpoints found that support tool use / Only named tools are currently supported
+    rf"|\bno [^.:]{{0,40}}\bsupports? {_TOOLS}\b|only named tools"
+    # llama.cpp / vLLM: "auto" tool choice requires --enable-auto-tool-choice
+    r"|tools param requires --jinja flag|\"auto\" tool choice requires"
+    # Azure: Unrecognized request argument supplied: tools
+    r"|(unrecogni[sz]ed|unknown|unsupported|unexpected) [^.:]{0,40}: ?(\w+, )*[`'\"]?(tools|functions)\b(?![.\[])"
+    # vLLM and others that check the body by pydantic
+    r"|\('body', '(tools|functions)'\)|\bbody\.(tools|functions):|(?<![.\w])(tools|functions)\s+extra inputs"
+)
+"""Words, in lower case, by which servers refuse tools."""
+NO_TOOLS_HINT = "Choose a model that can call tools."
 
 # function_declarations[93] / functionDeclarations.93 / tools[3].function / tools.3.custom.input_schema
 _DECLARED = re.compile(r"function_?declarations\W{1,2}(\d+)", re.IGNORECASE)
@@ -15,6 +34,12 @@ _TOO_MANY = re.compile(
     r"\btools\b.{0,40}(maximum number|too (long|many)|at most)|too many tools", re.IGNORECASE
 )
 _LISTED = re.compile(r"\btools\W{1,2}(\d+)")
+
+
+def refuses_tools(error: LlmError) -> bool:
+    """Return whether the server says that this model cannot call tools."""
+    is_refusal = isinstance(error, InvalidRequestError | NotFoundError)
+    return is_refusal and _NO_TOOLS.search(str(error).lower()) is not None
 
 
 def name_refused_tools(error: InvalidRequestError, tools: Sequence[ToolDefinition]) -> None:
@@ -31,6 +56,8 @@ def name_refused_tools(error: InvalidRequestError, tools: Sequence[ToolDefinitio
                 f"This request offers {len(tools)} tools. Disable some of them or their MCP servers, or choose another "
                 "model."
             )
+        elif refuses_tools(error) and not error.hint.startswith(NO_TOOLS_HINT[:-1]):
+            error.hint = NO_TOOLS_HINT
         return
     which = f"the tool {names[0]}" if len(names) == 1 else f"the tools {', '.join(names)}"
     error.args = (f"{text} (this is {which})",)

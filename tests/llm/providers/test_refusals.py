@@ -27,6 +27,7 @@ from agent_ls.llm.providers.anthropic import AnthropicCodec
 from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.providers.gemini import GeminiCodec
 from agent_ls.llm.providers.openai_responses import OpenAIResponsesCodec
+from agent_ls.llm.providers.refused_tools import NO_TOOLS_HINT, name_refused_tools
 from agent_ls.llm.requests import JsonFormat, Request, ToolDefinition
 from tests.llm.reports.chat import codec, say
 from tests.llm.reports.test_error_kinds import refused
@@ -294,6 +295,21 @@ KINDS: list[Any] = [
 @pytest.mark.parametrize(("wire", "status", "body", "kind"), KINDS)
 def test_the_class_says_what_helps(wire: str, status: int, body: Any, kind: type[e.LlmError]) -> None:
     assert type(refused(wire, status, body)) is kind
+
+
+@pytest.mark.parametrize(
+    ("wire", "words"),
+    [
+        ("gemini", "Function calling is not enabled for models/gemma-3-27b-it"),
+        ("anthropic", "registry.ollama.ai/library/gemma does not support tools"),
+        ("responses", "tools is not supported in this model"),
+    ],
+)
+def test_a_model_without_tools_is_told_on_each_wire(wire: str, words: str) -> None:
+    error = refused(wire, 400, say(words))
+    assert isinstance(error, e.InvalidRequestError)
+    name_refused_tools(error, asking(wire).tools)
+    assert error.hint == NO_TOOLS_HINT
 
 
 EFFORTS: list[Any] = [

@@ -15,7 +15,7 @@ from agent_ls.llm.messages import (
     tool_results,
     user,
 )
-from agent_ls.llm.providers.openai_chat.errors import refuses_tools
+from agent_ls.llm.providers.refused_tools import refuses_tools
 from agent_ls.llm.requests import Request
 from tests.llm.providers.test_openai_stream import CREATED, added, done
 from tests.llm.reports.chat import TOOLS, answer as chat_answer, codec, refusal, say

@@ -32,7 +32,7 @@ from agent_ls.llm.providers.openai_chat.adaptations import (
     find_adaptation,
 )
 from agent_ls.llm.providers.openai_chat.cut_prompts import CutPrompts
-from agent_ls.llm.providers.openai_chat.errors import http_error, refuses_tools
+from agent_ls.llm.providers.openai_chat.errors import http_error
 from agent_ls.llm.providers.openai_chat.history import ChatHistory
 from agent_ls.llm.providers.openai_chat.rejected_output import answer_in_error
 from agent_ls.llm.providers.openai_chat.request import Changes, encode_request
@@ -43,6 +43,7 @@ from agent_ls.llm.providers.output_room import OutputRoom
 from agent_ls.llm.providers.part_writer import to_response
 from agent_ls.llm.providers.prefill import Prefills
 from agent_ls.llm.providers.refused_fields import RefusedFields
+from agent_ls.llm.providers.refused_tools import refuses_tools
 from agent_ls.llm.providers.wire_json import encode_json, parse_object
 from agent_ls.llm.requests import Request, Response
 

@@ -22,25 +22,7 @@ from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.providers.error_bodies import read_failure, unreadable_answer
 from agent_ls.llm.providers.error_mapping import FailureTable, ProviderFailure
 from agent_ls.llm.providers.openai_chat.rejected_output import mark_malformed_call
-
-_TOOLS = r"(tools?([ _-]?(use|call(s|ing)?))?|functions?[ _-]?call(s|ing)?)"
-_NO_TOOLS = re.compile(
-    # Ollama: registry.ollama.ai/library/gemma:2b does not support tools
-    rf"(\bnot|n't) (currently |yet )?support {_TOOLS}\b(?![^.]* in streaming)|not supported for {_TOOLS}"
-    # OpenAI: tools is not supported in this model
-    rf"|(?<!parallel )\b{_TOOLS}[`'\"]? ((is|are|has|have)( been)? ?)?(not|n't) "
-    r"(currently |yet |been )?(supported|enabled|available)"
-    # OpenRouter: no endpoints found that support tool use / Only named tools are currently supported
-    rf"|\bno [^.:]{{0,40}}\bsupports? {_TOOLS}\b|only named tools"
-    # llama.cpp / vLLM: "auto" tool choice requires --enable-auto-tool-choice
-    r"|tools param requires --jinja flag|\"auto\" tool choice requires"
-    # Azure: Unrecognized request argument supplied: tools
-    r"|(unrecogni[sz]ed|unknown|unsupported|unexpected) [^.:]{0,40}: ?(\w+, )*[`'\"]?(tools|functions)\b(?![.\[])"
-    # vLLM and others that check the body by pydantic
-    r"|\('body', '(tools|functions)'\)|\bbody\.(tools|functions):|(?<![.\w])(tools|functions)\s+extra inputs"
-)
-"""Words, in lower case, by which servers refuse tools."""
-
+from agent_ls.llm.providers.refused_tools import NO_TOOLS_HINT, refuses_tools
 
 _MORE_CONTEXT = {
     "llamacpp": "Start llama-server with a larger context, for example --ctx-size 32768.",
@@ -112,15 +94,9 @@ _OTHER_API = re.compile(r"(support|accessible|available)\w*\b.{0,60}(/completion
 _TEMPLATE = re.compile(r"chat template|parser for this template|jinja|raise_exception", re.IGNORECASE)
 
 
-def refuses_tools(error: LlmError) -> bool:
-    """Return whether the server says that this model cannot call tools."""
-    is_refusal = isinstance(error, InvalidRequestError | NotFoundError)
-    return is_refusal and _NO_TOOLS.search(str(error).lower()) is not None
-
-
 def _add_hint(error: LlmError) -> LlmError:
     if refuses_tools(error):
-        error.hint = "Choose a model that can call tools, or set the provider's toolCalls to text."
+        error.hint = f"{NO_TOOLS_HINT[:-1]}, or set the provider's toolCalls to text."
     elif isinstance(error, InvalidRequestError | NotFoundError) and _OTHER_API.search(str(error)):
         error.hint = (
             "The server offers this model by another API only. Set its base URL for the provider openai (Responses) or "
