@@ -41,7 +41,7 @@ def find_failure(body: JsonObject, request_id: str = "") -> ProviderFailure | No
     message = _message(body, error)
     if not message and error is not body and (deeper := _stated_inside(error)):
         message, error = _message(body, deeper), {**error, **deeper}
-    nested = _nested(message)
+    nested = nested_object(message)
     if nested is not None and (inner := find_failure(nested)) and inner.message:
         # A proxy put the error body of another server into its message.
         names = (*_names_of(body, error), *inner.names)
@@ -106,7 +106,7 @@ def is_page(body: bytes) -> bool:
     return bool(_PAGE.search(body[:1_000].decode("utf-8", "replace")))
 
 
-def _nested(message: str) -> JsonObject | None:
+def nested_object(message: str) -> JsonObject | None:
     """Return the JSON object inside a message, which may have text before and after it."""
     if "{" not in message:
         return None

@@ -47,6 +47,7 @@ _OVERFLOW = (
 SPENT = (
     r"(credits?|free tier\b.{0,40}) (are |is |have |has )?(been )?(depleted|expired|exhausted|used up)"
     r"|(no|any|all available) credits|key limit exceeded|overdue|good standing|extra usage is required"
+    r"|quota is not enough|not enough (quota|credits?|balance)|额度不足|余额不足"
     r"|spend(ing)? (limit|cap)|suspended.{0,60}(billing|spending)|trial key\b.{0,40}limited"
 )
 """Words of used-up credit, also with a status that says something else."""
@@ -98,7 +99,8 @@ WORDS: tuple[tuple[str, type[ProviderError]], ...] = (
     ),
     (
         (
-            r"is not a valid model|not supported by any provider|model identifier is invalid|on-demand throughput"
+            r"is not a valid model|\bmodel (name |id |identifier )?is invalid|not supported by any provider"
+            r"|on-demand throughput"
             r"|\bmodels?\b.{0,100}(decommissioned|end of (its|their) life|discontinued|retired)|non-serverless model"
             r"|llm provider not provided|please specify a model"
         ),

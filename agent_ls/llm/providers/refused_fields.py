@@ -21,7 +21,7 @@ _REFUSED = re.compile(
 # A refused value. examples: temperature may only be set to 1 / `reasoning_effort` must be one of `none` or `default`
 _VALUE = re.compile(
     r"\bmust (be|have|start)\b|should (be|have|match)|may (only|not) be|does not match any|unknown variant"
-    r"|supported (\w+ )?values|out of range",
+    r"|supported (\w+ )?values|out of range|\b\d+ is invalid",
     re.IGNORECASE,
 )
 # fields whose value matters: they are left out only for a server that does not know them

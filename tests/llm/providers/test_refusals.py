@@ -77,7 +77,7 @@ def asking(wire: str, **more: Any) -> Request:
         "metadata": {"user_id": "u"},
         "stop_sequences": () if wire == "openai" else ("X",),
     }
-    return Request(MODELS.get(wire, "m"), **{**fields, **more})
+    return Request(**{"model": MODELS.get(wire, "m"), **fields, **more})
 
 
 def second(wire: str, body: Any, request: Request, status: int = 400) -> Any:

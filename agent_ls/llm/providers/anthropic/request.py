@@ -93,7 +93,7 @@ def _tools(request: Request, facts: ModelCapabilities, *, auto_cache: bool) -> J
 
 def _encode_tools(tools: Sequence[ToolDefinition]) -> list[JsonValue]:
     return [
-        {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
+        {"name": tool.name, "description": tool.description or tool.name, "input_schema": tool.parameters}
         for tool in tools
     ]
 

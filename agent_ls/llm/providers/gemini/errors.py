@@ -20,7 +20,13 @@ from agent_ls.llm.errors import (
 )
 from agent_ls.llm.messages import JsonObject
 from agent_ls.llm.providers.base import ReplyHead
-from agent_ls.llm.providers.error_bodies import find_failure, first_object, read_failure, unreadable_answer
+from agent_ls.llm.providers.error_bodies import (
+    find_failure,
+    first_object,
+    nested_object,
+    read_failure,
+    unreadable_answer,
+)
 from agent_ls.llm.providers.error_delays import worded_delay_s
 from agent_ls.llm.providers.error_mapping import FailureTable, ProviderFailure
 from agent_ls.llm.providers.error_words import NO_RATE
@@ -71,6 +77,7 @@ def body_error(model: str, body: JsonObject) -> LlmError:
 def _failure(body: JsonObject) -> ProviderFailure:
     told = find_failure(body) or ProviderFailure()
     error = object_at(body, "error")
+    error = object_at(nested_object(text_at(error, "message")) or {}, "error") or error  # quoted by a proxy
     details = list(objects_at(error, "details"))
     reasons = [text_at(detail, "reason") for detail in details if text_at(detail, "reason")]
     status = text_at(error, "status")

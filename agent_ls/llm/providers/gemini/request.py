@@ -71,7 +71,7 @@ def _tools(request: Request) -> JsonObject:
 
 
 def _tool(tool: ToolDefinition) -> JsonObject:
-    told: JsonObject = {"name": tool.name, "description": tool.description}
+    told: JsonObject = {"name": tool.name, "description": tool.description or tool.name}
     if not tool.parameters.get("properties"):
         return told  # the API refuses an object schema without properties
     fitting = to_gemini_schema(tool.parameters)

@@ -110,7 +110,11 @@ def _tools(provider: str, server: Server, request: Request) -> JsonObject:
 
 
 def _tool(tool: ToolDefinition) -> JsonObject:
-    function: JsonObject = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    function: JsonObject = {
+        "name": tool.name,
+        "description": tool.description or tool.name,
+        "parameters": tool.parameters,
+    }
     return {"type": "function", "function": function}
 
 

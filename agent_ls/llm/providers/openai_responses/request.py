@@ -73,7 +73,7 @@ def _tool(tool: ToolDefinition, *, strict: bool) -> JsonObject:
     return {
         "type": "function",
         "name": tool.name,
-        "description": tool.description,
+        "description": tool.description or tool.name,
         "parameters": parameters,
         "strict": fits_strict(parameters),
     }
@@ -90,7 +90,7 @@ def _custom(tool: ToolDefinition) -> JsonObject:
     return {
         "type": "custom",
         "name": tool.name,
-        "description": tool.description,
+        "description": tool.description or tool.name,
         "format": written if grammar else {"type": "text"},
     }
 
