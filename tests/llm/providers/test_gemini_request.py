@@ -258,8 +258,8 @@ def test_a_schema_outside_the_subset_is_sent_as_json_schema_and_an_empty_one_is_
     odd: dict[str, Any] = {"type": "object", "properties": {"a": {"not": {}}}}
     tools = (ToolDefinition("f", "", odd), ToolDefinition("g", "", {"type": "object", "properties": {}}))
     first, second = encode(Request(ARGON, (user("hi"),), tools=tools))["tools"][0]["functionDeclarations"]
-    assert first == {"name": "f", "description": "", "parametersJsonSchema": odd}
-    assert second == {"name": "g", "description": ""}
+    assert first == {"name": "f", "description": "f", "parametersJsonSchema": odd}
+    assert second == {"name": "g", "description": "g"}
 
 
 @pytest.mark.req("U9")
