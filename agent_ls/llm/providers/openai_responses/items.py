@@ -21,7 +21,7 @@ KINDS: dict[str, ItemKind] = {
 
 
 @dataclass(slots=True)
-class Item:
+class StreamedItem:
     """An item of the answer. `shown` is the text in the emitted events.
 
     For a custom call, `shown` is JSON that contains the item's free text, `text`.
@@ -37,7 +37,7 @@ class Item:
     has_ended: bool = False
 
 
-class Items(dict[int, Item]):
+class StreamedItems(dict[int, StreamedItem]):
     """The items by their index. Events of an item wait until the item before it has ended.
 
     `out` are the events that can be emitted.
@@ -80,7 +80,7 @@ def call_id_of(raw: JsonObject) -> str:
     return text_at(raw, "call_id") or text_at(raw, "id")
 
 
-def completed(raw: JsonObject, item: Item) -> JsonObject:
+def completed(raw: JsonObject, item: StreamedItem) -> JsonObject:
     """Return a finished item with what only its earlier events said: some proxies leave fields out at the end."""
     if (
         item.kind == "text"

@@ -13,7 +13,13 @@ from agent_ls.llm.messages import JsonObject, OpaquePart, ReasoningPart, SearchP
 from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.providers.error_bodies import find_failure, is_keep_alive
 from agent_ls.llm.providers.openai_responses.errors import NAME, event_error, http_error, response_error
-from agent_ls.llm.providers.openai_responses.items import KINDS, Item, Items, call_id_of, completed
+from agent_ls.llm.providers.openai_responses.items import (
+    KINDS,
+    StreamedItem,
+    StreamedItems,
+    call_id_of,
+    completed,
+)
 from agent_ls.llm.providers.openai_responses.response import (
     cut_warning,
     finish_reason,
@@ -79,7 +85,7 @@ class ResponsesStream:
         self._request = request
         self._model = request.model
         self._head = head
-        self._items = Items()
+        self._items = StreamedItems()
         self._places: dict[str, int] = {}  # the index of each item by its id
         self._moved: dict[int, int] = {}  # the index of the item that was begun later at the same index
         self._warnings: list[str] = []
@@ -234,12 +240,14 @@ class ResponsesStream:
             self._moved[index] = index = max(self._items) + 1
         self._open(index, raw)
 
-    def _open(self, index: int, raw: JsonObject) -> Item:
+    def _open(self, index: int, raw: JsonObject) -> StreamedItem:
         """Return the item at `index`. If there is none yet, open it."""
         if index in self._items:
             return self._items[index]
         self._end_open_reasoning()
-        item = self._items[index] = Item(KINDS.get(text_at(raw, "type"), "opaque"), text_at(raw, "name"))
+        item = self._items[index] = StreamedItem(
+            KINDS.get(text_at(raw, "type"), "opaque"), text_at(raw, "name")
+        )
         item.call_id = call_id_of(raw)
         match item.kind:
             case "text":
