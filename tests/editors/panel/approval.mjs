@@ -33,6 +33,8 @@ const THEMES = {
 };
 
 const COMMAND = { ...ASKED, id: "a2", tool: "shell", files: [], command: `${"make build && ".repeat(60)}make deploy`, why: "" };
+const SHORT = { ...COMMAND, id: "a3", command: "make deploy" };
+const CALL = { ...COMMAND, id: "a4", tool: "tickets_create", command: "", text: "a line of the arguments\n".repeat(90) };
 const ROW = {
   kind: "tool", index: 3, name: "read_file", look: "read", doing: "Reading", done: "Read", background: false, lines: "", finding: null, output: "", cutChars: 0,
   arguments: "{}", allowed: "", group: "", isRedundant: false, hasTerminal: false, killable: null, sinceMs: null,
@@ -86,6 +88,22 @@ function commandOutOfSight() {
   ];
 }
 
+/** What is wrong with *Allow Once*: it answers only after the end of the box was in view, and until then it scrolls on. */
+async function allowedUnread() {
+  const box = document.querySelector(".command"), button = document.querySelector("[data-action=once]"), note = document.querySelector(".goes-on");
+  const isAtEnd = () => box.scrollTop + box.clientHeight >= box.scrollHeight - 2;
+  const isLong = !isAtEnd(), faults = [];
+  for (let press = 0; globalThis.sent.length === 0 && press < 60; press++) {
+    const was = box.scrollTop, hadEnd = isAtEnd();
+    button.click();
+    if (globalThis.sent.length > 0 && !hadEnd) faults.push(`allowed at ${box.scrollTop} of ${box.scrollHeight}`);
+    if (globalThis.sent.length === 0 && (box.scrollTop <= was || box.scrollTop > was + box.clientHeight || note.hidden)) faults.push(`press ${press} does not scroll on by less than a page`);
+    await new Promise((done) => { requestAnimationFrame(() => requestAnimationFrame(done)); });
+  }
+  const at = button.getBoundingClientRect();
+  return [...faults, ...(globalThis.sent.length === 1 ? [] : ["not allowed at the end"]), ...(isLong !== note.textContent.startsWith("Read it") ? ["the sentence"] : []), ...(at.bottom > innerHeight ? ["the button"] : [])];
+}
+
 function rowsOutOfSight() {
   const isCut = (it) => it.scrollWidth > it.clientWidth + 1;
   return [...document.querySelectorAll(".path > span:last-child, .outcome")].filter(isCut).map((it) => it.textContent);
@@ -113,6 +131,12 @@ for (const [theme, colours] of Object.entries(THEMES)) {
       await page.evaluate(() => new Promise((done) => { requestAnimationFrame(() => requestAnimationFrame(done)); }));
       process.stdout.write(`${JSON.stringify({ theme, width, name: "command", lost: await page.evaluate(commandOutOfSight) })}\n`);
       if (pictures) await page.screenshot({ path: path.join(pictures, `command-${theme}-${width}.png`) });
+      for (const item of [COMMAND, SHORT, CALL]) {
+        await page.evaluate((asked) => { globalThis.sent = []; document.getElementById("transcript").replaceChildren(globalThis.Page.approvalElement(asked, (message) => { globalThis.sent.push(message); }, false)); }, item);
+        await page.evaluate(() => new Promise((done) => { requestAnimationFrame(() => requestAnimationFrame(done)); }));
+        process.stdout.write(`${JSON.stringify({ theme, width, name: `allow ${item.id}`, lost: await page.evaluate(allowedUnread) })}\n`);
+        if (pictures && item === COMMAND) await page.screenshot({ path: path.join(pictures, `command-read-${theme}-${width}.png`) });
+      }
       await page.evaluate(`document.getElementById("transcript").replaceChildren(...${JSON.stringify(ROWS)}.map((row) => new Page.ToolCard(row, ${context}).element))`);
       process.stdout.write(`${JSON.stringify({ theme, width, name: "rows", lost: await page.evaluate(rowsOutOfSight) })}\n`);
       if (pictures) await page.screenshot({ path: path.join(pictures, `rows-${theme}-${width}.png`) });

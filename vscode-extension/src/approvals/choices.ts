@@ -51,6 +51,19 @@ export function listChoices(request: ApprovalRequested): Choice[] {
   ];
 }
 
+/** Whether the request is for a command that is longer than a line, so that it can be allowed only where all of it is shown. */
+export function isLongCommand(request: ApprovalRequested): boolean {
+  return effectOf(request).command !== undefined && !formatQuestion(request).isWhole;
+}
+
+/** Returns the answers for a list below one line: a long command is read and allowed in the chat, which is first then. */
+export function listChoicesBelowLine(request: ApprovalRequested): Choice[] {
+  const all = listChoices(request);
+  if (!isLongCommand(request)) return all;
+  const others = all.filter((choice) => choice.kind !== "show" && !(choice.kind === "send" && choice.answer.decision === "allow"));
+  return [{ kind: "show", label: "Show in Chat", detail: "The command is longer than this line: read and allow it there" }, ...others];
+}
+
 /** Formats the request as one line. `isWhole` says whether the line contains everything that would be allowed. */
 export function formatQuestion(request: ApprovalRequested): { readonly text: string; readonly isWhole: boolean } {
   const { text, isWhole } = question(request);

@@ -3,15 +3,21 @@ import * as vscode from "vscode";
 import type { ApprovalItem } from "../snapshot/items";
 import { type ApproveAnswer, effectOf } from "../connection/protocol";
 import type { Sessions } from "../sessions/session";
-import { type Choice, listChoices, formatQuestion } from "./choices";
+import { type Choice, formatQuestion, isLongCommand, listChoicesBelowLine } from "./choices";
 
 export class ApprovalPicker {
   constructor(private readonly sessions: Sessions) {}
 
-  /** Shows all possible answers to a request, and sends the one that the user chooses. */
+  /** Allows a request once; shows a long command in the chat instead. */
+  async allow(item: ApprovalItem): Promise<void> {
+    if (isLongCommand(item.request)) await vscode.commands.executeCommand("agentLs.open");
+    else await this.send(item, { decision: "allow" });
+  }
+
+  /** Shows the possible answers to a request, and sends the one that the user chooses. */
   async ask(item: ApprovalItem): Promise<void> {
     const { request } = item;
-    const picks = listChoices(request).map((choice) => ({ label: choice.label, description: choice.detail, choice }));
+    const picks = listChoicesBelowLine(request).map((choice) => ({ label: choice.label, description: choice.detail, choice }));
     const title = formatQuestion(request).text;
     const chosen = await vscode.window.showQuickPick(picks, { title, placeHolder: effectOf(request).command ?? request.summary, ignoreFocusOut: true });
     if (chosen) await this.choose(item, chosen.choice);

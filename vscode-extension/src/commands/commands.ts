@@ -127,7 +127,7 @@ function table(parts: Parts): Readonly<Record<string, Run>> {
     addSelection: () => addSelection(parts),
     addToChat: (uri, uris) => addToChat(parts, uri, uris),
     suggest: () => suggest(parts),
-    approve: () => answer(parts, (item) => picker.send(item, { decision: "allow" })),
+    approve: () => answer(parts, (item) => picker.allow(item)),
     deny: () => answer(parts, (item) => picker.denyWithReason(item)),
     answer: () => answer(parts, (item) => picker.ask(item)),
     ...review.commands,

@@ -24,7 +24,7 @@ function question(item: ApprovalView): string {
 function effect(item: ApprovalView): (HTMLElement | null)[] {
   if (item.trust !== "") return [h("p", {}, h("code", {}, revealHiddenCharacters(item.trust)))];
   if (item.command !== "") return [];
-  if (item.text !== "") return [h("pre", { class: "command", tabindex: 0, "aria-label": "Arguments of the call" }, revealHiddenCharacters(item.text))];
+  if (item.text !== "") return [];
   if (item.files.length === 0 && item.paths.length === 0) return [h("p", {}, revealHiddenCharacters(item.summary))];
   const files = item.files.map(({ path, action, diff }) =>
     h("div", {}, h("p", {}, `${VERBS[action] ?? action} `, h("code", {}, revealHiddenCharacters(path))), diff === "" ? null : diffElement(decisiveLines(diff), `Change of ${path}`)));
@@ -43,9 +43,44 @@ function reasons({ where, why }: ApprovalView): HTMLElement | null {
   return words === "" ? null : h("p", { class: "dim reasons" }, words);
 }
 
+/** A box with what runs if the user allows it. Its end has to be in view once before that. */
+class ReadBox {
+  readonly element: HTMLElement;
+  private readonly box: HTMLElement;
+  private readonly goesOn = h("p", { class: "dim reasons goes-on", "aria-live": "polite", hidden: true }, "It goes on: scroll to its end.");
+  private isRead = false;
+  private isHeldBack = false;
+
+  constructor(label: string, content: HTMLElement | string) {
+    this.box = h("pre", { class: "command", tabindex: 0, "aria-label": label }, content);
+    this.element = h("div", {}, this.box, this.goesOn);
+    this.box.addEventListener("scroll", () => { this.check(); });
+    new ResizeObserver(() => { this.check(); }).observe(this.box);
+  }
+
+  /** Returns whether the end has been in view. If not, scrolls on and says so. */
+  readOn(): boolean {
+    if (this.check() || this.isRead) return true;
+    this.isHeldBack = true;
+    this.goesOn.textContent = "Read it to its end, then answer again.";
+    this.box.scrollTop += this.box.clientHeight * 0.8;
+    return false;
+  }
+
+  /** Returns whether the end is in view. */
+  private check(): boolean {
+    const { scrollTop, clientHeight, scrollHeight } = this.box;
+    const isAtEnd = scrollTop + clientHeight >= scrollHeight - 2;
+    this.isRead ||= isAtEnd && clientHeight > 0; // a box that is not displayed has no height
+    this.goesOn.hidden = isAtEnd && !this.isHeldBack;
+    return isAtEnd;
+  }
+}
+
 /** The requested command, or the user's edited version. */
 class Command {
   readonly element = h("div");
+  private readonly asked: ReadBox;
   private readonly field: HTMLTextAreaElement;
   private isEdited = false;
 
@@ -54,6 +89,7 @@ class Command {
     private readonly onChange: () => void,
     onRun: () => void,
   ) {
+    this.asked = new ReadBox("The command", h("code", { class: "hljs", "data-language": "bash" }, revealHiddenCharacters(command)));
     this.field = h("textarea", { class: "command", "aria-label": "The command to run instead", spellcheck: "false" });
     this.field.addEventListener("keydown", (event) => {
       if (event.isComposing) return;
@@ -75,6 +111,10 @@ class Command {
     return this.isEdited;
   }
 
+  readOn(): boolean {
+    return this.isEdited || this.asked.readOn();
+  }
+
   edit(on: boolean): void {
     this.isEdited = on;
     this.draw();
@@ -85,13 +125,7 @@ class Command {
   private draw(): void {
     this.field.value = this.command;
     this.field.rows = Math.min(12, this.command.split("\n").length + 1);
-    const goesOn = h("p", { class: "dim reasons goes-on", hidden: true }, "The command goes on: scroll to its end.");
-    const code = h("code", { class: "hljs", "data-language": "bash" }, revealHiddenCharacters(this.command));
-    const box = h("pre", { class: "command", tabindex: 0, "aria-label": "The command" }, code);
-    const check = () => { goesOn.hidden = box.scrollTop + box.clientHeight >= box.scrollHeight - 2; };
-    box.addEventListener("scroll", check);
-    if (!this.isEdited) new ResizeObserver(check).observe(box);
-    this.element.replaceChildren(...(this.isEdited ? [this.field] : [box, goesOn]));
+    this.element.replaceChildren(this.isEdited ? this.field : this.asked.element);
     highlightLater(this.element);
   }
 }
@@ -125,12 +159,18 @@ function sortByScope(rules: readonly Rule[]): Rule[] {
   return [...rules].sort((a, b) => place(a) - place(b));
 }
 
-/** Renders the editable command, if there is one, and the answers: two buttons, and a menu with the others. */
-function answers(item: ApprovalView, send: Send): readonly [Command | null, HTMLElement] {
+/** Creates the box with all arguments of a call that is neither a command nor a change of files. */
+function argumentsOf(item: ApprovalView): ReadBox | null {
+  return item.text === "" || item.command !== "" ? null : new ReadBox("Arguments of the call", revealHiddenCharacters(item.text));
+}
+
+/** Renders what runs, if something does, and the answers: two buttons, and a menu with the others. */
+function answers(item: ApprovalView, send: Send): readonly [HTMLElement | undefined, HTMLElement] {
   const requestId = item.id;
-  if (item.trust !== "") return [null, trustAnswers(item, send)];
+  if (item.trust !== "") return [undefined, trustAnswers(item, send)];
   const deny = (reason: string) => { send({ type: "deny", requestId, reason }); };
   const allow = (ruleId: string | null) => () => {
+    if ((command ?? call)?.readOn() === false) return;
     const replacement = command?.replacement;
     send({ type: "allow", requestId, ruleId, ...(replacement !== undefined && { command: replacement }) });
   };
@@ -145,13 +185,14 @@ function answers(item: ApprovalView, send: Send): readonly [Command | null, HTML
     more.button.hidden = isEditing;
     if (isEditing) more.element.hidden = true;
   }, allow(null));
+  const call = argumentsOf(item);
   const more = new ActionMenu("More Answers", [
     ...sortByScope(item.rules).map((each) => ({ label: ruleLabel(each), detail: "", hint: formatExamples(each).join("\n"), choose: allow(each.id) })),
     ...(command ? [{ label: "Run Another Command Instead…", detail: "You change the command; the model is sent your command", keepsFocus: true, choose: () => { command.edit(true); } }] : []),
     { label: "Deny with a Reason…", detail: "Your reason is sent to the model", keepsFocus: true, choose: () => { reasonRow.hidden = false; reason.focus(); } },
   ]);
   const buttons = h("div", { class: "answers" }, h("span", { class: "split" }, allowOnce, more.button), back, textButton("Deny", once(() => { deny(reason.value.trim()); }), { class: "secondary", "data-action": "deny" }));
-  return [command, h("div", {}, buttons, more.element, reasonRow)];
+  return [(command ?? call)?.element, h("div", {}, buttons, more.element, reasonRow)];
 }
 
 export function approvalElement(item: ApprovalView, send: Send, isReadOnly: boolean): HTMLElement {
@@ -165,16 +206,19 @@ export function approvalElement(item: ApprovalView, send: Send, isReadOnly: bool
     const reason = item.reason === "" ? null : h("span", { class: "dim" }, ` — “${item.reason}”`);
     return h("article", { class: "approval done" }, icon(isAllowed ? "check" : "circle-slash"), h("span", { class: "dim" }, words), item.summary, reason);
   }
-  const asked = () => [item.command === "" ? null : new Command(item.command, () => undefined, () => undefined), h("p", { class: "dim" }, "The editor that owns this session decides.")] as const;
-  const [command, row] = isReadOnly ? asked() : answers(item, send);
-  return h(
+  const asked = () => [(item.command === "" ? argumentsOf(item) : new Command(item.command, () => undefined, () => undefined))?.element, h("p", { class: "dim" }, "The editor that owns this session decides.")] as const;
+  const [runs, row] = isReadOnly ? asked() : answers(item, send);
+  const card = h(
     "section",
     { class: "approval pending", "aria-labelledby": titleId },
     h("h2", { id: titleId }, icon("question"), question(item)),
     item.about === "" ? null : h("p", { class: "about" }, revealHiddenCharacters(item.about)),
-    command?.element,
+    runs,
     ...effect(item),
     reasons(item),
     row,
   );
+  // A held key must not answer a request that the user has not read.
+  card.addEventListener("keydown", (event) => { if (event.repeat && event.key === "Enter" && event.target instanceof HTMLButtonElement) event.preventDefault(); });
+  return card;
 }

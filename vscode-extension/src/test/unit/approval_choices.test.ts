@@ -1,7 +1,7 @@
 // req: H7, H17
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { describeRequest, listChoices, formatExamples, formatQuestion } from "../../approvals/choices";
+import { describeRequest, listChoices, formatExamples, formatQuestion, listChoicesBelowLine } from "../../approvals/choices";
 import type { ApprovalRequested } from "../../connection/protocol";
 import { eventOf } from "../support/golden";
 
@@ -28,6 +28,15 @@ test("every offered rule is an answer with its id and duration", () => {
     { decision: "deny" },
   ]);
   assert.equal(choices[2]?.detail, "Applies to this folder, also in later sessions");
+});
+
+test("a command that is longer than a line is not allowed from a list below one line", () => {
+  const rules = [{ id: "r", label: "Allow make", scope: "session", allows: [], stillAsked: [] }] as const;
+  for (const [asked, labels] of [
+    [command("make"), ["Allow Once", "Allow make", "Run Another Command Instead…", "Deny", "Deny with a Reason…", "Show in Chat"]],
+    [command(`${"make && ".repeat(30)}rm -r b`), ["Show in Chat", "Run Another Command Instead…", "Deny", "Deny with a Reason…"]],
+    [command("make\nrm -r b", { inputOf: "p1" }), ["Show in Chat", "Deny", "Deny with a Reason…"]],
+  ] as const) assert.deepEqual(listChoicesBelowLine({ ...asked, rules }).map(({ label }) => label), labels);
 });
 
 test("a folder is trusted or not: no allow once, and no reason", () => {

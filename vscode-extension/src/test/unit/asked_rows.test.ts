@@ -16,7 +16,7 @@ function asking(): Snapshot {
 }
 
 const isHidden = (s: Snapshot) => s.items.map((item) => {
-  const view = itemView(item, s, { relative: (path: string) => path } as Parameters<typeof itemView>[2]);
+  const view = itemView(item, s, { relative: (path: string) => path });
   return "isRedundant" in view && view.isRedundant;
 });
 
