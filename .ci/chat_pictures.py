@@ -25,7 +25,7 @@ BACKGROUND = "#888"
 def main() -> None:
     """Write one picture for each theme."""
     themes: dict[str, dict[str, dict[int, Path]]] = {}
-    for path in sorted((*MADE.glob("chat_contrast/*.png"), *MADE.glob("chat_widths/*.png")), key=_number):
+    for path in sorted(MADE.glob("chat_*/*.png"), key=_number):
         if found := NAME.fullmatch(path.stem):
             themes.setdefault(found[3], {}).setdefault(found[2], {})[int(found[4])] = path
     KEPT.mkdir(exist_ok=True)

@@ -221,11 +221,11 @@ def test_prompt_queue_plan_and_questions_work_by_mouse_and_keys(shop: Path, tmp_
 
 
 @pytest.mark.req("H9")
-@pytest.mark.parametrize("script", ["chat_widths.mjs", "chat_contrast.mjs"])
+@pytest.mark.parametrize("theme", ["light", "dark", "contrast", "contrast_light"])
 def test_each_state_of_the_chat_fits_into_300_400_and_600_px_in_all_kinds_of_theme(
-    shop: Path, script: str
+    shop: Path, theme: str
 ) -> None:
-    vscode.play(script, shop, **scripted())
+    vscode.play(f"chat_{theme}.mjs", shop, **scripted())
 
 
 @pytest.mark.req("H7", "H9")

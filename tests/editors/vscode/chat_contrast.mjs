@@ -1,5 +1,5 @@
-// All states of the chat in the two high contrast themes.
+// All states of the chat in the high contrast theme.
 // req: H9
 import { playStates } from "./chat_states.mjs";
 
-await playStates(["Default High Contrast", "Default High Contrast Light"]);
+await playStates("Default High Contrast");

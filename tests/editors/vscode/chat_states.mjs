@@ -85,12 +85,13 @@ async function stop(frame) {
   await actUntil(() => button.click({ timeout: 1_000 }), () => button.isHidden(), "the turn to end");
 }
 
-/** Checks all states in these themes, and exits the process. */
-export function playStates(themes) {
+/** Checks all states in this theme, and exits the process. */
+export function playStates(theme) {
   return withChat(async (rig) => {
     const { wb, chat } = rig;
     const faults = [];
     await wb.openFile("shop/cart.py");
+    await wear(theme, { wb, frame: await chat() });
     for (const { name, say, act, shown, leave } of STATES) {
       const frame = await chat();
       if (say) {
@@ -99,7 +100,7 @@ export function playStates(themes) {
       }
       await act?.(frame);
       await frame.locator(shown).last().waitFor();
-      faults.push(...await atEachWidth(rig, name, themes));
+      faults.push(...await atEachWidth(rig, name, theme));
       await leave?.(frame);
     }
     assert.deepEqual(faults, []);
@@ -107,22 +108,19 @@ export function playStates(themes) {
 }
 
 /** Takes the pictures, and returns the faults of the state. */
-async function atEachWidth({ wb, chat, shot }, name, themes) {
+async function atEachWidth({ wb, chat, shot }, name, theme) {
   const faults = [];
   const add = (what, found) => { if (found.length > 0) faults.push(`${name}, ${what}: ${found.join("; ")}`); };
-  for (const theme of themes) {
-    const frame = await chat();
-    await wear(theme, { wb, frame });
-    for (const width of WIDTHS) {
-      await wb.sideBarWidth(width);
-      await frame.waitForFunction((most) => document.body.clientWidth <= most, width);
-      await frame.locator(".to-end").waitFor({ state: "hidden" }); // the newest item is visible
-      await shot(`${name} ${theme.replace("Default ", "")} ${width}`);
-      add(`cut off at ${width} px`, await frame.evaluate(cutOff));
-    }
-    add("not reached by keys", await frame.evaluate(unreachable));
-    add(`by axe in ${theme}`, await seriousFaults(frame));
+  const frame = await chat();
+  for (const width of WIDTHS) {
+    await wb.sideBarWidth(width);
+    await frame.waitForFunction((most) => document.body.clientWidth <= most, width);
+    await frame.locator(".to-end").waitFor({ state: "hidden" }); // the newest item is visible
+    await shot(`${name} ${theme.replace("Default ", "")} ${width}`);
+    add(`cut off at ${width} px`, await frame.evaluate(cutOff));
   }
+  add("not reached by keys", await frame.evaluate(unreachable));
+  add(`by axe in ${theme}`, await seriousFaults(frame));
   return faults;
 }
 
