@@ -17,6 +17,7 @@ from agent_ls.headless.terminal import Lines, ask
 from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.events.types import ApprovalRequested, RuleOffer
 from agent_ls.mcp.names import to_identifier, tool_name
+from agent_ls.policy.calls import NETWORK_TOOLS
 from agent_ls.policy.fetches import id_of_site
 from agent_ls.policy.path_rules import parse_path_rule
 from agent_ls.policy.rules import EDITS_RULE, id_of_words, tool_id
@@ -202,6 +203,19 @@ _WIDER: dict[Mode, str] = {
 }
 
 
+def _way(mode: Mode, request: ApprovalRequested) -> str:
+    """Return what allows the action in another run. A tool that is not ours is allowed by its name, in every mode."""
+    effect = request.effect
+    if effect.get("type") != "CallEffect" or request.tool in NETWORK_TOOLS:
+        return _WIDER[mode]
+    asks_always = mode == "full" or effect.get("category") == "admin"
+    return (
+        f"--allow {request.tool}, {_WIDER['full']}"
+        if asks_always
+        else f"--allow {request.tool} or --mode full"
+    )
+
+
 def answerer(mode: Mode, lines: Lines | None) -> Answerer:
     """Return the function that answers approval requests of a run in this mode.
 
@@ -215,7 +229,7 @@ def answerer(mode: Mode, lines: Lines | None) -> Answerer:
         return ApprovalAnswer(
             "deny",
             reason=f"nobody can approve this action in a run without an editor ({request.reason}); the user can "
-            f"allow it with {_WIDER[mode]}",
+            f"allow it with {_way(mode, request)}",
             decided_by="headless",
         )
 

@@ -26,6 +26,10 @@ def tool_name(server: str, tool: str, taken: Collection[str] = ()) -> str:
     return f"{plain[:_KEPT_CHARS]}_{digest}"
 
 
+SERVER_LIST = "the list of MCP servers (`:AgentLs mcp` in Neovim)"
+"""Where a user sees the state of servers and restarts them, for a message."""
+
+
 def command_for(verb: str, server: str) -> str:
     """Return the command of agent-ls about a server, for a message to the user."""
     return f"`agent-ls mcp {verb} {shlex.quote(server)}`"

@@ -29,7 +29,7 @@ from agent_ls.mcp.deferred import (
 )
 from agent_ls.mcp.descriptions import ServerTool
 from agent_ls.mcp.managed_server import ManagedServer, ServerContext, State, has_sdk
-from agent_ls.mcp.names import command_for, tool_name
+from agent_ls.mcp.names import SERVER_LIST, command_for, tool_name
 from agent_ls.mcp.resources import resource_tool
 from agent_ls.mcp.sources import FoundServers
 from agent_ls.mcp.tools import ToolKit, server_tool
@@ -313,7 +313,7 @@ class SessionServers:
                 self._failed.add(digest)
                 if is_new:
                     what = f"The MCP server {server.name} is not available: {server.error}"
-                    step = f"{command_for('test', server.name)} shows more; restart it in the list of MCP servers."
+                    step = f"{command_for('test', server.name)} shows more; restart it in {SERVER_LIST}."
                     self._services.warn(join_sentences(what, step if has_sdk() else ""))
 
     async def switch(self, name: str, *, is_on: bool) -> bool:

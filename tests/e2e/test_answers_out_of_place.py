@@ -76,7 +76,7 @@ async def test_approval_answer_for_another_session_is_refused_and_a_replayed_ans
             other = await found.editor.new_session(provider="anthropic")
             with pytest.raises(ResponseError) as refused:
                 await found.client.request("agent/approve", answer(first, "allow", sessionId=other))
-            assert refused.value.data["kind"] == "unknown_approval"
+            assert refused.value.data["kind"] == "unknown_approval" and refused.value.data["hint"]
             assert not (found.project / "made").exists()
             yes = answer(first, "allow")
             await found.client.request("agent/approve", yes)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from agent_ls.features.mcp.of_session import ServersOfSession
 from agent_ls.loop.calls.redaction import redacted
+from agent_ls.mcp.names import SERVER_LIST
 from agent_ls.services.errors import AppError
 from agent_ls.text import format_code_block
 
@@ -66,7 +67,7 @@ async def prompt_text(servers: ServersOfSession | None, name: str, typed: str) -
         blocks = await server.prompt(prompt.name, _arguments(prompt, typed), timeout_ms / 1000)
     except UnavailableError as error:
         raise AppError(
-            str(error), f"try again, or check the state of {server.name} in the list of MCP servers"
+            str(error), f"try again, or check the state of {server.name} in {SERVER_LIST}"
         ) from None
     text = redacted(text_of(blocks), servers.secrets())
     return (

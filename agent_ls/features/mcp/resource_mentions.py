@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from agent_ls.features.mcp.of_session import ServersOfSession
 from agent_ls.loop.calls.redaction import redacted
+from agent_ls.mcp.names import SERVER_LIST
 from agent_ls.services.errors import AppError
 
 if TYPE_CHECKING:
@@ -55,9 +56,7 @@ async def resource_text(servers: ServersOfSession | None, name: str, uri: str) -
     """
     server = _find_running(servers, name)
     if servers is None or server is None:
-        raise AppError(
-            f"no MCP server {name} is running in this session", "check the name in the list of MCP servers"
-        )
+        raise AppError(f"no MCP server {name} is running in this session", f"check the name in {SERVER_LIST}")
     from agent_ls.mcp.managed_server import UnavailableError
     from agent_ls.mcp.results import text_of
 
@@ -67,7 +66,7 @@ async def resource_text(servers: ServersOfSession | None, name: str, uri: str) -
     except UnavailableError as error:
         raise AppError(
             str(error),
-            f"send the message without this mention, or check the state of {name} in the list of MCP servers",
+            f"send the message without this mention, or check the state of {name} in {SERVER_LIST}",
         ) from None
     text = redacted(text_of(blocks), servers.secrets()) or "(the resource is empty)"
     left_out = len(text) - MAX_CHARS

@@ -137,6 +137,8 @@ class PolicyVerdict:
 class UnknownApprovalError(SessionError):
     """This session has no request with this id, or the answer names a rule that the request did not offer."""
 
+    hint = "the request may already be answered: the conversation lists the open requests, with the rules they offer"
+
 
 class BadReplacementError(SessionError):
     """The answer has a replacement command, but the request is not about a command, or the answer also denies
