@@ -207,6 +207,15 @@ def test_the_steps_of_a_turn_are_one_fold_between_question_and_answer() -> None:
     assert source.index('class="steps"') < source.index("out of it") < source.index("because")
 
 
+def test_a_fold_names_its_only_failed_call_and_counts_several() -> None:
+    for failed, said in (
+        (1, "<code>c0.py</code> failed</span></summary>"),
+        (2, '<span class="failed">2 failed</span></summary>'),
+    ):
+        calls = [tool(f"c{n}", "execute", "shell", is_error=n < failed) for n in range(3)]
+        assert said in shown_turn(UserMessage("why?"), *calls), failed
+
+
 def test_an_edit_is_one_row_with_its_decision_and_paths_are_relative() -> None:
     copy = ChangedFile(FileChange("w", "/w/d.py", "modify", 2, 1, "", copy_of="/tree/d.py"))
     facts = TurnFacts("Since the last change: `make <x>` passed.", 1)

@@ -13,7 +13,9 @@ STYLE = """
 body { margin: 0 auto; max-width: 50rem; padding: 1rem 1rem 4rem; background: var(--bg); color: var(--fg);
   font: 15px/1.5 system-ui, sans-serif; }
 header { border-bottom: 1px solid var(--line); padding-bottom: 1rem; }
-h1 { font-size: 1.5rem; line-height: 1.25; margin: .5rem 0; overflow-wrap: anywhere; }
+h1 { font-size: 1.5rem; line-height: 1.25; margin: .5rem 0; overflow: hidden; overflow-wrap: anywhere;
+  display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; }
+h1:hover { -webkit-line-clamp: none; }
 h2 { font-size: 1rem; margin: 2rem 0 .5rem; }
 h3 { font-size: .9rem; margin: 1rem 0 .25rem; font-weight: 600; }
 time, .dim { color: var(--dim); font-weight: normal; font-size: .85rem; }
@@ -53,5 +55,5 @@ th, td { text-align: left; padding: .15rem .7rem; border-bottom: 1px solid var(-
 footer th, footer td { text-align: right; }
 footer th:first-child, footer td:first-child { text-align: left; }
 @media (max-width: 30rem) { footer th, footer td { padding: .15rem .25rem; } }
-@media print { details { break-inside: avoid; } }
+@media print { details { break-inside: avoid; } h1 { -webkit-line-clamp: none; } }
 """

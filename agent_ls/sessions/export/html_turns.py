@@ -74,7 +74,7 @@ def turns(items: Sequence[Item], folder: str) -> Iterator[str]:
         found = list(group)
         rows = list(_rows(found, known))
         if is_step and len(found) > 1:
-            yield f'<details class="steps"><summary>{_sum_up(found)}</summary>'
+            yield f'<details class="steps"><summary>{_sum_up(found, folder)}</summary>'
             yield from (*rows, "</details>")
         else:
             yield from rows
@@ -107,8 +107,8 @@ def _is_shown_elsewhere(body: Body, known: Known) -> bool:
             return False
 
 
-def _sum_up(items: Sequence[Item]) -> str:
-    """Return what was done, as one line."""
+def _sum_up(items: Sequence[Item], folder: str) -> str:
+    """Return what was done, as one line. A single failed call is named, because the fold hides it."""
     calls = [item.body for item in items if isinstance(item.body, ToolUse)]
     looks = Counter(call.look for call in calls)
     files = {item.body.change.path for item in items if isinstance(item.body, ChangedFile)}
@@ -121,8 +121,9 @@ def _sum_up(items: Sequence[Item]) -> str:
         *([counted(rest, "other step")] if rest else []),
     ]
     line = ", ".join(parts) or "thought"
-    failed = sum(call.status == "failed" for call in calls)
-    mark = f' <span class="failed">{failed} failed</span>' if failed else ""
+    failed = [call.summary for call in calls if call.status == "failed"]
+    what = f"<code>{text(relative(failed[0], folder))}</code>" if len(failed) == 1 else str(len(failed))
+    mark = f' <span class="failed">{what} failed</span>' if failed else ""
     return f"{line[:1].upper()}{line[1:]}{mark}"
 
 
