@@ -143,6 +143,7 @@ def test_the_turn_summary_lists_changed_files_and_keeps_or_undoes_all_hunks_of_t
     server.emit("processing_end", {"reason": "completed"})
     reviewed.wait_screen("1 file changed +2 −2", "± one.txt +2 −2")
     reviewed.wait_screen("gK keep", "gU undo")
+    assert reviewed.screen().count("± one.txt") == 1, "the total does not repeat its only file"
 
     reviewed.cmd("wincmd l | wincmd k")
     reviewed.keys("GgU")

@@ -151,7 +151,7 @@ local function cells_of(line)
   return out
 end
 
----Aligns the columns of a table if the table fits the width.
+---Marks the header, the rule and the bars of a table, and aligns its columns if it fits the width.
 ---@param lines string[]
 ---@param first integer
 ---@param last integer
@@ -167,9 +167,7 @@ local function align(lines, first, last, rows, width, add)
   end
   local whole = #widths + 1
   vim.iter(widths):each(function(each) whole = whole + each end)
-  if whole > width then
-    return -- wrapped rows are easier to read without the alignment
-  end
+  local fits = whole <= width -- wrapped rows are easier to read without the alignment
   for i = first, last do
     local is_rule = lines[i]:match("^[%s|:-]+$") ~= nil
     if is_rule then
@@ -177,7 +175,7 @@ local function align(lines, first, last, rows, width, add)
     end
     for column, cell in ipairs(rows[i]) do
       local room = widths[column] - cell.width
-      if room > 0 then
+      if fits and room > 0 then
         local fill = { (is_rule and "-" or " "):rep(room), "AgentLsDim" }
         local trailing = is_rule and #lines[i]:sub(cell.first + 1, cell.last):match("%s*$") or 0
         add(i, { col = cell.last - trailing, opts = { virt_text = { fill }, virt_text_pos = "inline" } })

@@ -227,12 +227,15 @@ M["end"] = function(item, ctx, out)
   draw_total(item, out)
   local waits = false
   for _, file in ipairs(item.files) do
-    out:add({
-      { "  " .. ACTION_GLYPHS[file.action] .. " ", "AgentLsDim" },
-      { canvas.shorten_path(ctx.relative(file.path), ctx.width - #(" +%d -%d"):format(file.added, file.removed) - 5), "AgentLsPath" },
-      { (" +%d"):format(file.added), "AgentLsAddedSign" },
-      { (" −%d"):format(file.removed), "AgentLsRemovedSign" },
-    })
+    -- The total of a single file says the same as its row, so the row is left out.
+    if #item.files > 1 then
+      out:add({
+        { "  " .. ACTION_GLYPHS[file.action] .. " ", "AgentLsDim" },
+        { canvas.shorten_path(ctx.relative(file.path), ctx.width - #(" +%d -%d"):format(file.added, file.removed) - 5), "AgentLsPath" },
+        { (" +%d"):format(file.added), "AgentLsAddedSign" },
+        { (" −%d"):format(file.removed), "AgentLsRemovedSign" },
+      })
+    end
     local words, group = review_state({ hunk_ids = ids_of_turn(item, file.uri, ctx.hunks) }, ctx.hunks)
     out:add_end(words, group, ctx.width)
     waits = waits or group == "AgentLsAsk"
