@@ -66,6 +66,8 @@ try {
   await page.waitForSelector("#sessions .session");
   await page.evaluate(fs.readFileSync(axe, "utf8")); // evaluate runs it by the debugger, because the page's content security policy allows no other script
   await picture("list");
+  const home = await page.locator("#sessions").boundingBox();
+  if (home.width < 500 || Math.abs(home.x + home.width / 2 - 600) > 2) tell({ problem: `without a session the list is no column in the middle: ${JSON.stringify(home)}` });
 
   // Open the session with a pending approval, and allow its command.
   await page.waitForSelector("#sessions .session.asks");
