@@ -33,6 +33,10 @@ const THEMES = {
 };
 
 const COMMAND = { ...ASKED, id: "a2", tool: "shell", files: [], command: `${"make build && ".repeat(60)}make deploy`, why: "" };
+const END = {
+  kind: "end", id: "n1", index: 4, files: [], text: "", canContinue: false, isRedundant: false, outcome: "",
+  facts: { text: "Since the last change: `python -m pytest -q` failed (exit 1).", outcome: "failed", command: "python -m pytest -q" },
+};
 const SHORT = { ...COMMAND, id: "a3", command: "make deploy" };
 const CALL = { ...COMMAND, id: "a4", tool: "tickets_create", command: "", text: "a line of the arguments\n".repeat(90) };
 const ROW = {
@@ -88,6 +92,13 @@ function commandOutOfSight() {
   ];
 }
 
+/** The evidence of a turn, if it is not within the end of the turn. */
+function evidenceOutOfPlace() {
+  const [turn, line] = [".turn", ".turn > p"].map((each) => document.querySelector(each).getBoundingClientRect());
+  const isWithin = line.height > 0 && line.top >= turn.top && line.bottom <= turn.bottom + 1 && line.left >= turn.left && line.right <= turn.right + 1;
+  return isWithin ? [] : [`evidence at ${line.top} in ${turn.top} to ${turn.bottom}`];
+}
+
 /** What is wrong with *Allow Once*: it answers only after the end of the box was in view, and until then it scrolls on. */
 async function allowedUnread() {
   const box = document.querySelector(".command"), button = document.querySelector("[data-action=once]"), note = document.querySelector(".goes-on");
@@ -126,6 +137,13 @@ for (const [theme, colours] of Object.entries(THEMES)) {
       process.stdout.write(`${JSON.stringify({ theme, width, name: `finished ${name}`, lost: await page.evaluate(outOfSight) })}\n`);
       if (name === "end" && pictures) await page.screenshot({ path: path.join(pictures, `finished-${theme}-${width}.png`) });
       if (name !== "end") continue;
+      await page.evaluate((item) => {
+        const context = { send: () => undefined, expanded: new Map(), isReadOnly: () => false, sendAgain: () => undefined, focusPrompt: () => undefined, fold: () => undefined, toggleCall: () => undefined };
+        document.getElementById("transcript").replaceChildren(globalThis.Page.itemElement(item, context));
+      }, END);
+      await page.evaluate(() => new Promise((done) => { requestAnimationFrame(() => requestAnimationFrame(done)); }));
+      process.stdout.write(`${JSON.stringify({ theme, width, name: "evidence", lost: await page.evaluate(evidenceOutOfPlace) })}\n`);
+      if (pictures) await page.screenshot({ path: path.join(pictures, `evidence-${theme}-${width}.png`) });
       const context = "{ send() {}, expanded: new Map(), isReadOnly: () => false }";
       await page.evaluate((item) => { document.getElementById("transcript").replaceChildren(globalThis.Page.approvalElement(item, () => undefined, false)); scrollTo(0, 9999); }, COMMAND);
       await page.evaluate(() => new Promise((done) => { requestAnimationFrame(() => requestAnimationFrame(done)); }));

@@ -66,6 +66,7 @@ const STATES = [
   { name: "findings", say: "findings", shown: ".tool.finding" },
   { name: "a lost place", say: "lost", shown: ".trouble" },
   { name: "a long command", say: "long", shown: ".approval.pending .goes-on" },
+  { name: "a change of 2,000 lines, and evidence", say: "huge", shown: ".turn .evidence" },
   { ...open("a plan to accept", async (frame) => {
     await stop(frame);
     await frame.locator(".mode-chip select").selectOption("plan");

@@ -86,6 +86,17 @@ export function scriptedStates(wire) {
       answerOf(name("a"), "Nobody pays less than nothing now.");
       end();
     },
+    /** A change of 2,000 lines, and the evidence of its turn. */
+    huge() {
+      const callId = name("e"), path = "shop/cart.py", whole = `${wire.folder()}/${path}`;
+      const lines = Array.from({ length: 1000 }, (_, i) => `-price_${i} = ${i}\n+price_${i} = Price(${i})\n`).join("");
+      tell("tool_call_start", { callId, index: 0, name: "edit_file", ...lookOf("edit_file"), arguments: JSON.stringify({ path }), summary: path });
+      tell("file_change", { callId, path: whole, uri: `file://${whole}`, action: "modify", added: 1000, removed: 1000, diff: `--- a\n+++ b\n@@ -1,1000 +1,1000 @@\n${lines}`, hunks: [hunk(path, callId, "pending", ["price_0 = Price(0)\n"])], copyOf: "" });
+      call(callId, "edit_file", { path }, path, "Replaced 1000 places.", { summary: "1000 replacements", isStarted: true });
+      const check = { callId, command: "python -m pytest -q", result: "failed", exitCode: 1, changedFiles: 0 };
+      tell("turn_facts", { text: "Since the last change: `python -m pytest -q` failed (exit 1). 2 new problems.", files: 1, checks: [check], otherCommands: 0, newProblems: 2, fixedProblems: 0 });
+      end();
+    },
     /** A proposed change that waits for a decision. */
     propose: () => {
       edit("shop/cart.py", ["proposed"]);

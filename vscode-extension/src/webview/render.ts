@@ -101,7 +101,7 @@ function factsElement({ text, outcome, command }: FactsView, context: RenderCont
   const again = command !== "" && !context.isReadOnly() && textButton("Run Again", () => {
     context.send({ type: "submit", text: `Run \`${command}\` again.`, attachments: [], how: "queue" });
   }, { class: "link", title: command, "data-action": "check" });
-  return h("p", { class: `facts dim ${outcome}` }, icon(FACT_ICONS[outcome]), h("span", {}, ...codeParts(text), " ", again));
+  return h("p", { class: `evidence dim ${outcome}` }, icon(FACT_ICONS[outcome]), h("span", {}, ...codeParts(text), " ", again));
 }
 
 function endOfTurn(item: EndView, context: RenderContext): HTMLElement {

@@ -115,8 +115,8 @@ test("the end of a turn says what was checked, and asks for the check again", (t
   applyEvent(s, { ...recorded(s.lastSeq + 1, "turn_facts", facts), turnId: "t" });
   applyEvent(s, { ...recorded(s.lastSeq + 1, "processing_end", { reason: "completed" }), turnId: "t" });
   const page = open(t, s);
-  assert.equal(page.find(".turn .facts code").textContent, "pytest -q");
-  assert.equal(page.find(".turn .facts").classList.contains("passed"), true);
+  assert.equal(page.find(".turn .evidence code").textContent, "pytest -q");
+  assert.equal(page.find(".turn .evidence").classList.contains("passed"), true);
   page.button("Run Again").click();
   assert.deepEqual(page.sent.filter(({ type }) => type === "submit"), [{ type: "submit", text: "Run `pytest -q` again.", attachments: [], how: "queue" }]);
 });
