@@ -21,6 +21,11 @@ const STATE_ORDER: readonly HunkState[] = ["proposed", "pending", "edited", "sta
 
 export type ViewContext = PathContext;
 
+/** Returns the lines of a diff that fit into DIFF_CHARS. */
+function wholeLines(diff: string): string {
+  return diff.length <= DIFF_CHARS ? diff : diff.slice(0, diff.lastIndexOf("\n", DIFF_CHARS));
+}
+
 function viewMessage({ text: modelText, parts }: UserItem | SteerItem, context: ViewContext): DisplayedMessage {
   return parts ? displaySentMessage(parts, modelText, context) : displayLoggedMessage(modelText, context);
 }
@@ -95,9 +100,11 @@ function file(item: FileItem, s: Snapshot, context: ViewContext): FileView {
   const { kind, id, index, uri, action, added, removed } = item;
   const hunks = item.hunkIds.flatMap((hunkId) => s.hunks.get(hunkId) ?? []);
   const states = STATE_ORDER.map((state) => ({ state, count: hunks.filter((hunk) => hunk.state === state).length }));
+  const whole = item.path.endsWith(".ipynb") ? notebookDiff(item.diff) : item.diff;
+  const diff = wholeLines(whole);
   return {
-    kind, id, index, uri, action, added, removed,
-    diff: (item.path.endsWith(".ipynb") ? notebookDiff(item.diff) : item.diff).slice(0, DIFF_CHARS),
+    kind, id, index, uri, action, added, removed, diff,
+    isCut: diff.length < whole.length,
     path: context.relative(item.path),
     states: states.filter(({ count }) => count > 0),
     openIds: hunks.filter((hunk) => isOpen(hunk.state)).map((hunk) => hunk.id),

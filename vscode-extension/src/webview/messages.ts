@@ -75,13 +75,13 @@ export interface ToolView extends Pick<ToolItem, "kind" | "id" | "index" | "name
 }
 
 export interface FileView extends Pick<FileItem, "kind" | "id" | "index" | "uri" | "action" | "added" | "removed" | "diff"> {
+  readonly isCut: boolean; // `diff` has only the first lines of a long diff
   readonly path: string;
   readonly states: readonly { readonly state: HunkState; readonly count: number }[];
   readonly openIds: readonly string[];
   /** The path before a move; "" if it was not moved. */
   readonly movedFrom: string;
-  /** Whether the item is a proposal, which is not in the file until it is accepted. */
-  readonly isProposed: boolean;
+  readonly isProposed: boolean; // the change is not in the file until it is accepted
   /** The id of its call if the snapshot contains the call, else "". */
   readonly callId: string;
 }

@@ -107,6 +107,19 @@ test("a turn with several files has a summary once they are decided; before, the
   assert.equal(later.document.querySelector("#review"), null);
 });
 
+test("a diff that is too long for the page says how many lines are left", (t) => {
+  const s = newSnapshot();
+  const lines = Array.from({ length: 1000 }, (_, i) => `-price_${i} = ${i}\n+price_${i} = Price(${i}) # as a price\n`).join("");
+  applyEvent(s, recorded(1, "file_change", { callId: "c", path: "/w/a.py", uri: "file:///w/a.py", action: "modify", added: 1000, removed: 1000, diff: `@@ -1,1000 +1,1000 @@\n${lines}`, hunks: [], copyOf: "" }));
+  const page = open(t, s);
+  assert.match(page.find(".file summary").textContent, /^2000 lines/);
+  page.find(".file details").toggleAttribute("open", true);
+  page.find(".file details").dispatchEvent(new page.dom.window.Event("toggle"));
+  const shown = page.find(".file .diff").textContent.split("\n").filter((line) => /^[-+]price/.test(line)).length;
+  assert.ok(shown > 1000);
+  assert.match(page.find(".file details").textContent, new RegExp(`${2000 - shown} more lines: open the file`));
+});
+
 test("the end of a turn says what was checked, and asks for the check again", (t) => {
   const s = called(["edit_file", "a.py"]);
   edited(s, "c0");
