@@ -88,17 +88,18 @@ function shorten(text: string, isMarked: boolean): string {
   return isMarked && text.length > 2 * BESIDE + 16 ? `${text.slice(0, BESIDE)} ⋯ ${text.slice(-BESIDE)}` : text;
 }
 
-/** Says how many of `count` lines are not shown; null if all are. */
+/** Says that `count` lines are not shown; null if all are. */
 function moreLines(count: number): HTMLElement | null {
-  return count > MAX_LINES ? h("span", { class: "fold" }, `⋯ ${plural(count - MAX_LINES, "more line")}\n`) : null;
+  return count > 0 ? h("span", { class: "fold" }, `⋯ ${plural(count, "more line")}\n`) : null;
 }
 
-export function diffElement(lines: readonly DecisiveLine[], label: string): HTMLElement {
+/** `left` lines follow which the page does not have. */
+export function diffElement(lines: readonly DecisiveLine[], label: string, left = 0): HTMLElement {
   const shown = lines.slice(0, MAX_LINES).map(({ sign, text, from, to }) => {
     if (sign === "@") return h("span", { class: "fold" }, "⋯\n");
     const isMarked = to > from;
     const [before, part, after] = [shorten(text.slice(0, from), isMarked), text.slice(from, to), shorten(text.slice(to), isMarked)].map(revealHiddenCharacters);
     return h("span", { class: CLASSES[sign] ?? "context" }, `${sign}${before}`, part !== "" && h("mark", {}, part), `${after}\n`);
   });
-  return h("pre", { class: "diff", tabindex: 0, role: "group", "aria-label": label }, ...shown, moreLines(lines.length));
+  return h("pre", { class: "diff", tabindex: 0, role: "group", "aria-label": label }, ...shown, moreLines(Math.max(0, lines.length - MAX_LINES) + left));
 }

@@ -93,7 +93,7 @@ function file(item: FileView, context: RenderContext): HTMLElement {
     lines === 0 && h("span", { class: "outcome dim" }, states),
     item.callId === "" ? null : iconButton("json", `Show the tool call that changed ${item.path}`, () => { context.toggleCall(item.callId); }, { class: "icon call", "data-action": "call" }),
   );
-  const diff = lines === 0 ? null : details(item.id, lines <= OPEN_DIFF_LINES && (item.openIds.length > 0 || item.isProposed), context, h("summary", {}, [plural(lines, "line"), states].filter((part) => part !== "").join(" · ")), () => h("div", {}, diffElement(shown, `Change of ${item.path}`), left > 0 && h("p", { class: "dim" }, `${plural(left, "more line")}: open the file to see all.`)));
+  const diff = lines === 0 ? null : details(item.id, lines <= OPEN_DIFF_LINES && (item.openIds.length > 0 || item.isProposed), context, h("summary", {}, [plural(lines, "line"), states].filter((part) => part !== "").join(" · ")), () => diffElement(shown, `Change of ${item.path}`, left));
   return h("article", { class: "file", "aria-label": `Change of ${item.path}` }, head, diff, item.isProposed ? proposalButtons(item.openIds, `this change of ${item.path}`, context) : null);
 }
 
