@@ -19,9 +19,7 @@ pytestmark = pytest.mark.req("H13")
 TOUCH = ToolCall("shell", {"command": "touch made"})
 
 
-@pytest.mark.report(
-    "XiaomiMiMo/MiMo-Code#499", "a session that was just made is not found", area="acp", before="passed"
-)
+@pytest.mark.report("XiaomiMiMo/MiMo-Code#499")
 async def test_a_session_is_used_by_its_id_also_after_loading(project: Path) -> None:
     with AnthropicServer(["One.", "Two."]) as server:
         async with acp_client(project, server, is_schema_checked=False) as client:
@@ -35,9 +33,7 @@ async def test_a_session_is_used_by_its_id_also_after_loading(project: Path) -> 
 @pytest.mark.parametrize(
     "more",
     [
-        reported(
-            "getpaseo/paseo#1593", {}, what="acp, passed: a session is loaded without the list of servers"
-        ),
+        reported("getpaseo/paseo#1593", {}),
         {"mcpServers": None},
         {"mcpServers": []},
     ],
@@ -52,12 +48,7 @@ async def test_a_session_is_loaded_without_servers(project: Path, method: str, m
             assert await client.prompt(session_id) == "end_turn"
 
 
-@pytest.mark.report(
-    "agentclientprotocol/claude-agent-acp#512",
-    "a session that is loaded in another folder works in the old one silently",
-    area="acp",
-    before="flaw",
-)
+@pytest.mark.report("agentclientprotocol/claude-agent-acp#512")
 @pytest.mark.parametrize("method", ["session/load", "session/resume"])
 async def test_a_session_that_is_loaded_in_another_folder_says_where_it_works(
     project: Path, tmp_path: Path, method: str
@@ -74,9 +65,7 @@ async def test_a_session_that_is_loaded_in_another_folder_says_where_it_works(
             assert client.text("agent_thought_chunk").count(said) == 1
 
 
-@pytest.mark.report(
-    "Hmbown/Codewhale#5864", "sessions can neither be listed nor loaded", area="acp", before="passed"
-)
+@pytest.mark.report("Hmbown/Codewhale#5864")
 async def test_sessions_are_listed_and_resumed(project: Path) -> None:
     with AnthropicServer(["One.", "Two."]) as server:
         async with acp_session(project, server) as (client, session_id):
@@ -95,7 +84,6 @@ async def test_sessions_are_listed_and_resumed(project: Path) -> None:
             "frontman-ai/frontman#928",
             {"sessionId": "mine"},
             0,
-            what="acp, passed: a client chooses the id of a session itself",
         ),
         ({"cwd": "relative/folder"}, -32602),
         ({"cwd": "/no/such/folder"}, -32602),
@@ -114,12 +102,7 @@ async def test_a_session_gets_its_own_id_in_an_absolute_folder(
             assert await client.new_session(**more) not in more.values()
 
 
-@pytest.mark.report(
-    "stacklok/mecatl#9",
-    "servers that a client sends when it loads a session are refused",
-    area="acp",
-    before="passed",
-)
+@pytest.mark.report("stacklok/mecatl#9")
 async def test_servers_by_http_come_back_when_a_session_is_loaded(project: Path) -> None:
     with (
         served(counting_server()) as url,
@@ -134,18 +117,9 @@ async def test_servers_by_http_come_back_when_a_session_is_loaded(project: Path)
             assert client.call("count")["status"] == "completed"
 
 
-@pytest.mark.report(
-    "agentclientprotocol/claude-agent-acp#122", "a call begins twice", area="acp", before="passed"
-)
-@pytest.mark.report(
-    "agentclientprotocol/claude-agent-acp#159", "a permission has no title", area="acp", before="passed"
-)
-@pytest.mark.report(
-    "jupyter-ai-contrib/jupyter-ai-acp-client#61",
-    "a permission is asked for a call that has not begun",
-    area="acp",
-    before="passed",
-)
+@pytest.mark.report("agentclientprotocol/claude-agent-acp#122")
+@pytest.mark.report("agentclientprotocol/claude-agent-acp#159")
+@pytest.mark.report("jupyter-ai-contrib/jupyter-ai-acp-client#61")
 async def test_a_call_begins_once_before_its_permission_which_has_its_title(project: Path) -> None:
     with AnthropicServer([[TOUCH], "Done."]) as server:
         async with acp_session(project, server) as (client, session_id):
@@ -162,24 +136,9 @@ async def test_a_call_begins_once_before_its_permission_which_has_its_title(proj
             assert '"tool_call"' in wire[place[0]]
 
 
-@pytest.mark.report(
-    "agentclientprotocol/claude-agent-acp#830",
-    "a pending permission stops the requests of other sessions",
-    area="acp",
-    before="passed",
-)
-@pytest.mark.report(
-    "assistant-ui/assistant-ui#6027",
-    "a client cancels a turn without an answer to its permission",
-    area="acp",
-    before="passed",
-)
-@pytest.mark.report(
-    "sudoprivacy/sudowork#386",
-    "a client ends the agent's process to stop a turn",
-    area="acp",
-    before="passed",
-)
+@pytest.mark.report("agentclientprotocol/claude-agent-acp#830")
+@pytest.mark.report("assistant-ui/assistant-ui#6027")
+@pytest.mark.report("sudoprivacy/sudowork#386")
 async def test_a_pending_permission_stops_no_other_session_and_is_over_when_the_turn_is_cancelled(
     project: Path,
 ) -> None:
@@ -200,12 +159,7 @@ async def test_a_pending_permission_stops_no_other_session_and_is_over_when_the_
     assert not (project / "made").exists()
 
 
-@pytest.mark.report(
-    "QwenLM/qwen-code#4925",
-    "an agent waits for the answer to a request that the client does not know",
-    area="acp",
-    before="passed",
-)
+@pytest.mark.report("QwenLM/qwen-code#4925")
 async def test_a_client_is_asked_only_what_it_has_announced(project: Path) -> None:
     with AnthropicServer([[TOUCH], "Done."]) as server:
         async with acp_session(project, server, capabilities={}) as (client, session_id):

@@ -29,17 +29,14 @@ NOISE: list[Any] = [
     reported(
         "pathintegral-institute/mcpm.sh#264",
         {"before": BOX},
-        what="mcp, passed: boxes of log lines between the messages",
     ),
     reported(
         "azizmazrou/ews-mcp#133",
         {"noise": BANNER},
-        what="mcp, passed: a banner and log lines before the first message",
     ),
     reported(
         "Kapeli/dash-mcp-server#10",
         {"before": "\n  \nProcessing request of type ListToolsRequest\n\n"},
-        what="mcp, passed: lines about requests, and empty lines, between the messages",
     ),
     pytest.param({"before": '{"jsonrpc": "2.0", "method": 5}\n"a text"\nnull\n\x1b[32mok\x1b[0m\n'}),
 ]
@@ -55,9 +52,7 @@ async def test_lines_of_a_server_that_are_no_messages_do_not_matter(
 @pytest.mark.parametrize(
     "cursors",
     [
-        reported(
-            "PrefectHQ/fastmcp#5025", [""], what="mcp, failed: a list ends at a page whose cursor is empty"
-        ),
+        reported("PrefectHQ/fastmcp#5025", [""]),
         ["a", ""],
         ["0", "1"],
     ],
@@ -80,14 +75,12 @@ RESULTS: list[Any] = [
         "IBM/mcp-context-forge#4042",
         {"content": [{"type": "text", "text": json.dumps(SETS)}], "structuredContent": SETS},
         "a_set",
-        what="mcp, passed: a result with text and structured content is refused",
     ),
     ({"content": [], "structuredContent": SETS}, "a_set"),
     reported(
         "NousResearch/hermes-agent#64061",
         {"content": [{"type": "text", "text": "one file"}, PDF]},
         "card.pdf",
-        what="mcp, passed: a document in a result is dropped",
     ),
     ({"content": [PDF]}, "application/pdf"),
 ]
@@ -102,12 +95,7 @@ async def test_what_a_result_has_is_named(tmp_path: Path, result: dict[str, Any]
     assert said in str(found.content) and not found.is_error
 
 
-@pytest.mark.report(
-    "mastra-ai/mastra#19189",
-    "a client announces questions that it cannot answer",
-    area="mcp",
-    before="passed",
-)
+@pytest.mark.report("mastra-ai/mastra#19189")
 def test_a_question_of_a_server_is_answered_where_there_is_no_user(tmp_path: Path) -> None:
     form = {
         "message": "Sure?",
@@ -125,7 +113,6 @@ PROMPTED: list[Any] = [
         "run-llama/llama_index#22297",
         {"type": "resource", "resource": {"uri": "a:b", "text": "words of it"}},
         "words of it",
-        what="mcp, passed: a prompt with a resource, a link or sound fails",
     ),
     ({"type": "resource_link", "uri": "a:c", "name": "the link"}, "a:c"),
     ({"type": "audio", "data": "UklGRg==", "mimeType": "audio/wav"}, "audio/wav"),
@@ -154,7 +141,6 @@ STREAM = ("text/event-stream", "event: endpoint\ndata: http://other.example/mess
             "modelcontextprotocol/swift-sdk#219",
             Oddities(of_post={"initialize": [(200, {}, ONCE)] * 9}),
             "already initialized",
-            what="mcp, passed: a server accepts one client in its life and refuses others",
         ),
         reported(
             "idosal/git-mcp#43",
@@ -165,7 +151,6 @@ STREAM = ("text/event-stream", "event: endpoint\ndata: http://other.example/mess
                 get_body=STREAM[1],
             ),
             "SSE",
-            what="mcp, passed: an address that speaks only the obsolete transport",
         ),
     ],
 )
@@ -174,12 +159,7 @@ async def test_a_server_that_cannot_be_used_says_why(tmp_path: Path, odd: Odditi
         await tried(tmp_path, parse_server("odd", {"url": url}, "user"))
 
 
-@pytest.mark.report(
-    "DAWNCR0W/affine-mcp-server#301",
-    "a session that is gone is refused with status 400",
-    area="mcp",
-    before="passed",
-)
+@pytest.mark.report("DAWNCR0W/affine-mcp-server#301")
 async def test_a_session_that_is_gone_is_begun_again_at_any_status(tmp_path: Path) -> None:
     said = "Bad Request: No valid session ID or not an initialize request"
     body = json.dumps({"jsonrpc": "2.0", "error": {"code": -32000, "message": said}, "id": None})
@@ -196,7 +176,6 @@ LOGINS: list[Any] = [
         "modelcontextprotocol/python-sdk#1636",
         LoginOddities(challenges=["Bearer"], resource={"scopes_supported": ["read"]}),
         "read",
-        what="mcp, passed: a client registers with an address in place of the scopes that the server names",
     ),
     reported(
         "Agent-Hellboy/mcp-server-fuzzer#169",
@@ -207,14 +186,12 @@ LOGINS: list[Any] = [
             resource={"scopes_supported": ["read"]},
         ),
         "read",
-        what="mcp, failed: metadata behind the path, and a registration that is refused for its scopes",
     ),
     (LoginOddities(registers_scopes=False, resource={"scopes_supported": ["read"]}), "read"),
     reported(
         "aws/amazon-q-developer-cli#3638",
         LoginOddities(challenges=['Bearer realm="OAuth", error="invalid_token"'], resource_at=[]),
         None,
-        what="mcp, passed: a server that names no metadata has only those of its login server",
     ),
     reported(
         "Zomato/mcp-server-manifest#39",
@@ -224,7 +201,6 @@ LOGINS: list[Any] = [
             metadata_at=[],
         ),
         None,
-        what="mcp, passed: a server names no login server at all",
     ),
 ]
 
@@ -245,13 +221,11 @@ SCHEMAS: list[Any] = [
     reported(
         "cognizant-ai-lab/neuro-san#1341",
         {"$ref": "#/components/A", "components": {"A": OBJECT}},
-        what="mcp, passed: a schema without a type, beside an empty item",
     ),
     {"properties": None, **OBJECT},
     reported(
         "MervinPraison/PraisonAI#3111",
         {"required": None, "properties": {}, **OBJECT},
-        what="mcp, passed: a schema whose list of names is null",
     ),
 ]
 
@@ -261,9 +235,7 @@ async def test_a_tool_with_a_poor_schema_is_called(tmp_path: Path, schema: dict[
     assert (await echoed(tmp_path, tools=[None, tool("echo", schema=schema)])).content == "echo {}"
 
 
-@pytest.mark.report(
-    "f/mcptools#69", "a notification does not say which answers it accepts", area="mcp", before="passed"
-)
+@pytest.mark.report("f/mcptools#69")
 @pytest.mark.parametrize(
     "odd",
     [
@@ -271,17 +243,14 @@ async def test_a_tool_with_a_poor_schema_is_called(tmp_path: Path, schema: dict[
         reported(
             "asciimoo/hister#691",
             Oddities(of_get=200, get_kind="text/html", get_body="<html></html>"),
-            what="mcp, passed: a page in place of a stream",
         ),
         reported(
             "danny-avila/LibreChat#13202",
             Oddities(of_get=406),
-            what="mcp, passed: the stream of a server is refused with status 406",
         ),
         reported(
             "metorial/metorial-platform#509",
             Oddities(form="sse", of_notice=(200, b"\n")),
-            what="mcp, passed: a server answers a notification with a stream",
         ),
     ],
 )
