@@ -94,7 +94,8 @@ FILES: list[Any] = [
     (JSON, '\n"mcpServers": {"a": {"command": "x"}},\n', StdioTarget("x")),
     reported("microsoft/vscode#319528", JSON, table(type="http", url=URL, headers={"X": "v"}),
         HttpTarget(URL, (("X", "v"),))),
-    reported("Aas-ee/open-webSearch#26", JSON, table(transport={"type": "streamableHttp", "url": URL}), HttpTarget(URL)),
+    reported("Aas-ee/open-webSearch#26", JSON, table(transport={"type": "streamableHttp", "url": URL}),
+        HttpTarget(URL)),
     reported("anthropics/claude-code#10955", JSON,
         json.dumps({"a": {"command": "npx", "args": ["n"], "env": {"MODE": "stdio"}}}),
         StdioTarget("npx", ("n",), (("MODE", "stdio"),))),
@@ -119,7 +120,8 @@ def test_a_server_in_a_pasted_file_is_read_as_it_is_meant(
 
 
 REFUSED: list[Any] = [
-    reported("microsoft/vscode#264448", JSON, '{"servers": {"a": {"command": "x", "env": {"K": "${TOKEN}"}}}', "line 1"),
+    reported("microsoft/vscode#264448", JSON, '{"servers": {"a": {"command": "x", "env": {"K": "${TOKEN}"}}}',
+        "line 1"),
     reported("yzfly/mcp-excel-server#2", JSON, '{"mcpServers": {"command": "uvx", "args": ["x"], "env": {"A": "b"}}}',
         "without a name"),
     reported("Project-N-E-K-O/N.E.K.O#2413", JSON, json.dumps({"type": "http", "url": URL}), "without a name"),
