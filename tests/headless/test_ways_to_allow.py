@@ -1,4 +1,4 @@
-"""What a denied action of `exec` says about allowing it: the words of the reason, for each mode and kind of tool."""
+"""The words of `exec` about allowing a denied action, for each mode and kind of tool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What MCP servers of public reports answer: noise, lists, results, prompts, sessions and logins."""
+"""Answers of MCP servers in public reports: noise, lists, results, prompts, sessions and logins."""
 
 from __future__ import annotations
 

@@ -132,3 +132,15 @@ def test_prints(arguments: list[str], patterns: Sequence[int]) -> bool:
     return all(
         word.isdigit() or not re.fullmatch(r"-[vRo]|-eq|-ne|-l[te]|-g[te]", word) for word in arguments
     )
+
+
+def command_prints(arguments: list[str], patterns: Sequence[int]) -> bool:
+    """Return whether `command` only says what a name is."""
+    return arguments[:1] in (["-v"], ["-V"])
+
+
+def set_prints(arguments: list[str], patterns: Sequence[int]) -> bool:
+    """Return whether `set` only changes when the line ends, or what of it is printed."""
+    return bool(arguments) and all(
+        re.fullmatch(r"[-+][eux]+|[-+]o|[-+][eux]*o|pipefail|errexit|nounset|xtrace", a) for a in arguments
+    )

@@ -574,19 +574,9 @@ def _yq(arguments: list[str], patterns: Sequence[int]) -> bool:
     return is_plain and _fits(COMMANDS["yq"], arguments[used:], [at - used for at in patterns])
 
 
-def _command(arguments: list[str], patterns: Sequence[int]) -> bool:
-    return arguments[:1] in (["-v"], ["-V"])
-
-
-def _set(arguments: list[str], patterns: Sequence[int]) -> bool:
-    return bool(arguments) and all(
-        re.fullmatch(r"[-+][eux]+|[-+]o|[-+][eux]*o|pipefail|errexit|nounset|xtrace", a) for a in arguments
-    )
-
-
 _SPECIAL: dict[str, Callable[[list[str], Sequence[int]], bool]] = {
     "git": _git, "find": _find, "sed": sed.only_prints, "awk": awk.only_prints, "gawk": awk.only_prints,
-    "mawk": awk.only_prints, "command": _command, "printf": printers.printf_prints, "set": _set,
+    "mawk": awk.only_prints, "command": printers.command_prints, "printf": printers.printf_prints, "set": printers.set_prints,
     "ps": _ps, "jq": _jq, "yq": _yq,
     "perl": printers.one_liner_prints("perl"), "ruby": printers.one_liner_prints("ruby"),
     "openssl": printers.openssl_prints,
