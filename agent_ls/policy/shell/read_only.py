@@ -576,7 +576,8 @@ def _yq(arguments: list[str], patterns: Sequence[int]) -> bool:
 
 _SPECIAL: dict[str, Callable[[list[str], Sequence[int]], bool]] = {
     "git": _git, "find": _find, "sed": sed.only_prints, "awk": awk.only_prints, "gawk": awk.only_prints,
-    "mawk": awk.only_prints, "command": printers.command_prints, "printf": printers.printf_prints, "set": printers.set_prints,
+    "mawk": awk.only_prints, "command": printers.command_prints, "printf": printers.printf_prints,
+    "set": printers.set_prints,
     "ps": _ps, "jq": _jq, "yq": _yq,
     "perl": printers.one_liner_prints("perl"), "ruby": printers.one_liner_prints("ruby"),
     "openssl": printers.openssl_prints,
