@@ -1,6 +1,7 @@
 -- The panel: a split with the transcript above the prompt. Takes the focus only when the user runs a command. In
 -- transcript windows, moves a cursor only if it is at the end of the text.
 local approvals = require("agent_ls.chat.approvals")
+local asking = require("agent_ls.chat.asking")
 local status_lines = require("agent_ls.chat.status_lines")
 local calls = require("agent_ls.chat.render_calls")
 local config = require("agent_ls.config")
@@ -82,63 +83,23 @@ local function go_to_end(win)
   api.nvim_win_call(win, function() vim.cmd("normal! zb") end)
 end
 
-local held = {} ---@type table<integer, integer> by window: the line of the approval that it shows instead of the end
-
 ---@return integer[] windows that follow the stream
 local function followers()
   local in_visual = api.nvim_get_mode().mode:match("^[vV\22]")
   return vim.tbl_filter(function(win)
-    local follows = is_at_end(win) or held[win] == api.nvim_win_get_cursor(win)[1]
+    local follows = is_at_end(win) or asking.is_held(win)
     return follows and not (in_visual and win == api.nvim_get_current_win())
   end, vim.fn.win_findbuf(transcript.buffer()))
-end
-
-local begun = {} ---@type table<string, true> requests that a window has shown from their beginning
-
----Which of the lines that the user must read of a request a window shows: "end" the last ones, after it has shown those
----before; "part" others, and the last ones are below; nil: none, or not yet the beginning.
----@param win integer
----@param asked agent_ls.Item
----@return "end"|"part"|nil
-local function shown_of(win, asked)
-  local first = transcript.find_row(asked) + 1
-  local last = first + (asked.head_lines or 1) - 1
-  local top, bottom = vim.fn.line("w0", win), vim.fn.line("w$", win)
-  begun[asked.id] = begun[asked.id] or (top <= first and first <= math.max(top, bottom)) or nil
-  if not begun[asked.id] or top > last then
-    return nil
-  end
-  return bottom >= last and "end" or top >= first and "part" or nil
-end
-
----Scrolls a window so that an approval begins at its top.
----@param win integer
----@param asked agent_ls.Item
-local function scroll_to(win, asked)
-  vim.wo[win][0].smoothscroll = false
-  local row = transcript.find_row(asked) + 1
-  api.nvim_win_set_cursor(win, { row, 0 })
-  api.nvim_win_call(win, function() vim.cmd("normal! zt") end)
-  held[win] = row
-end
-
----Scrolls a window by almost its height, also within a line that is longer than the window.
----@param win integer
-local function scroll_on(win)
-  vim.wo[win][0].smoothscroll = true
-  local rows = math.max(1, api.nvim_win_get_height(win) - 2)
-  api.nvim_win_call(win, function() vim.cmd("normal! " .. rows .. vim.keycode("<C-e>")) end)
 end
 
 ---Scrolls a window to the end of the stream. If an approval is pending, keeps it visible, even with text below it.
 ---@param win integer
 local function follow(win)
-  held[win] = nil
-  vim.wo[win][0].smoothscroll = false
+  asking.let_go(win)
   go_to_end(win)
   local asked = snapshot.pending_approvals(session.snapshot())[1]
-  if asked and not shown_of(win, asked) then
-    scroll_to(win, asked)
+  if asked and not asking.shown_of(win, asked) then
+    asking.scroll_to(win, asked)
   end
 end
 
@@ -546,7 +507,7 @@ end
 ---@return boolean the next key press scrolls on in a request that is longer than the window, and does not answer it
 function M.has_more_of(asked)
   local win = M.window()
-  return win ~= nil and transcript.is_drawn(asked) and shown_of(win, asked) == "part"
+  return win ~= nil and transcript.is_drawn(asked) and asking.shown_of(win, asked) == "part"
 end
 
 ---Scrolls to a pending approval, or on in one that is longer than the window, without moving the focus.
@@ -559,11 +520,11 @@ function M.show_asked(asked)
     M.draw() -- the request may be newer than the last frame
   end
   local win = assert(M.window())
-  local shown = was_drawn and shown_of(win, asked) or nil
+  local shown = was_drawn and asking.shown_of(win, asked) or nil
   if shown == "part" then
-    scroll_on(win)
+    asking.scroll_on(win)
   elseif not shown then
-    scroll_to(win, asked)
+    asking.scroll_to(win, asked)
   end
   return shown
 end
