@@ -66,9 +66,12 @@ class OutputRoom:
         self, request: Request, encode: Callable[[Request], WireRequest], default: int | None = None
     ) -> WireRequest:
         """Encode a request with an output limit that the server accepts. `default`: the limit if none is set."""
-        sent = encode(request)
-        most = self._fit(request.model, request.max_output_tokens or default, len(sent.content))
-        return sent if most is None else encode(replace(request, max_output_tokens=most))
+        wanted, is_of_window = request.max_output_tokens or default, request.model in self._known
+        # Only what the window leaves depends on the size of the request.
+        sent = encode(request) if is_of_window else None
+        most = self._fit(request.model, wanted, len(sent.content) if sent else 0)
+        fitting = request if most is None else replace(request, max_output_tokens=most)
+        return sent if sent and fitting is request else encode(fitting)
 
     def learn(self, request: Request, error: LlmError, size: int, default: int | None = None) -> bool:
         """Learn from the refusal of a request of `size` bytes. Return whether a lower output limit may help."""

@@ -21,8 +21,9 @@ class CutPrompts:
 
     def notice(self, request: Request, read_tokens: int) -> str:
         """Return the notice if the server cannot have read the whole request; "" otherwise, and the next time."""
-        is_cut = 0 < read_tokens * _CHARS_PER_TOKEN < (chars := _chars(request)) and chars >= _LEAST_CHARS
-        if not is_cut or request.model in self._told:
+        if request.model in self._told or not read_tokens:
+            return ""
+        if _chars(request) <= max(read_tokens * _CHARS_PER_TOKEN, _LEAST_CHARS):
             return ""
         self._told.add(request.model)
         return _NOTICE.format(read=read_tokens)
