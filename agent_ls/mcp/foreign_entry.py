@@ -49,18 +49,7 @@ def our_entry(raw: Mapping[str, Any], *, is_literal: bool = False) -> dict[str, 
     """Return the entry with the keys of agent-ls, as far as other agents have them under another name.
     `is_literal`: its values have no variables.
     """
-    raw = {key.strip(): value for key, value in raw.items() if value is not None}
-    if isinstance(program := raw.get("command"), Mapping):  # the first form of Zed
-        raw = {**raw, **program, "command": program.get("path")}
-        raw.pop("path", None)
-    for key in ("transport", "connection", "config"):  # the target in an object of its own
-        if isinstance(inner := raw.get(key), Mapping) and inner.keys() & {"type", "url", "command"}:
-            raw = {name: it for name, it in raw.items() if name != key} | dict(inner)
-    if isinstance(inner := raw.get("requestOptions"), Mapping):  # of Continue
-        raw = {**{key: it for key, it in inner.items() if key != "headers"}, **raw}
-        raw["requestOptions"] = inner.get("headers") or {}
-    if raw.get("settings") == {}:
-        del raw["settings"]
+    raw = _flat(raw)
     limits = _limits(raw)
     entry = {
         RENAMED.get(key, key): value for key, value in raw.items() if key not in IGNORED and key not in limits
@@ -81,6 +70,38 @@ def our_entry(raw: Mapping[str, Any], *, is_literal: bool = False) -> dict[str, 
             entry[key] = {name: _as_text(value) for name, value in table.items()}
             if not is_literal:
                 entry[key] = {name: _with_variable(value) for name, value in entry[key].items()}
+    _add_variables(entry, raw)
+    _add_headers(entry, raw)
+    _add_filter(entry, raw)
+    _add_switches(entry, raw)
+    for oauth in (raw.get("oauth"), raw.get("auth")):
+        if isinstance(oauth, Mapping):
+            entry |= {key: value for key, value in _login(oauth).items() if value and key not in entry}
+    if isinstance(scopes := entry.get("oauthScopes"), list):
+        entry["oauthScopes"] = " ".join(map(str, scopes))
+    for name, limit in limits.values():
+        entry.setdefault(name, limit)
+    return entry
+
+
+def _flat(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entry with its target at the top, where some agents write it in an object of its own."""
+    raw = {key.strip(): value for key, value in raw.items() if value is not None}
+    if isinstance(program := raw.get("command"), Mapping):  # the first form of Zed
+        raw = {**raw, **program, "command": program.get("path")}
+        raw.pop("path", None)
+    for key in ("transport", "connection", "config"):  # the target in an object of its own
+        if isinstance(inner := raw.get(key), Mapping) and inner.keys() & {"type", "url", "command"}:
+            raw = {name: it for name, it in raw.items() if name != key} | dict(inner)
+    if isinstance(inner := raw.get("requestOptions"), Mapping):  # of Continue
+        raw = {**{key: it for key, it in inner.items() if key != "headers"}, **raw}
+        raw["requestOptions"] = inner.get("headers") or {}
+    if raw.get("settings") == {}:
+        del raw["settings"]
+    return raw
+
+
+def _add_variables(entry: dict[str, Any], raw: Mapping[str, Any]) -> None:
     listed = [it for key in VARIABLES for it in _list(raw.get(key))]
     names = [
         it
@@ -89,8 +110,10 @@ def our_entry(raw: Mapping[str, Any], *, is_literal: bool = False) -> dict[str, 
     ]
     if names:  # variables of the user that the server gets too
         entry["env"] = {**{name: f"${{{name}:-}}" for name in names}, **(entry.get("env") or {})}
-    _add_headers(entry, raw)
-    _add_filter(entry, raw)
+
+
+def _add_switches(entry: dict[str, Any], raw: Mapping[str, Any]) -> None:
+    """Add whether the server is off, and name the permissions to call without approval."""
     is_off = any(_truth(raw.get(key)) is True for key in OFF)
     if is_off or any(_truth(raw.get(key)) is False for key in ON):
         entry["enabled"] = False
@@ -100,14 +123,6 @@ def our_entry(raw: Mapping[str, Any], *, is_literal: bool = False) -> dict[str, 
     for key in APPROVALS:  # another agent's permission to call without approval
         if entry.get(key) in (False, [], "auto", "prompt"):
             del entry[key]
-    for oauth in (raw.get("oauth"), raw.get("auth")):
-        if isinstance(oauth, Mapping):
-            entry |= {key: value for key, value in _login(oauth).items() if value and key not in entry}
-    if isinstance(scopes := entry.get("oauthScopes"), list):
-        entry["oauthScopes"] = " ".join(map(str, scopes))
-    for name, limit in limits.values():
-        entry.setdefault(name, limit)
-    return entry
 
 
 def _limits(raw: Mapping[str, Any]) -> dict[str, tuple[str, int]]:

@@ -11,8 +11,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from agent_ls.jsonc import parse_jsonc
 from agent_ls.mcp.config import ConfigError, ServerConfig, Source, parse_server
 from agent_ls.mcp.foreign_keys import ADVICE
@@ -128,6 +126,8 @@ def read_file(path: Path) -> Any:
 
 
 def _read_yaml(text: str) -> Any:
+    import yaml  # imported here, because few files are YAML
+
     if is_too_deep(text):
         raise ValueError("the file has too many nested brackets")
     try:
