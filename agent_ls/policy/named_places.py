@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+OWN_MODULES = "a module of python"
+"""In place of the name of a file: each file of the working directory that has the name of one of python's modules."""
+LINKED = "a link of node: "
+"""Before the name of a file: it decides what runs if it leads to a file of another kind."""
+
 IGNORE_FILE = ".agent-ls-ignore"
 """A file in a workspace folder with patterns as in .gitignore. Tools do not read or write matching files."""
 

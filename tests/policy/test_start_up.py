@@ -8,7 +8,10 @@ import pytest
 LATE = (
     "tree_sitter",
     "agent_ls.policy.commands",
+    "agent_ls.policy.shell.node",
+    "agent_ls.policy.shell.python",
     "agent_ls.policy.shell.read_only",
+    "agent_ls.llm.schema_check",
     "pathspec",
     "agent_ls.server.chat.ui",
 )

@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from agent_ls.llm.argument_forms import in_wanted_form
 from agent_ls.tools.base import Arguments, ToolError
 
 A = TypeVar("A", bound=Arguments)
@@ -33,7 +32,9 @@ def parse_arguments(text: str, model: type[A]) -> A:
     try:
         return model.model_validate(raw)
     except ValidationError as error:
-        # some models write a list or an object as text, which a valid call does not have
+        # imported here, to keep the start fast: few models write a list or an object as text
+        from agent_ls.llm.argument_forms import in_wanted_form
+
         meant = in_wanted_form(raw, model.model_json_schema())
         if meant != raw:
             return parse_arguments(json.dumps(meant), model)

@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from agent_ls.policy.named_places import LINKED
+
 NAMES = frozenset(("node",))
 _ENDINGS = (".js", ".json", ".node", "/index.js", "/index.json", "/index.node", "/package.json")
 """With one of these, a name is a file that node would run or read if there is no file with the name itself."""
@@ -339,10 +341,6 @@ def files_of_code(arguments: Sequence[str]) -> tuple[str, ...] | None:
     if len(arguments) != 2 or arguments[0] not in ("-e", "--eval", "-p", "--print", "-pe"):
         return None
     return _files(arguments[0] not in ("-e", "--eval"), arguments[1])
-
-
-LINKED = "a link of node: "
-"""Before the name of a file: it decides what runs if it leads to a file of another kind."""
 
 
 def replacing(files: Sequence[str]) -> tuple[str, ...]:

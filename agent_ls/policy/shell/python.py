@@ -7,9 +7,6 @@ from collections.abc import Sequence
 
 from agent_ls.policy.shell.python_code import read_paths
 
-OWN_MODULES = "a module of python"
-"""In place of the name of a file: each file of the working directory that has the name of one of python's modules."""
-
 _PRINTS_A_FACT = re.compile(
     r"import sys; ?print\(sys\.(?:version|version_info|executable|path|prefix|base_prefix|platform|maxsize|byteorder)\)"
 )

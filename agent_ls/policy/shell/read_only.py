@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from agent_ls.package_files import read_package_file
+from agent_ls.policy.named_places import OWN_MODULES
 from agent_ls.policy.shell import awk, golang, node, printers, processes, python, queries, sed
 from agent_ls.policy.shell.git import PRINTING_SETTING
 from agent_ls.policy.shell.wrappers import FIND_ACTIONS
@@ -203,9 +204,9 @@ def config_names(argv: Sequence[str]) -> tuple[str, ...]:
     """
     pip = _without_runner(argv)
     if pip is not argv:
-        return (python.OWN_MODULES, *config_names(pip))
+        return (OWN_MODULES, *config_names(pip))
     if argv[0] in _PYTHONS and python.imports(argv[1:]):
-        return (python.OWN_MODULES,)
+        return (OWN_MODULES,)
     if argv[0] in node.NAMES and (names := node.files_of_code(argv[1:])):
         return node.replacing(names)
     allowed = _SUBCOMMANDS.get(" ".join(argv[:2])) or COMMANDS.get(argv[0])

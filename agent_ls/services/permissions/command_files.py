@@ -19,6 +19,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from agent_ls.paths import is_below
+from agent_ls.policy.named_places import OWN_MODULES
 from agent_ls.program_lookup import find_on
 from agent_ls.services.permissions.python_modules import find_replacing
 
@@ -116,7 +117,6 @@ class _Analysis:
 @lru_cache(maxsize=256)
 def _analyse(command: str, folder: str) -> _Analysis:
     # imported late: few users have hooks
-    from agent_ls.policy.shell.python import OWN_MODULES
     from agent_ls.policy.shell.understand import understand
     from agent_ls.services.permissions.hook_words import without_data
 

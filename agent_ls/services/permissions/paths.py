@@ -29,10 +29,8 @@ from agent_ls.environments.errors import (
     SecretFileError,
 )
 from agent_ls.environments.local.git_objects import UncertainError
-from agent_ls.policy.named_places import IGNORE_FILE, IGNORED_BY
+from agent_ls.policy.named_places import IGNORE_FILE, IGNORED_BY, LINKED, OWN_MODULES
 from agent_ls.policy.places import Places, ignore_nothing
-from agent_ls.policy.shell.node import LINKED
-from agent_ls.policy.shell.python import OWN_MODULES
 from agent_ls.services.permissions.disk import LOCAL_DISK, Disk, RemoteDisk
 from agent_ls.services.permissions.followed_links import followed_link
 from agent_ls.services.permissions.git_credentials import holds_credentials
