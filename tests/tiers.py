@@ -115,6 +115,7 @@ GROUPS = {
             "mcp/test_more_reports.py",
             "mcp/test_oauth_reports.py",
             "mcp/test_peer_servers.py",
+            "mcp/test_start_failures.py",
             "panel/test_sessions.py",
             "server/test_backend.py",
             "server/test_large_messages.py",
