@@ -19,7 +19,9 @@ from agent_ls.environments.base import GrepLine, GrepOptions
 from agent_ls.environments.errors import SearchLimitError
 
 SEARCH_LIMIT_S = 10.0
-"""How long a search may compute."""
+"""How long a search may compute, in seconds of processor time."""
+_WAIT_FACTOR = 12
+"""How much longer a search may wait: for a slow disk, or on a busy machine. On Windows this is the only limit."""
 _BACKTRACKS = re.compile(r"[*+{?(|]")
 
 T = TypeVar("T")
@@ -38,16 +40,17 @@ async def run_timed(
     The worker process is used if `pattern` may backtrack. `function` and `arguments` must be picklable.
 
     Raises:
-        SearchLimitError: the search took too long.
+        SearchLimitError: the search computed for `limit_s` seconds of processor time.
     """
     if options.literal or not _BACKTRACKS.search(pattern):
         return await anyio.to_thread.run_sync(function, *arguments, abandon_on_cancel=True)
-    from agent_ls.environments.worker import run_in_worker  # imported here, because it is rarely needed
+    # imported here, because it is rarely needed
+    from agent_ls.environments.worker import ProcessorTimeError, run_in_worker
 
     try:
-        with anyio.fail_after(limit_s):
-            return await run_in_worker(function, *arguments)
-    except TimeoutError:
+        with anyio.fail_after(limit_s * _WAIT_FACTOR):
+            return await run_in_worker(function, *arguments, limit_s=limit_s)
+    except (ProcessorTimeError, TimeoutError):
         raise SearchLimitError(pattern, limit_s) from None
 
 

@@ -1,4 +1,4 @@
-"""Call functions in a worker process, which can be killed at any time.
+"""Call functions in a worker process, which can be killed at any time, and ends at a limit of processor time.
 
 The worker does not import modules from the folder in which it is started (`-P`), because that folder may be a project
 of somebody else. One idle worker is kept, until it has waited for IDLE_S.
@@ -6,7 +6,10 @@ of somebody else. One idle worker is kept, until it has waited for IDLE_S.
 
 from __future__ import annotations
 
+import atexit
+import os
 import pickle
+import signal
 import subprocess
 import sys
 import threading
@@ -22,6 +25,10 @@ T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
 
+class ProcessorTimeError(Exception):
+    """The function computed for longer than it may."""
+
+
 class _Worker:
     def __init__(self) -> None:
         self._process = subprocess.Popen(
@@ -29,12 +36,17 @@ class _Worker:
         )
         self._idle: threading.Timer | None = None
 
-    def call(self, function: Callable[..., T], arguments: tuple[Any, ...]) -> T:
+    def call(self, function: Callable[..., T], arguments: tuple[Any, ...], limit_s: float) -> T:
         """Return what the function returns, or raise what it raises. Blocks."""
         assert self._process.stdin and self._process.stdout
-        pickle.dump((function, arguments), self._process.stdin)
+        pickle.dump((function, arguments, limit_s), self._process.stdin)
         self._process.stdin.flush()
-        is_returned, value = pickle.load(self._process.stdout)
+        try:
+            is_returned, value = pickle.load(self._process.stdout)
+        except EOFError:
+            if sys.platform != "win32" and self._process.wait() == -signal.SIGPROF:
+                raise ProcessorTimeError from None
+            raise
         if not is_returned:
             raise value
         result: T = value
@@ -64,15 +76,20 @@ _lock = threading.Lock()
 _idle_workers: list[_Worker] = []
 
 
-async def run_in_worker(function: Callable[[*Ts], T], *arguments: *Ts) -> T:
+async def run_in_worker(function: Callable[[*Ts], T], *arguments: *Ts, limit_s: float) -> T:
     """Call a function in a worker process. Function, arguments, result and errors must be picklable.
 
     Cancellation kills the worker.
+
+    Raises:
+        ProcessorTimeError: the function used `limit_s` seconds of processor time. Windows has no such limit.
     """
     worker = await anyio.to_thread.run_sync(_take)
     is_done = False
     try:
-        result = await anyio.to_thread.run_sync(worker.call, function, arguments, abandon_on_cancel=True)
+        result = await anyio.to_thread.run_sync(
+            worker.call, function, arguments, limit_s, abandon_on_cancel=True
+        )
         is_done = True
     finally:
         with anyio.CancelScope(shield=True):
@@ -106,20 +123,44 @@ def _end_idle(worker: _Worker) -> None:
     worker.kill()
 
 
+@atexit.register
+def _end_idle_workers() -> None:
+    """End them now: on Windows another child process may hold the pipe that would tell them."""
+    with _lock:
+        while _idle_workers:
+            _idle_workers.pop().kill()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_idle_workers.clear)  # they answer the parent process
+
+
 def _serve() -> None:
     """Answer calls until the parent process has closed its end."""
     calls, results = sys.stdin.buffer, sys.stdout.buffer
     while True:
         try:
-            function, arguments = pickle.load(calls)
+            function, arguments, limit_s = pickle.load(calls)
         except EOFError:
             return
+        _limit_computing(limit_s)
         try:
             result = True, function(*arguments)
         except Exception as error:  # raised again in the parent process
             result = False, error
+        _limit_computing(0)
         pickle.dump(result, results)
         results.flush()
+
+
+def _limit_computing(limit_s: float) -> None:
+    """Have the kernel end this process after so many seconds of processor time. 0: no limit.
+
+    A regular expression computes without returning to Python, so no handler and no thread could run.
+    """
+    if sys.platform != "win32":
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_PROF, limit_s)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
+import time
 
 import anyio
 import anyio.lowlevel
@@ -11,6 +13,7 @@ import pytest
 from agent_ls.environments.base import GrepOptions
 from agent_ls.environments.errors import SearchLimitError
 from agent_ls.environments.timed_search import grep_texts, run_timed
+from agent_ls.environments.worker import ProcessorTimeError, run_in_worker
 
 pytestmark = pytest.mark.req("T6", "R5")
 LINE = [("a.txt", b"a" * 60 + b"!\n")]
@@ -40,3 +43,12 @@ async def test_regex_search_within_the_time_limit_returns_the_matching_lines(pat
     options = GrepOptions(literal=pattern == "a")
     (found,) = await run_timed(pattern, options, grep_texts, LINE, re.compile(pattern), options)
     assert [line.line for line in found] == ([] if pattern == "a.txt" else [1])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows limits the whole time")
+async def test_time_in_which_a_search_only_waits_does_not_count() -> None:
+    """A busy machine or a slow disk delays a search of any pattern."""
+    await run_in_worker(time.sleep, 0.3, limit_s=0.1)
+    with pytest.raises(ProcessorTimeError):
+        await run_in_worker(re.search, "(a+)+$", "a" * 60 + "!", limit_s=0.1)
+    assert await run_in_worker(len, "abc", limit_s=0.1) == 3
