@@ -76,7 +76,7 @@ test-set-up: .tools/pip/.ready
 	@$(MAKE) --no-print-directory --jobs 3 .venv-test/.ready panel-page .tools/neovim/.ready
 
 # The two halves run at once; that of VS Code writes into a file, which is printed at the end.
-test: test-set-up ## each promise once, each front end as a process: five minutes
+test: test-set-up ## each promise once, each front end as a process: three minutes
 	@mkdir -p build
 	@$(MAKE) --no-print-directory test-vscode >build/test-vscode.log 2>&1 & vscode=$$!; \
 		$(MAKE) --no-print-directory test-python PYTEST_ARGS="--tier test $(PYTEST_ARGS)"; python=$$?; \
@@ -85,7 +85,7 @@ test: test-set-up ## each promise once, each front end as a process: five minute
 		exit $$((python | vscode))
 
 # The groups are those of tests/tiers.py. The sweeps, the editors and interop have targets of their own.
-GROUPS := processes signals races confinement clusters servers neovim packs release conformance
+GROUPS := processes signals reports commands sessions races confinement clusters servers neovim packs release conformance
 ifeq ($(GROUP),)
 test-all: test-all-groups ## the rest: races, kills, editors (GROUP=processes: one group; `make test-groups` lists them)
 	@$(MAKE) --no-print-directory test-all GROUP=sweeps

@@ -9,6 +9,7 @@ is: what provokes a race, kills a process or waits for another program's start i
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from functools import cache
 
 
@@ -16,7 +17,8 @@ from functools import cache
 class Group:
     """Tests that need the same things.
 
-    `files` are paths below tests/, of files or folders; `kept` are those of them that `make test` runs all the same.
+    `files` are paths below tests/, of files or folders, or patterns of them; `kept` are those that `make test` runs all
+    the same.
     """
 
     needs: str
@@ -105,15 +107,6 @@ GROUPS = {
             "acceptance",
             "acp",
             "e2e",
-            "headless/test_world_reports.py",
-            "features/hooks/test_draw_reports.py",
-            "mcp/test_answer_reports.py",
-            "mcp/test_call_reports.py",
-            "mcp/test_entry_reports.py",
-            "mcp/test_http_reports.py",
-            "mcp/test_login_reports.py",
-            "mcp/test_more_reports.py",
-            "mcp/test_oauth_reports.py",
             "mcp/test_peer_servers.py",
             "mcp/test_start_failures.py",
             "panel/test_sessions.py",
@@ -144,11 +137,71 @@ GROUPS = {
             "e2e/test_undo_turn.py",
         ),
     ),
+    "reports": Group(
+        "what users of other agents reported, run as whole sessions and programs",
+        (
+            "environments/test_*_reports.py",
+            "features/test_*_reports.py",
+            "headless/test_*_reports.py",
+            "library/test_*_reports.py",
+            "mcp/test_*_reports.py",
+            "server/test_*_reports.py",
+            "sessions/test_*_reports.py",
+        ),
+    ),
+    "commands": Group(
+        "the commands of agent-ls as processes, beyond one story for each",
+        (
+            "doctor/test_doctor.py",
+            "headless",
+            "mcp/test_cli.py",
+            "test_lean_imports.py",
+        ),
+        kept=(
+            "headless/test_apply_patch.py",
+            "headless/test_exec.py",
+            "headless/test_exec_hooks.py",
+            "headless/test_findings.py",
+            "headless/test_first_page.py",
+            "headless/test_transcript.py",
+            "headless/test_waiting.py",
+            "headless/test_ways_to_allow.py",
+        ),
+    ),
+    "sessions": Group(
+        "whole sessions with programs of a project, beyond one for each promise",
+        (
+            "features/hooks/test_changes.py",
+            "features/hooks/test_sandbox.py",
+            "features/hooks/test_session.py",
+            "features/packs/test_policy.py",
+            "features/recording",
+            "features/test_odd_files.py",
+            "features/test_worktrees.py",
+            "features/web/test_pages.py",
+            "library/test_bad_use.py",
+            "library/test_careless_programs.py",
+            "library/test_examples.py",
+            "library/test_program_failures.py",
+            "mcp/test_safety.py",
+            "policy/test_by_passes.py",
+            "policy/test_followed_links.py",
+            "services/test_permissions.py",
+            "services/test_shown_secrets.py",
+            "sessions/test_declared_secrets.py",
+            "sessions/test_lean_session.py",
+            "sessions/test_long_session.py",
+            "sessions/test_rolling_back.py",
+            "sessions/test_session_manager.py",
+            "sessions/test_tool_safety.py",
+            "sessions/test_uncommitted_work.py",
+            "test_program_lookup.py",
+        ),
+    ),
     "neovim": Group(
         "Neovim itself, beyond one story for each of its features",
         ("neovim",),
         kept=(
-            "neovim/test_first_run.py",
             "neovim/test_lua_specs.py",
             "neovim/test_plugin_approvals.py",
             "neovim/test_plugin_conversation.py",
@@ -224,4 +277,4 @@ def is_inner(file: str) -> bool:
 
 
 def _is_in(file: str, paths: tuple[str, ...]) -> bool:
-    return any(file == path or file.startswith(f"{path}/") for path in paths)
+    return any(file == path or file.startswith(f"{path}/") or fnmatch(file, path) for path in paths)
