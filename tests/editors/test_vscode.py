@@ -221,10 +221,9 @@ def test_prompt_queue_plan_and_questions_work_by_mouse_and_keys(shop: Path, tmp_
 
 
 @pytest.mark.req("H9")
+@pytest.mark.sweep
 @pytest.mark.parametrize("theme", ["light", "dark", "contrast", "contrast_light"])
-def test_each_state_of_the_chat_fits_into_300_400_and_600_px_in_all_kinds_of_theme(
-    shop: Path, theme: str
-) -> None:
+def test_each_state_of_the_chat_fits_into_300_400_and_600_px_in_each_theme(shop: Path, theme: str) -> None:
     vscode.play(f"chat_{theme}.mjs", shop, **scripted())
 
 
