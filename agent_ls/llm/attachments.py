@@ -90,7 +90,9 @@ def with_file_now(part: T) -> T:
         raise ConfigurationError(
             f"{place.name} cannot be the file of an {kind}", hint="Attach it by load_attachment."
         )
-    return replace(part, data=loaded.data, media_type=loaded.media_type, url="")  # type: ignore[type-var]  # checked
+    is_named = not isinstance(part, DocumentPart) or bool(part.name)
+    named = {"name": loaded.name} if isinstance(loaded, DocumentPart) and not is_named else {}
+    return replace(part, data=loaded.data, media_type=loaded.media_type, url="", **named)  # type: ignore[type-var]  # checked
 
 
 def _local_file(part: object) -> Path | None:

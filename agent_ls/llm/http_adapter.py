@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from agent_ls._version import __version__
+from agent_ls.llm.accumulate import Accumulator
 from agent_ls.llm.endpoint import Endpoint
 from agent_ls.llm.errors import InvalidRequestError, LlmError, ProviderError, RequestTimeoutError, StreamError
 from agent_ls.llm.providers.base import (
@@ -20,11 +21,13 @@ from agent_ls.llm.providers.base import (
     LearningCodec,
     ListedModel,
     ListingCodec,
+    NoticingCodec,
     Probe,
     ProbingCodec,
     ReplyHead,
     RescuingCodec,
 )
+from agent_ls.llm.providers.refused_streams import demands_stream
 from agent_ls.llm.providers.refused_tools import name_refused_tools
 from agent_ls.llm.providers.wire_json import encode_json, parse_object
 from agent_ls.llm.requests import Request, Response
@@ -51,6 +54,7 @@ class HttpAdapter:
         self._endpoint = endpoint
         self._transport: Transport | None = None
         self._opening = anyio.Lock()
+        self._only_streaming: set[str] = set()  # the models whose server refuses requests that do not stream
 
     @property
     def name(self) -> str:
@@ -61,10 +65,14 @@ class HttpAdapter:
         return self._endpoint.base_url
 
     async def complete(self, request: Request) -> Response:
+        is_streamed = request.model in self._only_streaming
         try:
-            return await self._complete(request)
+            response = await (self._collect(request) if is_streamed else self._complete(request))
+            return replace(response, warnings=(*response.warnings, *self._notices(request)))
         except LlmError as error:
-            if not self._can_retry_differently(request, error):
+            if not is_streamed and demands_stream(error):
+                self._only_streaming.add(request.model)
+            elif not self._can_retry_differently(request, error):
                 self._attribute(error, request)
                 raise
         return await self.complete(request)
@@ -75,6 +83,8 @@ class HttpAdapter:
             async with aclosing(self._stream(request)) as events:
                 async for event in events:
                     has_begun = True
+                    if isinstance(event, StreamFinish) and (notices := self._notices(request)):
+                        event = replace(event, warnings=(*event.warnings, *notices))
                     yield event
                 return
         except LlmError as error:
@@ -152,6 +162,14 @@ class HttpAdapter:
         if not _is_good(head):
             return self._rescue(request, head, body)
         return self._codec.decode(request, head, body)
+
+    async def _collect(self, request: Request) -> Response:
+        """Return the complete answer of a server that only streams."""
+        folded = Accumulator(self.name, request.model)
+        async with aclosing(self._stream(request)) as events:
+            async for event in events:
+                folded.feed(event)
+        return folded.response()
 
     async def _stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
         await self._ask_abilities(request)
@@ -239,6 +257,9 @@ class HttpAdapter:
 
     def _can_retry_differently(self, request: Request, error: LlmError) -> bool:
         return isinstance(self._codec, LearningCodec) and self._codec.adapt_encoding(request, error)
+
+    def _notices(self, request: Request) -> Sequence[str]:
+        return self._codec.take_notices(request.model) if isinstance(self._codec, NoticingCodec) else ()
 
     async def _events(
         self, request: Request, reply: StreamedReply, begun: bytes, deadline: float

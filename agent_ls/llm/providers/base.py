@@ -204,6 +204,15 @@ class LearningCodec(Protocol):
 
 
 @runtime_checkable
+class NoticingCodec(Protocol):
+    """A codec that leaves out parts of requests which the model or its server does not accept."""
+
+    def take_notices(self, model: str) -> Sequence[str]:
+        """Return what later answers of the model need not say again: warnings for the user about what is left out."""
+        ...
+
+
+@runtime_checkable
 class RescuingCodec(Protocol):
     """A codec that finds an answer of the model within an error: some servers refuse what their model wrote."""
 

@@ -7,6 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 
 from agent_ls.llm.errors import ContextLengthError, InvalidRequestError, LlmError, NotFoundError, ServerError
 from agent_ls.llm.messages import JsonObject, JsonValue
+from agent_ls.llm.providers.notices import LeftOutNotices
+from agent_ls.llm.requests import Request
 
 _REFUSED = re.compile(
     r"unsupported|unrecogni[sz]ed|unknown (name|field|parameter|argument|key)|unexpected|not (be )?(supported|permitted"
@@ -36,14 +38,17 @@ class RefusedFields:
     """The refused fields of each model.
 
     `droppable` are dotted paths of fields that a request can do without, each with a pattern of other words by which
-    errors name the field, "" for none.
+    errors name the field, "" for none. `notices` get a warning for a field that the user set.
     """
 
-    def __init__(self, droppable: Mapping[str, str]) -> None:
+    def __init__(self, droppable: Mapping[str, str], notices: LeftOutNotices) -> None:
         self._droppable = droppable
+        self._notices = notices
         self._refused: dict[str, tuple[str, ...]] = {}
 
-    def learn(self, model: str, error: LlmError, body: JsonObject, chosen: Collection[str] = ()) -> bool:
+    def learn(
+        self, request: Request, error: LlmError, body: JsonObject, chosen: Collection[str] = ()
+    ) -> bool:
         """Remember the field of `body` that `error` refuses. Return whether there is a new one.
 
         `chosen` are fields that the user's own options set: their refusal is reported.
@@ -52,7 +57,7 @@ class RefusedFields:
             error, ContextLengthError
         ):
             return False
-        text, known = f"{error.param} {error}", self._refused.get(model, ())
+        text, known = f"{error.param} {error}", self._refused.get(request.model, ())
         is_field = (_UNSUPPORTED if isinstance(error, ServerError) else _REFUSED).search(text) is not None
         if not is_field and not (isinstance(error, InvalidRequestError) and _VALUE.search(text)):
             return False
@@ -67,10 +72,9 @@ class RefusedFields:
             return False
         # The error is about the field that it names first, and there about the innermost.
         first = min(places, key=lambda path: places[path])
-        self._refused[model] = (
-            *known,
-            next((path for path in places if path.startswith(f"{first}.")), first),
-        )
+        inner = next((path for path in places if path.startswith(f"{first}.")), first)
+        self._refused[request.model] = (*known, inner)
+        self._notices.add_left_out(request, inner)
         return True
 
     def without(self, model: str, body: Mapping[str, JsonValue]) -> dict[str, JsonValue]:

@@ -15,10 +15,12 @@ from agent_ls.llm.providers.anthropic.response import decode_response
 from agent_ls.llm.providers.anthropic.stream import AnthropicStream
 from agent_ls.llm.providers.base import CapabilitiesLookup, ListedModel, ReplyHead, StreamDecoder, WireRequest
 from agent_ls.llm.providers.history_cache import HistoryCache
+from agent_ls.llm.providers.notices import LeftOutNotices
 from agent_ls.llm.providers.output_room import OutputRoom
 from agent_ls.llm.providers.plain_schemas import PlainSchemas
 from agent_ls.llm.providers.prefill import Prefills
 from agent_ls.llm.providers.refused_fields import RefusedFields
+from agent_ls.llm.providers.refused_files import RefusedFiles
 from agent_ls.llm.providers.text_calls import TextCallsDecoder, offered_names, with_text_calls
 from agent_ls.llm.providers.text_thoughts import TextThoughtsDecoder, with_text_thoughts
 from agent_ls.llm.providers.wire_json import int_at, objects_at, parse_object, text_at
@@ -71,7 +73,9 @@ class AnthropicCodec:
         self._histories = HistoryCache(AnthropicHistory)
         self._thoughtful = HistoryCache(partial(AnthropicHistory, thoughtful=True))
         self._demanding: set[str] = set()  # the models whose server demands thinking in each answer
-        self._refused = RefusedFields(_DROPPABLE)
+        self._notices = LeftOutNotices()
+        self._refused = RefusedFields(_DROPPABLE, self._notices)
+        self._files = RefusedFiles(self._notices)
         self._unmarked: set[str] = set()
         self._plain = PlainSchemas()
         self._prefills = Prefills()
@@ -92,13 +96,14 @@ class AnthropicCodec:
 
     def encode(self, request: Request, *, stream: bool) -> WireRequest:
         default = self._facts(request.model).max_output_tokens
-        request = self._prefills.fit(request)
+        request = self._files.fit(self._prefills.fit(request))
         return self._room.fitted(request, partial(self._encode, stream=stream), default)
 
     def _encode(self, request: Request, *, stream: bool) -> WireRequest:
         model, betas = request.model, self._betas
         histories = self._thoughtful if model in self._demanding else self._histories
         history, facts = histories.encode(request), self._facts(model)
+        self._notices.add_unused_effort(request, facts)
         if model in self._unmarked:
             request = _without_marks(request)
         return encode_request(
@@ -123,12 +128,14 @@ class AnthropicCodec:
             return True
         if self._prefills.learn(request, error) or self._plain.learn(request.model, error):
             return True
+        if self._files.learn(request, error):
+            return True
         sent = self.encode(request, stream=True).content
         if self._room.learn(request, error, len(sent), self._facts(request.model).max_output_tokens):
             return True
         body = parse_object(sent) or {}
         model, had_refused = request.model, self._refused.has(request.model, "cache_control")
-        learned = self._refused.learn(model, error, body, request.provider_options.get(NAME, {}))
+        learned = self._refused.learn(request, error, body, request.provider_options.get(NAME, {}))
         refuses_marks = self._refused.has(model, "cache_control") and "cache_control" in str(error)
         # Some clouds take the marks of blocks and refuse the field at the top. Others refuse every mark.
         if refuses_marks and model not in self._unmarked and (had_refused or not _AT_TOP.search(str(error))):
@@ -143,6 +150,9 @@ class AnthropicCodec:
 
     def stream_decoder(self, request: Request, head: ReplyHead) -> StreamDecoder:
         return TextCallsDecoder(TextThoughtsDecoder(AnthropicStream(request, head)), offered_names(request))
+
+    def take_notices(self, model: str) -> Sequence[str]:
+        return self._notices.take(model)
 
     def decode_error(self, request: Request, head: ReplyHead, body: bytes) -> LlmError:
         return http_error(request.model, head, body)

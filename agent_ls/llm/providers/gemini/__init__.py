@@ -15,10 +15,13 @@ from agent_ls.llm.providers.gemini.history import GeminiHistory
 from agent_ls.llm.providers.gemini.request import VERSION, encode_request
 from agent_ls.llm.providers.gemini.stream import GeminiStream
 from agent_ls.llm.providers.history_cache import HistoryCache
+from agent_ls.llm.providers.notices import LeftOutNotices
 from agent_ls.llm.providers.output_room import OutputRoom
 from agent_ls.llm.providers.part_writer import to_response
 from agent_ls.llm.providers.plain_schemas import PlainSchemas
 from agent_ls.llm.providers.refused_fields import RefusedFields
+from agent_ls.llm.providers.refused_files import RefusedFiles
+from agent_ls.llm.providers.refused_streams import refuses_stream
 from agent_ls.llm.providers.wire_json import int_at, objects_at, parse_object, text_at
 from agent_ls.llm.requests import Request, Response
 from agent_ls.llm.stream import StreamEvent
@@ -57,7 +60,10 @@ class GeminiCodec:
         self._unnumbered = HistoryCache(partial(GeminiHistory, has_ids=False))
         self._without_ids: set[str] = set()  # the models whose server refuses ids of calls
         self._without_system: set[str] = set()  # the models that accept no system text
-        self._refused = RefusedFields(_DROPPABLE)
+        self._unstreamed: set[str] = set()  # the models whose server does not stream
+        self._notices = LeftOutNotices()
+        self._refused = RefusedFields(_DROPPABLE, self._notices)
+        self._files = RefusedFiles(self._notices)
         self._plain = PlainSchemas(typed=True)
         self._room = OutputRoom()
 
@@ -73,17 +79,18 @@ class GeminiCodec:
         return {"x-goog-api-key": secret}
 
     def encode(self, request: Request, *, stream: bool) -> WireRequest:
-        return self._room.fitted(request, partial(self._encode, stream=stream))
+        return self._room.fitted(self._files.fit(request), partial(self._encode, stream=stream))
 
     def _encode(self, request: Request, *, stream: bool) -> WireRequest:
         histories = self._unnumbered if request.model in self._without_ids else self._histories
         history, facts = histories.encode(request), self._facts(request.model)
         model = request.model
+        self._notices.add_unused_effort(request, facts)
         return encode_request(
             request,
             history,
             facts,
-            stream=stream,
+            stream=stream and model not in self._unstreamed,
             fit=lambda body: self._plain.fit(model, self._refused.without(model, body)),
             has_system=model not in self._without_system,
         )
@@ -96,11 +103,16 @@ class GeminiCodec:
             if request.model not in models and words.search(str(error)):
                 models.add(request.model)
                 return True
+        if request.model not in self._unstreamed and refuses_stream(error):
+            self._unstreamed.add(request.model)
+            return True
+        if self._files.learn(request, error):
+            return True
         sent = self.encode(request, stream=True).content
         if self._room.learn(request, error, len(sent)) or self._plain.learn(request.model, error):
             return True
         body = parse_object(sent) or {}
-        return self._refused.learn(request.model, error, body, request.provider_options.get(NAME, {}))
+        return self._refused.learn(request, error, body, request.provider_options.get(NAME, {}))
 
     def decode(self, request: Request, head: ReplyHead, body: bytes) -> Response:
         chunks = _chunks(body)
@@ -115,6 +127,9 @@ class GeminiCodec:
 
     def stream_decoder(self, request: Request, head: ReplyHead) -> StreamDecoder:
         return GeminiStream(request, head)
+
+    def take_notices(self, model: str) -> Sequence[str]:
+        return self._notices.take(model)
 
     def decode_error(self, request: Request, head: ReplyHead, body: bytes) -> LlmError:
         return http_error(request.model, head, body)

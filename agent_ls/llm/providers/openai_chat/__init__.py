@@ -18,6 +18,7 @@ from agent_ls.llm.providers.base import (
 )
 from agent_ls.llm.providers.history_cache import HistoryCache
 from agent_ls.llm.providers.model_lists import MODELS_PATH, listed_models
+from agent_ls.llm.providers.notices import LeftOutNotices
 from agent_ls.llm.providers.openai_chat.abilities import (
     NO_TOOLS,
     calls_tools,
@@ -43,6 +44,7 @@ from agent_ls.llm.providers.output_room import OutputRoom
 from agent_ls.llm.providers.part_writer import to_response
 from agent_ls.llm.providers.prefill import Prefills
 from agent_ls.llm.providers.refused_fields import RefusedFields
+from agent_ls.llm.providers.refused_files import RefusedFiles
 from agent_ls.llm.providers.refused_tools import refuses_tools
 from agent_ls.llm.providers.wire_json import encode_json, parse_object
 from agent_ls.llm.requests import Request, Response
@@ -86,7 +88,9 @@ class ChatCodec:
         )  # the models whose answers begin with reasoning that has no opening tag
         self._needs_tools: set[str] = set()  # the models that refuse old calls in a request without tools
         self._adaptations: dict[str, frozenset[Adaptation]] = {}
-        self._refused = RefusedFields(_DROPPABLE)
+        self._notices = LeftOutNotices()
+        self._refused = RefusedFields(_DROPPABLE, self._notices)
+        self._files = RefusedFiles(self._notices)
         self._prefills = Prefills()
         self._room = OutputRoom()
         self._cut = CutPrompts()
@@ -105,7 +109,7 @@ class ChatCodec:
         return {"authorization": f"Bearer {secret}"} if secret else {}
 
     def encode(self, request: Request, *, stream: bool) -> WireRequest:
-        request = self._prefills.fit(request)
+        request = self._files.fit(self._prefills.fit(request))
         return self._room.fitted(request, partial(self._encode, stream=stream))
 
     def _encode(self, request: Request, *, stream: bool) -> WireRequest:
@@ -140,6 +144,9 @@ class ChatCodec:
     def stream_decoder(self, request: Request, head: ReplyHead) -> StreamDecoder:
         return ChatStream(request, head, self._reading(request))
 
+    def take_notices(self, model: str) -> Sequence[str]:
+        return self._notices.take(model)
+
     def decode_error(self, request: Request, head: ReplyHead, body: bytes) -> LlmError:
         return http_error(self._provider, request.model, head, body)
 
@@ -158,7 +165,7 @@ class ChatCodec:
         if not request.tools and not self._is_textual(request) and _NEEDS_TOOLS.search(str(error)):
             self._needs_tools.add(request.model)
             return True
-        if self._prefills.learn(request, error):
+        if self._prefills.learn(request, error) or self._files.learn(request, error):
             return True
         known = self._adaptations.get(request.model, frozenset())
         if "signed" in known and request.tools and "missing a thought_signature" in str(error):
@@ -172,7 +179,7 @@ class ChatCodec:
         if self._room.learn(request, error, len(sent)):
             return True
         body = parse_object(sent) or {}
-        return self._refused.learn(request.model, error, body, options)
+        return self._refused.learn(request, error, body, options)
 
     def probes(self, request: Request, base_url: str) -> Sequence[Probe]:
         asked = request.provider_options.get(self._provider, {}).get("text_tools")

@@ -1,7 +1,8 @@
 """Encode the conversation as Chat Completions messages.
 
 Reasoning is sent back if the server requires it. `reasoning_details` are always sent back unchanged.
-`reasoning_content` is sent back only with calls of the current turn, which begins at the user's last message.
+`reasoning_content` and signed `thinking_blocks` are sent back only with calls of the current turn, which begins at the
+user's last message.
 """
 
 from __future__ import annotations
@@ -34,10 +35,14 @@ from agent_ls.llm.providers.wire_json import arguments_object, encode_json, pars
 
 @dataclass(frozen=True, slots=True)
 class _Sent:
-    """A message as JSON, without the model's reasoning and with it; b"" if there is none to send back."""
+    """A message as JSON, without the model's reasoning and with it; b"" if there is none to send back.
+
+    `is_signed`: every server that sends such reasoning needs it in the current turn.
+    """
 
     plain: bytes
     with_thoughts: bytes = b""
+    is_signed: bool = False
 
 
 class ChatHistory:
@@ -84,13 +89,15 @@ class ChatHistory:
         else:
             first = self._turn if replay == "content" else len(self._sent)
         return [
-            sent.with_thoughts or sent.plain if at >= first else sent.plain
+            sent.with_thoughts or sent.plain
+            if at >= first or (sent.is_signed and at >= self._turn)
+            else sent.plain
             for at, sent in enumerate(self._sent)
         ]
 
     def _append(self, message: JsonObject, thoughts: JsonObject | None = None) -> None:
         more = encode_json({**message, **thoughts}) if thoughts else b""
-        self._sent.append(_Sent(encode_json(message), more))
+        self._sent.append(_Sent(encode_json(message), more, "thinking_blocks" in (thoughts or {})))
 
     # --- the user's messages
 
@@ -158,6 +165,8 @@ class ChatHistory:
         if self._server.replay == "details":
             details = [item for raw in raws for item in _items(raw.get("reasoning_details"))]
             return {"reasoning_details": details} if details else {}
+        if blocks := [item for raw in raws for item in _items(raw.get("thinking_blocks"))]:
+            return {"thinking_blocks": blocks}
         texts = [str(raw["reasoning_content"]) for raw in raws if "reasoning_content" in raw]
         return {"reasoning_content": "".join(texts)} if texts else {}
 

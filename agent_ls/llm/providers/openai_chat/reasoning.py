@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_ls.llm.messages import JsonObject, JsonValue
-from agent_ls.llm.providers.wire_json import int_at, objects_at, repair_object, text_at
+from agent_ls.llm.providers.wire_json import int_at, object_at, objects_at, repair_object, text_at
 
 # In these fields, pieces are joined. In all other fields, a later value replaces the earlier value.
 _JOINED = ("text", "summary", "data")
@@ -15,7 +15,13 @@ def reasoning_piece(delta: JsonObject) -> str:
         if piece := text_at(delta, key):
             return piece
     details = objects_at(delta, "reasoning_details")
-    return "".join(text_at(item, "text") or text_at(item, "summary") for item in details)
+    said = "".join(text_at(item, "text") or text_at(item, "summary") for item in details)
+    return said or "".join(text_at(block, "thinking") for block in _blocks_in(delta))
+
+
+def _blocks_in(delta: JsonObject) -> list[JsonObject]:
+    found = list(objects_at(delta, "thinking_blocks"))
+    return found or list(objects_at(object_at(delta, "provider_specific_fields"), "thinking_blocks"))
 
 
 class ReasoningDetails:
@@ -50,3 +56,40 @@ class ReasoningDetails:
             for item, pieces in zip(self._items, self._pieces, strict=True)
         ]
         return [repair_object(item) for item in joined]
+
+
+class ThinkingBlocks:
+    """Joins the streamed pieces of LiteLLM's `thinking_blocks`. A signature ends a block."""
+
+    def __init__(self) -> None:
+        self._blocks: list[dict[str, JsonValue]] = []
+        self._texts: list[list[str]] = []
+
+    def add(self, delta: JsonObject) -> None:
+        for piece in _blocks_in(delta):
+            last = self._blocks[-1] if self._blocks else None
+            kind = text_at(piece, "type") or "thinking"
+            if last is None or _is_signed(last) or last["type"] != kind:
+                self._blocks.append({"type": kind})
+                self._texts.append([])
+            text = text_at(piece, "thinking")
+            if text != "".join(
+                self._texts[-1]
+            ):  # some versions state the whole text again with the signature
+                self._texts[-1].append(text)
+            kept = {key: value for key, value in piece.items() if key not in ("type", "thinking") and value}
+            self._blocks[-1].update(repair_object(kept))
+
+    @property
+    def signed_blocks(self) -> list[JsonValue]:
+        """The blocks that can be sent back, in the form of a complete answer."""
+        whole = [
+            {**block, "thinking": "".join(texts)} if block["type"] == "thinking" else block
+            for block, texts in zip(self._blocks, self._texts, strict=True)
+            if _is_signed(block)
+        ]
+        return [repair_object(block) for block in whole]
+
+
+def _is_signed(block: JsonObject) -> bool:
+    return bool(text_at(block, "signature") or text_at(block, "data"))

@@ -19,7 +19,7 @@ from agent_ls.llm.providers.error_mapping import ProviderFailure
 from agent_ls.llm.providers.openai_chat.calls import OpenCall, OpenCalls, add_piece
 from agent_ls.llm.providers.openai_chat.channels import Channels
 from agent_ls.llm.providers.openai_chat.errors import body_error, http_error
-from agent_ls.llm.providers.openai_chat.reasoning import ReasoningDetails, reasoning_piece
+from agent_ls.llm.providers.openai_chat.reasoning import ReasoningDetails, ThinkingBlocks, reasoning_piece
 from agent_ls.llm.providers.openai_chat.response import CUT, finish_kind, finish_reason, usage
 from agent_ls.llm.providers.part_writer import PartWriter
 from agent_ls.llm.providers.printed_calls import PrintedCalls, calls_at_end
@@ -79,6 +79,7 @@ class ChatStream:
         self._tags = ThinkTags(is_opened=reading.thinks_first)
         self._printed = PrintedCalls(reading.offered, lenient=reading.textual)
         self._details = ReasoningDetails()
+        self._blocks = ThinkingBlocks()
         self._has_content_key = False  # whether reasoning arrived in the field `reasoning_content`
         self._thoughts: list[str] = []
         self._calls = OpenCalls(reading.offered)
@@ -150,6 +151,7 @@ class ChatStream:
 
     def _delta(self, delta: JsonObject) -> None:
         self._details.add(delta)
+        self._blocks.add(delta)
         if thought := reasoning_piece(delta):
             self._has_content_key = self._has_content_key or bool(text_at(delta, "reasoning_content"))
             self._reason(thought)
@@ -205,13 +207,20 @@ class ChatStream:
         """Remove and return the collected reasoning items, which later requests send back; None if there are
         none.
         """
-        details, thoughts = self._details.joined_items, "".join(self._thoughts)
-        self._details, self._thoughts = ReasoningDetails(), []
-        if details:
-            return Origin(self._provider, self._model, {"reasoning_details": details})
+        thoughts, self._thoughts = "".join(self._thoughts), []
+        if raw := self._take_items():
+            return Origin(self._provider, self._model, raw)
         if self._has_content_key and thoughts:
             return Origin(self._provider, self._model, {"reasoning_content": repair_value(thoughts)})
         return None
+
+    def _take_items(self) -> JsonObject:
+        """Remove and return the items in a form of the server's own; empty if there are none."""
+        details, blocks = self._details.joined_items, self._blocks.signed_blocks
+        self._details, self._blocks = ReasoningDetails(), ThinkingBlocks()
+        if details:
+            return {"reasoning_details": details}
+        return {"thinking_blocks": blocks} if blocks else {}
 
     def _end_text(self) -> None:
         """End the open text part. It gets citations if the server searched the web."""
@@ -339,9 +348,9 @@ class ChatStream:
 
     def _keep_unsaid(self) -> None:
         """Add parts for reasoning items, annotations and other fields that no part of the answer contains yet."""
-        if details := self._details.joined_items:  # reasoning without text, which is only encrypted
+        if raw := self._take_items():  # reasoning without text, which is only encrypted
             self._parts.begin("reasoning")
-            self._parts.end(Origin(self._provider, self._model, {"reasoning_details": details}))
+            self._parts.end(Origin(self._provider, self._model, raw))
         if self._annotations:  # the annotations arrived after the end of the text that they refer to
             origin = Origin(self._provider, self._model, {"annotations": self._annotations})
             sources = dict.fromkeys(found.source for found in url_citations(self._annotations, ""))

@@ -17,6 +17,7 @@ from agent_ls.llm.providers.base import (
 )
 from agent_ls.llm.providers.history_cache import HistoryCache
 from agent_ls.llm.providers.model_lists import MODELS_PATH, listed_models
+from agent_ls.llm.providers.notices import LeftOutNotices
 from agent_ls.llm.providers.openai_responses.errors import (
     NAME,
     http_error,
@@ -29,6 +30,7 @@ from agent_ls.llm.providers.openai_responses.stream import ResponsesStream
 from agent_ls.llm.providers.output_room import OutputRoom
 from agent_ls.llm.providers.plain_schemas import PlainSchemas
 from agent_ls.llm.providers.refused_fields import RefusedFields
+from agent_ls.llm.providers.refused_files import RefusedFiles
 from agent_ls.llm.providers.text_calls import TextCallsDecoder, offered_names, with_text_calls
 from agent_ls.llm.providers.text_thoughts import TextThoughtsDecoder, with_text_thoughts
 from agent_ls.llm.providers.wire_json import parse_object
@@ -61,7 +63,9 @@ class OpenAIResponsesCodec:
         self._histories = HistoryCache(ResponsesHistory)
         self._without_custom_tools: set[str] = set()
         self._plain = PlainSchemas()
-        self._refused = RefusedFields(_DROPPABLE)
+        self._notices = LeftOutNotices()
+        self._refused = RefusedFields(_DROPPABLE, self._notices)
+        self._files = RefusedFiles(self._notices)
         self._room = OutputRoom()
 
     @property
@@ -76,13 +80,15 @@ class OpenAIResponsesCodec:
         return {"authorization": f"Bearer {secret}"}
 
     def encode(self, request: Request, *, stream: bool) -> WireRequest:
-        return self._room.fitted(request, partial(self._encode, stream=stream))
+        return self._room.fitted(self._files.fit(request), partial(self._encode, stream=stream))
 
     def _encode(self, request: Request, *, stream: bool) -> WireRequest:
+        facts = self._facts_of(request.model)
+        self._notices.add_unused_effort(request, facts)
         return encode_request(
             request,
             self._histories.encode(request),
-            self._facts_of(request.model),
+            facts,
             stream=stream,
             fit=lambda body: self._plain.fit(request.model, self._refused.without(request.model, body)),
         )
@@ -95,6 +101,9 @@ class OpenAIResponsesCodec:
     def stream_decoder(self, request: Request, head: ReplyHead) -> StreamDecoder:
         return TextCallsDecoder(TextThoughtsDecoder(ResponsesStream(request, head)), offered_names(request))
 
+    def take_notices(self, model: str) -> Sequence[str]:
+        return self._notices.take(model)
+
     def decode_error(self, request: Request, head: ReplyHead, body: bytes) -> LlmError:
         return http_error(request.model, head, body)
 
@@ -104,11 +113,13 @@ class OpenAIResponsesCodec:
 
         Custom tools are then offered as functions. Returns whether the encoding was changed.
         """
+        if self._files.learn(request, error):
+            return True
         sent = self.encode(request, stream=True).content
         if self._room.learn(request, error, len(sent)):
             return True
         body = parse_object(sent) or {}
-        if self._refused.learn(request.model, error, body, request.provider_options.get(NAME, {})):
+        if self._refused.learn(request, error, body, request.provider_options.get(NAME, {})):
             return True
         facts = self._facts_of(request.model)
         offers_some = any(is_custom(tool, facts) for tool in request.tools)
