@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections import deque
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import cast
 
 from agent_ls.llm.errors import LlmError, ProviderError, StreamError
 from agent_ls.llm.messages import JsonObject, JsonValue
@@ -24,6 +27,9 @@ _NAMES = ("code", "type", "status", "__type", "error_code", "status_code")
 # Codex: resets_in_seconds
 _DELAYS = {"retry_after": 1.0, "retry_after_seconds": 1.0, "retry_after_ms": 0.001, "resets_in_seconds": 1.0}
 _MAX_TEXT_CHARS = 200
+_STATED = {"error", "message", "detail"}
+_MAX_LITERAL_CHARS = 5_000
+_BYTES = re.compile(r"\bb'\{.*\}(\\n)*'", re.DOTALL)  # LiteLLM: Vertex_ai_betaException - b'{"error": …}'
 _MAX_INNER = 100  # parts of an error that are searched for a message
 _KEEP_ALIVES = frozenset({"", "null", '""', "{}", "[]", "ping", "keep-alive", "keepalive", "heartbeat"})
 _PAGE = re.compile(r"<!doctype html|<html|<head|<body", re.IGNORECASE)
@@ -44,8 +50,10 @@ def find_failure(body: JsonObject, request_id: str = "") -> ProviderFailure | No
     nested = nested_object(message)
     if nested is not None and (inner := find_failure(nested)) and inner.message:
         # A proxy put the error body of another server into its message.
-        names = (*_names_of(body, error), *inner.names)
-        return _failure(body, error, inner.message, names, request_id)
+        own = _names_of(body, error)
+        numbers = tuple(name for name in own if name.isdigit())
+        names = (*(name for name in own if name not in numbers), *inner.names, *numbers)
+        return replace(_failure(body, error, inner.message, names, request_id), is_quoted=True)
     has_error = bool(body.get("error")) or bool(message) or error is not body
     return _failure(body, error, message, _names_of(body, error), request_id) if has_error else None
 
@@ -107,14 +115,29 @@ def is_page(body: bytes) -> bool:
 
 
 def nested_object(message: str) -> JsonObject | None:
-    """Return the JSON object inside a message, which may have text before and after it."""
+    """Return the JSON object inside a message, which may have text before and after it. It may be written in Python."""
     if "{" not in message:
         return None
+    if found := _BYTES.search(message):
+        written = _evaluated(found[0])
+        message = written.decode("utf-8", "replace") if isinstance(written, bytes) else message
+    begin = message.index("{")
     try:
-        value, _ = json.JSONDecoder().raw_decode(message, message.index("{"))
+        value, _ = json.JSONDecoder().raw_decode(message, begin)
     except (ValueError, RecursionError):
-        return None
+        value = _evaluated(message[begin : message.rfind("}") + 1])
+        value = value if isinstance(value, dict) and value.keys() & _STATED else None
     return repair_object(value) if isinstance(value, dict) else None
+
+
+def _evaluated(literal: str) -> object:
+    """Return the value of a literal of Python, with which proxies quote bodies; None if it is none."""
+    if len(literal) > _MAX_LITERAL_CHARS:
+        return None
+    try:
+        return cast("object", ast.literal_eval(literal))
+    except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
+        return None
 
 
 def _error_object(body: JsonObject) -> JsonObject:

@@ -36,6 +36,7 @@ from agent_ls.llm.providers.error_words import (
     CUT,
     LOADING,
     NO_RATE,
+    THROTTLED,
     WORDS,
     exceeds_rate,
     refined,
@@ -49,6 +50,8 @@ _VAGUE = (InvalidRequestError, RateLimitError, ServerError)
 # Statuses for which a phrase in the message may select a more specific error class.
 _VAGUE_STATUSES = (None, 400, 413, 422, 429, 500, 503)
 
+_REFUSAL = {"400", "422"}  # statuses of another server that count more than the status of a proxy
+
 MAX_MESSAGE_CHARS = 500
 
 
@@ -59,7 +62,7 @@ class ProviderFailure:
     `retry_after_s` is the delay in the body, `reset_at_s` the Unix time at which a limit ends. `kind` is the error
     class, if the body determines it. `param` is the field of the request that the error is about. `prompt_tokens` is
     the size of a request that is too long, `context_tokens` the size of the server's context. Both are 0 if the body
-    does not contain them. `is_page`: the body is an HTML page.
+    does not contain them. `is_page`: the body is an HTML page. `is_quoted`: a proxy quotes the error of another server.
     """
 
     message: str = ""
@@ -71,6 +74,7 @@ class ProviderFailure:
     context_tokens: int = 0
     reset_at_s: float | None = None
     is_page: bool = False
+    is_quoted: bool = False
     param: str = ""
 
 
@@ -155,6 +159,8 @@ class FailureTable:
             status in _VAGUE_STATUSES and CUT.search(text)
         ):
             return ServerError
+        if status == 429 and THROTTLED.search(f"{text} {' '.join(failure.names).lower()}"):
+            return RateLimitError
         if BUDGET.search(text):
             return QuotaExceededError
         kinds = {name: kind for name in failure.names if (kind := kind_of_name(name, self.names))}
@@ -166,7 +172,8 @@ class FailureTable:
             return named
         # "invalid_request_error" is also the type of bodies whose status is more specific (401, 404).
         # 1002 is a rate limit of MiniMax and a wrong key at Z.ai.
-        is_vague = (named is InvalidRequestError and status not in (None, 400, 422)) or (
+        is_of_status = status in (None, 400, 422) or (failure.is_quoted and _REFUSAL & set(failure.names))
+        is_vague = (named is InvalidRequestError and not is_of_status) or (
             named is RateLimitError and status in (401, 403)
         )
         kind = kind_of_status(status) if named is None or is_vague else named

@@ -116,7 +116,10 @@ WORDS: tuple[tuple[str, type[ProviderError]], ...] = (
     ),
     ("image input is not supported", InvalidRequestError),  # llama.cpp, with status 500
     (r"unexpected endpoint|no such (endpoint|route)", NotFoundError),  # LM Studio, with status 200
-    ("overloaded|at capacity|no healthy upstream|temporarily unavailable", OverloadedError),
+    (
+        "overloaded|at capacity|no healthy upstream|temporarily unavailable|service unavailable",
+        OverloadedError,
+    ),
     ("too many requests|rate limit", RateLimitError),
     ("internal server error|bad gateway|upstream (connect|request)|gateway time-?out", ServerError),
 )
@@ -124,6 +127,9 @@ WORDS: tuple[tuple[str, type[ProviderError]], ...] = (
 BUDGET = re.compile(
     r"\b(exceeded|over|crossed) budget|budget (has been |is )?(exceeded|exhausted)|exceededbudget"
 )
+# DashScope: You exceeded your current quota, please check your plan. For details, see: …/error-code#token-limit
+THROTTLED = re.compile(r"error-code#token-limit|throttling\.")
+"""A limit per minute that a server calls a quota."""
 LOADING = re.compile(
     r"loading (the )?model|model\b.{0,200}\b(is|still|currently) (still |currently )?(loading|being loaded|warming up)"
 )

@@ -13,6 +13,8 @@ from agent_ls.llm.providers.wire_json import object_at, objects_at
 REFUSED = re.compile(
     r"grammar|json schema conversion|unsupported json ?schema|schema.{0,60}(not support|unsupported|invalid)"
     r"|(unsupported|invalid) (json )?schema|invalid schema for function"
+    # Vertex AI: schema specified other fields alongside any_of. When using anyOf, it must be the only field set.
+    r"|alongside any_?of"
     # Gemini: Unknown name "pattern" at 'tools[0].function_declarations[0].parameters': Cannot find field.
     r"|unknown name .{0,40}(function_?declarations|response_?schema)"
 )

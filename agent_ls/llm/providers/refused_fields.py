@@ -11,7 +11,8 @@ from agent_ls.llm.providers.notices import LeftOutNotices
 from agent_ls.llm.requests import Request
 
 _REFUSED = re.compile(
-    r"unsupported|unrecogni[sz]ed|unknown (name|field|parameter|argument|key)|unexpected|not (be )?(supported|permitted"
+    r"unsupported|unrecogni[sz]ed|unknown (name|field|parameter|argument|key)|unexpected"
+    r"|not (be |currently |yet |been )*(supported|permitted"
     r"|allowed|available|enabled|accepted)|(does|do)(n't| not) (support|accept|allow)|no longer support|deprecated"
     r"|extra (inputs|fields)|cannot find field|additional propert|invalid (parameter|field|argument|param)"
     r"|must be verified|is not valid under|only supported|not recogni[sz]ed|use 'max_completion_tokens'"
@@ -31,7 +32,13 @@ _KEPT = re.compile(r"max|stop|stream|^store$")
 
 
 # Hugging Face, with status 500: strict=True is not supported for Qwen Coder model.
-_UNSUPPORTED = re.compile(r"\bnot (be )?supported|unsupported|(does|do)(n't| not) support", re.IGNORECASE)
+_UNSUPPORTED = re.compile(
+    r"\bnot (be |currently |yet |been )*supported|unsupported|(does|do)(n't| not) support|incompatible .{0,30}param",
+    re.IGNORECASE,
+)
+
+
+_DOTTED = re.compile(r"[\w\[\]]+(\.[\w\[\]]+)*\.")
 
 
 class RefusedFields:
@@ -71,7 +78,7 @@ class RefusedFields:
         if not places:
             return False
         # The error is about the field that it names first, and there about the innermost.
-        first = min(places, key=lambda path: places[path])
+        first = _last_of_path(text, places, min(places, key=lambda path: places[path]))
         inner = next((path for path in places if path.startswith(f"{first}.")), first)
         self._refused[request.model] = (*known, inner)
         self._notices.add_left_out(request, inner)
@@ -86,6 +93,13 @@ class RefusedFields:
 
     def has(self, model: str, path: str) -> bool:
         return path in self._refused.get(model, ())
+
+
+def _last_of_path(text: str, places: Mapping[str, int], first: str) -> str:
+    """Return the last field of the dotted path that has `first`, as in content.0.thinking.cache_control."""
+    begin = places[first]
+    inside = [path for path, at in places.items() if at > begin and _DOTTED.fullmatch(text[begin:at])]
+    return max(inside, key=lambda path: places[path], default=first)
 
 
 def _place(text: str, path: str, words: str) -> int | None:

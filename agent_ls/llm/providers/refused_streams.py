@@ -18,7 +18,7 @@ _DEMANDED = re.compile(
     re.IGNORECASE,
 )
 _REFUSED = re.compile(
-    r"\bstream(ing)?\b.{0,40}\b(not|un)[ -]?(be |yet )?(supported|enabled|allowed|available)"
+    r"\bstream(ing)?\b.{0,40}\b(not|un)[ -]?(be |currently |yet |been )*(supported|enabled|allowed|available)"
     r"|(not|n't) (currently |yet )?support (\w+ )?stream|unsupported for stream",
     re.IGNORECASE,
 )

@@ -60,7 +60,8 @@ _REFUSALS: Mapping[Adaptation, re.Pattern[str]] = {
         r"system role|role.{0,30}system|system (message|prompt|instruction)s?.{0,40}(not|unsupported)"
         r"|roles must alternate|must (start|begin) with (a )?user|first message must (use|be|have)"
         r"|does not support system|alternat.{0,40}roles?"
-        r"|expected last role|after the optional system|unexpected role"
+        # DeepSeek: does not support successive user or assistant messages
+        r"|successive (user|assistant)|expected last role|after the optional system|unexpected role"
     ),
     # Mistral through a broker: Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.
     "short_ids": re.compile(r"\bids?\b.{0,160}length (of )?9\b"),
@@ -80,7 +81,7 @@ _REFUSALS: Mapping[Adaptation, re.Pattern[str]] = {
         r"|invalid type: (sequence|map), expected a string"
     ),
     # Moonshot: not a valid moonshot flavored json schema, details: <At path 'properties.a': type is not defined>
-    "typed": re.compile(r"flavored json schema|type (is not|should be) defined"),
+    "typed": re.compile(r"flavored json schema|type (is not|should be) defined|missing 'type'"),
     "schemas": REFUSED,
     # Bedrock: The text field in the ContentBlock object at messages.2.content.0 is blank
     "empty": re.compile(

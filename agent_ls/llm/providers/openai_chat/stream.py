@@ -29,6 +29,7 @@ from agent_ls.llm.providers.wire_json import (
     object_at,
     objects_at,
     parse_event,
+    parse_object,
     repair_object,
     repair_value,
     text_at,
@@ -127,7 +128,7 @@ class ChatStream:
     def close(self) -> Sequence[StreamEvent]:
         if self._is_finished:
             return ()
-        if self._finish is None:
+        if self._finish is None and not self._has_only_whole_calls:
             raise StreamError(
                 f"the connection to {self._provider} ended in the middle of the answer",
                 provider=self._provider,
@@ -135,6 +136,15 @@ class ChatStream:
                 hint="Send again; what arrived is kept.",
             )
         return self._end()
+
+    @property
+    def _has_only_whole_calls(self) -> bool:
+        """Whether the answer ends with complete calls: some servers close the stream behind them.
+
+        A JSON object never begins a longer one; `{}` may precede the real arguments.
+        """
+        calls = self._calls.calls
+        return bool(calls) and all(parse_object(call.final_arguments) for call in calls) and not self._late
 
     def _start(self, event: JsonObject) -> None:
         if self._has_started:

@@ -26,7 +26,7 @@ from agent_ls.llm.providers.wire_json import object_at, repair_object
 NAME = "openai"
 
 _OF_CUSTOM_TOOLS = re.compile(
-    r"custom|grammar|tool type|tools\W*\d+\W*(?:type|format|function)", re.IGNORECASE
+    r"custom|grammar|tool type|type\W{1,3}of tool|tools\W*\d+\W*(?:type|format|function)", re.IGNORECASE
 )
 
 _TABLE = FailureTable(
