@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from agent_ls.llm.errors import ContextLengthError, InvalidRequestError, LlmError, ServerError
-from agent_ls.llm.messages import JsonValue
+from agent_ls.llm.messages import JsonObject, JsonValue
 from agent_ls.llm.providers.wire_json import object_at, objects_at
 
 # llama.cpp: Failed to initialize samplers: failed to parse grammar
@@ -45,6 +45,11 @@ class PlainSchemas:
     def fit(self, model: str, body: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
         """Return the fields of a request in the form that the model's server accepts."""
         return with_plain_schemas(body, typed=self._typed) if model in self._models else dict(body)
+
+
+def with_properties(schema: JsonObject) -> JsonObject:
+    """Return the schema of a tool with its properties: OpenAI and LM Studio refuse an object that has none."""
+    return schema if "properties" in schema else {**schema, "properties": {}}
 
 
 def with_plain_schemas(body: Mapping[str, JsonValue], *, typed: bool = False) -> dict[str, JsonValue]:

@@ -30,7 +30,7 @@ DEFAULT_VERSION = "2023-06-01"  # every server supports it; 2026-10-21 only remo
 
 
 _DROPPABLE = {
-    "cache_control": "cache_control",
+    "cache_control": r"cache_control|cache ?point|prompt ?caching",
     "thinking.display": "",
     "output_config.effort": r"output_config|\beffort",
     "output_config.format": "",
@@ -54,6 +54,9 @@ _SYSTEM_AS_TEXT = re.compile(
     r"\bsystem\b\W{0,3}.{0,30}\b(valid|a|expected) string|invalid type: sequence, expected a string",
     re.IGNORECASE,
 )
+_OF_MARKS = re.compile(
+    _DROPPABLE["cache_control"], re.IGNORECASE
+)  # the first name is of this API, others of Bedrock
 _AT_TOP = re.compile(r"(?<![\w.])cache_control: ")
 
 
@@ -136,7 +139,7 @@ class AnthropicCodec:
         body = parse_object(sent) or {}
         model, had_refused = request.model, self._refused.has(request.model, "cache_control")
         learned = self._refused.learn(request, error, body, request.provider_options.get(NAME, {}))
-        refuses_marks = self._refused.has(model, "cache_control") and "cache_control" in str(error)
+        refuses_marks = self._refused.has(model, "cache_control") and _OF_MARKS.search(str(error))
         # Some clouds take the marks of blocks and refuse the field at the top. Others refuse every mark.
         if refuses_marks and model not in self._unmarked and (had_refused or not _AT_TOP.search(str(error))):
             self._unmarked.add(model)

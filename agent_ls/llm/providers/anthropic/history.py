@@ -230,16 +230,17 @@ def _is_refused(image: ImagePart) -> bool:
 
 
 def _assistant(message: Message, model: str) -> list[JsonObject]:
-    blocks = [block for part in message.parts if (block := _assistant_block(part, model)) is not None]
+    # The service sends blank texts, and refuses them in the next request.
+    found = (_assistant_block(part, model) for part in message.parts)
+    blocks = [block for block in found if block is not None and not _is_blank(block)]
     while blocks and blocks[-1].get("type") in _REASONING_TYPES:
         # The API refuses a message that ends with thinking.
         blocks.pop()
-    # The service sends answers of blank text only, and refuses them in the next request.
-    return (
-        blocks
-        if any(block.get("type") != "text" or text_at(block, "text").strip() for block in blocks)
-        else []
-    )
+    return blocks
+
+
+def _is_blank(block: JsonObject) -> bool:
+    return block.get("type") == "text" and not text_at(block, "text").strip()
 
 
 def _with_thinking(message: Message, blocks: list[JsonObject]) -> list[JsonObject]:

@@ -109,7 +109,7 @@ class AnthropicStream:
         ] = {}  # blocks whose deltas are of another kind, with the blocks made for them
         self._usage: dict[str, JsonValue] = {}
         self._stop: JsonObject = {}
-        self._has_calls = False
+        self._has_started = self._has_calls = False
         self._thinking_chars = 0
         self._next = 0  # the index after the last block that has begun
         self._is_finished = False
@@ -135,8 +135,10 @@ class AnthropicStream:
                 self._stop = repair_object(object_at(event, "delta"))
                 self._count(object_at(event, "usage"))
                 return ()
-            case "message_stop":
+            case "message_stop" if self._has_started or self._next:
                 return self._message_stop()
+            case "message_stop":  # a proxy that did not understand its server
+                raise self._broken("sent no answer")
             case "ping":
                 return ()
             case "message" if not self._next:  # a guard of a proxy sends its whole answer at once
@@ -156,8 +158,11 @@ class AnthropicStream:
             return self._message_stop()
         if self._has_only_whole_calls:  # some gateways close the stream behind the arguments of a call
             return self._message_stop()
-        raise StreamError(
-            "the connection to anthropic ended in the middle of the answer",
+        raise self._broken("ended in the middle of the answer")
+
+    def _broken(self, problem: str) -> StreamError:
+        return StreamError(
+            f"the connection to {NAME} {problem}",
             provider=NAME,
             model=self._model,
             hint="Send again; what arrived is kept.",
@@ -174,6 +179,7 @@ class AnthropicStream:
         )
 
     def _message_start(self, message: JsonObject) -> Sequence[StreamEvent]:
+        self._has_started = True
         self._count(object_at(message, "usage"))
         return (StreamStart(text_at(message, "id"), text_at(message, "model")),)
 

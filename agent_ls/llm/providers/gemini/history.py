@@ -51,6 +51,7 @@ class GeminiHistory:
         self._is_older = model.removeprefix("models/").startswith(_OLDER)
         self._closed: list[bytes] = []
         self._said: list[JsonObject] = []  # parts of the last user content; more parts may follow
+        self._answered: Sequence[JsonObject] = ()  # parts of the last content if it is the model's
         self._calls: Mapping[str, JsonObject] = {}  # calls of the last answer, in wire format
 
     def copy(self) -> Self:
@@ -58,6 +59,7 @@ class GeminiHistory:
         other.system = [*self.system]
         other._closed = [*self._closed]
         other._said = self._said  # shared, because the list is never changed in place
+        other._answered = self._answered
         other._calls = self._calls  # shared, because the mapping is never changed in place
         return other
 
@@ -81,10 +83,15 @@ class GeminiHistory:
             return
         if self._said:
             self._closed.append(_encode("user", self._said))
-            self._said = []
+            self._said, self._answered = [], ()
+        if role == "model" and self._answered:  # the service refuses a call that does not follow the user
+            self._answered = [*self._answered, *parts]
+            self._closed[-1] = _encode(role, self._answered)
+            return
         if not self._closed:  # the service refuses a conversation that begins with an answer
             self._closed.append(_encode("user", [{"text": "(no text)"}]))
         self._closed.append(_encode(role, parts))
+        self._answered = parts if role == "model" else ()
 
     # --- the model's messages
 

@@ -25,6 +25,7 @@ Adaptation: TypeAlias = Literal[
     "first",
     "between",
     "system",
+    "filled",
     "empty",
     "short_ids",
     "ids",
@@ -38,10 +39,10 @@ Adaptation: TypeAlias = Literal[
 
 `reasoning`: every answer carries `reasoning_content`. `first`: only the first message is the system's. `between`: an
 answer is between results and the next message. `system`: the system text is a part of the user's first message, and
-roles alternate. `empty`: no text is empty. `ids`: the ids of calls have only letters, digits, `_` and `-`. `short_ids`:
-they are nine letters and digits. `signed`: the first call of each answer has a signature. `single`: each answer has at
-most one call. `strings`: each content is a text. `schemas`: schemas state only names and types. `typed`: each part of
-them has a type, and none beside `anyOf`.
+roles alternate. `filled`: each message has a text, also beside calls. `empty`: no text is empty. `ids`: the ids of
+calls have only letters, digits, `_` and `-`. `short_ids`: they are nine letters and digits. `signed`: the first call
+of each answer has a signature. `single`: each answer has at most one call. `strings`: each content is a text.
+`schemas`: schemas state only names and types. `typed`: each part of them has a type, and none beside `anyOf`.
 """
 
 _REFUSALS: Mapping[Adaptation, re.Pattern[str]] = {
@@ -58,8 +59,8 @@ _REFUSALS: Mapping[Adaptation, re.Pattern[str]] = {
     # templates of Gemma and Mistral: System role not supported / Conversation roles must alternate user/assistant
     "system": re.compile(
         r"system role|role.{0,30}system|system (message|prompt|instruction)s?.{0,40}(not|unsupported)"
-        r"|roles must alternate|must (start|begin) with (a )?user|first message must (use|be|have)"
-        r"|does not support system|alternat.{0,40}roles?"
+        r"|alternat|must (start|begin) with (a )?user|first message must (use|be|have)"
+        r"|does not support system"
         # DeepSeek: does not support successive user or assistant messages
         r"|successive (user|assistant)|expected last role|after the optional system|unexpected role"
     ),
@@ -83,6 +84,10 @@ _REFUSALS: Mapping[Adaptation, re.Pattern[str]] = {
     # Moonshot: not a valid moonshot flavored json schema, details: <At path 'properties.a': type is not defined>
     "typed": re.compile(r"flavored json schema|type (is not|should be) defined|missing 'type'"),
     "schemas": REFUSED,
+    # xAI: Each message must have at least one content element.
+    "filled": re.compile(
+        r"(each|every) message (must have|needs).{0,40}content|an empty message was provided"
+    ),
     # Bedrock: The text field in the ContentBlock object at messages.2.content.0 is blank
     "empty": re.compile(
         r"(content|text|message).{0,80}(is blank|is empty|not be (empty|blank|null)|non-?(empty|whitespace)"
@@ -133,6 +138,8 @@ def _adapt(encoded: bytes, chosen: frozenset[Adaptation]) -> bytes:
         message["tool_calls"][0].setdefault("extra_content", _SIGNED)
     if "reasoning" in chosen and message["role"] == "assistant" and not message.get("reasoning_content"):
         message["reasoning_content"] = " "  # servers check that the field is there; the reasoning is unknown
+    if "filled" in chosen and not (message.get("content") or "").strip():
+        message["content"] = _NO_TEXT
     if "empty" in chosen and isinstance(message.get("content"), str) and not message["content"].strip():
         message["content"] = None if message.get("tool_calls") else _NO_TEXT
     if "empty" in chosen and isinstance(parts := message.get("content"), list):

@@ -19,6 +19,7 @@ from agent_ls.llm.providers.openai_chat.history import ChatHistory
 from agent_ls.llm.providers.openai_chat.servers import Server
 from agent_ls.llm.providers.openai_chat.text_tools import in_own_form, tool_instructions
 from agent_ls.llm.providers.options import merge_options
+from agent_ls.llm.providers.plain_schemas import with_properties
 from agent_ls.llm.providers.strict import fits_strict
 from agent_ls.llm.providers.wire_json import encode_body, encode_json
 from agent_ls.llm.requests import JsonFormat, NamedToolChoice, Request, ToolChoice, ToolDefinition
@@ -113,7 +114,7 @@ def _tool(tool: ToolDefinition) -> JsonObject:
     function: JsonObject = {
         "name": tool.name,
         "description": tool.description or tool.name,
-        "parameters": tool.parameters,
+        "parameters": with_properties(tool.parameters),
     }
     return {"type": "function", "function": function}
 

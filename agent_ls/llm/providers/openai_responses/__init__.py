@@ -22,6 +22,7 @@ from agent_ls.llm.providers.openai_responses.errors import (
     NAME,
     http_error,
     refuses_custom_tools,
+    refuses_developer,
 )
 from agent_ls.llm.providers.openai_responses.history import ResponsesHistory
 from agent_ls.llm.providers.openai_responses.request import encode_request, is_custom
@@ -61,6 +62,10 @@ class OpenAIResponsesCodec:
     def __init__(self, facts: CapabilitiesLookup) -> None:
         self._facts = facts
         self._histories = HistoryCache(ResponsesHistory)
+        self._without_developer = HistoryCache(partial(ResponsesHistory, has_developer=False))
+        self._refusing_developer: set[str] = (
+            set()
+        )  # the models whose server refuses messages of the developer
         self._without_custom_tools: set[str] = set()
         self._plain = PlainSchemas()
         self._notices = LeftOutNotices()
@@ -83,11 +88,12 @@ class OpenAIResponsesCodec:
         return self._room.fitted(self._files.fit(request), partial(self._encode, stream=stream))
 
     def _encode(self, request: Request, *, stream: bool) -> WireRequest:
-        facts = self._facts_of(request.model)
+        facts, refuses_role = self._facts_of(request.model), request.model in self._refusing_developer
+        histories = self._without_developer if refuses_role else self._histories
         self._notices.add_unused_effort(request, facts)
         return encode_request(
             request,
-            self._histories.encode(request),
+            histories.encode(request),
             facts,
             stream=stream,
             fit=lambda body: self._plain.fit(request.model, self._refused.without(request.model, body)),
@@ -114,6 +120,9 @@ class OpenAIResponsesCodec:
         Custom tools are then offered as functions. Returns whether the encoding was changed.
         """
         if self._files.learn(request, error):
+            return True
+        if request.model not in self._refusing_developer and refuses_developer(request, error):
+            self._refusing_developer.add(request.model)
             return True
         sent = self.encode(request, stream=True).content
         if self._room.learn(request, error, len(sent)):

@@ -34,16 +34,20 @@ from agent_ls.llm.providers.wire_json import encode_json, parse_object, text_at
 
 
 class ResponsesHistory:
-    """A WireHistory. `instructions` contains the system texts; `items` are the input items as JSON."""
+    """A WireHistory. `instructions` contains the system texts; `items` are the input items as JSON.
 
-    def __init__(self, model: str) -> None:
+    `has_developer` False: messages of the developer are sent as the user's.
+    """
+
+    def __init__(self, model: str, *, has_developer: bool = True) -> None:
         self.instructions: list[str] = []
         self.items: list[bytes] = []
         self._model = model
+        self._has_developer = has_developer
         self._custom_calls: frozenset[str] = frozenset()
 
     def copy(self) -> Self:
-        other = type(self)(self._model)
+        other = type(self)(self._model, has_developer=self._has_developer)
         other.instructions = [*self.instructions]
         other.items = [*self.items]
         other._custom_calls = self._custom_calls
@@ -67,7 +71,8 @@ class ResponsesHistory:
                 return [_result(part, is_custom=part.tool_call_id in self._custom_calls) for part in results]
             case role:
                 content = _content(message)
-                return [{"type": "message", "role": role.value, "content": content}] if content else []
+                said_by = role if self._has_developer else Role.USER
+                return [{"type": "message", "role": said_by.value, "content": content}] if content else []
 
 
 def _content(message: Message) -> list[JsonObject]:

@@ -14,6 +14,7 @@ from agent_ls.llm.providers.base import ModelCapabilities, WireRequest
 from agent_ls.llm.providers.openai_responses.errors import NAME
 from agent_ls.llm.providers.openai_responses.history import ResponsesHistory
 from agent_ls.llm.providers.options import merge_options
+from agent_ls.llm.providers.plain_schemas import with_properties
 from agent_ls.llm.providers.strict import fits_strict, to_strict
 from agent_ls.llm.providers.wire_json import encode_body
 from agent_ls.llm.requests import JsonFormat, NamedToolChoice, Request, ToolDefinition
@@ -69,7 +70,7 @@ def _tools(request: Request, facts: ModelCapabilities, *, strict: bool) -> JsonO
 
 def _tool(tool: ToolDefinition, *, strict: bool) -> JsonObject:
     closed = to_strict(tool.parameters) if strict else None
-    parameters = tool.parameters if closed is None else closed
+    parameters = with_properties(tool.parameters) if closed is None else closed
     return {
         "type": "function",
         "name": tool.name,
