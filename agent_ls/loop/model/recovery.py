@@ -55,6 +55,10 @@ _IMAGES = re.compile(
     r"|mime.?type|invalid_union|_image(_|\b)",
     re.IGNORECASE,
 )
+# A refusal without a reason: HTTP 400: Invalid input / HTTP 400: Bad Request / HTTP 400
+_UNSTATED = re.compile(
+    r"\(HTTP 4\d\d\)(: (invalid (input|request|argument)s?( error)?|bad request))?\W*$", re.IGNORECASE
+)
 
 
 def is_overflow(error: LlmError, request_tokens: int, window_tokens: int) -> bool:
@@ -73,8 +77,9 @@ def refuses_reasoning(error: LlmError) -> bool:
 
 
 def refuses_images(error: LlmError) -> bool:
-    """Return whether the provider refused an image, which would make each later request fail as well."""
+    """Return whether the provider refused an image, or gave no reason: each later request would fail as well."""
     if error.is_cut or not isinstance(error, InvalidRequestError | NotFoundError):
         return False
     code = error.code if isinstance(error, ProviderError) else ""
-    return not isinstance(error, ContextLengthError) and bool(_IMAGES.search(f"{code} {error}"))
+    is_refusal = _IMAGES.search(f"{code} {error}") or _UNSTATED.search(str(error))
+    return not isinstance(error, ContextLengthError) and bool(is_refusal)

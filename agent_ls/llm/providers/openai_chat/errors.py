@@ -92,7 +92,8 @@ def body_error(provider: str, model: str, failure: ProviderFailure) -> LlmError:
 # Copilot: model "gpt-5.4" is not accessible via the /chat/completions endpoint
 _OTHER_API = re.compile(
     r"(support|accessible|available)\w*\b.{0,60}(/completions|/responses)"
-    r"|chat_?completion operation does not work",  # Azure
+    r"|chat_?completion operation does not work"  # Azure
+    r"|in the responses api",
     re.IGNORECASE,
 )
 _TEMPLATE = re.compile(r"chat template|parser for this template|jinja|raise_exception", re.IGNORECASE)

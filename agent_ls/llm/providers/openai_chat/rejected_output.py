@@ -17,7 +17,8 @@ _UNPARSED = re.compile(r"failed to parse input at pos \d+:\s*(.+)", re.IGNORECAS
 _MALFORMED = re.compile(
     r"failed to (call a function|parse (input at pos|tool call|the tool call|function call))|tool_use_failed"
     r"|tool call validation failed|(invalid|malformed) tool call|(error parsing|could not parse) .{0,20}tool call"
-    r"|tool[ _]call.{0,40}(not valid json|parse error)",
+    r"|tool[ _]call.{0,40}(not valid json|parse error)"
+    r"|validation errors? for list\[function",  # vLLM, of a call that it forced
     re.IGNORECASE,
 )
 _HINT = (
