@@ -161,6 +161,7 @@ class RunOutcome:
             case ProcessingEnd(reason=reason):
                 self.interrupted |= reason == "interrupted"
                 self.failed |= reason in ("error", "aborted")
+                self.refused |= reason == "refused"  # also a turn that a hook ended
                 self.limit = (self.limit or "a limit was reached") if reason == "limit" else ""
                 return True
         return False

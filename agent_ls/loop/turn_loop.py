@@ -254,6 +254,8 @@ class TurnLoop:
         """
         if stopped := await self._limits.stopped():
             return stopped
+        if ended := self._ports.hooks.take_end():
+            return self._end_by_hook(f"One of your hooks ended this turn: {ended}")
         if turn.prefix is None:
             if turn.is_new and (refused := await self._refused_by_hook()):
                 return refused
@@ -290,12 +292,14 @@ class TurnLoop:
             return None
         verdict = await self._ports.hooks.before_prompt(last.content)
         if verdict.stop:
-            message = f"One of your hooks stopped this message: {verdict.stop}"
-            self._emitter.emit(Warning(message, "stopped_by_hook"))
-            return Finish("refused", message=message)
+            return self._end_by_hook(f"One of your hooks stopped this message: {verdict.stop}")
         if verdict.context:
             self.record(SteeringTurn(verdict.context, self._ports.clock.now(), source="hook"))
         return None
+
+    def _end_by_hook(self, message: str) -> Finish:
+        self._emitter.emit(Warning(message, "stopped_by_hook"))
+        return Finish("refused", message=message)
 
     async def _sent_on_by_hook(self, again: bool) -> bool:
         """Return whether a hook makes the model continue instead of ending the turn. This can happen once for

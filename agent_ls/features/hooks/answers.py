@@ -21,7 +21,8 @@ class HookAnswer:
     `decision` about a tool call is "allow", "ask" or "deny", "" for none. `blocks`: the hook blocks the
     event. `reason` and `context` are sent to the model, `message` is displayed to the user. `arguments`
     replace the arguments of the tool call. `problem` says why there is no result: the hook failed, took too
-    long, or did not print a JSON object.
+    long, or did not print a JSON object. `ends_turn` is what the user reads if the
+    hook ends the turn, "" if it does not.
     """
 
     decision: Literal["", "allow", "ask", "deny"] = ""
@@ -31,6 +32,7 @@ class HookAnswer:
     message: str = ""
     arguments: Mapping[str, Any] | None = None
     problem: str = ""
+    ends_turn: str = ""
 
 
 CONTEXT_EVENTS = ("SessionStart", "UserPromptSubmit")
@@ -96,8 +98,9 @@ def _answer(read: Mapping[str, Any], event: str) -> HookAnswer:
         return HookAnswer(problem=f"the hook returned the unknown decision {unknown[0]!r}")
     decision = max((_DECISIONS[word] for word in said), key=_STRICTNESS.index, default=_STRICTNESS[0])
     more = read.get("followup_message") if event == "Stop" else None  # what Cursor's agent is to do next
-    stops = any(str(read.get(name)).lower() == word for name, word in _STOPS)
+    stops = any(_is_said(read, name, word) for name, word in _STOPS)
     blocks = bool(_text(more)) or stops or _DECISIONS.get(str(read.get("decision")).strip().lower()) == "deny"
+    ends = _is_said(read, "continue", "false") or _is_said(nested, "interrupt", "true")
     reasons = (
         specific.get("permissionDecisionReason"),
         nested.get("message") if isinstance(nested, dict) else None,
@@ -121,6 +124,7 @@ def _answer(read: Mapping[str, Any], event: str) -> HookAnswer:
         next(filter(None, map(_text, contexts)), ""),
         shown,
         changed,
+        ends_turn=(_text(read.get("stopReason")) or reason or shown or _NO_REASON) if ends else "",
     )
 
 
@@ -153,6 +157,10 @@ def call_verdict(answers: Sequence[HookAnswer]) -> CallVerdict:
                 "ask", f"One of your hooks asks you to confirm this: {answer.reason}.", arguments
             )
     return CallVerdict("none", "", arguments)
+
+
+def _is_said(read: object, name: str, word: str) -> bool:
+    return isinstance(read, Mapping) and str(read.get(name)).lower() == word
 
 
 def _text(value: object) -> str:

@@ -125,6 +125,8 @@ class SessionHooks(SessionFeature):
         self._is_compacted = False
         """Whether the model has lost what the hooks of the start had said."""
         self._reported: set[str] = set()
+        self._ends: dict[str, str] = {}
+        """Why a hook ends the turn of an agent, by the id of the agent; "" is the main one."""
 
     def hooks(self, hooks: Hooks) -> Hooks:
         """Return the user's hooks, which come first: `hooks` are none."""
@@ -140,19 +142,23 @@ class SessionHooks(SessionFeature):
     async def before_prompt(self, text: str) -> PromptVerdict:
         await self._reads.begin()
         await self._refresh()
+        self._ends.pop("", None)
         contexts: list[str] = []
         if not self._has_begun:
             self._has_begun = True
             contexts += await self._start("resume" if self._session.is_resumed else "startup")
         contexts += await self._start_again()
         answers = await self._answers("UserPromptSubmit", {"prompt": text})
-        stop = next((answer.reason for answer in answers if answer.blocks), "")
+        self._note_end(answers)
+        stop = self.take_end() or next((answer.reason for answer in answers if answer.blocks), "")
         contexts += [answer.context for answer in answers]
         return PromptVerdict(stop, "\n\n".join(filter(None, contexts)))
 
     async def _start(self, source: str) -> list[str]:
         """Run the hooks of a start, and return their texts for the model."""
-        return [it.context for it in await self._answers("SessionStart", {"source": source}, (source,))]
+        answers = await self._answers("SessionStart", {"source": source}, (source,))
+        self._note_end(answers)
+        return [it.context for it in answers]
 
     async def _start_again(self) -> list[str]:
         """Run the hooks of a start once after a compaction."""
@@ -162,12 +168,15 @@ class SessionHooks(SessionFeature):
     async def before_call(self, call: HookedCall) -> CallVerdict:
         for context in filter(None, await self._start_again()):
             self._actions.notify(context)
+        if ended := self._ends.get(call.agent_id):
+            return CallVerdict("deny", ended)
         subject = subject_of(call.effect, self._session.folder)
         answers = await self._answers(
             "PreToolUse", call_rows(call, self._session.folder), tool_names(call), subject
         )
         for context in filter(None, (answer.context for answer in answers)):
             self._actions.notify(context)
+        self._note_end(answers, call.agent_id)
         return call_verdict(answers)
 
     async def after_call(self, call: HookedCall, output: str, *, is_error: bool) -> str:
@@ -178,6 +187,7 @@ class SessionHooks(SessionFeature):
         }
         subject = subject_of(call.effect, self._session.folder)
         answers = await self._answers(event, rows, tool_names(call), subject)
+        self._note_end(answers, call.agent_id)
         told = [answer.reason for answer in answers if answer.blocks]
         told += [answer.context for answer in answers if answer.context]
         return "\n".join(f"[Message from a hook that the user configured: {text}]" for text in told)
@@ -185,6 +195,9 @@ class SessionHooks(SessionFeature):
     async def before_stop(self, text: str, *, again: bool) -> str:
         rows = {"stop_hook_active": again, "last_assistant_message": cut(text)}
         answers = await self._answers("Stop", rows)
+        if ended := next((it.ends_turn for it in answers if it.ends_turn), ""):
+            self._report(f"One of your hooks ended this turn: {cut(ended)}")
+            return ""
         reasons = [told for it in answers if (told := it.reason if it.blocks else it.context)]
         return (
             "A hook that the user configured asks you to continue: " + "\n".join(reasons) if reasons else ""
@@ -248,8 +261,16 @@ class SessionHooks(SessionFeature):
         )
         for answer in await self._answers("PermissionRequest", rows, names):
             if answer.decision == "deny":
+                self._note_end([answer], str(request.get("agentId", "")))
                 self._actions.deny(str(request.get("requestId", "")), answer.reason)
                 return
+
+    def take_end(self, agent_id: str = "") -> str:
+        return self._ends.pop(agent_id, "")
+
+    def _note_end(self, answers: Sequence[HookAnswer], agent_id: str = "") -> None:
+        if ended := next((it.ends_turn for it in answers if it.ends_turn), ""):
+            self._ends[agent_id] = cut(ended)
 
     # -- running them
 

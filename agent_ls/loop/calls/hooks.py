@@ -110,6 +110,10 @@ class Hooks(Protocol):
         """
         ...
 
+    def take_end(self, agent_id: str = "") -> str:
+        """Return, once, why a hook ends the turn of this agent, "" if none does."""
+        ...
+
 
 class NoHooks:
     """Hooks of a session without configured hooks: they do nothing."""
@@ -128,6 +132,9 @@ class NoHooks:
         return ""
 
     async def before_stop(self, text: str, *, again: bool) -> str:
+        return ""
+
+    def take_end(self, agent_id: str = "") -> str:
         return ""
 
 
@@ -150,3 +157,6 @@ class AgentHooks(NoHooks):
 
     async def after_call(self, call: HookedCall, output: str, *, is_error: bool) -> str:
         return await self._hooks.after_call(replace(call, agent_id=self._agent_id), output, is_error=is_error)
+
+    def take_end(self, agent_id: str = "") -> str:
+        return self._hooks.take_end(agent_id or self._agent_id)

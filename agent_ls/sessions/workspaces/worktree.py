@@ -371,3 +371,6 @@ class WorktreeHooks:
         if not reason or again:
             await self._end()
         return reason
+
+    def take_end(self, agent_id: str = "") -> str:
+        return self._hooks.take_end(agent_id)

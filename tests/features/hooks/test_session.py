@@ -300,7 +300,6 @@ STOPPING: list[Any] = [
         "{'hookSpecificOutput': {'hookEventName': 'Stop', 'additionalContext': 'RUN THE TESTS'}}",
     ),
     "{'followup_message': 'RUN THE TESTS'}",
-    "{'continue': False, 'stopReason': 'RUN THE TESTS'}",
 ]
 
 
