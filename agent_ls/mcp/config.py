@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from agent_ls.addresses import split_address
 from agent_ls.environments.local.environ import is_declared_secret, is_secret_name, secret_words
 from agent_ls.mcp.entry import ServerEntry
-from agent_ls.mcp.foreign_entry import our_entry, type_key, unknown_keys
+from agent_ls.mcp.foreign_entry import our_entry, runs_line, type_key, unknown_keys
 from agent_ls.mcp.foreign_keys import ELSEWHERE, TYPES
 from agent_ls.mcp.names import command_for
 from agent_ls.mcp.visible import visible
@@ -39,6 +39,8 @@ _OF_EDITOR = re.compile(
     r"\$\{((?:config|command):[^}]*|(?:file|relativeFile|lineNumber|selectedText|execPath|defaultBuildTask)\w*)\}"
 )
 """Variables of VS Code whose values only VS Code knows."""
+_COMMAND = re.compile(r"(?<!\$)\$\([^()]+\)")
+"""A command to be replaced by its output, as Crush and shells do."""
 _IN_WORKSPACE = re.compile(r"\$\{workspaceFolder:[^}]*\}")
 FETCHERS = frozenset(("npx", "npm", "pnpm", "bunx", "yarn", "uvx", "uv", "pipx", "docker", "podman", "deno"))
 """Programs that download code and run it."""
@@ -203,6 +205,8 @@ def parse_server(name: str, raw: Any, source: Source, file: str = "") -> ServerC
     wants_http = entry.type.startswith(("http", "stream"))
     if not (entry.url if wants_http else entry.command or (entry.url and not entry.type)):
         raise ConfigError(_why_no_target(raw, wants_http=wants_http))
+    if source != "client":
+        _refuse_commands(entry)
     target: Target
     if entry.url and (wants_http or not entry.command):
         if split_address(entry.url).scheme not in ("http", "https") and "${" not in entry.url:
@@ -227,6 +231,23 @@ def parse_server(name: str, raw: Any, source: Source, file: str = "") -> ServerC
         oauth=_oauth_client(entry),
         left_out=left_out,
     )
+
+
+def _refuse_commands(entry: ServerEntry) -> None:
+    """Refuse a value that another agent makes by running a command. Arguments of a shell have commands of their own."""
+    values = {f"env.{name}": it for name, it in entry.env.items()}
+    values |= {f"headers.{name}": it for name, it in entry.headers.items()} | {
+        "url": entry.url,
+        "cwd": entry.cwd,
+    }
+    if _program(entry.command) not in RUNNERS and not runs_line(entry.args):
+        values |= {"args": " ".join(entry.args)}
+    for place, value in values.items():
+        if found := _COMMAND.search(value):
+            raise ConfigError(
+                f"{place} has a command, which agent-ls does not run: instead of {found[0]}, write ${{NAME}} for a "
+                "variable that you set before, or ${input:NAME} for a value that you enter with `agent-ls mcp login`"
+            )
 
 
 def _why_no_target(raw: Mapping[str, Any], *, wants_http: bool) -> str:
@@ -320,7 +341,7 @@ def fill_variables(config: ServerConfig, values: VariableValues) -> ServerConfig
         return config
 
     def fill(text: str) -> str:
-        return "${".join(map(fill_part, text.split("$${")))
+        return "${".join(map(fill_part, text.replace("$$(", "$(").split("$${")))
 
     def fill_part(text: str) -> str:
         for name, value in _editor_values(values).items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from typing import Any
@@ -26,6 +26,7 @@ from agent_ls.mcp.foreign_keys import (
 
 _OF_OPENCODE = re.compile(r"(?<!\$)\{env:([A-Za-z_]\w*)\}")
 _BARE = re.compile(r"\A((?:\w+ )?)\$([A-Z_][A-Z0-9_]*)\Z")
+_INSIDE = re.compile(r"(?<![\w$\\])\$([A-Z_][A-Z0-9_]+)\b")
 _METADATA = re.compile(r"/\.well-known/(?:oauth-authorization-server|openid-configuration)")
 _LOGIN_SERVERS = ("authServerMetadataUrl", "auth_server_metadata_url", "authorizationServerUrl", "issuer")
 _LINE = re.compile(r"[\w.-]+ +\S")
@@ -58,12 +59,15 @@ def our_entry(raw: Mapping[str, Any], *, is_literal: bool = False) -> dict[str, 
     if isinstance(kind, str):
         entry["type"] = TYPES.get(type_key(kind), kind)
     if isinstance(address := entry.get("url"), str):
-        entry["url"] = _as_text(address.strip())
+        text = _as_text(address.strip())
+        entry["url"] = text if is_literal else _with_variable(text)
     if isinstance(words := entry.get("command"), list) and words:
         entry["command"], entry["args"] = words[0], [*words[1:], *(entry.get("args") or [])]
     _split_words(entry)
     if isinstance(args := entry.get("args"), list):
         entry["args"] = [_as_text(it) for it in args]
+        if not is_literal and not runs_line(entry["args"]):
+            entry["args"] = [_with_variable(it) for it in entry["args"]]
     for key in ("env", "headers"):
         if isinstance(table := _as_table(entry.get(key)), Mapping):
             table = table["headers"] if isinstance(table.get("headers"), Mapping) else table
@@ -226,9 +230,19 @@ def _as_text(value: Any) -> Any:
     return str(value) if isinstance(value, int | float) else value
 
 
+def runs_line(args: Sequence[Any]) -> bool:
+    """Return whether the arguments are those of a shell that runs a line, which has variables of its own."""
+    return any(isinstance(it, str) and re.fullmatch(r"-\w*c", it) for it in args)
+
+
 def _with_variable(value: Any) -> Any:
-    """Return a text that is a variable as in Gemini CLI and in shells (`$NAME`, `Bearer $NAME`) in our form."""
-    return _BARE.sub(r"\1${\2}", value) if isinstance(value, str) else value
+    """Return a text with a variable as in Gemini CLI and in shells (`$NAME`, `Bearer $NAME`) in our form. Within other
+    text, `$NAME` stays as it is if there is no such variable.
+    """
+    if not isinstance(value, str):
+        return value
+    whole = _BARE.sub(r"\1${\2}", value)
+    return _INSIDE.sub(r"${\1:-$\1}", value) if whole == value else whole
 
 
 def _add_headers(entry: dict[str, Any], raw: Mapping[str, Any]) -> None:
