@@ -26,6 +26,10 @@ from agent_ls.tools.foreign_names import FOREIGN_NAMES
 
 _OF_CALLS = frozenset(("PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest"))
 _CLAUDE_SETTINGS = ("settings.json", "settings.local.json")
+_PLUGIN_PARTS = ("skills", "commands", "agents", "hooks")
+_PLUGIN_HINT = (
+    "add its folder `skills` to the setting skills.folders; copy hooks, commands and agents that you need"
+)
 _FOREIGN_HOOKS = (".cursor/hooks.json", ".codex/hooks.json", ".gemini/settings.json")
 
 
@@ -59,6 +63,7 @@ def user_file_findings(settings: Settings) -> Iterator[DoctorFinding]:
     if settings.hooks.enabled:
         yield from _foreign_hooks(settings, folder if is_trusted else None)
     yield from _unread_settings((os.path.expanduser("~"), *((folder,) if is_trusted else ())))
+    yield from _unread_plugin(folder)
     if not is_trusted:
         yield from _unread(folder)
     for hook in hooks.hooks:
@@ -156,7 +161,15 @@ def _unread_settings(folders: Sequence[str]) -> Iterator[DoctorFinding]:
         names = [name for name, on in plugins.items() if on] if isinstance(plugins, dict) else []
         if names:
             text = f"{path}: agent-ls does not read plugins, here {', '.join(names[:5])}"
-            yield DoctorFinding("hooks", "note", text, "copy the hooks, skills and agents that you need")
+            yield DoctorFinding("hooks", "note", text, _PLUGIN_HINT)
+
+
+def _unread_plugin(folder: str) -> Iterator[DoctorFinding]:
+    """Report the parts of a plugin that `folder` is, because only its `.mcp.json` is read."""
+    if os.path.exists(path := os.path.join(folder, ".claude-plugin", "plugin.json")):
+        parts = [it for it in _PLUGIN_PARTS if os.path.isdir(os.path.join(folder, it))]
+        text = f"{path}: agent-ls does not read this plugin's {', '.join(parts) or 'settings'}"
+        yield DoctorFinding("skills", "note", text, _PLUGIN_HINT)
 
 
 def _list(rows: object, key: str) -> list[str]:

@@ -56,9 +56,15 @@ FILES_AND_FINDINGS = [
         marks=pytest.mark.report("anthropics/claude-code#47053"),
     ),
     pytest.param(
-        ".claude/settings.local.json", '{"enabledPlugins": {"p@m": true, "off@m": false}}', "copy the hooks",
+        ".claude/settings.local.json", '{"enabledPlugins": {"p@m": true, "off@m": false}}', "skills.folders",
         ["does not read plugins, here p@m"], id="plugins of Claude Code",
         marks=pytest.mark.report("anthropics/claude-code#32486"),
+    ),
+    pytest.param(
+        ".claude-plugin/plugin.json", '{"name": "p"}', "skills.folders",
+        ["does not read this plugin's"], id="a plugin of Claude Code",
+        marks=pytest.mark.report("anthropics/claude-code#17524",
+            "the skills and agents of a plugin are not read, and nothing says so", area="rules", before="failed"),
     ),
     pytest.param(
         ".agents/skills/x/SKILL.md", "---\n- [\n---\n", "agent-ls skills",
