@@ -72,7 +72,9 @@ def block_text(block: ResultBlock) -> str:
             return without_hidden(block.text)
         case "link":
             named = f"{block.name} " if block.name else ""
-            return without_hidden(f"[resource {named}<{block.uri}>{f': {block.text}' if block.text else ''}]")
+            kind = f", {block.mime_type}" if block.mime_type else ""
+            text = f": {block.text}" if block.text else ""
+            return without_hidden(f"[resource {named}<{block.uri}>{kind}{text}]")
         case "resource" if not block.data:
             return f"Resource <{block.uri}>:\n{format_code_block(without_hidden(block.text))}"
         case "resource" if text := _text_in(block):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,6 +20,13 @@ from agent_ls.mcp.process import EndedError
 
 CLOSED = "the server closed the connection"
 MAX_DATA = 2_000
+_STATES = r"(?:invalid|unknown|expired|missing|no valid)"
+_LOST = re.compile(
+    rf"(?:[\w ]+: )?(?:{_STATES}(?: or {_STATES})? (?:mcp[ -])?session(?:[ -]?id)?"
+    rf"|(?:mcp[ -])?session(?:[ -]?id)? (?:is |was |has )?(?:not found|does not exist|{_STATES})(?: or {_STATES})?)\W*",
+    re.IGNORECASE,
+)
+"""All that a server says of a request whose session it does not know, where it has no status for that."""
 MAX_EXTENDED = 10
 """How often progress may begin the time limit of a request again."""
 
@@ -77,7 +85,9 @@ class RequestLimit:
         if error is not None and (problem := problem_of(error)):
             if self._answers and (failure := self._answers.login_failure):
                 raise McpServerError(str(failure)) from failure
-            if self._answers and self._answers.has_lost_session:
+            if self._answers and (
+                self._answers.has_lost_session or (self._answers.session and _LOST.fullmatch(problem))
+            ):
                 raise SessionLostError(problem) from error
             refused = self._answers.refused if self._answers and problem == SDK_REFUSED else ""
             raise McpServerError(refused or problem) from error

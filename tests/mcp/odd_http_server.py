@@ -19,11 +19,11 @@ class Oddities:
     """The points in which a server differs from most.
 
     `of_get`: the status of GET. `of_notice`: status and body of an answer to a notification. `lost`: the status of one
-    request with the session of the first connection, as after a restart. `form`: how answers are written. `kind`: their
-    content type. `is_cut`: the connection ends before the result of a call, which the server sends when asked again,
-    after `cuts` streams that end without an event. `of_post`: status, headers and body of the first answers to a
-    method. `hangs`: a method that is not answered before `ended`. `gets` counts streams that were asked for, `made` has
-    the method of each request.
+    request with the session of the first connection, as after a restart; `{id}` in `lost_body` is its number. `form`:
+    how answers are written. `kind`: their content type. `is_cut`: the connection ends before the result of a call,
+    which the server sends when asked again, after `cuts` streams that end without an event. `of_post`: status, headers
+    and body of the first answers to a method. `hangs`: a method that is not answered before `ended`. `gets` counts
+    streams that were asked for, `made` has the method of each request.
     """
 
     of_get: int = 405
@@ -90,7 +90,8 @@ def odd_server(odd: Oddities) -> Iterator[str]:
                 said = f"Unsupported protocol version (supported versions: {', '.join(odd.supports)})"
                 self.reply(400, f"Bad Request: {said}".encode(), "text/plain")
             elif odd.lost and odd.calls and self.headers.get(SESSION) == "s1":
-                self.reply(odd.lost, odd.lost_body, "application/json")
+                number = json.dumps(message["id"]).encode()
+                self.reply(odd.lost, odd.lost_body.replace(b"{id}", number), "application/json")
             else:
                 self.answer(message)
 

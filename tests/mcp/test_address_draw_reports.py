@@ -1,0 +1,140 @@
+"""Servers by HTTP and their logins in public reports, each in its smallest form."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_ls.mcp.config import parse_server
+from agent_ls.services.errors import AppError
+from tests.mcp.logins import asked_for, entry_of, logged_in, tried
+from tests.mcp.oauth_server import METADATA, PRM, LoginOddities, login_server
+from tests.mcp.odd_http_server import Oddities, odd_server
+from tests.mcp.plans import user_file
+from tests.mcp.rig import running, until_state
+from tests.support.fake_provider import Piece, text, tool_call
+from tests.support.reports import reported
+
+pytestmark = pytest.mark.req("T11")
+
+
+ODD = {
+    "temporary": Oddities(path="/mcp/"),
+    "permanent": Oddities(of_post={"initialize": [(308, {"location": "/mcp"}, "")]}),
+    "no content": Oddities(of_notice=(204, b"")),
+    "words": Oddities(of_notice=(200, b"No response")),
+    "null": Oddities(of_notice=(200, b"null")),
+    "no stream": Oddities(of_get=405),
+    "in use": Oddities(
+        of_get=400, get_body='{"error": "session already exists"}', get_kind="application/json"
+    ),
+}
+
+
+@pytest.mark.report("opensearch-project/opensearch-mcp-server-py#271",
+    "`/mcp` is redirected to `/mcp/`, and clients do not follow", area="mcp", before="passed")  # fmt: skip
+@pytest.mark.report("anomalyco/opencode#6247",
+    "a redirect with status 307 ends the connection", area="mcp", before="passed")  # fmt: skip
+@pytest.mark.report("epam/ai-dial-core#1667",
+    "a redirect with status 308 reaches the caller instead of the answer", area="mcp", before="passed")  # fmt: skip
+@pytest.mark.report("metorial/metorial-platform#444",
+    "a notice is answered by status 204, or by words", area="mcp", before="passed")  # fmt: skip
+@pytest.mark.report("justadityaraj/shim-mcp#8",
+    "a notice is answered by status 200 and `null`", area="mcp", before="passed")  # fmt: skip
+@pytest.mark.report("weaviate/weaviate#12789",
+    "the stream of notices is refused with `session already exists`", area="mcp", before="passed")  # fmt: skip
+async def test_servers_with_redirects_and_odd_statuses_are_used(tmp_path: Path) -> None:
+    with ExitStack() as open_servers:
+        urls = {name: open_servers.enter_context(odd_server(odd)) for name, odd in ODD.items()}
+        user_file(tmp_path / "state", **{name: {"url": url} for name, url in urls.items()})
+        script: list[Piece] = [*(tool_call(f"{it.replace(' ', '_')}__echo") for it in ODD), text("done")]
+        async with running(tmp_path, script) as rig:
+            await (await rig.talk("full")).say("go")
+            said = {name: it.content for name, it in zip(ODD, rig.results(), strict=True)}
+    assert said == dict.fromkeys(ODD, "called 1")
+
+
+@pytest.mark.report("modelcontextprotocol/modelcontextprotocol#2755",
+    "a redirect with status 301 is followed by GET, which fails", area="mcp", before="passed")  # fmt: skip
+async def test_the_target_of_a_redirect_that_turns_a_request_into_get_is_named(tmp_path: Path) -> None:
+    answers = [(301, {"location": "https://a.example/mcp"}, "")]
+    with odd_server(Oddities(of_post={"server/discover": answers, "initialize": [*answers]})) as url:
+        with pytest.raises(AppError, match=r"https://a\.example/mcp"):
+            await tried(tmp_path, parse_server("odd", {"url": url}, "user"))
+
+
+LOST = {
+    "invalid": Oddities(lost=200,
+        lost_body=b'{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"Invalid or expired session"}}'),
+    "numbered": Oddities(lost=200,
+        lost_body=b'{"jsonrpc":"2.0","id":{id},"error":{"code":-32602,"message":"Unknown session"}}'),
+    "found": Oddities(lost=200,
+        lost_body=b'{"jsonrpc":"2.0","id":{id},"error":{"code":-32600,"message":"Bad Request: Session not found"}}'),
+}  # fmt: skip
+
+
+@pytest.mark.report("justadityaraj/shim-mcp#8",
+    "a lost session is answered by status 200 and `invalid params`", area="mcp", before="failed")  # fmt: skip
+async def test_a_lost_session_in_an_answer_about_parameters_is_begun_anew(tmp_path: Path) -> None:
+    with ExitStack() as open_servers:
+        urls = {name: open_servers.enter_context(odd_server(odd)) for name, odd in LOST.items()}
+        user_file(tmp_path / "state", **{name: {"url": url} for name, url in urls.items()})
+        calls: list[Piece] = [tool_call(f"{name}__echo") for name in LOST for _ in range(2)]
+        async with running(tmp_path, [*calls, text("done")]) as rig:
+            await (await rig.talk("full")).say("go")
+            assert [it.content for it in rig.results()] == ["called 1", "called 2"] * len(LOST)
+
+
+@pytest.mark.report("ballerina-platform/ballerina-library#9161",
+    "closing fails because the server refuses DELETE with 405", area="mcp", before="passed")  # fmt: skip
+async def test_a_server_that_refuses_the_end_of_a_session_is_left_without_a_word(tmp_path: Path) -> None:
+    with odd_server(odd := Oddities()) as url:
+        user_file(tmp_path / "state", odd={"url": url})
+        async with running(tmp_path, [tool_call("odd__echo"), text("done")]) as rig:
+            talk = await rig.talk("full", say="go")
+            await until_state(talk, "odd", "running")
+    assert any(it.startswith("DELETE s") for it in odd.made)
+
+
+ORIGIN = {"resource": "{at}"}
+LOGINS: list[Any] = [
+    reported("PrimeIntellect-ai/prime-agent#2357", LoginOddities(resource=ORIGIN),
+        what="mcp, passed: a server whose metadata names only its origin cannot be logged in to"),
+    reported("akutishevsky/nutrition-mcp#51", LoginOddities(challenges=("Bearer",), resource_at=(PRM,)),
+        what="mcp, passed: a server with its documents at the root only cannot be logged in to"),
+    reported("exa-labs/exa-mcp-server#387", LoginOddities(challenges=("Bearer",), resource_at=(PRM + "/mcp",)),
+        what="mcp, passed: a server with its document at the path of its address cannot be logged in to"),
+    pytest.param(LoginOddities(challenges=(), resource_at=(), metadata_at=(METADATA,)), id="no document"),
+    pytest.param(LoginOddities(tokens={"token_type": None, "expires_in": "3600"}), id="no type"),
+    pytest.param(LoginOddities(tokens={"expires_in": None, "token_type": "bearer"}), id="no end"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("odd", LOGINS)
+async def test_a_login_finds_what_it_needs(odd: LoginOddities, tmp_path: Path) -> None:
+    with login_server(odd) as seen:
+        await logged_in(tmp_path, entry_of(seen))
+        assert await tried(tmp_path, entry_of(seen)) and asked_for(seen)["client_id"]
+
+
+RENEWED: list[Any] = [
+    reported("onyx-dot-app/onyx#13330", LoginOddities(is_form=True),
+        what="mcp, passed: a renewed token in the form of a query is not read, and its successor is lost"),
+    reported("dust-tt/dust#22773", LoginOddities(refreshed={"expires_in": None, "token_type": None}),
+        what="mcp, passed: a renewed token without type and end is refused"),
+    reported("astashov/liftosaur#560", LoginOddities(),
+        what="mcp, passed: a login ends after an hour, although it can be renewed"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("odd", RENEWED)
+async def test_a_login_is_renewed_twice_in_each_form_of_answers(odd: LoginOddities, tmp_path: Path) -> None:
+    with login_server(odd) as seen:
+        await logged_in(tmp_path, entry_of(seen))
+        for _ in range(2):
+            seen.expire()
+            assert await tried(tmp_path, entry_of(seen))
+        assert len(seen.authorizations) == 1
