@@ -27,8 +27,8 @@ const FILES = {
   word: [`token = "${"a".repeat(120)}1"`, `token = "${"a".repeat(120)}2"`],
 };
 const THEMES = {
-  dark: { "--vscode-editor-background": "#1f1f1f", "--vscode-foreground": "#ccc", "--vscode-diffEditor-insertedLineBackground": "#37482866", "--vscode-diffEditor-removedLineBackground": "#4b181866", "--vscode-diffEditor-insertedTextBackground": "#9ccc2c55", "--vscode-diffEditor-removedTextBackground": "#ff000055", "--vscode-button-background": "#0078d4", "--vscode-button-foreground": "#fff" },
-  light: { "--vscode-editor-background": "#fff", "--vscode-foreground": "#333", "--vscode-diffEditor-insertedLineBackground": "#9bb95533", "--vscode-diffEditor-removedLineBackground": "#ff000033", "--vscode-diffEditor-insertedTextBackground": "#9ccc2c80", "--vscode-diffEditor-removedTextBackground": "#ff000055", "--vscode-button-background": "#005fb8", "--vscode-button-foreground": "#fff" },
+  dark: { "--vscode-editor-background": "#1f1f1f", "--vscode-editorWidget-background": "#202020", "--vscode-widget-border": "#313131", "--vscode-button-secondaryBackground": "#313131", "--vscode-editorWarning-foreground": "#cca700", "--vscode-descriptionForeground": "#9d9d9d", "--vscode-menu-selectionBackground": "#0078d4", "--vscode-menu-selectionForeground": "#fff", "--vscode-foreground": "#ccc", "--vscode-diffEditor-insertedLineBackground": "#37482866", "--vscode-diffEditor-removedLineBackground": "#4b181866", "--vscode-diffEditor-insertedTextBackground": "#9ccc2c55", "--vscode-diffEditor-removedTextBackground": "#ff000055", "--vscode-button-background": "#0078d4", "--vscode-button-foreground": "#fff" },
+  light: { "--vscode-editor-background": "#fff", "--vscode-editorWidget-background": "#f8f8f8", "--vscode-widget-border": "#e5e5e5", "--vscode-button-secondaryBackground": "#e5e5e5", "--vscode-editorWarning-foreground": "#bf8803", "--vscode-descriptionForeground": "#3b3b3b", "--vscode-menu-selectionBackground": "#005fb8", "--vscode-menu-selectionForeground": "#fff", "--vscode-foreground": "#333", "--vscode-diffEditor-insertedLineBackground": "#9bb95533", "--vscode-diffEditor-removedLineBackground": "#ff000033", "--vscode-diffEditor-insertedTextBackground": "#9ccc2c80", "--vscode-diffEditor-removedTextBackground": "#ff000055", "--vscode-button-background": "#005fb8", "--vscode-button-foreground": "#fff" },
   contrast: { "--vscode-editor-background": "#000", "--vscode-foreground": "#fff", "--vscode-contrastBorder": "#6fc3df", "--vscode-button-background": "#000", "--vscode-button-foreground": "#fff" },
 };
 
@@ -39,6 +39,9 @@ const END = {
 };
 const SHORT = { ...COMMAND, id: "a3", command: "make deploy" };
 const CALL = { ...COMMAND, id: "a4", tool: "tickets_create", command: "", text: "a line of the arguments\n".repeat(90) };
+const added = (name, count) => ["@@ -0,0 +1 @@", ...Array.from({ length: count }, (_, i) => `+${name} line ${i + 1}`)].join("\n");
+const LONG = { ...ASKED, id: "a5", files: [{ path: "h11/new.py", action: "create", diff: added("new", 900) }], last: "new line 900" };
+const SEVERAL = { ...ASKED, id: "a6", files: ["one", "two", "three"].map((name) => ({ path: `h11/${name}.py`, action: "create", diff: added(name, 12) })), last: "three line 12" };
 const ROW = {
   kind: "tool", index: 3, name: "read_file", look: "read", doing: "Reading", done: "Read", background: false, lines: "", finding: null, output: "", cutChars: 0,
   arguments: "{}", allowed: "", group: "", isRedundant: false, hasTerminal: false, killable: null, sinceMs: null,
@@ -63,7 +66,7 @@ const page = await browser.newPage();
 
 /** The parts of the page that are not completely in sight, by a word for each. */
 function outOfSight() {
-  const diff = document.querySelector(".diff"), box = diff.getBoundingClientRect();
+  const diff = document.querySelector(".changes") ?? document.querySelector(".diff"), box = diff.getBoundingClientRect();
   // A blank at the end of a wrapped line hangs over the edge, so only letters are measured.
   const letters = (part) => [...part.firstChild.data].flatMap((letter, i) => {
     const range = document.createRange();
@@ -99,20 +102,38 @@ function evidenceOutOfPlace() {
   return isWithin ? [] : [`evidence at ${line.top} in ${turn.top} to ${turn.bottom}`];
 }
 
-/** What is wrong with *Allow Once*: it answers only after the end of the box was in view, and until then it scrolls on. */
-async function allowedUnread() {
-  const box = document.querySelector(".command"), button = document.querySelector("[data-action=once]"), note = document.querySelector(".goes-on");
+/**
+ * What is wrong with *Allow Once*: it answers only after the end of the box was in view, and until then it scrolls on. A
+ * reader of 900 lines scrolls to the end after three presses.
+ */
+async function allowedUnread(last = "") {
+  const box = document.querySelector(".command, .changes, .diff"), button = document.querySelector("[data-action=once]"), note = document.querySelector(".goes-on");
   const isAtEnd = () => box.scrollTop + box.clientHeight >= box.scrollHeight - 2;
   const isLong = !isAtEnd(), faults = [];
+  const frames = () => new Promise((done) => { requestAnimationFrame(() => requestAnimationFrame(done)); });
   for (let press = 0; globalThis.sent.length === 0 && press < 60; press++) {
+    if (press === 3 && last.endsWith("900")) { box.scrollTop = box.scrollHeight; await frames(); }
     const was = box.scrollTop, hadEnd = isAtEnd();
     button.click();
     if (globalThis.sent.length > 0 && !hadEnd) faults.push(`allowed at ${box.scrollTop} of ${box.scrollHeight}`);
     if (globalThis.sent.length === 0 && (box.scrollTop <= was || box.scrollTop > was + box.clientHeight || note.hidden)) faults.push(`press ${press} does not scroll on by less than a page`);
-    await new Promise((done) => { requestAnimationFrame(() => requestAnimationFrame(done)); });
+    await frames();
   }
   const at = button.getBoundingClientRect();
-  return [...faults, ...(globalThis.sent.length === 1 ? [] : ["not allowed at the end"]), ...(isLong !== note.textContent.startsWith("Read it") ? ["the sentence"] : []), ...(at.bottom > innerHeight ? ["the button"] : [])];
+  return [...faults, ...(box.textContent.trimEnd().endsWith(last) ? [] : ["the last line"]), ...(globalThis.sent.length === 1 ? [] : ["not allowed at the end"]), ...(isLong !== note.textContent.startsWith("Read it") ? ["the sentence"] : []), ...(at.bottom > innerHeight ? ["the button"] : [])];
+}
+
+/** What is wrong with the open menu: it lies in the window and beside what it answers, which has not moved. */
+function menuOutOfPlace(before) {
+  const [menu, split] = [".answer-menu", ".split"].map((each) => document.querySelector(each).getBoundingClientRect());
+  const items = [...document.querySelectorAll(".answer-menu [role=menuitem]")].map((it) => [it.textContent, it.getBoundingClientRect()]);
+  const isIn = (at) => at.top >= 0 && at.left >= 0 && at.right <= innerWidth && at.bottom <= innerHeight;
+  const now = document.querySelector(".approval").getBoundingClientRect();
+  return [
+    ...items.filter(([, at]) => !isIn(at)).map(([text]) => text), ...(isIn(menu) ? [] : ["the menu"]),
+    ...(menu.bottom <= split.top || menu.top >= split.bottom ? [] : ["it covers its button"]),
+    ...(now.top === before.top && now.height === before.height ? [] : ["the card has moved"]),
+  ];
 }
 
 function rowsOutOfSight() {
@@ -124,12 +145,12 @@ for (const [theme, colours] of Object.entries(THEMES)) {
   for (const width of [280, 320, 420, 900]) {
     for (const [name, [before, after]] of Object.entries(FILES)) {
       await page.setViewportSize({ width, height: 480 });
-      await page.setContent(`<style>${style}</style><style>:root { ${Object.entries(colours).map((pair) => pair.join(": ")).join("; ")}; --vscode-editor-font-family: monospace } body { background: var(--vscode-editor-background); color: var(--vscode-foreground); padding: 12px }</style><main id="transcript"></main>`);
+      await page.setContent(`<style>${style}</style><style>:root { ${Object.entries(colours).map((pair) => pair.join(": ")).join("; ")}; --vscode-editor-font-family: monospace; --vscode-font-family: sans-serif; --vscode-font-size: 13px; --vscode-editor-font-size: 13px } body { background: var(--vscode-editor-background); color: var(--vscode-foreground); padding: 0 12px }</style><main id="transcript"></main>`);
       await page.addScriptTag({ content: bundle.outputFiles[0].text });
       const asked = { ...ASKED, files: [{ path: "h11/_headers.py", action: "modify", diff: change(before, after) }] };
       await page.evaluate((item) => { document.getElementById("transcript").append(globalThis.Page.approvalElement(item, () => undefined, false)); }, asked);
       process.stdout.write(`${JSON.stringify({ theme, width, name, lost: await page.evaluate(outOfSight) })}\n`);
-      if (name === "end" && pictures) await page.screenshot({ path: path.join(pictures, `approval-${theme}-${width}.png`) });
+      if ((name === "end" || name === "word") && pictures) await page.screenshot({ path: path.join(pictures, `approval-${name === "end" ? "" : "word-"}${theme}-${width}.png`) });
       await page.evaluate((item) => {
         const context = { send: () => undefined, expanded: new Map(), isReadOnly: () => false, sendAgain: () => undefined, focusPrompt: () => undefined, fold: () => undefined, toggleCall: () => undefined };
         document.getElementById("transcript").replaceChildren(globalThis.Page.itemElement(item, context));
@@ -149,17 +170,19 @@ for (const [theme, colours] of Object.entries(THEMES)) {
       await page.evaluate(() => new Promise((done) => { requestAnimationFrame(() => requestAnimationFrame(done)); }));
       process.stdout.write(`${JSON.stringify({ theme, width, name: "command", lost: await page.evaluate(commandOutOfSight) })}\n`);
       if (pictures) await page.screenshot({ path: path.join(pictures, `command-${theme}-${width}.png`) });
-      for (const item of [COMMAND, SHORT, CALL]) {
+      for (const item of [COMMAND, SHORT, CALL, LONG, SEVERAL]) {
         await page.evaluate((asked) => { globalThis.sent = []; document.getElementById("transcript").replaceChildren(globalThis.Page.approvalElement(asked, (message) => { globalThis.sent.push(message); }, false)); }, item);
         await page.evaluate(() => new Promise((done) => { requestAnimationFrame(() => requestAnimationFrame(done)); }));
-        process.stdout.write(`${JSON.stringify({ theme, width, name: `allow ${item.id}`, lost: await page.evaluate(allowedUnread) })}\n`);
-        if (pictures && item === COMMAND) await page.screenshot({ path: path.join(pictures, `command-read-${theme}-${width}.png`) });
+        process.stdout.write(`${JSON.stringify({ theme, width, name: `allow ${item.id}`, lost: await page.evaluate(allowedUnread, item.last) })}\n`);
+        if (pictures && item !== SHORT) await page.screenshot({ path: path.join(pictures, `read-${item.id}-${theme}-${width}.png`) });
       }
       await page.evaluate(`document.getElementById("transcript").replaceChildren(...${JSON.stringify(ROWS)}.map((row) => new Page.ToolCard(row, ${context}).element))`);
       process.stdout.write(`${JSON.stringify({ theme, width, name: "rows", lost: await page.evaluate(rowsOutOfSight) })}\n`);
       if (pictures) await page.screenshot({ path: path.join(pictures, `rows-${theme}-${width}.png`) });
       await page.evaluate((item) => { document.getElementById("transcript").replaceChildren(globalThis.Page.approvalElement(item, () => undefined, false)); }, asked);
+      const card = await page.evaluate(() => { const { top, height } = document.querySelector(".approval").getBoundingClientRect(); return { top, height }; });
       await page.click("button.more");
+      process.stdout.write(`${JSON.stringify({ theme, width, name: "menu", lost: await page.evaluate(menuOutOfPlace, card) })}\n`);
       const rows = await page.evaluate(() => [...document.querySelectorAll(".answer-menu [role=menuitem]")].map((it) => ({ height: it.getBoundingClientRect().height, text: it.textContent })));
       process.stdout.write(`${JSON.stringify({ theme, width, rows })}\n`);
       if (pictures) await page.screenshot({ path: path.join(pictures, `approval-menu-${theme}-${width}.png`) });

@@ -9,6 +9,8 @@ export type Choice = { readonly label: string; readonly detail: string } & (
 );
 
 const LINE_CHARS = 120; // the longest line that a notification does not truncate
+const BOX_LINES = 16;
+const BOX_CHARS = 1_000;
 
 function ruleChoice(rule: RuleOffer): Choice {
   const detail = [`Applies to ${HOLDS[rule.scope]}`, ...formatExamples(rule)].join(". ");
@@ -51,17 +53,20 @@ export function listChoices(request: ApprovalRequested): Choice[] {
   ];
 }
 
-/** Whether the request is for a command that is longer than a line, so that it can be allowed only where all of it is shown. */
-export function isLongCommand(request: ApprovalRequested): boolean {
-  return effectOf(request).command !== undefined && !formatQuestion(request).isWhole;
+/** Whether the request can be allowed only in the chat: a command longer than a line, or a longer change or call than its box shows at once. */
+export function isLong(request: ApprovalRequested): boolean {
+  const { command, files = [], text = "" } = effectOf(request);
+  if (command !== undefined) return !formatQuestion(request).isWhole;
+  const lines = [...files.flatMap(({ diff }) => diff.split("\n").filter((line) => /^[-+]/.test(line))), ...text.split("\n")];
+  return lines.length > BOX_LINES || lines.join("").length > BOX_CHARS;
 }
 
-/** Returns the answers for a list below one line: a long command is read and allowed in the chat, which is first then. */
+/** Returns the answers for a list below one line: a long request is read and allowed in the chat, which is first then. */
 export function listChoicesBelowLine(request: ApprovalRequested): Choice[] {
   const all = listChoices(request);
-  if (!isLongCommand(request)) return all;
+  if (!isLong(request)) return all;
   const others = all.filter((choice) => choice.kind !== "show" && !(choice.kind === "send" && choice.answer.decision === "allow"));
-  return [{ kind: "show", label: "Show in Chat", detail: "The command is longer than this line: read and allow it there" }, ...others];
+  return [{ kind: "show", label: "Show in Chat", detail: "It is longer than this line: read and allow it there" }, ...others];
 }
 
 /** Formats the request as one line. `isWhole` says whether the line contains everything that would be allowed. */

@@ -3,14 +3,14 @@ import * as vscode from "vscode";
 import type { ApprovalItem } from "../snapshot/items";
 import { type ApproveAnswer, effectOf } from "../connection/protocol";
 import type { Sessions } from "../sessions/session";
-import { type Choice, formatQuestion, isLongCommand, listChoicesBelowLine } from "./choices";
+import { type Choice, formatQuestion, isLong, listChoicesBelowLine } from "./choices";
 
 export class ApprovalPicker {
   constructor(private readonly sessions: Sessions) {}
 
-  /** Allows a request once; shows a long command in the chat instead. */
+  /** Allows a request once; shows a long one in the chat instead. */
   async allow(item: ApprovalItem): Promise<void> {
-    if (isLongCommand(item.request)) await vscode.commands.executeCommand("agentLs.open");
+    if (isLong(item.request)) await vscode.commands.executeCommand("agentLs.open");
     else await this.send(item, { decision: "allow" });
   }
 

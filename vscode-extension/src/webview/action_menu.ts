@@ -12,11 +12,13 @@ export interface Action {
   readonly choose: () => void;
 }
 
+const GAP = 4; // pixels to the button, and to the edges of the page
+
 let menus = 0;
 
 export class ActionMenu {
   readonly button: HTMLButtonElement;
-  /** The menu. It is laid out in the page and not over it, so that it is not clipped. */
+  /** The menu. It lies over the page, so that what the answer is about stays where it is. */
   readonly element: HTMLElement;
   private readonly items: HTMLButtonElement[];
 
@@ -45,14 +47,36 @@ export class ActionMenu {
   private show(at: number): void {
     this.element.hidden = false;
     this.button.setAttribute("aria-expanded", "true");
+    this.place();
     this.items[at]?.focus({ preventScroll: true });
-    this.element.scrollIntoView({ block: "nearest" });
+    this.items[at]?.scrollIntoView({ block: "nearest" });
+    addEventListener("scroll", this.place, true);
+    addEventListener("resize", this.place);
   }
 
   private hide(): void {
     this.element.hidden = true;
     this.button.setAttribute("aria-expanded", "false");
+    removeEventListener("scroll", this.place, true);
+    removeEventListener("resize", this.place);
   }
+
+  /** Puts the menu below its button, or above it if it only fits there; if it fits nowhere, where it has more room. */
+  private readonly place = (): void => {
+    if (!this.button.isConnected) {
+      this.hide();
+      return;
+    }
+    const at = (this.button.parentElement ?? this.button).getBoundingClientRect();
+    const { scrollHeight, offsetWidth, offsetHeight, clientHeight, style } = this.element;
+    const above = at.top - 2 * GAP, below = innerHeight - at.bottom - 2 * GAP;
+    const height = scrollHeight + offsetHeight - clientHeight;
+    const isBelow = height <= below || below >= above;
+    const shown = Math.max(0, Math.min(height, isBelow ? below : above));
+    style.maxHeight = `${shown}px`;
+    style.top = `${isBelow ? at.bottom + GAP : at.top - GAP - shown}px`;
+    style.left = `${Math.max(GAP, Math.min(at.left, innerWidth - offsetWidth - GAP))}px`;
+  };
 
   private item({ label, detail, hint = "", keepsFocus, choose }: Action): HTMLButtonElement {
     const words = detail === "" ? null : h("span", { class: "dim detail" }, detail);

@@ -26,9 +26,7 @@ function effect(item: ApprovalView): (HTMLElement | null)[] {
   if (item.command !== "") return [];
   if (item.text !== "") return [];
   if (item.files.length === 0 && item.paths.length === 0) return [h("p", {}, revealHiddenCharacters(item.summary))];
-  const files = item.files.map(({ path, action, diff }) =>
-    h("div", {}, h("p", {}, `${VERBS[action] ?? action} `, h("code", {}, revealHiddenCharacters(path))), diff === "" ? null : diffElement(decisiveLines(diff), `Change of ${path}`)));
-  return [...files, ...item.paths.map((path) => h("p", {}, h("code", {}, revealHiddenCharacters(path))))];
+  return item.paths.map((path) => h("p", {}, h("code", {}, revealHiddenCharacters(path))));
 }
 
 function ruleLabel({ label, scope }: Rule): string {
@@ -43,17 +41,15 @@ function reasons({ where, why }: ApprovalView): HTMLElement | null {
   return words === "" ? null : h("p", { class: "dim reasons" }, words);
 }
 
-/** A box with what runs if the user allows it. Its end has to be in view once before that. */
+/** A box with what happens if the user allows it. Its end has to be in view once before that. */
 class ReadBox {
   readonly element: HTMLElement;
-  private readonly box: HTMLElement;
   private readonly goesOn = h("p", { class: "dim reasons goes-on", "aria-live": "polite", hidden: true }, "It goes on: scroll to its end.");
   private isRead = false;
   private isHeldBack = false;
 
-  constructor(label: string, content: HTMLElement | string) {
-    this.box = h("pre", { class: "command", tabindex: 0, "aria-label": label }, content);
-    this.element = h("div", {}, this.box, this.goesOn);
+  constructor(private readonly box: HTMLElement) {
+    this.element = h("div", { class: "to-read" }, this.box, this.goesOn);
     this.box.addEventListener("scroll", () => { this.check(); });
     new ResizeObserver(() => { this.check(); }).observe(this.box);
   }
@@ -77,9 +73,21 @@ class ReadBox {
   }
 }
 
+function textBox(label: string, content: HTMLElement | string): ReadBox {
+  return new ReadBox(h("pre", { class: "command", tabindex: 0, "aria-label": label }, content));
+}
+
+/** Creates the box with all changes of files; null if there are none. */
+function changesOf({ files }: ApprovalView): ReadBox | null {
+  if (files.length === 0) return null;
+  const rows = files.map(({ path, action, diff }) =>
+    h("div", {}, h("p", {}, `${VERBS[action] ?? action} `, h("code", {}, revealHiddenCharacters(path))), diff === "" ? null : diffElement(decisiveLines(diff), `Change of ${path}`, 0, Infinity)));
+  return new ReadBox(h("div", { class: "changes", tabindex: 0, role: "group", "aria-label": "The changes" }, ...rows));
+}
+
 /** The requested command, or the user's edited version. */
 class Command {
-  readonly element = h("div");
+  readonly element = h("div", { class: "to-read" });
   private readonly asked: ReadBox;
   private readonly field: HTMLTextAreaElement;
   private isEdited = false;
@@ -89,7 +97,7 @@ class Command {
     private readonly onChange: () => void,
     onRun: () => void,
   ) {
-    this.asked = new ReadBox("The command", h("code", { class: "hljs", "data-language": "bash" }, revealHiddenCharacters(command)));
+    this.asked = textBox("The command", h("code", { class: "hljs", "data-language": "bash" }, revealHiddenCharacters(command)));
     this.field = h("textarea", { class: "command", "aria-label": "The command to run instead", spellcheck: "false" });
     this.field.addEventListener("keydown", (event) => {
       if (event.isComposing) return;
@@ -159,9 +167,9 @@ function sortByScope(rules: readonly Rule[]): Rule[] {
   return [...rules].sort((a, b) => place(a) - place(b));
 }
 
-/** Creates the box with all arguments of a call that is neither a command nor a change of files. */
-function argumentsOf(item: ApprovalView): ReadBox | null {
-  return item.text === "" || item.command !== "" ? null : new ReadBox("Arguments of the call", revealHiddenCharacters(item.text));
+/** Creates the box with the changes of files, or with all arguments of another call that is no command. */
+function contentOf(item: ApprovalView): ReadBox | null {
+  return item.text === "" || item.command !== "" ? changesOf(item) : textBox("Arguments of the call", revealHiddenCharacters(item.text));
 }
 
 /** Renders what runs, if something does, and the answers: two buttons, and a menu with the others. */
@@ -170,7 +178,7 @@ function answers(item: ApprovalView, send: Send): readonly [HTMLElement | undefi
   if (item.trust !== "") return [undefined, trustAnswers(item, send)];
   const deny = (reason: string) => { send({ type: "deny", requestId, reason }); };
   const allow = (ruleId: string | null) => () => {
-    if ((command ?? call)?.readOn() === false) return;
+    if ((command ?? content)?.readOn() === false) return;
     const replacement = command?.replacement;
     send({ type: "allow", requestId, ruleId, ...(replacement !== undefined && { command: replacement }) });
   };
@@ -185,14 +193,14 @@ function answers(item: ApprovalView, send: Send): readonly [HTMLElement | undefi
     more.button.hidden = isEditing;
     if (isEditing) more.element.hidden = true;
   }, allow(null));
-  const call = argumentsOf(item);
+  const content = contentOf(item);
   const more = new ActionMenu("More Answers", [
     ...sortByScope(item.rules).map((each) => ({ label: ruleLabel(each), detail: "", hint: formatExamples(each).join("\n"), choose: allow(each.id) })),
     ...(command ? [{ label: "Run Another Command Instead…", detail: "You change the command; the model is sent your command", keepsFocus: true, choose: () => { command.edit(true); } }] : []),
     { label: "Deny with a Reason…", detail: "Your reason is sent to the model", keepsFocus: true, choose: () => { reasonRow.hidden = false; reason.focus(); } },
   ]);
   const buttons = h("div", { class: "answers" }, h("span", { class: "split" }, allowOnce, more.button), back, textButton("Deny", once(() => { deny(reason.value.trim()); }), { class: "secondary", "data-action": "deny" }));
-  return [(command ?? call)?.element, h("div", {}, buttons, more.element, reasonRow)];
+  return [(command ?? content)?.element, h("div", {}, buttons, more.element, reasonRow)];
 }
 
 export function approvalElement(item: ApprovalView, send: Send, isReadOnly: boolean): HTMLElement {
@@ -206,7 +214,7 @@ export function approvalElement(item: ApprovalView, send: Send, isReadOnly: bool
     const reason = item.reason === "" ? null : h("span", { class: "dim" }, ` — “${item.reason}”`);
     return h("article", { class: "approval done" }, icon(isAllowed ? "check" : "circle-slash"), h("span", { class: "dim" }, words), item.summary, reason);
   }
-  const asked = () => [(item.command === "" ? argumentsOf(item) : new Command(item.command, () => undefined, () => undefined))?.element, h("p", { class: "dim" }, "The editor that owns this session decides.")] as const;
+  const asked = () => [(item.command === "" ? contentOf(item) : new Command(item.command, () => undefined, () => undefined))?.element, h("p", { class: "dim" }, "The editor that owns this session decides.")] as const;
   const [runs, row] = isReadOnly ? asked() : answers(item, send);
   const card = h(
     "section",

@@ -3,6 +3,7 @@ import { revealHiddenCharacters } from "../approvals/hidden_characters";
 import { h, plural } from "./dom";
 
 const MAX_LINES = 600; // longer diffs are cut; the user can open the file
+const PART_LINES = 100;
 const CONTEXT = 1;
 const BESIDE = 40; // characters kept at both ends of a long unchanged text beside a changed part
 const CLASSES: Readonly<Record<string, string>> = { "+": "added", "-": "removed" };
@@ -77,9 +78,13 @@ function differing(old: string, now: string): [number, number, number] {
   const shorter = Math.min(old.length, now.length);
   let from = 0, tail = 0;
   while (from < shorter && old[from] === now[from]) from++;
+  const first = from;
   while (from > 0 && isWord(old, from - 1) && (isWord(old, from) || isWord(now, from))) from--;
+  if (first - from > BESIDE) from = first; // a very long word: only its characters
   while (tail < shorter - from && old[old.length - 1 - tail] === now[now.length - 1 - tail]) tail++;
+  const last = tail;
   while (tail > 0 && isWord(old, old.length - tail) && (isWord(old, old.length - tail - 1) || isWord(now, now.length - tail - 1))) tail--;
+  if (last - tail > BESIDE) tail = last;
   return [from, old.length - tail, now.length - tail];
 }
 
@@ -93,13 +98,20 @@ function moreLines(count: number): HTMLElement | null {
   return count > 0 ? h("span", { class: "fold" }, `⋯ ${plural(count, "more line")}\n`) : null;
 }
 
-/** `left` lines follow which the page does not have. */
-export function diffElement(lines: readonly DecisiveLine[], label: string, left = 0): HTMLElement {
-  const shown = lines.slice(0, MAX_LINES).map(({ sign, text, from, to }) => {
+/** Puts the lines of a long diff into parts, which are laid out only in sight. */
+function inParts(lines: readonly HTMLElement[]): readonly HTMLElement[] {
+  if (lines.length <= MAX_LINES) return lines;
+  const parts = Array.from({ length: Math.ceil(lines.length / PART_LINES) }, (_, i) => lines.slice(i * PART_LINES, (i + 1) * PART_LINES));
+  return parts.map((part) => h("div", { class: "part" }, ...part));
+}
+
+/** Shows at most `most` lines. `left` lines follow which the page does not have. */
+export function diffElement(lines: readonly DecisiveLine[], label: string, left = 0, most = MAX_LINES): HTMLElement {
+  const shown = lines.slice(0, most).map(({ sign, text, from, to }) => {
     if (sign === "@") return h("span", { class: "fold" }, "⋯\n");
     const isMarked = to > from;
     const [before, part, after] = [shorten(text.slice(0, from), isMarked), text.slice(from, to), shorten(text.slice(to), isMarked)].map(revealHiddenCharacters);
     return h("span", { class: CLASSES[sign] ?? "context" }, `${sign}${before}`, part !== "" && h("mark", {}, part), `${after}\n`);
   });
-  return h("pre", { class: "diff", tabindex: 0, role: "group", "aria-label": label }, ...shown, moreLines(Math.max(0, lines.length - MAX_LINES) + left));
+  return h("pre", { class: "diff", tabindex: 0, role: "group", "aria-label": label }, ...inParts(shown), moreLines(Math.max(0, lines.length - most) + left));
 }

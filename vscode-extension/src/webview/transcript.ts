@@ -49,7 +49,10 @@ export class Transcript {
     this.toEndButton = iconButton("arrow-down", "Go to the end", () => { this.goToEnd(); }, { class: "icon to-end", hidden: true });
     this.element = h("div", { id: "conversation" }, this.list, this.toEndButton);
     this.list.addEventListener("scroll", () => { this.onScroll(); }, { passive: true });
-    const grown = new ResizeObserver(() => { if (this.sticks && !this.hasOpenMenu) this.stick(); });
+    const grown = new ResizeObserver(() => {
+      this.list.style.setProperty("--room", `${this.list.clientHeight}px`);
+      if (this.sticks && !this.hasOpenMenu) this.stick();
+    });
     grown.observe(this.content);
     grown.observe(this.list);
     grown.observe(this.tail.element);

@@ -30,11 +30,14 @@ test("every offered rule is an answer with its id and duration", () => {
   assert.equal(choices[2]?.detail, "Applies to this folder, also in later sessions");
 });
 
-test("a command that is longer than a line is not allowed from a list below one line", () => {
+test("what is longer than a line, or than its box in the chat, is not allowed from a list below one line", () => {
+  const write = (lines: number): ApprovalRequested => ({ ...ASKED, effect: { type: "WriteEffect", files: [{ path: "/a", action: "create", diff: "+x\n".repeat(lines), changeKey: "k" }] } });
   const rules = [{ id: "r", label: "Allow make", scope: "session", allows: [], stillAsked: [] }] as const;
   for (const [asked, labels] of [
     [command("make"), ["Allow Once", "Allow make", "Run Another Command Instead…", "Deny", "Deny with a Reason…", "Show in Chat"]],
     [command(`${"make && ".repeat(30)}rm -r b`), ["Show in Chat", "Run Another Command Instead…", "Deny", "Deny with a Reason…"]],
+    [write(12), ["Allow Once", "Allow make", "Deny", "Deny with a Reason…", "Show in Chat"]],
+    [write(900), ["Show in Chat", "Deny", "Deny with a Reason…"]],
     [command("make\nrm -r b", { inputOf: "p1" }), ["Show in Chat", "Deny", "Deny with a Reason…"]],
   ] as const) assert.deepEqual(listChoicesBelowLine({ ...asked, rules }).map(({ label }) => label), labels);
 });

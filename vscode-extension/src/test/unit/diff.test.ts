@@ -27,6 +27,8 @@ test("what differs between a line and the line that replaces it is marked by wor
   assert.deepEqual(parts("-one", "+two"), ["", ""], "nothing in common");
   assert.deepEqual(parts("-one", "+one more", "+lines"), ["", "", ""], "not a replacement line by line");
   assert.deepEqual(parts("-same", "+same"), ["", ""]);
+  const long = "a".repeat(120);
+  assert.deepEqual(parts(`-key = "${long}1"`, `+key = "${long}2"`), ["1", "2"], "only the characters of a very long word");
 });
 
 test("tabs and spaces are shared only as far as all lines begin with the same", () => {
