@@ -195,25 +195,47 @@ def test_each_line_of_a_long_approval_reason_begins_with_the_card_border(
     assert "does not show" in card[-2] + card[-1]
 
 
+def command_of(joint: str) -> dict[str, Any]:
+    parts = [*(f"echo part {number}" for number in range(60)), "rm -rf ~"]
+    return {"command": joint.join(parts), "workingDir": "/w", "envVars": []}
+
+
+def edit_of(*line_counts: int) -> dict[str, Any]:
+    files = []
+    for number, count in enumerate(line_counts, 1):
+        lines = [*(f"+line {at} of {number}" for at in range(count)), f"+rm -rf ~ {number}"]
+        diff = "\n".join(["--- /dev/null", "+++ b", f"@@ -0,0 +1,{count + 1} @@", *lines, ""])
+        files.append({"path": f"/w/{number}.sh", "action": "create", "diff": diff})
+    return {"files": files}
+
+
+LONG_EFFECTS: dict[str, tuple[dict[str, Any], str]] = {
+    "lines of a command": (command_of("\n"), "rm -rf ~"),
+    "one line": (command_of(" && "), "rm -rf ~"),
+    "a change": (edit_of(30), "rm -rf ~ 1"),
+    "a change of more lines than were once shown": (edit_of(100), "rm -rf ~ 1"),
+    "changes of two files": (edit_of(10, 20), "rm -rf ~ 2"),
+}
+
+
 @pytest.mark.req("H7", "H10")
-@pytest.mark.parametrize("joint", ["\n", " && "], ids=["lines", "one line"])
-def test_a_command_longer_than_the_window_is_allowed_only_after_its_end_was_in_view(
-    server: StandIn, start_nvim: StartNvim, joint: str
+@pytest.mark.parametrize("name", LONG_EFFECTS)
+def test_a_request_longer_than_the_window_is_allowed_only_after_its_end_was_in_view(
+    name: str, server: StandIn, start_nvim: StartNvim
 ) -> None:
+    effect, last = LONG_EFFECTS[name]
     small = start_nvim("one.txt", columns=80, rows=24)
     Panel(small, server).open()
-    command = joint.join([*(f"echo part {number}" for number in range(60)), "rm -rf ~"])
-    effect = {"command": command, "workingDir": "/w", "envVars": []}
     asked = {"requestId": "a1", "callId": "c1", "tool": "shell", "summary": "x", "reason": ""}
     server.emit("approval_requested", asked | {"effect": effect, "digest": "d", "rules": []})
-    small.wait_screen("Run this command?", "<M-a> read on")
+    small.wait_screen("<M-a> read on")
 
     for _ in range(20):
-        if "rm -rf ~" in small.screen():
+        if last in small.screen():
             break
         small.lua("require('agent_ls.chat.approvals').allow()")
         assert "agent/approve" not in server.seen(), "allowed before its end was in view"
-    small.wait_screen("rm -rf ~", "<M-a> allow")
+    small.wait_screen(last, "<M-a> allow")
     small.lua("require('agent_ls.chat.approvals').allow()")
 
     assert server.expect("agent/approve")["decision"] == "allow"

@@ -11,10 +11,6 @@ local M = {}
 ---Maximum number of displayed diff lines. A key expands a longer diff.
 M.DIFF_LINES = 16
 
----Maximum number of displayed diff lines in an approval request. It is larger, because the user has to read the
----whole diff.
-M.ASKED_LINES = 60
-
 local DIFF_GROUPS = { ["+"] = "AgentLsAdded", ["-"] = "AgentLsRemoved" }
 
 ---@param diff string unified
@@ -274,8 +270,8 @@ end
 ---Draws what a request would do: the exact command or change.
 ---@param request agent_ls.wire.ApprovalRequested
 ---@param ctx agent_ls.RenderContext
----@param max_lines integer limit for each diff
-local function draw_effect(request, ctx, out, max_lines)
+---@param is_brief boolean without the context lines of changes
+local function draw_effect(request, ctx, out, is_brief)
   local effect = request.effect
   if effect.command then
     local lines, places = vim.split(effect.command, "\n", { plain = true }), {}
@@ -301,9 +297,8 @@ local function draw_effect(request, ctx, out, max_lines)
         { ctx.relative(file.path), "AgentLsPath" },
       })
       draw_diff(out, file.diff, {
-        max_lines = max_lines,
-        is_brief = max_lines ~= math.huge,
-        key = ctx.keys.expand,
+        max_lines = math.huge,
+        is_brief = is_brief,
         columns = math.max(16, ctx.width - vim.api.nvim_strwidth(BAR[1]) - 2),
         prefix = BAR,
       })
@@ -394,8 +389,8 @@ function M.render_approval(item, ctx, out)
     return item.reason and out:add({ { "  “" .. item.reason .. "”", "AgentLsDim" } })
   end
   out:add({ BAR, { question(request), "AgentLsAsk" } })
-  draw_effect(request, ctx, out, ctx.expanded[item.id] and math.huge or M.ASKED_LINES)
-  item.head_lines = request.effect.files and 2 or #out.lines
+  draw_effect(request, ctx, out, not ctx.expanded[item.id])
+  item.head_lines = #out.lines
   if request.reason ~= "" then
     add_text(out, ctx, BAR, request.reason, "AgentLsDim")
   end
