@@ -156,6 +156,7 @@ class SessionOwner:
                     if not self._opened.done():
                         self._opened.set_result(opened)
                     await self._is_closing.wait()
+                    live.session.cut_reason = "aborted"
                 tasks.cancel_scope.cancel()
         finally:
             with anyio.CancelScope(shield=True):

@@ -122,6 +122,7 @@ class Session:
         self._is_closing = False
         self._is_held = False
         self._stop: Literal["interrupted", "aborted"] | None = None
+        self.cut_reason: EndReason = "interrupted"  # of a turn during which the task of `run` is cancelled
         self._end_reason: EndReason = "completed"
         self._scope: anyio.CancelScope | None = None
         self._wake = anyio.Event()
@@ -560,7 +561,7 @@ class Session:
         self.terminals.close()
         is_suspended = self._has_input and bool(self._emitter.waiting_calls)
         if self._has_input and not is_suspended:
-            self._end_turn(self._stop or "interrupted")
+            self._end_turn(self._stop or self.cut_reason)
         elif self._state != "CLOSED":
             self._listeners.before_end()
             self._end_reason = "completed"

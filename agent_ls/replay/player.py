@@ -12,8 +12,11 @@ from agent_ls.loop.events.types import ApprovalRequested, ProcessingEnd, Questio
 from agent_ls.sessions.live import LiveSession
 
 ActName: TypeAlias = Literal["steer", "follow_up"]
+StopName: TypeAlias = Literal["interrupt", "abort"]
 TimedEvent: TypeAlias = tuple[int, Mapping[str, Any]]
 """A pair of an event as JSON and the number of model calls that had begun before it."""
+
+_STOPS: Mapping[str, StopName] = {"interrupted": "interrupt", "aborted": "abort"}
 
 
 @dataclass(slots=True)
@@ -33,13 +36,13 @@ class RecordedUserActions:
     """The user's actions in a recording. `inputs` are the messages that started turns.
 
     `during` maps the number of a model call (from 1) to the other messages that the user sent during this call.
-    `interrupted` lists the numbers of the model calls that the user interrupted. `approvals` and `questions`
+    `stops` maps the number of a model call that the user stopped to how it was stopped. `approvals` and `questions`
     list the user's answers as event data, in the order of the answers.
     """
 
     inputs: list[RecordedInput] = field(default_factory=list)
     during: dict[int, list[tuple[ActName, str]]] = field(default_factory=dict)
-    interrupted: set[int] = field(default_factory=set)
+    stops: dict[int, StopName] = field(default_factory=dict)
     approvals: deque[Mapping[str, Any]] = field(default_factory=deque)
     questions: deque[Mapping[str, Any]] = field(default_factory=deque)
 
@@ -69,8 +72,8 @@ def extract_user_actions(events: Sequence[TimedEvent]) -> RecordedUserActions:
                     waiting.append(data["text"])
             case "processing_end":
                 is_busy = False
-                if data["reason"] == "interrupted":
-                    course.interrupted.add(calls)
+                if stop := _STOPS.get(data["reason"]):
+                    course.stops[calls] = stop
             case "approval_resolved":
                 course.approvals.append(data)
             case "question_answered":
@@ -81,7 +84,7 @@ def extract_user_actions(events: Sequence[TimedEvent]) -> RecordedUserActions:
 class UserActionPlayer:
     """Repeats the recorded actions in a live session.
 
-    The replayed model invokes `call_begins` when a model call begins, and `interrupt_as_recorded` when the
+    The replayed model invokes `call_begins` when a model call begins, and `stop_as_recorded` when the
     recorded response is incomplete.
     """
 
@@ -112,14 +115,14 @@ class UserActionPlayer:
             if self._live:
                 getattr(self._live.session, act)(text)
 
-    def interrupt_as_recorded(self, number: int) -> bool:
-        """Interrupt the turn if the user interrupted model call `number` (from 1) in the recording.
+    def stop_as_recorded(self, number: int) -> bool:
+        """Stop the turn, or the session, as the user did in model call `number` (from 1) of the recording.
 
-        Return whether the turn was interrupted.
+        Return whether it was stopped.
         """
-        if number not in self._course.interrupted or not self._live:
+        if number not in self._course.stops or not self._live:
             return False
-        self._live.session.interrupt()
+        getattr(self._live.session, self._course.stops[number])()
         return True
 
     def _answer(self, live: LiveSession, asked: ApprovalRequested | QuestionAsked) -> None:

@@ -239,7 +239,7 @@ class _Model:
                 raise said
             await anyio.lowlevel.checkpoint()
             yield said
-        if not isinstance(said, StreamFinish) and self._player.interrupt_as_recorded(self._told.calls):
+        if not isinstance(said, StreamFinish) and self._player.stop_as_recorded(self._told.calls):
             await anyio.sleep_forever()
 
     async def complete(self, request: Request) -> Response:

@@ -68,6 +68,7 @@ async def test_sessions_of_one_task_are_closed_in_any_order(tmp_path: Path) -> N
     assert [session.state for session in sessions] == ["CLOSED"] * 3
 
 
+@pytest.mark.req("L3")
 async def test_a_reader_gets_session_end_last_when_another_task_closes(tmp_path: Path) -> None:
     gate = Gate()
     session = await opened(tmp_path, FakeProvider([text("Half ", gate)]))
@@ -86,7 +87,7 @@ async def test_a_reader_gets_session_end_last_when_another_task_closes(tmp_path:
         await gate.reached.wait()
         await session.close()
     assert isinstance(seen[-1], agent_ls.SessionEnd)
-    assert [event.reason for event in seen if isinstance(event, agent_ls.ProcessingEnd)] == ["interrupted"]
+    assert [event.reason for event in seen if isinstance(event, agent_ls.ProcessingEnd)] == ["aborted"]
 
 
 @pytest.mark.parametrize("how", ["scope", "task"])

@@ -9,6 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
+import agent_ls
 from agent_ls.environments.base import ExecResult, FileState, GrepLine, GrepResult
 from agent_ls.environments.errors import PathNotFoundError
 from agent_ls.features.recording.codec import to_json_value, value_of
@@ -238,6 +239,26 @@ async def test_a_shared_recording_can_be_replayed(tmp_path: Path) -> None:
     file.write_text(Redaction(home=str(tmp_path), user="", host="").redact_recording(file.read_text()))
     assert str(tmp_path) not in file.read_text()
     assert (await played(file)).differences == []
+
+
+async def test_a_session_that_is_closed_during_a_model_call_is_replayed_as_recorded(tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    gate = Gate()
+    session = await agent_ls.open_session(
+        tmp_path / "project",
+        provider="anthropic",
+        adapters={"anthropic": FakeProvider([[text("Half "), gate]])},
+        settings={"record": True},
+        state_dir=tmp_path / "state",
+        trusted=True,
+    )
+    session.run("go")
+    await gate.reached.wait()
+    await session.close()
+    (file,) = (tmp_path / "state" / "recordings").iterdir()
+    found = await anyio.to_thread.run_sync(read_recording, file)
+    assert [it["data"]["reason"] for it in found.events if it["kind"] == "processing_end"] == ["aborted"]
+    assert (await replay(found)).differences == []
 
 
 async def test_steers_queued_messages_answers_and_stops_are_replayed_at_the_same_model_call(
