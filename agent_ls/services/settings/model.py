@@ -374,7 +374,11 @@ _NOT_SHOWN = ("providers", "mcp", "userInstructions")
 _SHOWN_LEVELS = 6
 """Maximum depth of a name in messages. Deeper names belong to provider-specific options."""
 
-_AN_OBJECT = ("model_type", "dict_type")
+_TYPE_WORDS = {
+    "model_type": "input should be an object",
+    "dict_type": "input should be an object",
+    "bool_type": "input should be true or false",
+}
 
 
 def parse_settings(raw: Mapping[str, Any], current: Settings | None = None) -> tuple[Settings, list[str]]:
@@ -384,12 +388,12 @@ def parse_settings(raw: Mapping[str, Any], current: Settings | None = None) -> t
     value in `current` (the last valid settings). If `current` is None, it is replaced by its default.
     """
     good = current.model_dump(by_alias=True) if current else {}
-    entries = dict(raw)
+    entries = _as_json(raw)
     problems: list[str] = []
     left_out: set[_Place] = set()
     while True:
         try:
-            return Settings.model_validate(entries), problems
+            return Settings.model_validate(entries, strict=True), problems
         except ValidationError as invalid:
             errors = invalid.errors(include_url=False)
             problems += [f"agentLs.{_problem(error)}; it is ignored" for error in errors]
@@ -402,10 +406,27 @@ def parse_settings(raw: Mapping[str, Any], current: Settings | None = None) -> t
 def setting_problems(raw: Mapping[str, Any]) -> list[str]:
     """Return one sentence for each unknown or invalid entry: its name, its value, and the allowed values."""
     try:
-        Settings.model_validate(raw)
+        Settings.model_validate(_as_json(raw), strict=True)
     except ValidationError as invalid:
         return [_problem(error) for error in invalid.errors(include_url=False)]
     return []
+
+
+def _as_json(value: Any) -> Any:
+    """Return settings as the types of JSON Schema count them: `1e3` is an integer, and a tuple of a program a list.
+
+    Other values of a wrong type, such as "3" or 1 for true, are invalid: nothing else is converted.
+    """
+    match value:
+        case float() if value.is_integer():
+            return int(value)
+        case Mapping():
+            # `options` of a provider reach the provider as they are.
+            return {name: it if name == "options" else _as_json(it) for name, it in value.items()}
+        case list() | tuple():
+            return [_as_json(it) for it in value]
+        case _:
+            return value
 
 
 def _problem(error: ErrorDetails) -> str:
@@ -413,7 +434,7 @@ def _problem(error: ErrorDetails) -> str:
     shown = ".".join(map(str, place[:_SHOWN_LEVELS]))
     if error["type"] == "extra_forbidden":
         return f"{shown}: there is no such setting{_suggest_name([str(step) for step in place])}"
-    message = "input should be an object" if error["type"] in _AN_OBJECT else error["msg"]
+    message = _TYPE_WORDS.get(error["type"], error["msg"])
     return f"{shown}: {message[:1].lower()}{message[1:]}{_not_that(error)}"
 
 
