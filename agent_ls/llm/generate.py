@@ -210,9 +210,10 @@ class StreamResult:
     `aclose()` stops the answer.
     """
 
-    def __init__(self, events: AsyncGenerator[Event]) -> None:
+    def __init__(self, events: AsyncGenerator[Event], provider: str = "", model: str = "") -> None:
         self._events = events
-        self._folded = Accumulator()
+        self._fold = partial(Accumulator, provider, model)
+        self._folded = self._fold()
         self.steps: list[GenerateStep] = []
 
     async def __aiter__(self) -> AsyncIterator[Event]:
@@ -220,7 +221,7 @@ class StreamResult:
             async for event in events:
                 if isinstance(event, GenerateStepFinish):
                     self.steps.append(event.step)
-                    self._folded = Accumulator()
+                    self._folded = self._fold()
                 else:
                     self._folded.feed(event)
                 yield event
@@ -261,7 +262,9 @@ def stream(
     Raises:
         LlmError: from the iteration.
     """
-    return StreamResult(_stream_steps(request, tools, options, client or default_client()))
+    chosen = client or default_client()
+    steps = _stream_steps(request, tools, options, chosen)
+    return StreamResult(steps, request.provider or chosen.default, request.model)
 
 
 async def _stream_steps(
@@ -270,7 +273,7 @@ async def _stream_steps(
     loop = _Loop(replace(request, messages=await with_files(request.messages)), tools, options)
     end = None if options.total_timeout_s is None else anyio.current_time() + options.total_timeout_s
     while True:
-        folded = Accumulator(client.default, request.model)
+        folded = Accumulator(request.provider or client.default, request.model)
         async with aclosing(_step_events(loop.request, options, client, end)) as events:
             async for event in events:
                 folded.feed(event)

@@ -9,7 +9,9 @@ import anyio
 import pytest
 from hypothesis import given, strategies as st
 
+from agent_ls.library.scripted_model import ScriptedModel
 from agent_ls.llm import errors as e
+from agent_ls.llm.client import Client
 from agent_ls.llm.generate import (
     GenerateOptions,
     GenerateStepFinish,
@@ -166,6 +168,17 @@ async def test_stream_when_tools_run_then_a_step_is_reported_between_the_answers
     assert (step.response.text, step.tool_results[0].is_error) == ("I look.", False)
     assert (streamed.response().text, streamed.partial.text) == ("It is ", "It is ")
     assert streamed.steps == [step]
+
+
+@pytest.mark.req("U3")
+async def test_streamed_responses_name_the_provider_of_the_request() -> None:
+    adapters = {name: ScriptedModel([("slow_weather", {"city": "Oslo"})], "Cold.") for name in ("one", "two")}
+    client = Client(adapters, "one")
+    for asked, named in (("", "one"), ("two", "two")):
+        streamed = stream(build_request("m", "Hi.", provider=asked), tools=[ASYNC], client=client)
+        assert [event async for event in streamed]
+        assert [it.response.provider for it in streamed.steps] == [named]
+        assert streamed.response().provider == named
 
 
 @pytest.mark.req("U9")
