@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import Protocol, cast
@@ -109,6 +110,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
     except KeyboardInterrupt:
         return end(INTERRUPTED)
+    except FileNotFoundError:
+        if _has_current_folder():
+            raise
+        print("agent-ls: the current folder was deleted: change to a folder that exists", file=sys.stderr)
+        return end(2)
+
+
+def _has_current_folder() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def build_parser(is_complete: Callable[[str], bool]) -> argparse.ArgumentParser:

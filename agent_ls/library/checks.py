@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from agent_ls.argument_types import checked
+from agent_ls.environments.remote.place import is_place_name
 from agent_ls.services.errors import BadChoiceError
 from agent_ls.services.settings.model import parse_settings, setting_problems
 
@@ -24,6 +27,34 @@ def check_texts(**given: str) -> None:
     for name, value in given.items():
         if not value.strip():
             raise BadChoiceError(f"{name} is empty", "pass a text")
+
+
+def absolute_folder(folder: str | Path) -> str:
+    """Return a folder as an absolute path, so that a later `os.chdir` does not change it.
+
+    Raises:
+        BadChoiceError: no file can have this name, or the path is relative, and the current folder was deleted.
+    """
+    place = os.path.expanduser(folder)
+    if is_place_name(place):
+        return place
+    if "\0" in place or not _is_encodable(place):
+        raise BadChoiceError(f"no folder can be named {place!r}", "pass the path of a folder")
+    try:
+        return str(Path(place).absolute())
+    except FileNotFoundError:
+        raise BadChoiceError(
+            f"{folder} is relative to the current folder of the program, which was deleted",
+            "pass an absolute path, or change to a folder that exists",
+        ) from None
+
+
+def _is_encodable(path: str) -> bool:
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def rename_settings(settings: Mapping[str, Any]) -> Mapping[str, Any]:

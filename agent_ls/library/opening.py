@@ -19,7 +19,7 @@ import anyio
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.errors import EnvError
 from agent_ls.environments.wrappers.own import OwnEnvironment
-from agent_ls.library.checks import rename_settings, typed
+from agent_ls.library.checks import absolute_folder, rename_settings, typed
 from agent_ls.library.own_models import OwnAdapter, guarded_profile
 from agent_ls.library.owner import SessionOwner
 from agent_ls.library.replies import Answerer, Approver, ChangeReviewer, LimitExtender, ProgramCallbacks
@@ -158,7 +158,7 @@ def open_session(
     def start() -> SessionOwner:
         own_settings = parse_settings(rename_settings(settings or {}))[0]
         new = SessionSpec(
-            workspace_folder=os.path.expanduser(folder),
+            workspace_folder=str(folder) if own or resume else absolute_folder(folder),
             provider=provider or None,
             model=model or None,
             effort=effort,
@@ -187,6 +187,7 @@ def _create_manager(
     trusting: Trusting,
     beside: Sequence[str | Path],
 ) -> SessionManager:
+    folders = [os.path.normpath(absolute_folder(place)) for place in beside]
     return SessionManager(
         settings=settings,
         credentials=load_credentials(),
@@ -194,7 +195,7 @@ def _create_manager(
         program=parts,
         client=ClientState(
             trusting=trusting,
-            folders=lambda: [os.path.abspath(os.path.expanduser(place)) for place in beside],
+            folders=lambda: folders,
         ),
     )
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import anyio.to_thread
 
-from agent_ls.library.checks import typed
+from agent_ls.library.checks import absolute_folder, typed
 from agent_ls.llm.requests import Usage
 from agent_ls.loop.events.types import UsageReport
 from agent_ls.services.settings.state_folder import state_folder
@@ -41,7 +41,7 @@ class SessionEntry:
 def store_root(state_dir: str | Path | None, personal: bool) -> Path | None:
     """Return the folder in which a program's sessions are stored; None: the user's state folder."""
     if state_dir is not None:
-        return Path(state_dir).expanduser().absolute()
+        return Path(absolute_folder(state_dir))
     return None if personal else state_folder() / PROGRAMS
 
 
@@ -54,7 +54,7 @@ async def list_sessions(
     `state_dir` and `personal` are those that the sessions were opened with.
     """
     root = store_root(state_dir, personal) or state_folder()
-    return await anyio.to_thread.run_sync(_read, root, None if folder is None else str(folder))
+    return await anyio.to_thread.run_sync(_read, root, None if folder is None else absolute_folder(folder))
 
 
 def _read(root: Path, folder: str | None) -> list[SessionEntry]:

@@ -24,7 +24,8 @@ class AppError(Exception):
     is_usage = False
 
     def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
+        # Undecodable bytes of a path are lone surrogates, which a program could not print.
+        super().__init__(message.encode("utf-8", "backslashreplace").decode("utf-8"))
         self.hint = hint
         if hint:
             self.add_note(hint)  # the traceback of a program shows it

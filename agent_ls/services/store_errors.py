@@ -53,7 +53,7 @@ def store_errors(session_id: str) -> Iterator[None]:
         where = f": {error.filename}" if error.filename else ""
         raise AppError(
             f"the session cannot be stored on disk: {error.strerror or error}{where}",
-            f"make that folder writable, or set {STATE_VARIABLE} to another folder",
+            f"make that folder writable, or set {STATE_VARIABLE}, in a program state_dir, to another folder",
         ) from error
 
 

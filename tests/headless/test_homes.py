@@ -77,3 +77,14 @@ def test_a_large_prompt_is_read_from_standard_input(project: Path, size: int) ->
             check=False,
         )
     assert done.returncode == 0 and "LAST" in json.dumps(server.requests[0].body), done
+
+
+@pytest.mark.parametrize("arguments", [("exec", "do it"), ("sessions",), ("doctor", "--offline"), ("hooks",)])
+def test_a_command_in_a_deleted_folder_says_what_to_do(project: Path, arguments: tuple[str, ...]) -> None:
+    gone = project.parent / "gone"
+    gone.mkdir()
+    words = ["sh", "-c", 'rmdir "$PWD" && exec "$@"', "sh", *command(*arguments)]
+    environ = environment(project.parent / "home")
+    done = subprocess.run(words, cwd=gone, env=environ, capture_output=True, text=True, check=False)
+    assert (done.returncode, "Traceback" in done.stderr) == (2, False)
+    assert "change to a folder that exists" in done.stderr

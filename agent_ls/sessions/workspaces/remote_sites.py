@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -104,9 +105,8 @@ class RemoteSites:
         """
         if is_place_name(folder):
             return await self.prepare(folder)
-        path, is_there = await anyio.to_thread.run_sync(_absolute, folder)
-        if must_exist and not is_there:
-            problem = "is a file, no folder" if await anyio.Path(path).exists() else "does not exist"
+        path, problem = await anyio.to_thread.run_sync(_absolute, folder)
+        if must_exist and problem:
             raise BadChoiceError(f"the folder {problem}: {path}", "give a folder that exists")
         return await self.prepare(str(path)) if must_exist else str(path)
 
@@ -274,7 +274,9 @@ def _map_place(place: Place, folder: str) -> tuple[Place, PathMap]:
     return replace(place, path=there), names
 
 
-def _absolute(folder: str) -> tuple[Path, bool]:
-    """Return a folder's absolute path, and whether the folder exists. Blocks."""
+def _absolute(folder: str) -> tuple[Path, str]:
+    """Return a folder's absolute path, and why it cannot be used, "" if it exists. Blocks."""
     path = Path(folder).absolute()
-    return path, path.is_dir()
+    if os.path.isdir(path):
+        return path, ""
+    return path, "is a file, no folder" if os.path.exists(path) else "does not exist"

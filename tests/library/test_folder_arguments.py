@@ -1,0 +1,67 @@
+"""Folders that a program names: relative ones, those of a deleted current folder, and impossible names."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import agent_ls
+
+pytestmark = pytest.mark.req("H13", "R5")
+
+
+def opening(folder: str | Path, *answers: Any, **options: Any) -> agent_ls.SessionOpening:
+    model = agent_ls.ScriptedModel(*answers)
+    given: dict[str, Any] = {
+        "provider": "test",
+        "adapters": {"test": model},
+        "trusted": True,
+        "stored": False,
+    }
+    return agent_ls.open_session(folder, **given | options)
+
+
+async def test_relative_folders_stay_the_same_after_the_program_changes_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("project", "other"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path)
+    wanted = tmp_path / "other" / "made.txt"
+    write = ("write_file", {"file_path": str(wanted), "content": "1"})
+    options: dict[str, Any] = {"beside": ["other"], "mode": "edits", "state_dir": "state", "stored": True}
+    async with opening("project", write, "Done.", **options) as session:
+        monkeypatch.chdir("/")
+        assert await session.ask("go") == "Done."
+    assert wanted.read_text() == "1"
+    assert sorted(os.listdir(tmp_path)) == ["other", "project", "state"]
+
+
+@pytest.mark.parametrize(
+    ("given", "relative"),
+    [({}, "."), ({"state_dir": "s", "stored": True}, ""), ({"beside": ["."]}, "")],
+    ids=["folder", "state_dir", "beside"],
+)
+async def test_a_relative_folder_in_a_deleted_current_folder_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], relative: str
+) -> None:
+    monkeypatch.setenv("AGENT_LS_STATE_DIR", str(tmp_path / "state"))
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    os.rmdir(tmp_path / "gone")
+    with pytest.raises(agent_ls.AppError, match="which was deleted") as caught:
+        await opening(relative or tmp_path, **given)
+    assert "absolute path" in caught.value.hint
+    with pytest.raises(agent_ls.AppError, match="which was deleted"):
+        await agent_ls.list_sessions(".", state_dir=tmp_path / "state")
+
+
+@pytest.mark.parametrize("folder", ["a\0b", "a\ud800b", "x" * 5000], ids=["nul", "surrogate", "too long"])
+async def test_a_folder_that_cannot_exist_is_refused_with_a_message_that_can_be_printed(folder: str) -> None:
+    with pytest.raises(agent_ls.AppError) as caught:
+        await opening(folder)
+    assert str(caught.value).encode()
+    assert caught.value.hint
