@@ -478,7 +478,9 @@ class Reader:
                 self._doubt_expansion(word)
         after = self._programs.run(words, state, stdin)
         if after.either != state:
-            self._values = {name: word for name, word in self._values.items() if name != "PWD"}
+            # names that a command has listed are relative to the folder before
+            kept = {name: word for name, word in self._values.items() if not word.listing and name != "PWD"}
+            self._values = kept
             if self._defines_functions:
                 self._found.doubt(_UNCLEAR_FOLDER)
         return after
