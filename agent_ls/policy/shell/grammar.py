@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 
 import tree_sitter
@@ -140,12 +140,16 @@ def variable_of(loop: Node) -> str:
     return source_of(loop.child_by_field_name("variable") or loop)
 
 
-def is_certain(assignment: Node) -> bool:
+def is_certain(assignment: Node, entered: Collection[int]) -> bool:
     """Return whether the assignment is a separate foreground statement, so that all later commands run after
     it.
+
+    `entered`: the ids of lists `cd x && …` in which `cd` succeeds.
     """
     first, before = assignment, assignment.parent
-    while before is not None and before.type == "list" and before.children[0] == first:  # `a=1 && b`
+    while before is not None and before.type == "list":
+        if before.children[0] != first and before.id not in entered:  # not `a=1 && b`
+            break
         first, before = before, before.parent
     after = first.next_sibling
     return before is not None and before.type == "program" and (after is None or after.type != "&")
@@ -154,3 +158,24 @@ def is_certain(assignment: Node) -> bool:
 def is_pattern(node: Node) -> bool:
     """Return whether the node is a pattern of `case` such as `*"x"*`."""
     return node.type == "concatenation" and all(it.type in _PATTERN_PARTS for it in node.named_children)
+
+
+def only_enters(node: Node) -> bool:
+    """Return whether the node is `cd x` or `cd x && cd y`."""
+    if node.type == "list":
+        operators = [child.type for child in node.children if not child.is_named]
+        return operators == ["&&"] and all(map(only_enters, node.named_children))
+    name = node.child_by_field_name("name") if node.type == "command" else None
+    return name is not None and source_of(name) == "cd"
+
+
+def reads_a_line(command: Node) -> bool:
+    """Return whether the command is `read`, so that a variable set before it has no effect after it."""
+    name = command.child_by_field_name("name")
+    return name is not None and source_of(name) == "read"
+
+
+def is_simple(node: Node) -> bool:
+    """Return whether the node is a command whose output is not redirected."""
+    parts = node.named_children if node.type == "redirected_statement" else [node]
+    return all(part.type == "command" or source_of(part) == "2>/dev/null" for part in parts)

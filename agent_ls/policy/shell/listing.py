@@ -44,7 +44,7 @@ def _has_flag(name: str, word: str, flags: str) -> bool:
     return bool(re.match("-[^-]", word)) and any(flag in before for flag in flags)
 
 
-_NAMES_ONLY = frozenset("wc ls stat du basename dirname realpath readlink echo test".split())
+_NAMES_ONLY = frozenset("wc ls stat du basename dirname realpath readlink echo printf test".split())
 
 
 def prints_names_only(argv: Sequence[str]) -> bool:

@@ -28,18 +28,19 @@ _TOKEN = re.compile(
     | (?P<value>\d+(?:\.\d+)?(?![\w.])|'(?:[^'\\\n]|\\[nrt\\'"])*'|"(?:[^"\\\n]|\\[nrt\\'"])*"
         |(?:null|true|false|undefined)\b)
     | (?P<template>`(?:[^`\\$]|\$(?!\{)|\$\{[^{}`]*\})*`)
+    | (?P<regex>(?<=\()/(?![*/])(?:[^\\/\[\n]|\\.|\[(?:[^\\\]\n]|\\.)*\])+/[dgimsu]*(?=\s*[,)]))
     | (?P<name>[A-Za-z_]\w*)
     | (?P<sign>=>|\.\.\.|[!=]==?|[<>]=?|&&|\|\||\?\?|\+\+|\+=|\?\.(?!\d)|[-+*/%.,;:?!()\[\]{}=]) )""",
     re.VERBOSE,
 )
-_KINDS = ("fact", "file", "text", "stdin", "module", "call", "value", "template", "name", "sign")
+_KINDS = ("fact", "file", "text", "stdin", "module", "call", "value", "template", "regex", "name", "sign")
 _PART = re.compile(r"\$\{([^{}`]*)\}")
 _HIDES = re.compile("<!--|-->")
 """The start of a comment for node, in scripts of the web."""
 _METHODS = frozenset(
     "toISOString getTime join slice reverse includes indexOf lastIndexOf toFixed toString trim trimEnd trimStart split "
     "concat flat repeat padStart padEnd startsWith endsWith toLowerCase toUpperCase at charAt charCodeAt substring "
-    "keys values entries has localeCompare getFullYear toLocaleString".split()
+    "keys values entries has localeCompare getFullYear toLocaleString match search".split()
 )
 """Methods of lists and texts. They call none of their arguments, which are no functions."""
 _WITH_FUNCTION = frozenset("map filter forEach some every find findIndex reduce sort flatMap".split())
@@ -205,7 +206,7 @@ class _Code:
             if self._is("=") or self._is("+="):
                 return self._expression()
         else:
-            self._require(kind in ("fact", "value", "stdin"))
+            self._require(kind in ("fact", "value", "stdin", "regex"))
         self._parts()
         return None
 

@@ -32,8 +32,11 @@ _DIGITS = re.compile(r"\"?-?\d+\"?|'\d+'")
 _LENGTH = re.compile(r'"?\$\{#[A-Za-z_]\w*(?:\[@\])?\}"?|\$#')
 _COPY = re.compile(r'"?\$\{?([A-Za-z_]\w*)\}?"?')
 _SUM = re.compile(r'"?\$\(\((.*)\)\)"?', re.DOTALL)
-_EXPRESSION = re.compile(r"(?:\$?[A-Za-z_]\w*+|\$\{[A-Za-z_]\w*\}|\d++|[\s+*/%()<>&|^~!=?:,-])*+")
+_EXPRESSION = re.compile(
+    r"(?:\$?[A-Za-z_]\w*+|\$\{[A-Za-z_]\w*\}|\d++(?:#[0-9a-zA-Z]++)?|[\s+*/%()<>&|^~!=?:,-])*+"
+)
 _NAME = re.compile(r"[A-Za-z_]\w*")
+_BASED = re.compile(r"\b\d+#\w+")
 
 
 def is_sum(source: str, names: Collection[str]) -> bool:
@@ -44,7 +47,7 @@ def is_sum(source: str, names: Collection[str]) -> bool:
 
 def is_expression(text: str, names: Collection[str]) -> bool:
     """Return whether an arithmetic expression has only numbers, operators and the variables `names`."""
-    return _EXPRESSION.fullmatch(text) is not None and set(_NAME.findall(text)) <= {*names}
+    return _EXPRESSION.fullmatch(text) is not None and set(_NAME.findall(_BASED.sub("0", text))) <= {*names}
 
 
 def counts(loop: Node, names: Collection[str]) -> bool:

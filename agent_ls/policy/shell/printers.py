@@ -37,7 +37,9 @@ def gzip_prints(arguments: list[str], patterns: Sequence[int]) -> bool:
     """Return whether gzip changes no file: it lists (`-l`), tests (`-t`) or writes to stdout (`-c`)."""
     writes_nothing = bool(arguments) and re.fullmatch(r"-d?[cltvk]+|-cd", arguments[0]) is not None
     keeps = writes_nothing and bool(set(arguments[0]) & set("clt"))
-    return keeps and not patterns and not any(word.startswith("-") for word in arguments[1:])
+    # no name that such a pattern matches is an option
+    is_pattern_clear = all(re.fullmatch(r"[^-*?\[].*[*?\[].*", arguments[at]) for at in patterns)
+    return keeps and is_pattern_clear and not any(word.startswith("-") for word in arguments[1:])
 
 
 def unpacks_to_stdout(name: str) -> Callable[[list[str], Sequence[int]], bool]:
@@ -113,7 +115,8 @@ _ONE_LINERS = {
     "ruby": re.compile(r"-e\nputs RUBY_(?:VERSION|PLATFORM|ENGINE|PATCHLEVEL)\n|-c\n(?!-)[\w./-]+\n"),
     # no `{`, `@` or `$x`, with which perl runs code in a pattern; no name with `|` or `<`, which perl would run
     "perl": re.compile(
-        rf"(?:-F[,:;]\n|-0(?:777|0)?\n)*-(?:(?:l?a?ne|nle|nae)\nprint(?: {_TEXT})?(?: (?:if|unless) {_WHEN})?;?\n"
+        rf"(?:-F[,:;]\n|-0(?:777|0)?\n)*-(?:(?:l?a?ne|nle|nae)\nprint(?: {_TEXT})?"
+        rf"(?: (?:if|unless) {_WHEN}| while {_REGEX}[is]*g[is]*)?;?\n"
         rf"|pe\ns{_REGEX}[\w .,:;=<>'\"-]*/[gi]*;?\n)(?:(?!-)[\w./-]+\n)*"
     ),
 }

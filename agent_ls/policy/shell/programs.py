@@ -52,6 +52,8 @@ _POSIX_SHELLS = frozenset(("sh", "bash", "dash"))
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[.*\])?\+?=", re.DOTALL)
 
 _CHANGES_FOLDER = re.compile("-[CD]|--chd?i?r?")
+_UNCLEAR_FOLDER = "It changes to a folder that agent-ls cannot determine."
+_QUOTED_ARRAY = re.compile(r'"\$\{\w+\[@\](?::\d+){0,2}\}"')
 _ECHO = Word("text", "echo", "echo")
 _FOUND = Word("glob", "{}", "{}")
 """The word for the file names that find inserts for `{}`: one or more names that cannot be options."""
@@ -60,9 +62,10 @@ _FOUND = Word("glob", "{}", "{}")
 class Programs:
     """Analyses the commands of one line. `read` parses and analyses text that is passed to a shell."""
 
-    def __init__(self, found: LineFindings, read: Callable[[str, State], After]) -> None:
+    def __init__(self, found: LineFindings, read: Callable[..., After]) -> None:
         self._found = found
         self._read = read
+        self._first: Word | None = None
         self._piped: list[tuple[str, ...]] = []
         self._tried = 0
 
@@ -111,7 +114,7 @@ class Programs:
             argv, lambda text: self._found.places(text, state.folders), self._found.home
         ):
             self._found.refusals.append(why)
-        if why := "" if read_only.prints_facts(argv) else dangers.danger(argv):
+        if why := "" if read_only.prints_facts(argv) or _fills_variables(words) else dangers.danger(argv):
             self._found.danger(why)
         if depth > MAX_WRAPPERS:
             self._found.doubt("It is nested too deeply to be checked.")
@@ -123,8 +126,8 @@ class Programs:
         elif name in ("cd", "chdir") and depth == 0:
             return self._cd(words, state)
         elif name in ("cd", "chdir", "pushd", "popd"):
-            self._found.doubt("It changes to a folder that agent-ls cannot determine.")
-        elif name == "read" and depth == 0 and all(map(_is_own_or_r, _without_delimiter(words[1:]))):
+            self._found.doubt(_UNCLEAR_FOLDER)
+        elif depth == 0 and _fills_variables(words):
             self._found.add_command(argv, is_read_only=True)
             self._piped.append(argv)
         elif name in WRAPPERS and argv[1:2] not in (("-v",), ("-V",)):
@@ -200,7 +203,7 @@ class Programs:
         for word in words[1:]:
             if word.kind == "glob":
                 self._found.add_word(word, state.folders)  # the shell lists the folder to expand the pattern
-            elif word.kind == "unknown" and not (word is FROM_INPUT and name in ANY_WORDS):
+            elif word.kind == "unknown" and not (name in ANY_WORDS and _is_list_of_words(word)):
                 self._found.changes |= not word.is_single  # the word may be expanded to several file names
 
     def _add_paths(self, words: Sequence[Word], argv: Sequence[str], places: Sequence[str]) -> None:
@@ -238,7 +241,7 @@ class Programs:
         operands = [word for word in words[1:] if word.text not in ("-L", "--")]
         target = operands[0] if operands else Word("text", self._found.home)
         if len(operands) > 1 or target.kind != "text" or target.text.startswith(("-", "+")):
-            self._found.doubt("It changes to a folder that agent-ls cannot determine.")
+            self._found.doubt(_UNCLEAR_FOLDER)
             return After(state, state)
         folders = tuple(absolute(target.text, folder, self._found.home) for folder in state.folders)
         self._found.paths += folders
@@ -270,7 +273,9 @@ class Programs:
             if argv[0] != "bash" and (found := _OF_BASH.search(argv[at + 1])):
                 self._found.doubt(f"{argv[0]} may read `{found[0]}` in another way than bash.")
             if words[at + 1].kind == "text":
-                self._read(argv[at + 1], state)
+                first, self._first = self._first, None
+                if self._read(argv[at + 1], state, first).either != state and first:
+                    self._found.doubt(_UNCLEAR_FOLDER)
             else:
                 self._found.doubt(f"Asked because of `{words[at + 1].source}`: it is run as code.")
         elif not has_script:
@@ -305,7 +310,7 @@ class Programs:
         for argument in found.options:
             self._found.add_path(argument, state.folders)
         if any(_CHANGES_FOLDER.match(option) for option in found.options):
-            self._found.doubt("It changes to a folder that agent-ls cannot determine.")
+            self._found.doubt(_UNCLEAR_FOLDER)
         if not is_harmless_wrapper(argv[0], found.options):
             self._found.change()
         inner = words[len(words) - len(found.inner) :] if found.inner else ()
@@ -334,7 +339,7 @@ class Programs:
         if not placeholder:
             return (*inner, FROM_INPUT)
         found = [at for at, word in enumerate(inner) if placeholder in word.text]
-        if found and inner[0].text in ANY_WORDS:
+        if found and inner[0].text in ANY_WORDS and (inner[0].text != "printf" or 1 not in found):
             return (*(word for at, word in enumerate(inner) if at not in found), FROM_INPUT)
         if found == [len(inner) - 1] and len(inner) > 1 and inner[-1].text == placeholder:
             return (*inner[:-1], FROM_INPUT)
@@ -425,12 +430,26 @@ class Programs:
             if "-execdir" in argv or "-okdir" in argv:  # its words name files of the folders that find visits
                 self._found.changes |= any(word != "{}" and word[:1] not in "-+" for word in inner[1:])
                 if any(".." in word for word in inner[1:]):
-                    self._found.doubt("It changes to a folder that agent-ls cannot determine.")
+                    self._found.doubt(_UNCLEAR_FOLDER)
+            if _is_script_for_name(inner) and not {"-execdir", "-okdir"} & set(argv):
+                self._run_for_names(argv, inner, words, state)
+                continue
             if inner[0] in SHELLS or any("{}" in word and word != "{}" for word in inner):
                 self._found.doubt("File names would become code or options of a command.")
             by_text = {word.text: word for word in sorted(words, key=lambda word: word.kind != "text")}
             by_text["{}"] = _FOUND
             self.run(tuple(by_text[text] for text in inner), state, "file", depth + 1)
+
+    def _run_for_names(
+        self, argv: Sequence[str], inner: Sequence[str], words: Sequence[Word], state: State
+    ) -> None:
+        """Analyse `find … -exec sh -c '…' _ {}` as if a loop read the names that find prints into `$1`."""
+        # if several words have this text, one that is not literal counts
+        script = max((word for word in words if word.text == inner[2]), key=lambda word: word.kind != "text")
+        listing_words = (*argv[: listing.first_action(argv)], "-print0")
+        self._first = Word("unknown", "$1", is_single=False, listing=(listing_words,))
+        self._shell((*(Word("text", it, it) for it in inner[:2]), script), state, "terminal")
+        self._first = None
 
     def _git_folders(self, argv: Sequence[str], state: State) -> list[str]:
         own = argv[: read_only.start_of_git_command(argv)]  # after the subcommand, `-C` has another meaning
@@ -457,6 +476,17 @@ def _known(name: str) -> str:
     return folded if folded in _NAMES else name
 
 
+def _is_script_for_name(inner: Sequence[str]) -> bool:
+    """Return whether find runs a script of a shell for each name, which is its only argument: `sh -c '…' _ {}`."""
+    is_script = len(inner) == 5 and inner[0] in _POSIX_SHELLS and inner[1] == "-c" and inner[4] == "{}"
+    return is_script and "{}" not in inner[2] and re.fullmatch(r"\w+", inner[3]) is not None
+
+
+def _is_list_of_words(word: Word) -> bool:
+    """Return whether the shell expands the word to any number of words, none of which it takes for a pattern."""
+    return word is FROM_INPUT or _QUOTED_ARRAY.fullmatch(word.source) is not None
+
+
 def _without_delimiter(words: Sequence[Word]) -> Sequence[Word]:
     """Return the words of `read` without `-d ''`, with which a null character ends a line."""
     at = next((at for at, word in enumerate(words) if word.text == "-d"), -1)
@@ -464,5 +494,14 @@ def _without_delimiter(words: Sequence[Word]) -> Sequence[Word]:
     return (*words[:at], *words[at + 2 :]) if has_null else words
 
 
-def _is_own_or_r(word: Word) -> bool:
-    return word.text == "-r" or (is_own(word.text) and "$" not in word.source)
+def _fills_variables(words: Sequence[Word]) -> bool:
+    """Return whether the command only reads its input into variables that no program reads."""
+    if words[0].text in ("mapfile", "readarray"):
+        return [word.text for word in words[1:-1]] == ["-t"] and _is_own(words[-1])
+    # the shell itself sets `$_` after each command
+    names = (word for word in _without_delimiter(words[1:]) if word.text not in ("-r", "_"))
+    return words[0].text == "read" and all(map(_is_own, names))
+
+
+def _is_own(word: Word) -> bool:
+    return is_own(word.text) and "$" not in word.source

@@ -22,8 +22,11 @@ from agent_ls.policy.shell.grammar import (
     are_separate,
     is_certain,
     is_pattern,
+    is_simple,
     nodes_of_kind,
+    only_enters,
     parse,
+    reads_a_line,
     source_of,
     variable_of,
     without_prints,
@@ -89,9 +92,13 @@ class Reader:
         self._values: dict[str, Word] = {}
         self._set: Counter[str] = Counter()
         self._defines_functions = False
+        self._entered: set[int] = set()
 
-    def read(self, text: str, state: State) -> After:
-        """Parse and analyse shell code. Return the possible working directories of the shell after the code."""
+    def read(self, text: str, state: State, first: Word | None = None) -> After:
+        """Parse and analyse shell code. Return the possible working directories of the shell after the code.
+
+        `first`: the value of `$1`.
+        """
         root, problem = parse(text)
         if problem:
             self._found.doubt(problem)
@@ -102,18 +109,21 @@ class Reader:
                 is_secret(source_of(it)) for it in nodes_of_kind(root, "variable_name")
             )
             # An inner shell does not have the variables of the outer shell.
-            outer = self._values, self._set
+            outer = self._values, self._set, self._entered
+            self._entered = set()
             self._set = Counter(_names_in(_QUOTING.sub("", without_prints(root))))
             self._set.subtract(map(variable_of, nodes_of_kind(root, "for_statement")))
             numeric = numeric_names(root, lambda text: _names_in(_QUOTING.sub("", text)))
             self._values = {name: Word("unknown", f"${name}", number=NUMBER) for name in numeric}
+            if first:
+                self._values["1"] = first
             self._values["HOME"] = Word("text", self._found.home)
             if len(state.folders) == 1 and not self._set["PWD"]:
                 self._values["PWD"] = Word("text", state.folders[0])
             self._shells += 1
             after = self._sequence(root, state, "terminal")
             self._shells -= 1
-            self._values, self._set = outer
+            self._values, self._set, self._entered = outer
             return after
         return After(state, state)
 
@@ -218,6 +228,8 @@ class Reader:
             return After(state, state)
         first = self._statement(named[0], state, stdin)
         if operator == "&&":
+            if self._found.folders_exist and only_enters(named[0]):
+                self._entered.add(node.id)
             second = self._statement(named[1], first.success, stdin)
             return After(second.success, first.failure.or_else(second.failure))
         second = self._statement(named[1], first.failure, stdin)
@@ -390,7 +402,7 @@ class Reader:
             elif word.kind != "glob":
                 self._found.add_command((":",), is_read_only=True)
             is_known = word.kind == "text" or bool(word.items) or (word.is_commit and is_own(name))
-            if is_known and self._set[name] == 1 and is_certain(assignment):
+            if is_known and self._set[name] == 1 and is_certain(assignment, self._entered):
                 self._values = {**self._values, name: word}
         return After(state, state)
 
@@ -457,7 +469,7 @@ class Reader:
                 name, word = self._assigned(child, state)
                 self._found.is_plain = False
                 is_known = word.kind == "text"
-                if is_known and (is_harmless(name, word.text) or (name == "IFS" and _reads_a_line(node))):
+                if is_known and (is_harmless(name, word.text) or (name == "IFS" and reads_a_line(node))):
                     continue
                 if changes_commands(name):
                     self._found.doubt(f"It sets {name}, which changes what other commands do.")
@@ -489,7 +501,7 @@ class Reader:
         """Read the commands in a word. Return the words that the shell expands it to."""
         inner = node.named_children[0] if node.named_child_count == 1 else node
         commands = inner.named_children if inner.type == "pipeline" else [inner]
-        if node.type != "command_substitution" or not all(map(_is_simple, commands)):
+        if node.type != "command_substitution" or not all(map(is_simple, commands)):
             self._nested(node, state)
             return words_of(node, self._values)
         outer = self._programs.begin_pipeline()
@@ -558,18 +570,6 @@ class Reader:
             self._found.add_literal(text, state.folders)
         if writes and text not in WRITABLE_PLACES:
             self._found.change()
-
-
-def _reads_a_line(command: Node) -> bool:
-    """Return whether the command is `read`, so that a variable set before it has no effect after it."""
-    name = command.child_by_field_name("name")
-    return name is not None and source_of(name) == "read"
-
-
-def _is_simple(node: Node) -> bool:
-    """Return whether the node is a command whose output is not redirected."""
-    parts = node.named_children if node.type == "redirected_statement" else [node]
-    return all(part.type == "command" or source_of(part) == "2>/dev/null" for part in parts)
 
 
 def _stdin_of(node: Node) -> Stdin | None:

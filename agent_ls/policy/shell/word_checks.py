@@ -16,7 +16,7 @@ from agent_ls.policy.shell.words import NUMBER, Word
 
 FROM_INPUT = Word("unknown", "what xargs reads", "what xargs reads", is_single=False)
 """The word for the arguments that xargs adds."""
-ANY_WORDS = frozenset(("echo", "basename", "dirname"))
+ANY_WORDS = frozenset(("echo", "printf", "basename", "dirname"))
 """Commands that only print words, and do not use them as names of files."""
 _TEST_OF_WORD = re.compile("-[defhLnrswxz]")
 _TEXT_OF_GIT = re.compile('"?--(?:author|committer|grep|since|until|after|before)="?[$]')
@@ -51,7 +51,7 @@ def places_of(words: Sequence[Word]) -> Iterator[CheckedWord]:
     """Yield the words that are checked. A command that only prints words may print all that xargs reads."""
     argv = tuple(word.text for word in words)
     for at, word in enumerate(words[1:], 1):
-        if not (word is FROM_INPUT and argv[0] in ANY_WORDS):
+        if not (word is FROM_INPUT and argv[0] in ANY_WORDS and (argv[0], at) != ("printf", 1)):
             yield CheckedWord(argv, at, word)
 
 
