@@ -79,7 +79,7 @@ async def _field(context: ToolContext, intro: str, field: FormField) -> Question
     """
     label = visible(field.title or field.name)
     about = f" ({visible(field.description)})" if field.description else ""
-    default = f" Default: {field.default}." if field.default is not None else ""
+    default = f" Default: {visible(str(field.default))}." if field.default is not None else ""
     choices = (YES, NO) if field.kind == "boolean" else tuple(visible(it) for _, it in field.choices)
     if not field.is_required:
         choices = (*choices, SKIP)

@@ -9,9 +9,10 @@ from pydantic import Field
 
 from agent_ls.environments.effects import CallEffect, NoEffect
 from agent_ls.mcp.descriptions import ServerResource
+from agent_ls.mcp.hosts import hosts_in
 from agent_ls.mcp.managed_server import ManagedServer, UnavailableError
 from agent_ls.mcp.results import text_of
-from agent_ls.mcp.tools import ToolKit, hosts_in
+from agent_ls.mcp.tools import ToolKit
 from agent_ls.mcp.visible import visible, without_hidden
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
 from agent_ls.tools.look import Look

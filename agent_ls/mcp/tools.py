@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,7 +10,6 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict
 
-from agent_ls.addresses import split_address
 from agent_ls.environments.effects import CallEffect
 from agent_ls.llm.absent_arguments import without_absent
 from agent_ls.llm.argument_forms import in_wanted_form
@@ -19,8 +17,9 @@ from agent_ls.llm.errors import ConfigurationError
 from agent_ls.llm.schema_check import check_schema, find_schema_error
 from agent_ls.mcp.asking import ask_user
 from agent_ls.mcp.descriptions import JsonObject, ServerTool, digest_of
+from agent_ls.mcp.hosts import hosts_in
 from agent_ls.mcp.managed_server import ManagedServer, UnavailableError
-from agent_ls.mcp.results import output_of, strings_in
+from agent_ls.mcp.results import output_of
 from agent_ls.mcp.schemas import provider_schema, with_nulls
 from agent_ls.mcp.visible import definition_diff, visible, without_hidden
 from agent_ls.tools.base import Arguments, Category, Prepared, Tool, ToolContext, ToolError, ToolOutput
@@ -28,9 +27,6 @@ from agent_ls.tools.registry import plain_schema
 from agent_ls.tools.summary import one_line
 
 MAX_DESCRIPTION = 8 * 1024
-_URL = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s\"'<>]+", re.IGNORECASE)
-_HOST_NAMES = frozenset(("host", "hostname", "domain", "server", "url", "uri", "site", "endpoint"))
-_HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +161,7 @@ def effect_of(
         about=visible(tool.description),
         change=change,
         annotated=annotated,
-        hosts=hosts_in(values) if tool.open_world is not False else (),
+        hosts=() if server.config.trusts_annotations and tool.open_world is False else hosts_in(values),
         reads_rule=reads_rule(server) if tool.read_only else "",
     )
 
@@ -202,28 +198,11 @@ def check_arguments(name: str, schema: JsonObject, values: Mapping[str, Any]) ->
         raise ToolError(f"Invalid arguments for {name}: {problem}.", kind="validation")
 
 
-def hosts_in(values: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the hosts that the arguments name: in URLs, or as values of keys such as `host`."""
-    found: dict[str, None] = {}
-    for text in strings_in(values):
-        for address in _URL.findall(text):
-            if host := _host_of(address):
-                found[host] = None
-    for key, value in values.items():
-        if key.lower() in _HOST_NAMES and isinstance(value, str) and _HOST.fullmatch(value):
-            found[value.lower()] = None
-    return tuple(found)
-
-
-def _host_of(address: str) -> str:
-    return (split_address(address).hostname or address).lower()
-
-
 def _redacted(value: Any, redact: Callable[[str], str]) -> Any:
     if isinstance(value, str):
         return redact(value)
     if isinstance(value, dict):
-        return {key: _redacted(inner, redact) for key, inner in value.items()}
+        return {redact(key): _redacted(inner, redact) for key, inner in value.items()}
     if isinstance(value, Sequence):
         return [_redacted(inner, redact) for inner in value]
     return value

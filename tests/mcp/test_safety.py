@@ -286,6 +286,31 @@ async def test_a_call_with_a_new_host_needs_approval_in_full_mode(tmp_path: Path
         assert asked.effect["hosts"] == ["evil.example"] and "evil.example" in asked.reason
 
 
+async def test_an_annotation_that_is_not_trusted_does_not_remove_the_question_about_a_host(
+    tmp_path: Path,
+) -> None:
+    closed = tool("echo", annotations={"openWorldHint": False})
+    user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", tools=[closed]))
+    script: list[Piece] = [tool_call("raw__echo", '{"text": "https://evil.example/"}'), text("done")]
+    async with running(tmp_path, script) as rig:
+        talk = await rig.talk("full", say="go")
+
+        [asked] = talk.of(ApprovalRequested)
+        assert asked.effect["hosts"] == ["evil.example"]
+
+
+async def test_a_known_key_as_the_name_of_an_argument_is_not_sent(tmp_path: Path) -> None:
+    key, log = "a-key-of-the-user-12345", tmp_path / "log"
+    user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", log=str(log)))
+    options = {"credentials": Credentials({"anthropic": key})}
+    words = json.dumps({"text": key, "more": {key: [{key: key}]}})
+    async with running(tmp_path, [tool_call("raw__echo", words), text("done")], options=options) as rig:
+        await rig.talk("full", say="go")
+
+    [call] = [it for it in sent(log) if it.get("method") == "tools/call"]
+    assert key not in json.dumps(call) and "more" in call["params"]["arguments"]
+
+
 async def test_a_huge_result_is_truncated_and_a_huge_message_ends_the_server(tmp_path: Path) -> None:
     calls = {"big": {"do": "flood", "size": 3_000_000}, "huge": {"do": "flood", "size": 17_000_000}}
     plan = raw_server(tmp_path / "plans", "raw", tools=[tool("big"), tool("huge")], calls=calls)

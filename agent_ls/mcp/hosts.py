@@ -1,0 +1,90 @@
+"""Pure: find the hosts that the arguments of a call name, however a program may read the addresses in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from agent_ls.mcp.results import strings_in
+
+_ADDRESS = re.compile(r"\b(?:(?:https?|wss?|ftp):[/\\]*|[a-z][a-z0-9+.-]*://)", re.IGNORECASE)
+"""The start of an address. Browsers and node take `https:x`, `https:/x` and `https:\\\\x` for `https://x`."""
+_IGNORED = re.compile(r"[\t\r\n]")
+"""Characters that parsers leave out of an address: `https://a<tab>.b` has the host `a.b`."""
+_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_HOST_NAMES = frozenset(("host", "hostname", "domain", "server", "url", "uri", "site", "endpoint"))
+_HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::\d+)?")
+_WITH_DOT = re.compile(r"[\w.-]*\w\.\w[\w.-]*(?::\d*)?")
+_NUMERIC = re.compile(r"\[[0-9A-Fa-f:.]+\](?::\d*)?")
+_AROUND = re.compile(r"[\"'<>`{}|^,;)\]!*]")
+
+
+def hosts_in(values: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the hosts that the arguments name: in addresses, or as values of keys such as `host` at any depth.
+
+    Programs read some addresses differently: of `https://a\\@b/`, some connect to `a` and others to `b`. All readings
+    are returned. A host that is not in a usual form is returned as it is written, so nobody has allowed it.
+    """
+    found: dict[str, None] = {}
+    for text in strings_in(values):
+        for written in dict.fromkeys((text, _IGNORED.sub("", text))):
+            for start in _ADDRESS.finditer(written):
+                rest = written[start.end() :]
+                found |= dict.fromkeys(
+                    _readings(rest) if rest[:1] != "/" else [_until_blank(start[0] + rest)]
+                )
+    for text in _named(values):
+        found |= dict.fromkeys(_bare_hosts(text.strip()))
+    return tuple(found)
+
+
+def _readings(rest: str) -> Iterator[str]:
+    """Yield the hosts of an address, of which `rest` is the text behind its slashes."""
+    for end in (r"[/?#\s]", r"[/\\?#\s]"):
+        authority = re.split(end, rest, maxsplit=1)[0]
+        if host := _host_of(authority):
+            yield host
+
+
+def _host_of(authority: str) -> str:
+    host = authority.rpartition("@")[2]
+    if found := _NUMERIC.match(host):
+        return found[0].rpartition("]")[0].removeprefix("[").lower()
+    before, *after = _AROUND.split(host, maxsplit=1)
+    rest = "".join(after)
+    # the end of a text in quotes, if no parser can take it for a part of the host's name
+    if rest.isascii() and not re.search(r"%|\.\w", rest):
+        host = before
+    host = host.partition(":")[0] if re.fullmatch(r"[^:]*:\d*", host) else host
+    return host.rstrip(".").lower()
+
+
+def _until_blank(address: str) -> str:
+    return address.split(maxsplit=1)[0].lower()
+
+
+def _named(values: Any, is_host: bool = False) -> Iterator[str]:
+    """Yield the texts that are values of a key such as `host`, `baseUrl` or `urls`."""
+    if isinstance(values, str):
+        if is_host:
+            yield values
+    elif isinstance(values, Mapping):
+        for key, value in values.items():
+            words = _WORDS.findall(str(key)) or [""]
+            yield from _named(value, words[-1].lower().removesuffix("s") in _HOST_NAMES)
+    elif isinstance(values, list | tuple):
+        for value in values:
+            yield from _named(value, is_host)
+
+
+def _bare_hosts(text: str) -> Iterator[str]:
+    """Yield the hosts of an address without a scheme, such as `a.example/x` or `//a`."""
+    if _HOST.fullmatch(text):
+        yield text.lower()
+    elif text.startswith(("//", "\\\\", "/\\", "\\/")):
+        yield from _readings(text.lstrip("/\\"))
+    elif not _ADDRESS.match(text):
+        for host in _readings(text):
+            if _WITH_DOT.fullmatch(host) or _NUMERIC.fullmatch(text):
+                yield host
