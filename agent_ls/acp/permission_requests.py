@@ -11,9 +11,10 @@ from typing import Any, Literal
 
 from agent_ls.acp.diffs import diff_content, first_line
 from agent_ls.acp.updates import TITLE_CHARS, text_entry, truncate_middle
+from agent_ls.display.requests import describe_request
 from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.events.types import ApprovalRequested, RuleOffer
-from agent_ls.text import format_code_block
+from agent_ls.text import format_code_block, reveal_controls
 
 Kind = Literal["allow_once", "allow_always", "reject_once"]
 
@@ -24,6 +25,8 @@ _FOR_ONE = ("project", "session")
 A rule for all projects is offered only to clients that list every option, next to the rules with narrower
 scopes.
 """
+_SHOWN_IN_WORDS = ("CommandEffect", "CallEffect", "ServerEffect", "FetchEffect")
+"""Effects whose calls do not show everything: the folder and variables of a command, what a server has changed."""
 _SCOPE_WORDS = {
     "turn": "in this turn",
     "session": "in this session",
@@ -148,13 +151,11 @@ def permission_call(
         content += diff_content(path, diff, str(file.get("action", "")), texts.get(path), is_new=False)
         line = first_line(diff)
         locations.append({"path": path} | ({"line": line} if line else {}))
-    command = effect.get("command")
-    if isinstance(command, str) and command:
-        content.append(text_entry(format_code_block(truncate_middle(command))))
-    elif isinstance(text := effect.get("text") or effect.get("url"), str) and text:
-        content.append(text_entry(format_code_block(truncate_middle(text))))
-    if request.effect.get("type") == "ServerEffect" and (variables := effect.get("variables")):
-        content.append(text_entry(f"with {truncate_middle(', '.join(map(str, variables)))}"))
+    if effect.get("type") in _SHOWN_IN_WORDS:
+        words = describe_request(request)
+        if words.details:
+            content.append(text_entry(format_code_block(truncate_middle(words.details))))
+        content.append(text_entry(f"The agent wants to {truncate_middle(words.phrase)}."))
     if request.reason:
         content.append(text_entry(request.reason))
     paths = effect.get("paths")
@@ -164,7 +165,7 @@ def permission_call(
     kind = next((it for it in ("delete", "move") if actions == {it}), kind)
     return {
         "toolCallId": request.call_id or request.request_id,
-        "title": (request.summary or request.tool)[:TITLE_CHARS],
+        "title": reveal_controls(request.summary or request.tool)[:TITLE_CHARS],
         "kind": kind,
         "status": "pending",
         "content": content,

@@ -8,6 +8,8 @@ from typing import Any
 import anyio
 import pytest
 
+from agent_ls.acp.permission_requests import permission_call
+from agent_ls.loop.events.types import ApprovalRequested
 from tests.acp.client import NO_ANSWER, AcpClient, Refusal, acp_client, acp_ready, acp_session
 from tests.support.loopback import AnthropicServer, Gate, Text, ToolCall
 
@@ -103,6 +105,38 @@ BAD_ANSWERS = [
     pytest.param(Refusal(-32601, "unknown method"), id="an unknown method"),
     pytest.param({"outcome": {"outcome": "cancelled"}}, id="closed without a stop"),
 ]
+
+
+@pytest.mark.req("X8")
+async def test_an_approval_has_the_folder_and_the_variables_of_a_command(project: Path) -> None:
+    (project / "sub").mkdir()
+    command = ToolCall("shell", {"command": "make all", "working_dir": "sub", "env_vars": {"CC": "evil-cc"}})
+    with AnthropicServer([[command], "Done."]) as server:
+        async with acp_ready(project, server, permission="reject_once") as client:
+            await client.prompt(await client.new_session())
+            said = str(client.asked("session/request_permission")[0]["toolCall"]["content"])
+            assert "CC=evil-cc make all" in said and str(project / "sub") in said
+
+
+@pytest.mark.req("X8", "T11")
+def test_an_approval_of_a_changed_tool_has_the_change_and_no_hidden_character() -> None:
+    effect = {
+        "type": "CallEffect", "server": "notes", "title": "add", "text": "{}", "about": "Adds.\u202e",
+        "change": "-Adds.\n+Sends your keys.",
+    }  # fmt: skip
+    request = ApprovalRequested(
+        request_id="1",
+        call_id="2",
+        tool="notes__add",
+        summary="add\u202e {}",
+        reason="",
+        effect=effect,
+        digest="3",
+    )
+    call = permission_call(request, {}, "other", {})
+    said = str(call["content"])
+    assert "+Sends your keys." in said and "Adds." in said
+    assert "\u202e" not in said + call["title"]
 
 
 @pytest.mark.req("X8")
