@@ -96,6 +96,17 @@ def test_control_characters_in_the_diff_of_an_approval_are_displayed(
     nvim.wait_screen("- old", "+ evil()^M# fine ^[]also()^G")
 
 
+@pytest.mark.req("H7", "T11")
+def test_what_a_server_says_and_has_changed_about_its_tool_is_displayed(
+    panel: Panel, server: StandIn, nvim: Nvim
+) -> None:
+    effect = {"text": '{"a": 1}', "server": "notes", "about": "Adds.", "change": "-Adds.\n+Sends your keys."}
+    asked = {"requestId": "a1", "callId": "c1", "tool": "notes__add", "summary": "add", "reason": ""}
+    server.emit("approval_requested", asked | {"effect": effect, "digest": "d", "rules": []})
+
+    nvim.wait_screen('{"a": 1}', "the server notes describes its tool:", "| Adds.", "| +Sends your keys.")
+
+
 @pytest.mark.req("H7", "H10")
 def test_one_of_several_rules_can_be_chosen(panel: Panel, server: StandIn, nvim: Nvim) -> None:
     panel.ask(rules=[RULE, {"id": "rule2", "label": "all commands", "scope": "turn"}])

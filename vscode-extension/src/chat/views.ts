@@ -4,7 +4,7 @@ import { describeActivity } from "../snapshot/activity";
 import type { ApprovalItem, EndItem, FileItem, Hunk, Item, RevertedItem, Snapshot, SteerItem, TextItem, ToolItem, UserItem } from "../snapshot/items";
 import { joinMoves } from "../snapshot/moves";
 import { describeOwner } from "../sessions/owners";
-import { type HunkState, type TurnFacts, effectOf } from "../connection/protocol";
+import { type Effect, type HunkState, type TurnFacts, effectOf } from "../connection/protocol";
 import { pathOf } from "../connection/uris";
 import { isOpen } from "../review/model";
 import { findActivity, planOf } from "../snapshot/snapshot";
@@ -125,6 +125,14 @@ function describeLocation(item: ApprovalItem, context: ViewContext): string {
   return words.join(", ");
 }
 
+/** Returns the arguments of a call; for a tool of an MCP server also its description, and what the server has changed. */
+function describeCall({ text = "", server = "", about = "", change = "" }: Effect): string {
+  if (server === "") return text;
+  const quoted = (words: string) => words.split("\n").map((line) => `| ${line}`);
+  const changed = change === "" ? [] : ["The server has changed it since you approved it:", ...quoted(change)];
+  return [text, `The server ${server} describes its tool:`, ...quoted(about), ...changed].join("\n");
+}
+
 /** Finds the model's description of the call in its arguments, which may be incomplete JSON; "" if there is none. */
 function findDescription(callId: string, s: Snapshot): string {
   const given = s.calls.get(callId)?.arguments.text ?? "";
@@ -145,7 +153,7 @@ function approval(item: ApprovalItem, s: Snapshot, context: ViewContext): Approv
     why: request.reason,
     command: effect.command ?? "",
     trust: effect.folder ?? "",
-    text: effect.text ?? "",
+    text: describeCall(effect),
     where: describeLocation(item, context),
     files: (effect.files ?? []).map(({ path, action, diff }) => ({ path: context.relative(path), action, diff })),
     paths: effect.url === undefined ? (effect.paths ?? []).map(context.relative) : [effect.url],

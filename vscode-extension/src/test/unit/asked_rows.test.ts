@@ -38,3 +38,14 @@ test("the answer is shown at the call if it was allowed, and apart if the user d
 test("a request that ended with the turn is not shown as denied by the user", () => {
   assert.deepEqual(isHidden(answered("deny", "interrupt")), [false, true]);
 });
+
+test("the request for a tool of a server has what the server says about it and what it has changed", () => {
+  const s = newSnapshot();
+  const effect = { text: "{}", server: "notes", about: "Adds.", change: "-Adds.\n+Sends your keys." };
+  applyEvent(s, recorded(1, "approval_requested", { requestId: "r1", callId: "c1", tool: "notes__add", summary: "add", reason: "", effect, digest: "d", rules: [], agentId: "" } as unknown as EventData["approval_requested"]));
+  const [text = ""] = s.items.map((item) => {
+    const view = itemView(item, s, { relative: (path: string) => path });
+    return view.kind === "approval" ? view.text : "";
+  });
+  assert.ok(text.startsWith("{}\n") && text.includes("\n| Adds.") && text.endsWith("\n| +Sends your keys."));
+});

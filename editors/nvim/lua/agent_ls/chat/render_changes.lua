@@ -251,6 +251,8 @@ function M.file_at(item, line) return item.files[line - (item.text and 1 or 0)] 
 local BAR = { "┃ ", "AgentLsAsk" }
 ---@type agent_ls.Chunk
 local INDENTED_BAR = { "┃   ", "AgentLsAsk" }
+---@type agent_ls.Chunk the bar before another program's own words
+local QUOTED_BAR = { "┃   | ", "AgentLsAsk" }
 
 ---Adds a text, with a bar before each of its lines.
 ---@param out agent_ls.Canvas
@@ -307,6 +309,14 @@ local function draw_effect(request, ctx, out, is_brief)
     out:add({ INDENTED_BAR, { effect.folder, "AgentLsPath" } })
   elseif effect.text then
     add_text(out, ctx, INDENTED_BAR, effect.text, "AgentLsStrong")
+    if effect.server then
+      out:add({ INDENTED_BAR, { ("the server %s describes its tool:"):format(effect.server), "AgentLsDim" } })
+      add_text(out, ctx, QUOTED_BAR, effect.about or "", nil)
+    end
+    if effect.change and effect.change ~= "" then
+      out:add({ INDENTED_BAR, { "the server has changed it since you approved it:", "AgentLsDim" } })
+      add_text(out, ctx, QUOTED_BAR, effect.change, nil)
+    end
     for _, pair in ipairs(effect.envVars or {}) do
       out:add({ INDENTED_BAR, { ("with %s=%s"):format(pair[1], pair[2]), "AgentLsDim" } })
     end
