@@ -34,18 +34,12 @@ ODD = {
 }
 
 
-@pytest.mark.report("opensearch-project/opensearch-mcp-server-py#271",
-    "`/mcp` is redirected to `/mcp/`, and clients do not follow", area="mcp", before="passed")  # fmt: skip
-@pytest.mark.report("anomalyco/opencode#6247",
-    "a redirect with status 307 ends the connection", area="mcp", before="passed")  # fmt: skip
-@pytest.mark.report("epam/ai-dial-core#1667",
-    "a redirect with status 308 reaches the caller instead of the answer", area="mcp", before="passed")  # fmt: skip
-@pytest.mark.report("metorial/metorial-platform#444",
-    "a notice is answered by status 204, or by words", area="mcp", before="passed")  # fmt: skip
-@pytest.mark.report("justadityaraj/shim-mcp#8",
-    "a notice is answered by status 200 and `null`", area="mcp", before="passed")  # fmt: skip
-@pytest.mark.report("weaviate/weaviate#12789",
-    "the stream of notices is refused with `session already exists`", area="mcp", before="passed")  # fmt: skip
+@pytest.mark.report("opensearch-project/opensearch-mcp-server-py#271")  # fmt: skip
+@pytest.mark.report("anomalyco/opencode#6247")  # fmt: skip
+@pytest.mark.report("epam/ai-dial-core#1667")  # fmt: skip
+@pytest.mark.report("metorial/metorial-platform#444")  # fmt: skip
+@pytest.mark.report("justadityaraj/shim-mcp#8")  # fmt: skip
+@pytest.mark.report("weaviate/weaviate#12789")  # fmt: skip
 async def test_servers_with_redirects_and_odd_statuses_are_used(tmp_path: Path) -> None:
     with ExitStack() as open_servers:
         urls = {name: open_servers.enter_context(odd_server(odd)) for name, odd in ODD.items()}
@@ -57,8 +51,7 @@ async def test_servers_with_redirects_and_odd_statuses_are_used(tmp_path: Path) 
     assert said == dict.fromkeys(ODD, "called 1")
 
 
-@pytest.mark.report("modelcontextprotocol/modelcontextprotocol#2755",
-    "a redirect with status 301 is followed by GET, which fails", area="mcp", before="passed")  # fmt: skip
+@pytest.mark.report("modelcontextprotocol/modelcontextprotocol#2755")  # fmt: skip
 async def test_the_target_of_a_redirect_that_turns_a_request_into_get_is_named(tmp_path: Path) -> None:
     answers = [(301, {"location": "https://a.example/mcp"}, "")]
     with odd_server(Oddities(of_post={"server/discover": answers, "initialize": [*answers]})) as url:
@@ -76,8 +69,7 @@ LOST = {
 }  # fmt: skip
 
 
-@pytest.mark.report("justadityaraj/shim-mcp#8",
-    "a lost session is answered by status 200 and `invalid params`", area="mcp", before="failed")  # fmt: skip
+@pytest.mark.report("justadityaraj/shim-mcp#8")  # fmt: skip
 async def test_a_lost_session_in_an_answer_about_parameters_is_begun_anew(tmp_path: Path) -> None:
     with ExitStack() as open_servers:
         urls = {name: open_servers.enter_context(odd_server(odd)) for name, odd in LOST.items()}
@@ -88,8 +80,7 @@ async def test_a_lost_session_in_an_answer_about_parameters_is_begun_anew(tmp_pa
             assert [it.content for it in rig.results()] == ["called 1", "called 2"] * len(LOST)
 
 
-@pytest.mark.report("ballerina-platform/ballerina-library#9161",
-    "closing fails because the server refuses DELETE with 405", area="mcp", before="passed")  # fmt: skip
+@pytest.mark.report("ballerina-platform/ballerina-library#9161")  # fmt: skip
 async def test_a_server_that_refuses_the_end_of_a_session_is_left_without_a_word(tmp_path: Path) -> None:
     with odd_server(odd := Oddities()) as url:
         user_file(tmp_path / "state", odd={"url": url})
@@ -101,12 +92,9 @@ async def test_a_server_that_refuses_the_end_of_a_session_is_left_without_a_word
 
 ORIGIN = {"resource": "{at}"}
 LOGINS: list[Any] = [
-    reported("PrimeIntellect-ai/prime-agent#2357", LoginOddities(resource=ORIGIN),
-        what="mcp, passed: a server whose metadata names only its origin cannot be logged in to"),
-    reported("akutishevsky/nutrition-mcp#51", LoginOddities(challenges=("Bearer",), resource_at=(PRM,)),
-        what="mcp, passed: a server with its documents at the root only cannot be logged in to"),
-    reported("exa-labs/exa-mcp-server#387", LoginOddities(challenges=("Bearer",), resource_at=(PRM + "/mcp",)),
-        what="mcp, passed: a server with its document at the path of its address cannot be logged in to"),
+    reported("PrimeIntellect-ai/prime-agent#2357", LoginOddities(resource=ORIGIN)),
+    reported("akutishevsky/nutrition-mcp#51", LoginOddities(challenges=("Bearer",), resource_at=(PRM,))),
+    reported("exa-labs/exa-mcp-server#387", LoginOddities(challenges=("Bearer",), resource_at=(PRM + "/mcp",))),
     pytest.param(LoginOddities(challenges=(), resource_at=(), metadata_at=(METADATA,)), id="no document"),
     pytest.param(LoginOddities(tokens={"token_type": None, "expires_in": "3600"}), id="no type"),
     pytest.param(LoginOddities(tokens={"expires_in": None, "token_type": "bearer"}), id="no end"),
@@ -121,12 +109,9 @@ async def test_a_login_finds_what_it_needs(odd: LoginOddities, tmp_path: Path) -
 
 
 RENEWED: list[Any] = [
-    reported("onyx-dot-app/onyx#13330", LoginOddities(is_form=True),
-        what="mcp, passed: a renewed token in the form of a query is not read, and its successor is lost"),
-    reported("dust-tt/dust#22773", LoginOddities(refreshed={"expires_in": None, "token_type": None}),
-        what="mcp, passed: a renewed token without type and end is refused"),
-    reported("astashov/liftosaur#560", LoginOddities(),
-        what="mcp, passed: a login ends after an hour, although it can be renewed"),
+    reported("onyx-dot-app/onyx#13330", LoginOddities(is_form=True)),
+    reported("dust-tt/dust#22773", LoginOddities(refreshed={"expires_in": None, "token_type": None})),
+    reported("astashov/liftosaur#560", LoginOddities()),
 ]  # fmt: skip
 
 

@@ -23,50 +23,33 @@ def named(*names: str) -> list[dict[str, Any]]:
 
 
 LISTS: list[Any] = [
-    reported("github/copilot-cli#4006", {"tools": named("a", "b"), "cursors": ["AQICAHj+/="]}, "b",
-        what="mcp, passed: only the first page of tools is read"),
-    reported("AltimateAI/altimate-code#986", {"tools": named("a", "b", "c"), "cursors": ["1", "2"]}, "c",
-        what="mcp, passed: tools behind the first page are left out without a word"),
-    reported("anthropics/claude-ai-mcp#87", {"tools": named(*(f"t{n}" for n in range(21))), "page": 15}, "t20",
-        what="mcp, passed: the last 6 of 21 tools are missing, with 15 on a page"),
+    reported("github/copilot-cli#4006", {"tools": named("a", "b"), "cursors": ["AQICAHj+/="]}, "b"),
+    reported("AltimateAI/altimate-code#986", {"tools": named("a", "b", "c"), "cursors": ["1", "2"]}, "c"),
+    reported("anthropics/claude-ai-mcp#87", {"tools": named(*(f"t{n}" for n in range(21))), "page": 15}, "t20"),
     reported("anomalyco/opencode#49464",
-        {"tools": [tool("a", schema={"type": "object", "properties": {"raw": True}}), tool("b")]}, "b",
-        what="mcp, passed: a schema `true` of one parameter makes the whole server fail"),
+        {"tools": [tool("a", schema={"type": "object", "properties": {"raw": True}}), tool("b")]}, "b"),
     reported("anthropics/claude-code#92900",
-        {"tools": [tool("a", schema={"type": "object", "properties": {"p": True, "q": False}}), tool("b")]}, "a",
-        what="mcp, passed: a schema `true` of one parameter leaves out all tools of the server"),
+        {"tools": [tool("a", schema={"type": "object", "properties": {"p": True, "q": False}}), tool("b")]}, "a"),
     reported("NousResearch/hermes-agent#101669",
-        {"tools": [*named("b"), tool("a", schema={"type": "object", "properties": {"refresh": True}})]}, "a",
-        what="mcp, passed: one of 312 tools has a parameter with the schema `true`, and none is offered"),
+        {"tools": [*named("b"), tool("a", schema={"type": "object", "properties": {"refresh": True}})]}, "a"),
     reported("inxm-ai/inxm-local#20",
         {"tools": [tool("a", schema={"type": "object",
-            "properties": {"v": {"type": ["string", "number", "boolean"]}}})]}, "a",
-        what="mcp, passed: a parameter of several types makes its tool invalid"),
+            "properties": {"v": {"type": ["string", "number", "boolean"]}}})]}, "a"),
     reported("baruchiro/paperless-mcp#138",
-        {"tools": [tool("a", schema={"type": "object", "properties": {"c": {"type": ["number", "null"]}}})]}, "a",
-        what="mcp, passed: a parameter that may be null leaves out its tool"),
+        {"tools": [tool("a", schema={"type": "object", "properties": {"c": {"type": ["number", "null"]}}})]}, "a"),
     reported("nolabs-ai/deepfabric#559",
-        {"tools": [tool("a", schema={"type": "object", "properties": {"c": {"type": ["string", "null"]}}})]}, "a",
-        what="mcp, passed: a parameter that may be null fails the import of the tool"),
+        {"tools": [tool("a", schema={"type": "object", "properties": {"c": {"type": ["string", "null"]}}})]}, "a"),
     reported("modelcontextprotocol/servers#3051",
-        {"tools": [tool("a", schema={"$schema": "http://json-schema.org/draft-07/schema#"})]}, "a",
-        what="mcp, passed: a schema without a type, as a server wrote for each tool, is refused"),
+        {"tools": [tool("a", schema={"$schema": "http://json-schema.org/draft-07/schema#"})]}, "a"),
     reported("php-mcp/laravel#22", {"noise": ["   INFO  Starting MCP server with STDIO transport."],
-        "tools": named("a")}, "a", what="mcp, passed: a line about the start ends the connection"),
-    reported("editor-code-assistant/eca#298", {"before": "Service initialized\n", "tools": named("a")}, "a",
-        what="mcp, passed: each line of a log on stdout is read as a message, and the server fails"),
-    reported("Aas-ee/open-webSearch#23", {"noise": ["\U0001f680 Starting…", "\U0001f310 on"], "tools": named("a")}, "a",
-        what="mcp, passed: a banner with symbols on stdout breaks the connection"),
-    reported("OpenCoworkAI/open-cowork#200", {"tools": named("my.tool", "ns:action")}, "ns:action",
-        what="mcp, passed: a name with a colon is refused by providers, and its changed form by the server"),
-    reported("backstage/backstage#34634", {"tools": named("catalog.get-catalog-entity")}, "catalog.get-catalog-entity",
-        what="mcp, passed: names with dots and hyphens are refused by providers"),
-    reported("sourcebot-dev/sourcebot#1423", {"tools": named("catalog.query", "catalog_query")}, "catalog_query",
-        what="mcp, passed: of two names that differ in a dot only one can be called"),
-    reported("rsclarke/mcp-taskfile-server#35", {"tools": named("build:dev", "build_dev", "build/dev")}, "build/dev",
-        what="mcp, passed: names that differ in a sign are one name, or none"),
-    reported("ayunis-core/ayunis-core#973", {"tools": named("x" * 70 + ".a", "x" * 70 + "_a")}, "x" * 70 + "_a",
-        what="mcp, passed: of two long names with one beginning only the first reaches the model"),
+        "tools": named("a")}, "a"),
+    reported("editor-code-assistant/eca#298", {"before": "Service initialized\n", "tools": named("a")}, "a"),
+    reported("Aas-ee/open-webSearch#23", {"noise": ["\U0001f680 Starting…", "\U0001f310 on"], "tools": named("a")}, "a"),
+    reported("OpenCoworkAI/open-cowork#200", {"tools": named("my.tool", "ns:action")}, "ns:action"),
+    reported("backstage/backstage#34634", {"tools": named("catalog.get-catalog-entity")}, "catalog.get-catalog-entity"),
+    reported("sourcebot-dev/sourcebot#1423", {"tools": named("catalog.query", "catalog_query")}, "catalog_query"),
+    reported("rsclarke/mcp-taskfile-server#35", {"tools": named("build:dev", "build_dev", "build/dev")}, "build/dev"),
+    reported("ayunis-core/ayunis-core#973", {"tools": named("x" * 70 + ".a", "x" * 70 + "_a")}, "x" * 70 + "_a"),
 ]  # fmt: skip
 
 
@@ -87,8 +70,7 @@ async def test_each_tool_of_a_list_is_offered_and_called_by_its_own_name(
     assert [it["params"]["name"] for it in sent(log) if it.get("method") == "tools/call"] == [wanted]
 
 
-@pytest.mark.report("agentscope-ai/agentscope#2765",
-    "a tool of the second page cannot be switched on by its name", area="mcp", before="passed")  # fmt: skip
+@pytest.mark.report("agentscope-ai/agentscope#2765")  # fmt: skip
 async def test_a_filter_finds_a_tool_on_a_later_page(tmp_path: Path) -> None:
     entry = raw_server(tmp_path / "plans", "raw", tools=named("first", "second"), cursors=["2"])
     user_file(tmp_path / "state", raw={**entry, "enabledTools": ["second"]})
@@ -97,8 +79,7 @@ async def test_a_filter_finds_a_tool_on_a_later_page(tmp_path: Path) -> None:
         assert [it.tool.name for it in servers_of(talk).list_offered()] == ["raw__second"]
 
 
-@pytest.mark.report("agentscope-ai/QwenPaw#6561",
-    "servers whose names have no letter get one name for their tools", area="mcp", before="passed")  # fmt: skip
+@pytest.mark.report("agentscope-ai/QwenPaw#6561")  # fmt: skip
 def test_names_of_servers_without_letters_are_different_and_begin_with_a_letter() -> None:
     taken: list[str] = []
     for server in ("123MCP", "-MCP", "MCP", "...", "@", "阿里巴巴"):
@@ -112,19 +93,15 @@ JPEG = base64.b64encode(b"\xff\xd8\xff\xe0\x00\x10JFIF\x00\x01").decode()
 SVG = base64.b64encode(b"<svg xmlns='http://www.w3.org/2000/svg'/>").decode()
 RESULTS: list[Any] = [
     reported("openai/codex#33404", {"content": [{"type": "text", "text": "1 found"}, LINK], "structuredContent": {}},
-        ["1 found", "file:///out/report.pdf"], [],
-        what="mcp, passed: a link beside a text makes the whole result invalid"),
-    reported("stacklok/mecatl#223", {"content": [LINK]}, ["report.pdf", "the quarter", "application/pdf"], [],
-        what="mcp, flaw: of a link only the address reaches the model"),
-    reported("agno-agi/agno#10010", {"content": [LINK]}, ["file:///out/report.pdf", "the quarter"], [],
-        what="mcp, passed: a link is replaced by `unsupported content type`"),
+        ["1 found", "file:///out/report.pdf"], []),
+    reported("stacklok/mecatl#223", {"content": [LINK]}, ["report.pdf", "the quarter", "application/pdf"], []),
+    reported("agno-agi/agno#10010", {"content": [LINK]}, ["file:///out/report.pdf", "the quarter"], []),
     reported("anthropics/claude-code#58330", {"content": [{"type": "image", "data": SVG, "mimeType": "image/svg+xml"}]},
-        ["svg"], [], what="mcp, passed: an SVG image makes each further request fail"),
+        ["svg"], []),
     reported("anthropics/claude-code#28279", {"content": [{"type": "text", "text": "drawn"},
-        {"type": "image", "data": SVG, "mimeType": "image/svg+xml"}]}, ["drawn"], [],
-        what="mcp, passed: an SVG image beside a text makes each further request fail"),
+        {"type": "image", "data": SVG, "mimeType": "image/svg+xml"}]}, ["drawn"], []),
     reported("microsoft/vscode#311732", {"content": [{"type": "image", "data": JPEG, "mimeType": "image/png"}]},
-        [], ["image/jpeg"], what="mcp, passed: a JPEG image that is called PNG makes each further request fail"),
+        [], ["image/jpeg"]),
 ]  # fmt: skip
 
 
@@ -137,8 +114,7 @@ async def test_links_and_images_of_a_result_do_no_harm(
     assert [it.media_type for it in got.images] == images
 
 
-@pytest.mark.report("browseros-ai/BrowserOS#1005",
-    "a server says all the time that its tools have changed", area="mcp", before="passed")  # fmt: skip
+@pytest.mark.report("browseros-ai/BrowserOS#1005")  # fmt: skip
 async def test_notices_of_changes_that_never_end_do_not_list_the_tools_all_the_time(tmp_path: Path) -> None:
     log = tmp_path / "log"
     plan = {"log": str(log), "calls": {"echo": {"do": "change", "times": 300}}}
@@ -150,10 +126,8 @@ async def test_notices_of_changes_that_never_end_do_not_list_the_tools_all_the_t
     assert [it.get("method") for it in sent(log)].count("tools/list") <= 8
 
 
-@pytest.mark.report("maximhq/bifrost#6885",
-    "a tool that is described anew keeps its old description", area="mcp", before="passed")  # fmt: skip
-@pytest.mark.report("anthropics/claude-code#13646",
-    "the list of tools stays the same after a notice of a change", area="mcp", before="passed")  # fmt: skip
+@pytest.mark.report("maximhq/bifrost#6885")  # fmt: skip
+@pytest.mark.report("anthropics/claude-code#13646")  # fmt: skip
 async def test_a_changed_description_and_a_new_tool_reach_the_model(tmp_path: Path) -> None:
     entry = raw_server(tmp_path / "plans", "raw", calls={"echo": {"do": "change"}})
     user_file(tmp_path / "state", raw=entry)

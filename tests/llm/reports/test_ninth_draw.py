@@ -36,22 +36,21 @@ BUDGET = {"model": "claude-sonnet-4-5", "messages": (user("hi"),)}
 LEFT_OUT: list[Any] = [
     reported("Wei-Shaw/sub2api#5289", "openai", 400,
         say("[invalid_request_error] This response_format type is unavailable now", type="invalid_request_error"), JSON,
-        "text", what="responses, passed: a gateway does not offer answers in a schema"),
+        "text"),
     reported("databricks/databricks-ai-bridge#269", "openai", 400,
         {"error_code": "BAD_REQUEST", "message": '{"message":"tools.0.custom.strict: Extra inputs are not permitted"}'},
         {},
-        "tools.0.strict", what="responses, passed: Databricks refuses strict for models of others"),
+        "tools.0.strict"),
     reported("leonardovida/duckdb-ai#85", "compatible", 400,
         {"error_code": "BAD_REQUEST", "message": "Model eu.anthropic.m does not support the temperature parameter."},
             {},
-        "temperature", what="chat-servers, passed: a model of Databricks has no temperature"),
+        "temperature"),
     reported("danny-avila/LibreChat#8346", "anthropic", 400,
         say("The model returned the following errors: thinking.enabled.budget_tokens: Input should be greater than or "
-            "equal to 1024"), BUDGET, "thinking", what="anthropic, passed: Bedrock refuses the budget of thinking"),
+            "equal to 1024"), BUDGET, "thinking"),
     reported("anthropics/claude-code#8756", "anthropic", 400,
         say("`max_tokens` must be greater than `thinking.budget_tokens`. Please consult our documentation",
-            type="invalid_request_error"), BUDGET, "thinking",
-        what="anthropic, passed: the budget of thinking is above the output limit"),
+            type="invalid_request_error"), BUDGET, "thinking"),
 ]  # fmt: skip
 
 
@@ -64,16 +63,14 @@ def test_what_is_refused_is_left_out(
     assert at(second(wire, body, request, status), path) is None
 
 
-@pytest.mark.report("can1357/llm-git#13", "LM Studio takes no tool choice that is an object",
-    area="chat-servers", before="passed")  # fmt: skip
+@pytest.mark.report("can1357/llm-git#13")  # fmt: skip
 def test_a_tool_choice_that_is_refused_as_an_object_is_not_one() -> None:
     words = {"error": "Invalid tool_choice type: 'object'. Supported string values: none, auto, required"}
     body = second("compatible", words, asking("compatible", tool_choice=NamedToolChoice("read")))
     assert not isinstance(body.get("tool_choice"), dict)
 
 
-@pytest.mark.report("lmstudio-ai/lmstudio-bug-tracker#2203", "LM Studio wants properties in each schema",
-    area="chat-servers", before="failed")  # fmt: skip
+@pytest.mark.report("lmstudio-ai/lmstudio-bug-tracker#2203")  # fmt: skip
 def test_each_schema_has_properties_for_lm_studio() -> None:
     tool = ToolDefinition("list", "", {"type": "object"})
     body = body_of(codec("lmstudio").encode(asking("lmstudio", tools=(tool,)), stream=True))
@@ -89,21 +86,17 @@ ALTERNATE = "conversation roles must alternate user and assistant roles except f
 ROLES: list[Any] = [
     reported("ggml-org/llama.cpp#19851", "llamacpp", 500,
         say(f"\n------------\nWhile executing at line 189\nError: Jinja Exception: After the optional system message, "
-            f"{ALTERNATE}", code=500, type="server_error"), (user("a"), user("b")), ["user"],
-        what="chat-servers, passed: a template of Devstral refuses two messages of the user"),
+            f"{ALTERNATE}", code=500, type="server_error"), (user("a"), user("b")), ["user"]),
     reported("arbs-io/vscode-openai#260", "compatible", 400,
         say("After the (optional) system message(s), user and assistant roles should be alternating.",
             type="invalid_message",
-            code=400), (system("s"), user("a"), user("b")), ["user"],
-        what="chat-servers, failed: Perplexity refuses two messages of the user"),
+            code=400), (system("s"), user("a"), user("b")), ["user"]),
     reported("raycast/extensions#23957", "compatible", 400,
         say("After the (optional) system message(s), user or tool message(s) should alternate with assistant ones.",
             type="invalid_message", code=400), (*CALLED, user("more")), ["user", "assistant", "tool", "assistant",
-                "user"],
-        what="chat-servers, failed: Perplexity refuses a message behind results"),
+                "user"]),
     reported("karakeep-app/karakeep#262", "compatible", 400, say("Last message must have role `user`."),
-        (user("a"), assistant("b")), ["user", "assistant", "user"],
-        what="chat-servers, passed: Perplexity refuses a conversation that ends with an answer"),
+        (user("a"), assistant("b")), ["user", "assistant", "user"]),
 ]  # fmt: skip
 
 
@@ -115,8 +108,7 @@ def test_roles_are_sent_as_the_server_wants_them(
     assert [message["role"] for message in found] == roles
 
 
-@pytest.mark.report("ggml-org/llama.cpp#17040", "a template of gpt-oss refuses text and thinking beside calls",
-    area="chat-servers", before="passed")  # fmt: skip
+@pytest.mark.report("ggml-org/llama.cpp#17040")  # fmt: skip
 def test_llama_cpp_gets_no_thinking_back() -> None:
     response = chat_answer(
         piece(reasoning_content="Hm."), piece(content="ok"), call_piece(0, "a", "read", "{}"), ENDS
@@ -126,8 +118,7 @@ def test_llama_cpp_gets_no_thinking_back() -> None:
     assert sent.keys() == {"role", "content", "tool_calls"}
 
 
-@pytest.mark.report("ggml-org/llama.cpp#27367", "a message of the system in the middle fails on the API of Anthropic",
-    area="anthropic", before="passed")  # fmt: skip
+@pytest.mark.report("ggml-org/llama.cpp#27367")  # fmt: skip
 def test_no_message_of_the_system_is_in_the_middle() -> None:
     said_before = (user("hi"), Message(Role.DEVELOPER, (TextPart("note"),)), user("more"))
     body = body_of(ANTHROPIC.encode(Request("m", said_before), stream=True))
@@ -135,32 +126,27 @@ def test_no_message_of_the_system_is_in_the_middle() -> None:
     assert "note" in json.dumps(body["system"])
 
 
-@pytest.mark.report("diffbot/code-gpt-docs#300", "Bedrock demands max_tokens",
-    area="anthropic", before="passed")  # fmt: skip
+@pytest.mark.report("diffbot/code-gpt-docs#300")  # fmt: skip
 def test_an_output_limit_is_always_sent_to_anthropic() -> None:
     assert body_of(ANTHROPIC.encode(Request("m", (user("hi"),)), stream=True))["max_tokens"] > 0
 
 
 LIMIT = "you (a) have reached your session usage limit, upgrade for higher limits: https://ollama.com/upgrade"
 KINDS: list[Any] = [
-    reported("continuedev/continue#11444", "ollama", 429, {"error": LIMIT}, e.QuotaExceededError,
-        what="chat-servers, passed: a used-up session at Ollama looks like a rate limit"),
+    reported("continuedev/continue#11444", "ollama", 429, {"error": LIMIT}, e.QuotaExceededError),
     reported("HomericIntelligence/Scylla#346", "ollama", 429,
-        {"error": "you've reached your weekly usage limit, please wait or upgrade to continue"}, e.QuotaExceededError,
-        what="chat-servers, passed: a used-up week at Ollama is tried again"),
+        {"error": "you've reached your weekly usage limit, please wait or upgrade to continue"}, e.QuotaExceededError),
     reported("ollama/ollama#15990", "anthropic", 403,
         say("this model requires a subscription, upgrade for access", type="permission_error"),
-        e.PermissionDeniedError, what="anthropic, passed: a model of Ollama needs a subscription"),
-    reported("ollama/ollama#13776", "anthropic", 401, {"error": "unauthorized"}, e.AuthenticationError,
-        what="anthropic, passed: Ollama refuses a key"),
+        e.PermissionDeniedError),
+    reported("ollama/ollama#13776", "anthropic", 401, {"error": "unauthorized"}, e.AuthenticationError),
     reported("huggingface/transformers#25220", "compatible", 422,
         {"error": "Input validation error: `inputs` must have less than 1024 tokens. Given: 1553"},
-        e.ContextLengthError, what="chat-servers, passed: a model of Hugging Face takes only short requests"),
+        e.ContextLengthError),
     reported("Wei-Shaw/sub2api#1552", "anthropic", 400, say("upstream stream ended without terminal event",
         type="api_error"),
-        e.ServerError, what="anthropic, passed: a relay lost the stream of the service"),
-    reported("huggingface/smolagents#908", "vllm", 500, {"message": "Internal server error"}, e.ServerError,
-        what="chat-servers, passed: a gateway before vLLM states only that it failed"),
+        e.ServerError),
+    reported("huggingface/smolagents#908", "vllm", 500, {"message": "Internal server error"}, e.ServerError),
 ]  # fmt: skip
 
 
@@ -170,25 +156,21 @@ def test_an_error_has_its_class(wire: str, status: int, body: Any, kind: type[e.
     assert (isinstance(error, kind), error.retryable) == (True, kind.retryable)
 
 
-@pytest.mark.report("lmstudio-ai/lmstudio-bug-tracker#649", "later pieces of a call have an empty name",
-    area="chat-servers", before="passed")  # fmt: skip
+@pytest.mark.report("lmstudio-ai/lmstudio-bug-tracker#649")  # fmt: skip
 def test_pieces_with_an_empty_name_belong_to_the_call() -> None:
     pieces = [call_piece(0, "a", "read", ""), call_piece(0, "a", "", '{"x":'), call_piece(0, "a", "", " 1}")]
     assert said(chat_answer(*pieces, ENDS)) == ("", [("read", {"x": 1})])
 
 
-@pytest.mark.report("sugarforever/chat-ollama#695", "an answer ends with content_filter and without a text",
-    area="chat-servers", before="passed")  # fmt: skip
+@pytest.mark.report("sugarforever/chat-ollama#695")  # fmt: skip
 def test_a_filtered_answer_says_so() -> None:
     response = chat_answer({"choices": [{"delta": {"content": ""}, "finish_reason": "content_filter"}]})
     assert (response.text, response.finish_reason.kind) == ("", "content_filter")
 
 
 INCOMPLETE: list[Any] = [
-    reported("jundot/omlx#2817", "max_output_tokens", "length",
-        what="responses, passed: an answer is cut while the model still thinks"),
-    reported("BerriAI/litellm#34352", "content_filter", "content_filter",
-        what="responses, passed: an answer is filtered"),
+    reported("jundot/omlx#2817", "max_output_tokens", "length"),
+    reported("BerriAI/litellm#34352", "content_filter", "content_filter"),
 ]  # fmt: skip
 
 
@@ -203,11 +185,9 @@ def test_an_incomplete_answer_says_why(reason: str, kind: str) -> None:
 
 
 CUT: list[Any] = [
-    reported("Wei-Shaw/sub2api#791", sse({"type": "message_stop"}),
-        what="anthropic, failed: a stream has only its last event"),
+    reported("Wei-Shaw/sub2api#791", sse({"type": "message_stop"})),
     reported("NousResearch/hermes-agent#81025", sse(start(), *HI, begin(1, **USE), add(1, "input_json_delta",
-        partial_json='{"a"')),
-        what="anthropic, passed: a stream breaks off in a call"),
+        partial_json='{"a"'))),
 ]  # fmt: skip
 
 

@@ -31,42 +31,34 @@ def bare(arguments: str) -> Any:
 
 TGI = {"index": 0, "id": "", "type": "function"}
 CHAT: list[Any] = [
-    reported("earendil-works/pi#6226", [call_piece(0, "a", "read", '{"x": 1}')], ("", [("read", {"x": 1})]),
-        what="chat-servers, failed: NVIDIA closes the stream behind a complete call, without a finish reason"),
-    reported("screenpipe/screenpipe#3616", [piece(content="hi"), "[DONE]"], ("hi", []),
-        what="chat-servers, passed: a gateway sends no finish reason before the end"),
+    reported("earendil-works/pi#6226", [call_piece(0, "a", "read", '{"x": 1}')], ("", [("read", {"x": 1})])),
+    reported("screenpipe/screenpipe#3616", [piece(content="hi"), "[DONE]"], ("hi", [])),
     reported("jin38324/OCI_GenAI_access_gateway#22",
-        [call_piece(0, "a", "read", ""), bare('{"x":'), bare(" 1}"), ENDS], ("", [("read", {"x": 1})]),
-        what="chat-servers, passed: later pieces of a call have neither name, id nor index"),
+        [call_piece(0, "a", "read", ""), bare('{"x":'), bare(" 1}"), ENDS], ("", [("read", {"x": 1})])),
     reported("mlflow/mlflow#23458",
         [{"choices": [{"index": 0, "delta": {"content": "h"}}]}, {"choices": [{"index": 0, "delta": {"content": "i"},
-            "finish_reason": "stop"}]}], ("hi", []),
-        what="chat-servers, passed: chunks have no field finish_reason before the last"),
+            "finish_reason": "stop"}]}], ("hi", [])),
     reported("huggingface/text-generation-inference#2794",
         [piece(tool_calls={**TGI, "function": {"name": "read", "arguments": '{"'}}),
             piece(tool_calls={**TGI, "function": {"name": None, "arguments": 'x": 1}'}}),
-            {"choices": [{"delta": {}, "finish_reason": "stop"}]}], ("", [("read", {"x": 1})]),
-        what="chat-servers, passed: TGI streams one call as an object in place of a list, and ends with stop"),
+            {"choices": [{"delta": {}, "finish_reason": "stop"}]}], ("", [("read", {"x": 1})])),
     reported("sgl-project/sglang#5661",
         [piece(tool_calls=[{"id": "0", "type": "function", "function": {"name": "read", "arguments": '{"x": 1}'}}]),
             piece(tool_calls=[{"id": "1", "type": "function", "function": {"name": "list", "arguments": '{"y": 2}'}}]),
                 ENDS],
-        ("", [("read", {"x": 1}), ("list", {"y": 2})]),
-        what="chat-servers, passed: the calls of SGLang have no index"),
+        ("", [("read", {"x": 1}), ("list", {"y": 2})])),
     reported("sgl-project/sglang#3912",
         [{"choices": [{"index": 0, "delta": {"role": None, "content": "h", "tool_calls": None}, "finish_reason": "",
             "matched_stop": None}], "usage": None}, piece(content="i"), {"choices": [{"delta": {},
                 "finish_reason": "stop"}]}],
-        ("hi", []), what="chat-servers, passed: the finish reason is an empty text in place of null"),
+        ("hi", [])),
     reported("vercel/modelfusion#185",
         [{"id": "", "object": "", "created": 0, "model": "", "prompt_filter_results": [{"prompt_index": 0}],
             "choices": []},
-            piece(content="hi"), {"choices": [{"delta": {}, "finish_reason": "stop"}]}], ("hi", []),
-        what="chat-servers, passed: Azure begins a stream with an event without id, object and choices"),
+            piece(content="hi"), {"choices": [{"delta": {}, "finish_reason": "stop"}]}], ("hi", [])),
     reported("Mintplex-Labs/anything-llm#5112",
         [piece(content="hi"), {"choices": [{"delta": {"content": ""}, "finish_reason": "stop"}]},
-            {"choices": [], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}], ("hi", []),
-        what="chat-servers, passed: OpenRouter's last chunk has no choices"),
+            {"choices": [], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}], ("hi", [])),
 ]  # fmt: skip
 
 
@@ -77,8 +69,7 @@ def test_a_stream_of_chat_completions_is_read(chunks: list[Any], result: Any) ->
     assert said(response_of(codec(), data, ASK)) == result
 
 
-@pytest.mark.report("huggingface/huggingface_hub#2514", "TGI states in the stream that the output limit is too high",
-    area="chat-servers", before="passed")  # fmt: skip
+@pytest.mark.report("huggingface/huggingface_hub#2514")  # fmt: skip
 def test_a_limit_that_is_stated_in_the_stream_is_kept() -> None:
     words = "`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 900 `inputs` tokens and 4091 `max_new_tokens`"
     data = events({"error": f"Input validation error: {words}", "error_type": "validation"})
@@ -107,20 +98,17 @@ EMPTY: Any = {**MESSAGE, "content": [{"type": "text", "text": ""}]}
 RESPONSES: list[Any] = [
     reported("sgl-project/sglang#12644",
         [added(1, MESSAGE), {"type": "response.output_text.delta", "output_index": 1, "delta": "hi"}, final()], ("hi",
-            []),
-        what="responses, passed: SGLang counts output items from 1"),
+            [])),
     reported("sgl-project/sglang#12652",
         [added(1, CALL), arguments("fc_1", "delta", '{"x": 1}', output_index=1),
-            arguments("fc_1", "done", '{"x": 1}', output_index=1), final(output=[EMPTY])], ("", [("f", {"x": 1})]),
-        what="responses, passed: a call has no last event, and the final response has an empty message in its place"),
+            arguments("fc_1", "done", '{"x": 1}', output_index=1), final(output=[EMPTY])], ("", [("f", {"x": 1})])),
     reported("tontinton/maki#514",
         [unindexed("output_item.added", item=CALL), arguments("fc_1", "delta", '{"x": '), arguments("fc_1", "delta",
             "1}"),
             unindexed("output_item.done", item={**CALL, "arguments": '{"x": 1}'}),
             unindexed("output_item.added", item=OTHER), arguments("fc_2", "delta", '{"y": 2}'),
             unindexed("output_item.done", item={**OTHER, "arguments": '{"y": 2}'}), final()],
-        ("", [("f", {"x": 1}), ("f", {"y": 2})]),
-        what="responses, passed: the events of llama.cpp have no output_index"),
+        ("", [("f", {"x": 1}), ("f", {"y": 2})])),
     reported("lemonade-sdk/lemonade#3607",
         [unindexed("output_item.added", item={"type": "reasoning", "id": "rs_1", "summary": []}),
             unindexed("reasoning_text.delta", item_id="rs_1", delta="Hm."),
@@ -129,11 +117,10 @@ RESPONSES: list[Any] = [
             unindexed("output_item.added", item=MESSAGE), unindexed("output_text.delta", item_id="m_1", delta="hi"),
             unindexed("output_item.done", item={**MESSAGE, "content": [{"type": "output_text", "text": "hi"}]}),
                 final()],
-        ("hi", []), what="responses, passed: reasoning and text have no indices"),
+        ("hi", [])),
     reported("Sophomoresty/gemini-web2api#57",
         [unindexed("output_text.done", text="hi"), final(output=[{**MESSAGE, "content": [
-            {"type": "output_text", "text": "hi"}]}])], ("hi", []),
-        what="responses, passed: a proxy sends the whole text in one event, without deltas"),
+            {"type": "output_text", "text": "hi"}]}])], ("hi", [])),
 ]  # fmt: skip
 
 
@@ -142,8 +129,7 @@ def test_a_stream_of_responses_is_read(stream: list[Any], result: Any) -> None:
     assert said(response_of(OPENAI, openai_sse(CREATED, *stream), ASK_RESPONSES)) == result
 
 
-@pytest.mark.report("openai/openai-dotnet#881", "the fields of an error event are nested",
-    area="responses", before="passed")  # fmt: skip
+@pytest.mark.report("openai/openai-dotnet#881")  # fmt: skip
 def test_a_nested_error_event_is_a_rate_limit() -> None:
     inner = {
         "type": "too_many_requests",
@@ -171,12 +157,9 @@ NO_INDEX = [
 ]
 TOOL = [begin(0, **USE, input={}), add(0, "input_json_delta", partial_json='{"a": 1}'), stop(0)]
 ANTHROPIC_STREAMS: list[Any] = [
-    reported("vercel/ai#11309", [VERTEX, *HI, *last("end_turn")], ("hi", []), "stop",
-        what="anthropic, passed: a proxy of Vertex AI sends an event of its own"),
-    reported("BerriAI/litellm#34718", [*TOOL, *last("end_turn")], ("", [("f", {"a": 1})]), "tool_calls",
-        what="anthropic, passed: an answer with a call ends with end_turn"),
-    reported("Oaklight/llm-rosetta#52", NO_INDEX, ("hi", []), "stop",
-        what="anthropic, passed: a gateway sends deltas with an index of null, and usage and reason in two events"),
+    reported("vercel/ai#11309", [VERTEX, *HI, *last("end_turn")], ("hi", []), "stop"),
+    reported("BerriAI/litellm#34718", [*TOOL, *last("end_turn")], ("", [("f", {"a": 1})]), "tool_calls"),
+    reported("Oaklight/llm-rosetta#52", NO_INDEX, ("hi", []), "stop"),
 ]  # fmt: skip
 
 
@@ -186,8 +169,7 @@ def test_a_stream_of_messages_is_read(stream: list[Any], result: Any, reason: st
     assert (said(response), response.finish_reason.kind) == (result, reason)
 
 
-@pytest.mark.report("karthink/gptel#1331", "the last event counts only the output",
-    area="anthropic", before="passed")  # fmt: skip
+@pytest.mark.report("karthink/gptel#1331")  # fmt: skip
 def test_the_input_that_was_counted_first_stays() -> None:
     end = [
         {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 76}},
@@ -199,8 +181,7 @@ def test_the_input_that_was_counted_first_stays() -> None:
     assert (usage.input_tokens, usage.output_tokens) == (9325, 76)
 
 
-@pytest.mark.report("mlflow/mlflow#25897", "an error in the stream has no name of an event",
-    area="anthropic", before="passed")  # fmt: skip
+@pytest.mark.report("mlflow/mlflow#25897")  # fmt: skip
 def test_an_error_without_the_name_of_its_event_is_one() -> None:
     data = sse(start(), *HI) + events(
         {"error": {"message": "the model was removed", "type": "AIGatewayException"}}
@@ -212,10 +193,8 @@ def test_an_error_without_the_name_of_its_event_is_one() -> None:
 ASK_GEMINI = Request("m", (user("hi"),))
 
 
-@pytest.mark.report("Wei-Shaw/sub2api#7098", "a malformed call comes with a signature alone",
-    area="gemini", before="passed")  # fmt: skip
-@pytest.mark.report("pydantic/pydantic-ai#631", "a malformed call has an empty content",
-    area="gemini", before="passed")  # fmt: skip
+@pytest.mark.report("Wei-Shaw/sub2api#7098")  # fmt: skip
+@pytest.mark.report("pydantic/pydantic-ai#631")  # fmt: skip
 @pytest.mark.parametrize("content", [{"parts": [{"text": "", "thoughtSignature": "c2ln"}]}, {}])
 def test_a_malformed_call_is_no_empty_answer(content: Any) -> None:
     candidate = {"content": content, "finishReason": "MALFORMED_FUNCTION_CALL", "index": 0}
@@ -223,8 +202,7 @@ def test_a_malformed_call_is_no_empty_answer(content: Any) -> None:
     assert (response.text, response.finish_reason.kind) == ("", "error")
 
 
-@pytest.mark.report("BerriAI/litellm#4459", "each chunk of Vertex AI has a nonce",
-    area="gemini", before="passed")  # fmt: skip
+@pytest.mark.report("BerriAI/litellm#4459")  # fmt: skip
 def test_a_nonce_in_a_chunk_is_ignored() -> None:
     response = response_of(
         GEMINI, gemini_wire({"nonce": "a7", **chunk({"text": "hi"})}, {"nonce": "b", **STOP}), ASK_GEMINI
@@ -232,8 +210,7 @@ def test_a_nonce_in_a_chunk_is_ignored() -> None:
     assert response.text == "hi"
 
 
-@pytest.mark.report("sigoden/aichat#651", "a gateway of Azure sends a stream without a content type",
-    area="chat-servers", before="passed")  # fmt: skip
+@pytest.mark.report("sigoden/aichat#651")  # fmt: skip
 def test_an_event_that_repeats_the_name_of_its_field_is_read() -> None:
     first = b'data: {"choices":[],"created":0,"id":"","prompt_filter_results":[]}\n\n'
     rest = events(piece(content="hi"), {"choices": [{"delta": {}, "finish_reason": "stop"}]})

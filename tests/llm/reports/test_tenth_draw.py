@@ -24,20 +24,16 @@ from tests.support.reports import reported
 
 IMAGES: list[Any] = [
     reported("NousResearch/hermes-agent#109707", "deepseek",
-        "messages[565].image[0]: You have uploaded an unsupported image. Please make sure your image is valid.",
-        what="chat-servers, passed: DeepSeek refuses an image each turn"),
+        "messages[565].image[0]: You have uploaded an unsupported image. Please make sure your image is valid."),
     reported("anthropics/claude-code#28485", "anthropic",
-        "messages.34.content.2.image.source.base64.data: Image format image/png not supported",
-        what="anthropic, passed: an image whose format is wrong is refused each turn"),
+        "messages.34.content.2.image.source.base64.data: Image format image/png not supported"),
     reported("jxxghp/MoviePilot#5863", "deepseek",
         "Failed to deserialize the JSON body into the target type: messages[137]: unknown "
-        "variant `image_url`, expected `text`",
-        what="chat-servers, passed: DeepSeek does not know image_url"),
+        "variant `image_url`, expected `text`"),
     reported("deepseek-ai/DeepSeek-V3#1026", "anthropic",
         "Failed to deserialize the JSON body into the target type: messages[66].content: unknown variant `image`, "
-        "expected one of `text`, `tool_use`", what="anthropic, passed: DeepSeek's API of Anthropic knows no images"),
-    reported("CommandCodeAI/command-code#850", "anthropic", "Invalid input",
-        what="anthropic, failed: a gateway refuses images in results without a reason"),
+        "expected one of `text`, `tool_use`"),
+    reported("CommandCodeAI/command-code#850", "anthropic", "Invalid input"),
 ]  # fmt: skip
 
 
@@ -52,17 +48,14 @@ TOP_P = (
 )
 AUTO = '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'
 LEFT_OUT: list[Any] = [
-    reported("langchain-ai/langchain#29679", "compatible", 400, say(EXTRA), {}, "stream_options",
-        what="chat-servers, passed: Azure's serverless models take no extra parameters"),
-    reported("SWE-agent/SWE-agent#1250", "compatible", 400, say(TOP_P), {}, "top_p",
-        what="chat-servers, passed: LiteLLM lists a parameter that a model of Azure does not support"),
+    reported("langchain-ai/langchain#29679", "compatible", 400, say(EXTRA), {}, "stream_options"),
+    reported("SWE-agent/SWE-agent#1250", "compatible", 400, say(TOP_P), {}, "top_p"),
     reported("FoundationAgents/OpenManus#331", "vllm", 400, {"object": "error", "message": AUTO, "code": 400}, {},
-        "tools",
-        what="chat-servers, passed: vLLM was started without calls of tools"),
+        "tools"),
     reported("dnakov/anon-kode#2", "openrouter", 404,
         say("No endpoints found that support tool use. To learn more about provider routing, visit: https://x",
             code=404), {},
-        "tools", what="chat-servers, passed: no server behind OpenRouter has tools for the model"),
+        "tools"),
 ]  # fmt: skip
 
 
@@ -73,8 +66,7 @@ def test_what_is_refused_is_left_out(
     assert at(second(wire, body, asking(wire, **more), status), path) is None
 
 
-@pytest.mark.report("vllm-project/vllm#47761", "the output limit and the prompt do not fit into the window of vLLM",
-    area="chat-servers", before="passed")  # fmt: skip
+@pytest.mark.report("vllm-project/vllm#47761")  # fmt: skip
 def test_the_output_has_the_room_that_vllm_states() -> None:
     words = (
         "This model's maximum context length is 32768 tokens. However, you requested 16384 output tokens and your "
@@ -84,16 +76,13 @@ def test_the_output_has_the_room_that_vllm_states() -> None:
     assert 8_000 < body["max_tokens"] < 16384
 
 
-@pytest.mark.report("microsoft/autogen#5814", "DashScope refuses an empty list of calls", area="chat-servers",
-    before="passed")  # fmt: skip
+@pytest.mark.report("microsoft/autogen#5814")  # fmt: skip
 def test_no_answer_has_an_empty_list_of_calls() -> None:
     messages = body_of(codec().encode(asking("compatible"), stream=True))["messages"]
     assert all(message.get("tool_calls", [1]) for message in messages)
 
 
-@pytest.mark.report("google-gemini/gemini-cli#16135", "images stand beside the results of parallel calls",
-    area="gemini",
-    before="passed")  # fmt: skip
+@pytest.mark.report("google-gemini/gemini-cli#16135")  # fmt: skip
 def test_results_of_gemini_2_are_alone_in_their_content() -> None:
     calls = tuple(ToolCallPart(name, "read", "{}") for name in "ab")
     images = (ImagePart(b"x", "image/png"),)
@@ -107,29 +96,26 @@ def test_results_of_gemini_2_are_alone_in_their_content() -> None:
 
 KINDS: list[Any] = [
     reported("vyancharuk/nodejs-api-boilerplate#16", "openrouter", 404, say("No endpoints found for m:free.", code=404),
-        e.NotFoundError, "No endpoints", what="chat-servers, passed: OpenRouter has no server for a free model"),
+        e.NotFoundError, "No endpoints"),
     reported("truefoundry/models#826", "compatible", 404,
         {"status": "failure",
             **say("openrouter error: No endpoints available matching your guardrail restrictions and data "
-            "policy.", type="APIError")}, e.NotFoundError, "guardrail",
-        what="chat-servers, passed: a gateway quotes that a policy allows no server"),
+            "policy.", type="APIError")}, e.NotFoundError, "guardrail"),
     reported("vllm-project/vllm#4667", "vllm", 400,
         {"object": "error", "message": "max_tokens must be at least 1, got -186.", "type": "BadRequestError",
             "code": 400},
-        e.ContextLengthError, "-186", what="chat-servers, passed: vLLM computes an output limit below zero"),
+        e.ContextLengthError, "-186"),
     reported("QwenLM/qwen-code#290", "zai", 400,
         say("Invalid API parameter, please check the documentation.", code="1210"), e.InvalidRequestError,
-            "API parameter",
-        what="chat-servers, passed: Zhipu refuses a parameter without its name"),
+            "API parameter"),
     reported("ferrislucas/promptr#32", "compatible", 524,
-        say("Gateway timeout.", code=524, param=None, type="cf_gateway_timeout"), e.ServerError, "Gateway timeout",
-        what="chat-servers, passed: Cloudflare ends a request as JSON"),
+        say("Gateway timeout.", code=524, param=None, type="cf_gateway_timeout"), e.ServerError, "Gateway timeout"),
     reported("elizaOS/eliza#2989", "compatible", 504,
         "<html>\n<head><title>504 Gateway Time-out</title></head>\n<body>\n<h1>504 Gateway Time-out</h1>",
-        e.ServerError, "504 Gateway Time-out", what="chat-servers, passed: nginx ends a request with a page"),
+        e.ServerError, "504 Gateway Time-out"),
     reported("acheong08/ChatGPT#447", "responses", 524,
         '<!DOCTYPE html>\n\n <html class="no-js" lang="en-US">\n<head>\n\n<title>x | 524: A timeout occurred</title>',
-        e.ServerError, "524: A timeout occurred", what="responses, passed: Cloudflare ends a request with a page"),
+        e.ServerError, "524: A timeout occurred"),
 ]  # fmt: skip
 
 
@@ -141,9 +127,7 @@ def test_an_error_has_its_class_and_words(
     assert (isinstance(error, kind), words in str(error), error.retryable) == (True, True, kind.retryable)
 
 
-@pytest.mark.report("kubernetes-sigs/inference-perf#695", "vLLM cannot read the call that it forced",
-    area="chat-servers",
-    before="failed")  # fmt: skip
+@pytest.mark.report("kubernetes-sigs/inference-perf#695")  # fmt: skip
 def test_a_forced_call_that_vllm_cannot_read_is_tried_again() -> None:
     words = (
         "1 validation error for list[function-wrap[__log_extra_fields__()]]\n  Invalid JSON: EOF while parsing an "
@@ -152,23 +136,20 @@ def test_a_forced_call_that_vllm_cannot_read_is_tried_again() -> None:
     assert refused("vllm", 400, say(words, type="BadRequestError", code=400)).retryable
 
 
-@pytest.mark.report("cline/cline#5419", "the base URL of a deployment is that of Responses", area="chat-servers",
-    before="flaw")  # fmt: skip
+@pytest.mark.report("cline/cline#5419")  # fmt: skip
 def test_the_hint_names_responses() -> None:
     words = "Unsupported parameter: 'messages'. In the Responses API, this parameter has moved to 'input'."
     assert "Responses" in refused("compatible", 400, say(words, param="messages")).hint
 
 
-@pytest.mark.report("FoundationAgents/OpenManus#393", "a model of DashScope only streams", area="chat-servers",
-    before="passed")  # fmt: skip
+@pytest.mark.report("FoundationAgents/OpenManus#393")  # fmt: skip
 def test_a_model_that_only_streams_is_known() -> None:
     words = "This model only support stream mode, please enable the stream parameter to access the model. "
     body = say(words, code="invalid_parameter_error", param=None, type="invalid_request_error")
     assert demands_stream(refused("compatible", 400, body))
 
 
-@pytest.mark.report("vertesia/llumiverse#663", "parallel calls of one tool are merged by their name", area="gemini",
-    before="passed")  # fmt: skip
+@pytest.mark.report("vertesia/llumiverse#663")  # fmt: skip
 def test_parallel_calls_of_one_tool_stay_apart() -> None:
     calls = [{"functionCall": {"name": "read", "args": {"x": n}}} for n in (1, 2)]
     response = response_of(GEMINI, gemini_wire(chunk(*calls), STOP), Request("m", (user("hi"),)))
@@ -186,10 +167,9 @@ STREAMS: list[Any] = [
             "delta": text} for text in TAGGED),
             {"type": "response.output_text.done", "output_index": 0, "text": "".join(TAGGED)},
             done(0, {**MESSAGE, "content": [{"type": "output_text", "text": "".join(TAGGED)}]}), final()],
-        [("f", 1)], what="responses, passed: calls of Qwen stay in the text of vLLM's stream"),
+        [("f", 1)]),
     reported("vllm-project/vllm#47916",
-        [added(0, CALL), done(0, WHOLE), final(output=[{**WHOLE, "id": "fc_9", "call_id": "z"}])], [("f", 1)],
-        what="responses, passed: the final response gives a call another id"),
+        [added(0, CALL), done(0, WHOLE), final(output=[{**WHOLE, "id": "fc_9", "call_id": "z"}])], [("f", 1)]),
 ]  # fmt: skip
 
 
