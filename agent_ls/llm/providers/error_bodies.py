@@ -65,7 +65,11 @@ def read_failure(body: bytes, request_id: str = "") -> ProviderFailure:
         # an answer in place of an error: the filter of Azure says inside of it what it refused
         is_answer = not failure.message and bool(value.get("choices"))
         return (find_failure({"error": value}, request_id) or failure) if is_answer else failure
-    return ProviderFailure(plain_text(body), request_id=request_id, is_page=is_page(body))
+    text, is_html = plain_text(body), is_page(body)
+    quoted = None if is_html else find_failure({"message": text}, request_id)
+    if quoted is not None and quoted.is_quoted:
+        return quoted
+    return ProviderFailure(text, request_id=request_id, is_page=is_html)
 
 
 def unreadable_answer(table: FailureTable, model: str, body: bytes) -> LlmError:

@@ -28,6 +28,7 @@ _OVERFLOW = (
     r"(prompt|input|conversation|sequence|inputs|messages|request) (is |are )?too long",
     r"maximum (prompt|input|sequence) (length|size)",  # xAI: maximum prompt length is 131072
     r"exceeds? (the )?(max|maximum|model's)[ _](allowed |input |prompt |model |seq(uence)? )*(length|len)\b",
+    r"max(imum)? length exceeded",  # Moonshot
     r"exceeds? (max_seq_len|max_model_len|max_position_embeddings|n_ctx)",
     r"range of input length should be",  # DashScope
     r"token.{0,60}exceeds? the (limit|maximum) of \d{3}",  # Copilot: token count of 140000 exceeds the limit of 128000
@@ -110,6 +111,7 @@ WORDS: tuple[tuple[str, type[ProviderError]], ...] = (
     (
         (
             r"unsupported (countr|region|location)|(location|country|region|territory) (is )?not (supported|allowed)"
+            r"|is not allowed to use \w* ?model"
             r"|organi[sz]ation has been (disabled|restricted)|requires terms acceptance"
         ),
         PermissionDeniedError,

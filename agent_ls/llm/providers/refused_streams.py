@@ -8,13 +8,15 @@ from agent_ls.llm.errors import ContextLengthError, InvalidRequestError, LlmErro
 
 # DashScope: This model only support stream mode, please enable the stream parameter to access the model.
 # ChatGPT: Stream must be set to true / Fireworks: Requests with max_tokens > 4096 must have stream=true
-# Qwen 3: parameter.enable_thinking must be set to false for non-streaming calls
+# Qwen 3: parameter.enable_thinking must be set to false for non-streaming calls, also in Chinese
+# ModelScope: enable thinking can not be support when `stream=False`
 _DEMANDED = re.compile(
     r"only support(s|ed)?\b.{0,40}\bstream|only (accepts? )?stream|\bnon[- _]?stream"
     r"|\bstream(ing)?\b\W{0,3}(\w+ ){0,2}(must|should|needs? to|has to) be\b.{0,12}(true|enabled|set|used)"
     r"|must (be )?(have|use|set|enable)\w*\b.{0,20}\bstream|\bstream\W{0,5}true\b|streaming is (required|mandatory)"
     r"|(requires?|please (use|enable|set)|need to (use|enable|set)) (the )?\W?stream"
-    r"|\bstream\W{0,5}false\b.{0,30}\bnot\b",
+    r"|\bstream\W{0,5}false\b.{0,30}\bnot\b|\bnot (be )?support\w* (when|if|with)\b.{0,5}\bstream\W{0,5}false"
+    r"|非流式|\bincremental_output\b.{0,20}\btrue\b",
     re.IGNORECASE,
 )
 _REFUSED = re.compile(

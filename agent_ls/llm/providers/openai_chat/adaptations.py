@@ -85,8 +85,10 @@ _REFUSALS: Mapping[Adaptation, re.Pattern[str]] = {
     "typed": re.compile(r"flavored json schema|type (is not|should be) defined|missing 'type'"),
     "schemas": REFUSED,
     # xAI: Each message must have at least one content element.
+    # Moonshot: the message at position 4 with role 'assistant' must not be empty
     "filled": re.compile(
         r"(each|every) message (must have|needs).{0,40}content|an empty message was provided"
+        r"|message.{0,30} with role 'assistant' must not be empty"
     ),
     # Bedrock: The text field in the ContentBlock object at messages.2.content.0 is blank
     "empty": re.compile(
@@ -125,6 +127,10 @@ def adapt_messages(messages: Sequence[bytes], chosen: frozenset[Adaptation]) -> 
     return _with_answers(out) if "between" in chosen else out
 
 
+def _is_blank(content: object) -> bool:
+    return not (content.strip() if isinstance(content, str) else content)
+
+
 @lru_cache(maxsize=4096)  # the messages of a conversation are the same bytes in each request
 def _adapt(encoded: bytes, chosen: frozenset[Adaptation]) -> bytes:
     message: dict[str, Any] = json.loads(encoded)
@@ -138,7 +144,7 @@ def _adapt(encoded: bytes, chosen: frozenset[Adaptation]) -> bytes:
         message["tool_calls"][0].setdefault("extra_content", _SIGNED)
     if "reasoning" in chosen and message["role"] == "assistant" and not message.get("reasoning_content"):
         message["reasoning_content"] = " "  # servers check that the field is there; the reasoning is unknown
-    if "filled" in chosen and not (message.get("content") or "").strip():
+    if "filled" in chosen and _is_blank(message.get("content")):
         message["content"] = _NO_TEXT
     if "empty" in chosen and isinstance(message.get("content"), str) and not message["content"].strip():
         message["content"] = None if message.get("tool_calls") else _NO_TEXT

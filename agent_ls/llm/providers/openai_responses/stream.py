@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent_ls.llm.errors import StreamError
+from agent_ls.llm.errors import LlmError, StreamError
 from agent_ls.llm.messages import JsonObject, OpaquePart, ReasoningPart, SearchPart, TextPart, ToolCallPart
 from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.providers.error_bodies import find_failure, is_keep_alive
@@ -93,9 +93,11 @@ class ResponsesStream:
         self._has_calls = False
         self._has_refusal = False
         self._is_finished = self._is_done = False
+        self._failed: LlmError | None = None  # a failure without a reason: Azure gives it in the next event
 
     def feed(self, frame: Frame) -> Sequence[StreamEvent]:
         if frame.data.strip() == "[DONE]":  # OpenRouter sends [DONE], OpenAI does not
+            self._raise_failed()
             self._is_done = True
             return ()
         if self._is_finished:
@@ -109,6 +111,7 @@ class ResponsesStream:
         return self._items.take()
 
     def close(self) -> Sequence[StreamEvent]:
+        self._raise_failed()
         has_all = self._has_calls and all(item.has_ended for item in self._items.values())
         if (
             not self._is_finished and self._is_done and has_all
@@ -154,13 +157,19 @@ class ResponsesStream:
                     whole = {"status": "completed", **whole}  # some proxies leave the status out
                 self._terminal(whole)
             case "response.failed" | "response.cancelled":
-                raise response_error(self._model, _response_of(event), event)
+                self._failed = response_error(self._model, _response_of(event), event)
+                if kind == "response.cancelled" or event.get("error") or find_failure(_response_of(event)):
+                    raise self._failed
             case "error":
                 raise event_error(self._model, event)
             case _ if event.get("error") or (not kind and find_failure(event)):  # the event has no type
                 raise event_error(self._model, event)
             case _ if kind not in _SILENT:
                 self._items.out.append(ProviderEvent(repair_object(event)))
+
+    def _raise_failed(self) -> None:
+        if self._failed is not None:
+            raise self._failed
 
     def _index_of(self, event: JsonObject) -> int:
         """Return the index of the item that an event belongs to. Some servers send only the item's id, or neither."""
