@@ -138,6 +138,7 @@ LOADING = re.compile(
 CUT = re.compile(
     r"stream (was |is )?(disconnected|closed|ended) before|connection (was |is )?(reset|closed|refused|aborted)\b"
     r"|econnreset|socket hang up|error sending request"
+    r"|failed to get (a )?response from (the )?(provider|upstream)"  # Cloudflare, with status 400
 )
 """A proxy lost its connection to the model's server, whatever it calls that."""
 NO_RATE = re.compile(r"\bper[\s-]+day\b|\bdaily\b|\blimit: 0\b", re.IGNORECASE)

@@ -80,6 +80,8 @@ _REFUSALS: Mapping[Adaptation, re.Pattern[str]] = {
     "strings": re.compile(
         r"content.{0,80}((valid|be a|expected.{0,10}) string|'array' not in 'string')|chatcompletiontoolmessage"
         r"|invalid type: (sequence|map), expected a string"
+        # Ollama: json: cannot unmarshal array into Go struct field Message.messages.content of type string
+        r"|cannot unmarshal array into .{0,60}content"
     ),
     # Moonshot: not a valid moonshot flavored json schema, details: <At path 'properties.a': type is not defined>
     "typed": re.compile(r"flavored json schema|type (is not|should be) defined|missing 'type'"),
