@@ -41,6 +41,21 @@ _GROUPS: Mapping[str, tuple[str, ...]] = {
     "editFiles": ("edit_file", "write_file", "apply_patch", "edit_notebook"),
     "runCommands": ("shell", "processes"),
     "fetch": ("web_fetch",),
+    # Names of VS Code, each behind its group.
+    **dict.fromkeys(("search/codebase", "search/searchSubagent"), ("grep", "glob", "list_dir")),
+    "search/textSearch": ("grep",),
+    "search/fileSearch": ("glob",),
+    "search/listDirectory": ("list_dir",),
+    "read/readFile": ("read_file", "read_many_files"),
+    "edit/editFiles": ("edit_file", "write_file", "apply_patch"),
+    "edit/createFile": ("write_file", "apply_patch"),
+    "edit/editNotebook": ("edit_notebook",),
+    **dict.fromkeys(("execute/runInTerminal", "runCommands/runInTerminal"), ("shell", "processes")),
+    "execute/getTerminalOutput": ("processes",),
+    "web/fetch": ("web_fetch",),
+    **dict.fromkeys(
+        ("agent/runSubagent", "runSubagent"), ("spawn_agent", "send_input", "wait", "close_agent")
+    ),
     # Claude Code's names. An agent that may start commands or agents must also be able to follow them.
     "Bash": ("processes",),
     "Read": ("read_many_files",),

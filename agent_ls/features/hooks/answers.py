@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from agent_ls.loop.calls.hooks import CallVerdict
@@ -50,12 +50,13 @@ def parse_answer(exit_code: int, stdout: str, stderr: str, event: str) -> HookAn
     """Return the result of a hook process that has exited without a timeout.
 
     Exit code 2 blocks the event, with standard error as the reason, or with the reason in a JSON object if nothing is
-    there. Any other code except 0 is a failure of the hook. Lines before a JSON object do not count: start-up files of
-    shells print them.
+    there. The context and the message in the object count too. Any other code except 0 is a failure of the hook. Lines
+    before a JSON object do not count: start-up files of shells print them.
     """
     if exit_code == STOP_EXIT_CODE:
-        said = "" if stderr.strip() else parse_answer(0, stdout, "", event).reason
-        return HookAnswer("deny", blocks=True, reason=stderr.strip() or said or _NO_REASON)
+        said = parse_answer(0, stdout, "", event) if _OBJECT.search(stdout) else HookAnswer()
+        reason = stderr.strip() or said.reason or _NO_REASON
+        return replace(said, decision="deny", blocks=True, reason=reason, arguments=None, problem="")
     if exit_code != 0:
         return HookAnswer(problem=f"the hook ended with exit code {exit_code}: {stderr.strip()[-300:]}")
     begin = _OBJECT.search(stdout)

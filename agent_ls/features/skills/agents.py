@@ -201,7 +201,9 @@ def _patterns(page: MarkdownPage, row: str) -> tuple[str, ...] | None:
     """Return the tool name patterns in a field; None if the field is absent."""
     if row not in page.rows or page.rows[row] is None or page.switches(row):
         return None
-    return tuple(_pattern(name) for name in page.names(row))
+    names = page.names(row)
+    # A name with a slash is a tool of a server, or one of VS Code behind its group.
+    return (*map(_pattern, names), *(name for name in names if "/" in name))
 
 
 def _switched_off(page: MarkdownPage) -> tuple[str, ...]:

@@ -38,7 +38,7 @@ ANSWERS = [
     reported(
         "anthropics/claude-code#26923",
         ("PreToolUse", 2, '{"hookSpecificOutput": {"additionalContext": "x"}}', "no issues here"),
-        HookAnswer("deny", blocks=True, reason="no issues here"),
+        HookAnswer("deny", blocks=True, reason="no issues here", context="x"),
     ),
     reported(
         "mmnto-ai/totem#2615",

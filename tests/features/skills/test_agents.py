@@ -178,7 +178,7 @@ def test_subagent_files_of_other_products_are_loaded_and_the_project_overrides_t
     assert {name: it.origin for name, it in found.found.items()} == {
         "one": "project", "two": "project", "three": "user",
     }  # fmt: skip
-    assert found.found["two"].tools == ("read", "db__*")
+    assert found.found["two"].tools == ("read", "db__*", "db/*")
     assert (found.found["three"].max_turns, found.found["three"].denied) == (5, ("Bash",))
     assert any("the same name" in problem for problem in found.problems)
     assert set(load(tmp_path, project, foreign=False).found) == {"three"}
