@@ -30,7 +30,7 @@ class HttpFailure:
 
 CHECK_NETWORK = "Check the network, the proxy settings and the base URL."
 START_SERVER = (
-    "Start the server, or correct the base URL. It is in a variable such as OLLAMA_BASE_URL, "
+    "Start the server, or correct the base URL. It is in the provider's variable that ends in _BASE_URL, "
     "or in the setting `baseUrl`."
 )
 SEND_AGAIN = "Send again."
