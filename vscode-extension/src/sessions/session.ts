@@ -24,8 +24,7 @@ const APPLIES = { now: "now", nextCall: "the next model call", nextTurn: "the ne
 export class Sessions extends SessionVerbs {
   private readonly live = new Map<string, Live>();
   private readonly listeners = new Set<(change: Change) => void>();
-  /** The snapshot to display while there is no session. */
-  private readonly noSession = newSnapshot();
+  private readonly empty = newSnapshot();
   private current: string | undefined;
   private making: { readonly wanted: string; readonly done: Promise<boolean> } | undefined;
   /** Parts of messages sent from here whose event has not arrived yet, by client key. */
@@ -47,6 +46,9 @@ export class Sessions extends SessionVerbs {
   get snapshot(): Snapshot {
     return (this.current === undefined ? undefined : this.live.get(this.current)?.snapshot) ?? this.noSession;
   }
+
+  /** The snapshot to display while there is no session, with the settings of the next one. */
+  private get noSession(): Snapshot { return Object.assign(this.empty, { session: { ...this.around.configuration(), ...this.nextConfiguration } }); }
 
   listen(listener: (change: Change) => void): { dispose(): void } {
     this.listeners.add(listener);
@@ -179,7 +181,6 @@ export class Sessions extends SessionVerbs {
   async configure(configuration: Configuration): Promise<void> {
     if (this.current === undefined) {
       this.nextConfiguration = { ...this.nextConfiguration, ...configuration };
-      this.noSession.session = { ...this.around.configuration(), ...this.nextConfiguration };
       this.notifyListeners({});
       return;
     }

@@ -3,7 +3,7 @@ import { rollBack } from "./fold_rollbacks";
 import { isEndDisplayed, addFileChange, settleTrouble, usageOf } from "./folds";
 import type { Entry, FileItem, Item, Part, QuestionItem, Snapshot, SubagentItem, TextItem, ToolItem } from "./items";
 import { type StoredMove, findStoredMoves } from "./moves";
-import { newPart } from "./parts";
+import { newPart, settleRetry } from "./parts";
 import { addProposals } from "./proposed_files";
 import { type Action, actionsOf } from "../commands/failure_actions";
 import { pathOf } from "../connection/uris";
@@ -165,6 +165,7 @@ export function restoreSnapshot(stored: StoredSnapshot, result: SubscribeResult)
   const oldestFirst = [...stored.items].reverse();
   const moves = findStoredMoves(oldestFirst);
   s.items = oldestFirst.filter((raw) => isShown(raw) && moves.get(raw) !== null).map((raw, index) => itemOf(s, raw, index, { open, moves }));
+  s.items.forEach((item, i) => { settleRetry(s.items[i - 1], item); });
   rollBackAll(s);
   collectTroubles(s);
   noteOpenTurn(s, oldestFirst);
@@ -183,6 +184,7 @@ export function prependHistory(s: Snapshot, { items, more }: { readonly items: r
   const shown = items.filter((raw) => raw.seq < s.oldestSeq && isShown(raw) && moves.get(raw) !== null);
   const known: Known = { open: new Set(), moves };
   const oldestFirst = shown.map((raw, i) => itemOf(s, raw, s.first - 1 - i, known)).reverse();
+  [...oldestFirst, ...s.items.slice(0, 1)].forEach((item, i) => { settleRetry(oldestFirst[i - 1], item); });
   s.items = [...oldestFirst, ...s.items];
   s.first -= oldestFirst.length;
   rollBackAll(s);

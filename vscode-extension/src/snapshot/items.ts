@@ -94,6 +94,8 @@ export interface RetryItem extends Entry {
   attempt: number;
   delayMs: number;
   text: string;
+  /** Whether the last attempt failed too; undefined while it is awaited. */
+  hasFailed?: boolean;
 }
 
 export interface NoticeItem extends Entry {

@@ -28,9 +28,17 @@ export function addItem<T extends Item>(s: Snapshot, make: (index: number) => T)
   const item = make(s.first + s.items.length);
   if (item.turnId === undefined && s.now.turnId !== undefined) item.turnId = s.now.turnId;
   if (item.agentId === undefined && s.now.agentId !== undefined) item.agentId = s.now.agentId;
+  const before = s.items.at(-1);
+  settleRetry(before, item);
+  if (before?.kind === "retry") s.touched.add(before.index);
   s.items.push(item);
   s.touched.add(item.index);
   return item;
+}
+
+/** Notes in the item of a retry what has come of it, which the next item shows. */
+export function settleRetry(before: Item | undefined, next: Item): void {
+  if (before?.kind === "retry") before.hasFailed = next.kind === "notice" && next.level === "error";
 }
 
 /** Returns the item of a call. Creates it at the first event of the call: arguments stream before the call starts. */

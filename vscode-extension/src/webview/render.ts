@@ -8,6 +8,7 @@ import { revertedElement } from "./rollback_element";
 import { subagentElement } from "./subagent_element";
 import { messageElements } from "./message_element";
 import { noticeElement } from "./trouble_card";
+import type { RetryItem } from "../snapshot/items";
 import type { EndView, FactsView, FileView, FromView, ItemView, TextView, ToolView } from "./messages";
 
 export interface RenderContext {
@@ -24,6 +25,11 @@ export interface RenderContext {
   fold: (agentId: string, isHidden: boolean) => void;
   /** Shows or hides the row of a call, which is hidden at first because its changes have their own items. */
   toggleCall: (callId: string) => void;
+}
+
+function retryWords({ attempt, delayMs, text, hasFailed }: RetryItem): string {
+  if (hasFailed === undefined) return `Trying again in ${Math.ceil(delayMs / 1000)} s (attempt ${attempt}): ${text}`;
+  return hasFailed ? `Tried ${attempt + 1} times.` : `Tried again: ${text}`;
 }
 
 const OPEN_DIFF_LINES = 24; // longer diffs are collapsed
@@ -155,7 +161,7 @@ export function itemElement(item: Exclude<ItemView, TextView | ToolView>, contex
     case "approval":
       return approvalElement(item, context.send, context.isReadOnly());
     case "retry":
-      return h("article", { class: "notice" }, icon("sync"), `Trying again in ${Math.ceil(item.delayMs / 1000)} s (attempt ${item.attempt}): ${item.text}`);
+      return h("article", { class: "notice" }, icon("sync"), retryWords(item));
     case "notice":
       return noticeElement(item, context);
   }

@@ -1,7 +1,7 @@
 // req: H3, H9, H12
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { SubscribeResult } from "../../connection/protocol";
+import type { Configuration, SubscribeResult } from "../../connection/protocol";
 import type { Change, EditorContext } from "../../sessions/interfaces";
 import { Sessions } from "../../sessions/session";
 import { FakeConnection, sessionInfo, subscription } from "../support/fake_connection";
@@ -33,6 +33,14 @@ test("the first message creates a session in the open folder", async () => {
   assert.equal(connection.asked[0]?.params["workspaceFolder"], "file:///w");
   assert.equal(connection.asked[2]?.params["whenBusy"], "steer");
   assert.equal(sessions.currentId, "s1");
+});
+
+test("before the first message the mode of the next session is shown", async () => {
+  const settings: Configuration = { mode: "edits" };
+  const { sessions } = make({}, { configuration: () => settings });
+  assert.equal(sessions.snapshot.session.mode, "edits");
+  await sessions.configure({ mode: "plan" });
+  assert.equal(sessions.snapshot.session.mode, "plan");
 });
 
 test("without a folder nothing is sent and the user gets a message", async () => {

@@ -31,6 +31,20 @@ for (const [kind, more, expected] of [
   });
 }
 
+test("what came of a retry replaces its delay once the next item shows it", (t) => {
+  const page = new WebviewPage();
+  t.after(() => { page.close(); });
+  const s = newSnapshot();
+  const retry = { attempt: 2, delayMs: 2000, message: "no connection" };
+  const words = (): string => { page.show(s); return [...page.document.querySelectorAll(".notice:not(.error)")].map((each) => each.textContent).join("; "); };
+  applyEvent(s, recorded(1, "retry", retry));
+  assert.equal(words(), "Trying again in 2 s (attempt 2): no connection");
+  applyEvent(s, recorded(2, "error", { message: "No connection.", errorKind: "network", hint: "", retryable: true }));
+  applyEvent(s, recorded(3, "retry", retry));
+  applyEvent(s, recorded(4, "assistant_text_end", { partId: "p", text: "Hello.", interrupted: false }));
+  assert.equal(words(), "Tried 3 times.; Tried again: no connection");
+});
+
 test("actions offered after a failure disappear with the next message", () => {
   const s = failed("authentication");
   s.touched.clear();
