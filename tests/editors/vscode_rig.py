@@ -67,17 +67,18 @@ def play(
     env: Mapping[str, str] | None = None,
     trust: bool = False,
     answers: Mapping[str, Callable[..., Any]] | None = None,
+    pictures: str = "",
 ) -> str:
-    """Run the script to its end and return its output. Screenshots go to build/screenshots/SCRIPT.
+    """Run the script to its end and return its output. Screenshots go to build/screenshots/SCRIPT, or to `pictures`.
 
     `machine` has settings of scope machine, `settings` those of the user. `answers` are functions that the script
     calls with a name and arguments; they return JSON.
     """
-    pictures = PICTURES / Path(script).stem
+    folder = PICTURES / (pictures or Path(script).stem)
     stage = {
         "vsix": os.environ["AGENT_LS_VSIX"],
         "project": str(project),
-        "pictures": str(pictures),
+        "pictures": str(folder),
         "machine": dict(machine or {}),
         "settings": dict(settings or {}),
         "env": dict(env or {}),
@@ -113,7 +114,7 @@ def play(
             assert stream is not None
             stream.close()
     sys.stdout.write(said)
-    assert code == 0, f"{script} failed; pictures and logs are in {pictures}\n{said[-4000:]}"
+    assert code == 0, f"{script} failed; pictures and logs are in {folder}\n{said[-4000:]}"
     return said
 
 

@@ -30,6 +30,18 @@ export async function seriousFaults(frame) {
   return serious.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 4).map(({ html, failureSummary }) => `${html.slice(0, 160)} ${failureSummary}`).join("; ")}`);
 }
 
+/** Returns buttons and fields that extend beyond the page, or whose text extends beyond them. */
+export function cutOff() {
+  const seen = [...document.querySelectorAll("button, select, input, textarea")].filter((element) => element.checkVisibility() && element.getClientRects().length > 0);
+  const names = (element) => element.getAttribute("aria-label") ?? element.textContent;
+  return seen.filter((element) => {
+    const { left, right, width } = element.getBoundingClientRect();
+    if (width < 2) return false; // collapsed
+    const mayShorten = getComputedStyle(element).textOverflow === "ellipsis";
+    return left < -1 || right > document.documentElement.clientWidth + 1 || (!mayShorten && element.matches("button") && element.scrollWidth > element.clientWidth + 2);
+  }).map(names);
+}
+
 /** Runs `test` with the chat open, and exits the process. */
 export function withChat(test) {
   return play(async (actor) => {

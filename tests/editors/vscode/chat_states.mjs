@@ -2,7 +2,7 @@
 // keyboard reaches every control, and that axe finds nothing serious.
 // req: H9
 import assert from "node:assert/strict";
-import { seriousFaults, wear, withChat } from "./chat_rig.mjs";
+import { cutOff, seriousFaults, wear, withChat } from "./chat_rig.mjs";
 import { actUntil } from "./driver.mjs";
 
 const WIDTHS = [300, 400, 600];
@@ -123,18 +123,6 @@ async function atEachWidth({ wb, chat, shot }, name, theme) {
   add("not reached by keys", await frame.evaluate(unreachable));
   add(`by axe in ${theme}`, await seriousFaults(frame));
   return faults;
-}
-
-/** Returns buttons and fields that extend beyond the page, or whose text extends beyond them. */
-function cutOff() {
-  const seen = [...document.querySelectorAll("button, select, input, textarea")].filter((element) => element.checkVisibility() && element.getClientRects().length > 0);
-  const names = (element) => element.getAttribute("aria-label") ?? element.textContent;
-  return seen.filter((element) => {
-    const { left, right, width } = element.getBoundingClientRect();
-    if (width < 2) return false; // collapsed
-    const mayShorten = getComputedStyle(element).textOverflow === "ellipsis";
-    return left < -1 || right > document.documentElement.clientWidth + 1 || (!mayShorten && element.matches("button") && element.scrollWidth > element.clientWidth + 2);
-  }).map(names);
 }
 
 /** Returns controls that the keyboard cannot reach, by Tab or by the arrow keys in a menu. */
