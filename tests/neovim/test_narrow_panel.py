@@ -95,9 +95,33 @@ def test_a_key_on_a_finding_opens_its_line(panel: Panel, nvim: Nvim) -> None:
     nvim.wait_for("vim.fs.basename(vim.api.nvim_buf_get_name(0)) == 'one.txt' and vim.fn.line('.') == 2")
 
 
-@pytest.mark.parametrize("value", ["0", "wider than the panel " * 4])
-def test_code_and_rules_of_tables_have_one_colour_each(panel: Panel, nvim: Nvim, value: str) -> None:
-    panel.say(f"| case | before |\n| --- | --- |\n| three prices | {value} |\n\n```lua\nlocal total = 1\n```")
+@pytest.mark.parametrize("columns", [80, 200])
+def test_a_table_wider_than_the_panel_is_a_list_of_its_rows(
+    columns: int, server: StandIn, start_nvim: StartNvim
+) -> None:
+    nvim = start_nvim("one.txt", columns=columns, rows=40)
+    panel = Panel(nvim, server)
+    panel.open()
+    reason = "it is rounded too early " * (columns // 20)
+    rows = f"| `a.py` | {reason}| yes |\n| a \\| b | second | |"
+    panel.say(f"Found:\n\n| file | reason | fixed |\n|---|---|---|\n{rows}\n\nThat is all.")
+
+    shot = nvim.wait_screen("That is all.", "fixed: yes", "a | b", "reason: second")
+
+    assert "|---" not in shot and "fixed |" not in shot
+    lines = nvim.lines(nvim.lua("return require('agent_ls.chat.transcript').buffer()"))
+    assert [line for line in lines if line.strip()][-6:] == [
+        "`a.py`",
+        f"- reason: {reason.strip()}",
+        "- fixed: yes",
+        "**a | b**",
+        "- reason: second",
+        "That is all.",
+    ]
+
+
+def test_code_and_rules_of_tables_have_one_colour_each(panel: Panel, nvim: Nvim) -> None:
+    panel.say("| case | before |\n| --- | --- |\n| three prices | 0 |\n\n```lua\nlocal total = 1\n```")
     nvim.wait_screen("local total", "three prices")
 
     rule = [look for text, look in row_with(nvim, "| ---") if text == "-"]

@@ -151,14 +151,12 @@ local function cells_of(line)
   return out
 end
 
----Marks the header, the rule and the bars of a table, and aligns its columns if it fits the width.
----@param lines string[]
+---@param rows table[] cells by line
 ---@param first integer
 ---@param last integer
----@param rows table[] cells by line
----@param width integer available columns
----@param add fun(line: integer, mark: agent_ls.LineMark)
-local function align(lines, first, last, rows, width, add)
+---@return integer columns of the aligned table
+---@return integer[] widths
+local function measure(rows, first, last)
   local widths = {}
   for i = first, last do
     for column, cell in ipairs(rows[i]) do
@@ -167,9 +165,95 @@ local function align(lines, first, last, rows, width, add)
   end
   local whole = #widths + 1
   vim.iter(widths):each(function(each) whole = whole + each end)
-  local fits = whole <= width -- wrapped rows are easier to read without the alignment
+  return whole, widths
+end
+
+local RULE = "^[%s|:-]+$"
+
+---Calls `found` with each table of a text that has a header and a rule.
+---@param lines string[]
+---@param found fun(first: integer, last: integer, rows: table[])
+local function each_table(lines, found)
+  local rows, fence, first = {}, nil, nil ---@type table[], string?, integer?
+  for i = 1, #lines + 1 do
+    local line = lines[i]
+    rows[i] = line and not fence and cells_of(line) or nil
+    if rows[i] then
+      first = first or i
+    elseif first then
+      if i - first >= 2 and lines[first + 1]:match(RULE) then
+        found(first, i - 1, rows)
+      end
+      first = nil
+    end
+    if line and fence and closes_fence(line, fence) then
+      fence = nil
+    elseif line and not fence then
+      fence = fence_of(line)
+    end
+  end
+end
+
+---@param line string of a table
+---@return string[] texts of its cells
+local function texts_of(line)
+  line = line:gsub("\\|", "\1")
+  local out = {}
+  for column, cell in ipairs(cells_of(line) or {}) do
+    out[column] = vim.trim(line:sub(cell.first + 1, cell.last)):gsub("\1", "|")
+  end
+  return out
+end
+
+---Makes a list of each row of a table: the first cell, and the others with the names of their columns.
+---@param lines string[]
+---@param first integer
+---@param last integer
+---@return string[]
+local function list_rows(lines, first, last)
+  local names, out = texts_of(lines[first]), {}
+  for i = first + 2, last do
+    local texts = texts_of(lines[i])
+    local is_plain = texts[1] and texts[1] ~= "" and not texts[1]:find("[*`%[]")
+    out[#out + 1] = is_plain and ("**%s**"):format(texts[1]) or texts[1] or ""
+    for column = 2, #texts do
+      local name = names[column] or ""
+      if texts[column] ~= "" then
+        out[#out + 1] = name == "" and "- " .. texts[column] or ("- %s: %s"):format(name, texts[column])
+      end
+    end
+  end
+  return out
+end
+
+---Replaces the tables that are wider than the panel by lists: their wrapped rows cannot be read.
+---@param lines string[] of a complete text
+---@param width integer available columns
+---@return string[]
+function M.unfold_tables(lines, width)
+  local out, done = {}, 0
+  each_table(lines, function(first, last, rows)
+    if last - first >= 2 and measure(rows, first, last) > width then
+      vim.list_extend(out, lines, done + 1, first - 1)
+      vim.list_extend(out, list_rows(lines, first, last))
+      done = last
+    end
+  end)
+  return done == 0 and lines or vim.list_extend(out, lines, done + 1)
+end
+
+---Marks the header, the rule and the bars of a table, and aligns its columns if it fits the width.
+---@param lines string[]
+---@param first integer
+---@param last integer
+---@param rows table[] cells by line
+---@param width integer available columns
+---@param add fun(line: integer, mark: agent_ls.LineMark)
+local function align(lines, first, last, rows, width, add)
+  local whole, widths = measure(rows, first, last)
+  local fits = whole <= width -- a header alone, which has no rows to list
   for i = first, last do
-    local is_rule = lines[i]:match("^[%s|:-]+$") ~= nil
+    local is_rule = lines[i]:match(RULE) ~= nil
     if is_rule then
       add(i, { col = 0, opts = { end_col = #lines[i], hl_group = "AgentLsDim" } })
     end
@@ -197,26 +281,15 @@ end
 ---@param add fun(line: integer, mark: agent_ls.LineMark) `line` counts from 1
 ---@param add_code fun(first: integer, last: integer, language: string) lines of a block, without its fences
 function M.render_blocks(lines, width, add, add_code)
+  each_table(lines, function(first, last, rows) align(lines, first, last, rows, width, add) end)
   local fence, language, began ---@type string?, string?, integer?
-  local rows, table_first = {}, nil ---@type table[], integer?
-  for i = 1, #lines + 1 do
-    local line = lines[i]
-    local cells = line and not fence and cells_of(line) or nil
-    rows[i] = cells
-    if cells then
-      table_first = table_first or i
-    elseif table_first then
-      if i - table_first >= 2 and lines[table_first + 1]:match("^[%s|:-]+$") then
-        align(lines, table_first, i - 1, rows, width, add)
-      end
-      table_first = nil
-    end
-    if line and fence and closes_fence(line, fence) then
+  for i, line in ipairs(lines) do
+    if fence and closes_fence(line, fence) then
       if i > began + 1 then
         add_code(began + 1, i - 1, assert(language))
       end
       fence = nil
-    elseif line and not fence and fence_of(line) then
+    elseif not fence and fence_of(line) then
       fence, began = fence_of(line), i
       language = line:match("^%s*[`~]+%s*([%w_+-]*)")
     end

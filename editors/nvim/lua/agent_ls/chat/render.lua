@@ -29,8 +29,8 @@ local function add_blocks(out, width)
   end)
 end
 
----Renders a text part from line `first` on. Each input line gives one output line, so that a stream redraws only its
----last lines.
+---Renders a text part from line `first` on. Each input line of an open part gives one output line, so that a stream
+---redraws only its last lines. Wide tables become lists when the part ends.
 ---@param part agent_ls.Part
 ---@param first integer line, from 1
 ---@param fence string? fence of the code block that line `first` is in
@@ -42,8 +42,14 @@ function M.render_stream(part, first, fence, is_dim, width)
   local out = canvas.new()
   local last = part.open and #part.lines or math.max(first, line_count(part))
   local before, is_ours = fence, is_dim or not markdown.is_drawn_elsewhere()
+  local is_whole = first == 1 and not part.open and not is_dim and is_ours
+  local lines = part.lines
+  if is_whole then
+    lines = markdown.unfold_tables(vim.list_slice(lines, 1, last), width or math.huge)
+    last = #lines
+  end
   for i = first, last do
-    local line = part.lines[i] or ""
+    local line = lines[i] or ""
     before = fence
     local marks, text
     if is_dim then
@@ -56,7 +62,7 @@ function M.render_stream(part, first, fence, is_dim, width)
     end
     out.lines[#out.lines + 1] = is_ours and text or line
   end
-  if first == 1 and not part.open and not is_dim and is_ours then
+  if is_whole then
     add_blocks(out, width or math.huge)
   end
   return out, before
