@@ -41,8 +41,17 @@ def describe_failure(owner: object, name: str, error: BaseException) -> str:
 
 def error_words(error: BaseException) -> str:
     """Return the class and the text of an error as one line; of a group, those of its first errors."""
-    words = "; ".join(f"{type(it).__name__}: {it}".removesuffix(": ") for it in _leaves(error)[:SHOWN_ERRORS])
+    words = "; ".join(
+        f"{type(it).__name__}: {_text(it)}".removesuffix(": ") for it in _leaves(error)[:SHOWN_ERRORS]
+    )
     return to_display_line(words, MESSAGE_CHARS)
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # the program's own code too
+        return ""
 
 
 class FailureLog:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from agent_ls.own_code import is_cancelled
+from agent_ls.own_code import error_words, is_cancelled
 
 
 async def call_program(function: Callable[..., Any], *args: object) -> Any:
@@ -20,8 +20,8 @@ async def call_program(function: Callable[..., Any], *args: object) -> Any:
     An async function runs on the event loop, a plain function in a thread, so that `input()` does not block sessions.
 
     Raises:
-        Exception: what the function raised. What is no `Exception` is wrapped in a RuntimeError: `sys.exit()` in a
-            thread, or a CancelledError of another task that the function waited for.
+        Exception: what the function raised. What is no `Exception` is wrapped in a RuntimeError: `sys.exit()`, or a
+            CancelledError of another task that the function waited for.
     """
     if not inspect.iscoroutinefunction(function):
         result = await _call_in_thread(function, *args)
@@ -31,8 +31,8 @@ async def call_program(function: Callable[..., Any], *args: object) -> Any:
         result = function(*args)
     try:
         return await result
-    except asyncio.CancelledError as error:
-        if is_cancelled():  # this call itself
+    except (asyncio.CancelledError, SystemExit, BaseExceptionGroup) as error:
+        if isinstance(error, Exception) or is_cancelled():  # this call itself
             raise
         raise _wrap(error) from error
 
@@ -70,4 +70,4 @@ def _fail(answer: asyncio.Future[Any], error: BaseException) -> None:
 
 
 def _wrap(error: BaseException) -> RuntimeError:
-    return RuntimeError(f"{type(error).__name__}: {error}".removesuffix(": "))
+    return RuntimeError(error_words(error))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
@@ -14,10 +15,12 @@ from agent_ls.loop.budget import GO_ON
 from agent_ls.loop.calls.approval import ApprovalAnswer, UnknownApprovalError
 from agent_ls.loop.events.types import ApprovalRequested, Hunk, HunkStateChanged, QuestionAsked, Warning
 from agent_ls.loop.questions import BadAnswerError
+from agent_ls.own_code import error_words
 from agent_ls.services.review.decision_request import Selection
 from agent_ls.services.review.service import ReviewService
 from agent_ls.sessions.live import LiveSession
 
+log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 Approver: TypeAlias = Callable[[ApprovalRequested], Awaitable[ApprovalAnswer | bool] | ApprovalAnswer | bool]
@@ -39,7 +42,6 @@ ChangeReviewer: TypeAlias = Callable[[Sequence[Hunk]], Awaitable[bool] | bool]
 NOBODY = (
     "nobody can approve actions in this session; work without this one, or say in your answer what you need"
 )
-FAILED = "the `approve` callback of the program failed"
 NO_REVIEWER = "a program runs this session and passed no `review_changes`, so nobody can review the change"
 PROGRAM = "program"
 
@@ -107,12 +109,12 @@ class Replies:
                 answer = await call_program(self._callbacks.approve, request)
             # the callback is the program's code: if it fails, the effect is denied
             except Exception as error:
-                answer = ApprovalAnswer("deny", reason=f"{FAILED}: {error}", decided_by=PROGRAM)
+                answer = ApprovalAnswer("deny", reason=_failure("approve", error), decided_by=PROGRAM)
         if isinstance(answer, bool):
             answer = ApprovalAnswer("allow" if answer else "deny", decided_by=PROGRAM)
         elif not isinstance(answer, ApprovalAnswer):
             reason = (
-                f"{FAILED}: the callback returned {type(answer).__name__}, not a bool or an ApprovalAnswer"
+                f"the `approve` callback returned {type(answer).__name__}, not a bool or an ApprovalAnswer"
             )
             answer = ApprovalAnswer("deny", reason=reason, decided_by=PROGRAM)
         try:
@@ -121,11 +123,11 @@ class Replies:
             return  # the turn was stopped while the callback decided
 
     async def _extend(self, question: QuestionAsked) -> None:
-        goes_on = await self._ask(self._callbacks.extend_limit, question, default=False)
+        goes_on = await self._ask("extend_limit", question, default=False)
         self._give(question, (GO_ON,) if goes_on is True else ())
 
     async def _reply(self, question: QuestionAsked) -> None:
-        answer = await self._ask(self._callbacks.answer, question, default=None)
+        answer = await self._ask("answer", question, default=None)
         said = (answer,) if isinstance(answer, str) else () if answer is None else answer
         if not isinstance(said, list | tuple) or not all(isinstance(text, str) for text in said):
             kind = type(answer).__name__
@@ -158,25 +160,33 @@ class Replies:
         if not hunks:
             return
         self._reviewed.update(hunk.id for hunk in hunks)
-        keeps = await self._ask(callback, tuple(hunks), default=False)
+        keeps = await self._ask("review_changes", tuple(hunks), default=False)
         await self._review.review(
             "keep" if keeps is True else "undo",
             Selection(hunk_ids=[hunk.id for hunk in hunks]),
             comment="" if callback else NO_REVIEWER,
         )
 
-    async def _ask(self, callback: Callable[[Any], Any] | None, subject: object, default: T) -> T | Any:
-        """Return the callback's answer, or `default` if there is no callback or the callback raises an exception."""
+    async def _ask(self, name: str, subject: object, default: T) -> T | Any:
+        """Return the answer of the callback `name`, or `default` if there is none or it raises an exception."""
+        callback: Callable[[Any], Any] | None = getattr(self._callbacks, name)
         if callback is None:
             return default
         try:
             return await call_program(callback, subject)
         except Exception as error:  # the callback is the program's code: if it fails, the default applies
-            self._warn(f"A callback of the program failed: {error}. This counts as a denial.")
+            self._warn(f"Denied: {_failure(name, error)}.")
             return default
 
     def _warn(self, text: str) -> None:
         self._live.emit(Warning(text, "program"))
+
+
+def _failure(name: str, error: Exception) -> str:
+    """Return which callback raised what, and log its traceback."""
+    words = f"the `{name}` callback of the program raised {error_words(error)}"
+    log.error("%s", words, exc_info=error)
+    return words
 
 
 def _all(groups: Iterable[Sequence[Hunk]]) -> Iterable[Hunk]:

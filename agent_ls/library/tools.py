@@ -20,6 +20,7 @@ from agent_ls.environments.effects import CallEffect, NoEffect
 from agent_ls.environments.errors import EnvError
 from agent_ls.library.program_calls import call_program
 from agent_ls.llm.requests import check_tool_name
+from agent_ls.own_code import error_words
 from agent_ls.tools.base import Arguments, Category, Prepared, Tool, ToolContext, ToolError, ToolOutput
 
 Function: TypeAlias = Callable[..., object]
@@ -140,7 +141,7 @@ async def _prepare(
             raise
         except Exception as error:  # of the program's own code: the model gets it, the host's log stays quiet
             log.debug("the tool %s raised an exception", name, exc_info=True)
-            raise ToolError(f"{type(error).__name__}: {error}", kind="internal") from error
+            raise ToolError(error_words(error), kind="internal") from error
         return ToolOutput(text)
 
     if category == "read":

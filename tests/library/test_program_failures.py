@@ -21,6 +21,13 @@ pytestmark = pytest.mark.req("H13", "R5", "X1")
 
 DEADLINE_S = 120
 Make: TypeAlias = Callable[[], BaseException]
+
+
+class UnprintableError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
 ERRORS: dict[str, Make] = {
     "OSError": lambda: OSError(5, "disk on fire"),
     "KeyError": lambda: KeyError("row 7"),
@@ -28,6 +35,7 @@ ERRORS: dict[str, Make] = {
     "ValueError": lambda: ExceptionGroup("many", [ValueError("inside")]),
     "CancelledError": asyncio.CancelledError,
     "StopIteration": StopIteration,
+    "UnprintableError": UnprintableError,
 }
 
 
@@ -354,6 +362,27 @@ async def test_an_error_of_a_callback_is_a_denial(
         with anyio.fail_after(DEADLINE_S):
             events: list[Any] = [event async for event in session.run("go")]
         assert session.state == "IDLE"
+    said = [event.message for event in events if isinstance(event, agent_ls.Warning)]
+    said += [event.output for event in events if isinstance(event, agent_ls.ToolCallEnd)]
+    assert any(f"the `{callback}` callback of the program raised " in it for it in said)
     reasons = {"extend_limit": "limit", "answer": "completed"}
     assert events[-1].reason == reasons.get(callback, "refused")
     assert not (tmp_path / "project" / "made").exists()
+
+
+@pytest.mark.parametrize(
+    "error", [SystemExit(3), BaseExceptionGroup("two", [SystemExit(3)])], ids=["exit", "group"]
+)
+async def test_an_exit_in_an_async_callback_is_a_denial_and_its_traceback_is_logged(
+    tmp_path: Path, error: BaseException, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def leave(request: object) -> bool:
+        raise error
+
+    given = options(
+        tmp_path, FakeProvider([CALLBACKS["approve"][0], text("Done.")]), trusted=True, approve=leave
+    )
+    async with agent_ls.open_session(**given) as session:
+        assert await session.ask("go") == "Done."
+    (logged,) = [it for it in caplog.records if it.levelname == "ERROR"]
+    assert logged.name.startswith("agent_ls.") and logged.exc_info and "SystemExit: 3" in logged.message
