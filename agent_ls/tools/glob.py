@@ -29,7 +29,7 @@ async def prepare(arguments: GlobArguments, context: ToolContext) -> Prepared:
             files = plural(len(found), "file")
             return ToolOutput("\n".join(found), summary=files)
         where = shown_path(path, context.environment)
-        return ToolOutput(f"No files match {arguments.pattern!r} below {where}. Ignored files are left out.")
+        return ToolOutput(f"No files match {arguments.pattern!r} below {where} (ignored files are left out).")
 
     return Prepared(ReadEffect((path,)), run)
 

@@ -110,7 +110,7 @@ async def test_glob_when_files_match_then_the_newest_is_first() -> None:
 @pytest.mark.req("T6")
 async def test_glob_when_nothing_matches_then_the_searched_folder_is_named() -> None:
     assert (await calls().call(GLOB, pattern="*.rs", path="src")).text == (
-        "No files match '*.rs' below src. Ignored files are left out."
+        "No files match '*.rs' below src (ignored files are left out)."
     )
 
 
