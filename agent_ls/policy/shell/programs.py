@@ -270,8 +270,8 @@ class Programs:
                 self._found.add_word(word, state.folders)  # such as the file of `--rcfile`
             if any(re.match("[-+]O", word) for word in argv[1:at]):
                 self._found.doubt("It changes how the shell reads the command.")
-            if argv[0] != "bash" and (found := _OF_BASH.search(argv[at + 1])):
-                self._found.doubt(f"{argv[0]} may read `{found[0]}` in another way than bash.")
+            if argv[0] != "bash" and (found := syntax_of_bash(argv[at + 1])):
+                self._found.doubt(f"{argv[0]} may read `{found}` in another way than bash.")
             if words[at + 1].kind == "text":
                 first, self._first = self._first, None
                 if self._read(argv[at + 1], state, first).either != state and first:
@@ -458,6 +458,12 @@ class Programs:
         # after a link, `..` leads to a folder other than the text suggests
         climbing = [text for text in given if ".." in text.split("/")]
         return places + [ospath.join(folder, text) for text in climbing for folder in state.folders]
+
+
+def syntax_of_bash(code: str) -> str:
+    """Return the first part of the code that other shells may read in another way, "" for none."""
+    found = _OF_BASH.search(code)
+    return found[0] if found else ""
 
 
 def is_known(name: str) -> bool:

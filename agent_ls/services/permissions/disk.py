@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
+from agent_ls.environments.local.trees.session_trees import default_shell
 from agent_ls.policy.named_places import FOREIGN_IGNORE_FILES, IGNORE_FILE
 from agent_ls.services.permissions.ignore_file import is_named, read_patterns
 
@@ -45,6 +46,10 @@ class Disk(Protocol):
         """Return the stat result of a file. Raises OSError."""
         ...
 
+    def has_bash(self) -> bool:
+        """Return whether bash runs the commands on this machine."""
+        ...
+
 
 class LocalDisk:
     """Implements Disk for this machine."""
@@ -64,6 +69,9 @@ class LocalDisk:
 
     def stat(self, path: str) -> os.stat_result:
         return os.stat(path)
+
+    def has_bash(self) -> bool:
+        return os.path.basename(default_shell()) == "bash"
 
 
 LOCAL_DISK = LocalDisk()
@@ -164,6 +172,9 @@ class RemoteDisk:
         if not facts.exists:
             raise FileNotFoundError(2, "no such file", path)
         return facts.result()
+
+    def has_bash(self) -> bool:
+        return self.exists("/bin/bash")
 
     def stamps(
         self, paths: Sequence[str], documents: Mapping[str, int]

@@ -357,9 +357,12 @@ def read_effect_facts(
     """
     command = effect.runs if isinstance(effect, CallEffect) else effect
     if isinstance(command, CommandEffect):
-        if isinstance(disk, RemoteDisk):
-            return _read_remote_command_facts(command, places, disk)
-        return _read_command_facts(command, places)
+        facts = (
+            _read_remote_command_facts(command, places, disk)
+            if isinstance(disk, RemoteDisk)
+            else _read_command_facts(command, places)
+        )
+        return facts if facts.doubt else replace(facts, doubt=_doubt_of_shell(command.command, disk))
     resolved = {path: disk.real_path(path) for path in _paths(effect)}
     linked = next(
         (p for p in resolved.values() if isinstance(effect, WriteEffect) and disk.has_other_names(p)), ""
@@ -369,6 +372,16 @@ def read_effect_facts(
         doubt=f"{linked} has other hard links, so their content would change too" if linked else "",
         beside=_names_beside([*resolved, *resolved.values()]) if needs_names(disk, grants) else None,
     )
+
+
+def _doubt_of_shell(command: str, disk: Disk) -> str:
+    """Return why another shell than bash may do something else; "" if bash runs the command, or reads it alike."""
+    from agent_ls.policy.shell.programs import syntax_of_bash  # imported late, because it loads a grammar
+
+    found = syntax_of_bash(command)
+    if not found or disk.has_bash():
+        return ""
+    return f"there is no bash to run the command, and another shell may read `{found}` in another way"
 
 
 def needs_names(disk: Disk, grants: Collection[str]) -> bool:
