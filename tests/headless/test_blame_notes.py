@@ -59,6 +59,18 @@ def test_a_commit_without_lines_of_the_agent_gets_no_note(committed: Project) ->
     assert not git(committed, "for-each-ref", "refs/notes")
 
 
+@pytest.mark.req("X7")
+def test_notes_that_lead_to_a_branch_do_not_change_it(committed: Project) -> None:
+    branch = git(committed, "symbolic-ref", "HEAD").strip()
+    git(committed, "symbolic-ref", "refs/notes/agent-ls", branch)
+    before = git(committed, "rev-parse", "HEAD")
+
+    done = notes(committed)
+
+    assert git(committed, "rev-parse", "HEAD") == before
+    assert done.code == 2 and branch in done.err
+
+
 def test_a_note_of_somebody_else_stays_and_is_no_fact(committed: Project) -> None:
     git(committed, "notes", "--ref=agent-ls", "add", "-m", "agent-ls lines 2\n1-4 s-evil c 2026 x kept a.py")
 

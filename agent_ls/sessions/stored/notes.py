@@ -34,7 +34,7 @@ async def write_note(git: LocalGit, folder: Path, commit: str, blamer: Blamer) -
     with another content.
 
     Raises:
-        BadChoiceError: there is no such commit, or somebody else's note is there.
+        BadChoiceError: there is no such commit, somebody else's note is there, or the notes are those of a branch.
         AppError: git failed.
     """
     if commit.startswith("-"):
@@ -61,6 +61,7 @@ async def write_note(git: LocalGit, folder: Path, commit: str, blamer: Blamer) -
             f"look at it with `git notes --ref={REF} show {name[:12]}`",
         )
     if before != note:
+        await _check_own_ref(git, top)
         with tempfile.TemporaryDirectory() as temporary:
             file = Path(temporary) / "note"
             file.write_text(note, encoding="utf-8", errors="replace")
@@ -130,6 +131,15 @@ async def _existing(git: LocalGit, top: Path, commit: str) -> str | None:
         )
     except GitError:
         return None
+
+
+async def _check_own_ref(git: LocalGit, top: Path) -> None:
+    """Refuse a symbolic ref: git would write the note's commit to the branch that it names."""
+    try:
+        target = await _text(git, top, "symbolic-ref", "--quiet", REF)
+    except GitError:
+        return
+    raise BadChoiceError(f"{REF} leads to {target}", f"remove it with `git symbolic-ref --delete {REF}`")
 
 
 async def _text(git: LocalGit, folder: Path, *arguments: str) -> str:
