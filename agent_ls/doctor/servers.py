@@ -36,6 +36,9 @@ def _unusable(config: ServerConfig, values: VariableValues) -> Iterator[DoctorFi
         if os.sep not in target.command:  # may be relative to the server's folder, unknown here
             hint = f"install {target.command}, or set `command` to its full path"
             yield DoctorFinding("mcp", "note", f"{where}: {target.command} is not found on PATH", hint)
+        elif os.path.isabs(os.path.expanduser(target.command)):
+            hint = "write the path of a program of this machine"
+            yield DoctorFinding("mcp", "note", f"{where}: no program is at {target.command}", hint)
 
 
 def _path(target: StdioTarget) -> str | None:

@@ -59,7 +59,7 @@ class AgentKind:
         names = [name.lower() for name in names_of_tool(tool.kind, tool.name)]
         if "__" in tool.name:  # OpenCode and Gemini CLI join the server and the tool with one line
             joined = tool.name.lower().replace("__", "_", 1)
-            names += (joined, f"mcp_{joined}")
+            names += (joined, f"mcp_{joined}", re.sub(r"\W", "_", tool.name.lower()))
 
         def matches(patterns: Sequence[str]) -> bool:
             return any(fnmatchcase(name, pattern.lower()) for pattern in patterns for name in names)
@@ -230,4 +230,6 @@ def _pattern(name: str) -> str:
     """
     name = name.partition("(")[0].strip()
     plain = name.removeprefix("mcp__").removeprefix("@").replace("/", "__")
+    if name != plain:  # a tool of a server, whose name the model gets with `_` for other signs
+        plain = re.sub(r"[^\w*?\[\]!]", "_", plain)
     return f"{plain}__*" if name.startswith(("mcp__", "@")) and "__" not in plain else plain
