@@ -20,8 +20,8 @@ pytestmark = pytest.mark.req("H13")
 TOUCH = ToolCall("shell", {"command": "touch made"})
 BLOCKS: list[Any] = [
     reported("zed-industries/zed#59809",
-        [{"type": "text", "text": "See https://p.example/c/1 and /Users/me/shot.jpeg"}],
-        ["https://p.example/c/1", "/Users/me/shot.jpeg"], [],
+        [{"type": "text", "text": "See https://p.example/c/1 and /srv/shots/shot.jpeg"}],
+        ["https://p.example/c/1", "/srv/shots/shot.jpeg"], [],
         what="acp, passed: an address and a path in a text are sent as images"),
     reported("zed-industries/zed#47167", [{"type": "image", "mimeType": "image/jpeg", "data": IMAGE}], [],
         ["image/png"], what="acp, passed: a PNG image that is called JPEG makes each further prompt fail"),

@@ -129,7 +129,7 @@ def test_an_import_keeps_variables(tmp_path: Path) -> None:
 MISSING: list[Any] = [
     reported("modelcontextprotocol/python-sdk#334", "uv-that-is-not-there",
         what="mcp, passed: a program that is not found is not named"),
-    reported("modelcontextprotocol/servers#1286", "/home/nobody/.local/bin/uv",
+    reported("modelcontextprotocol/servers#1286", "/opt/elsewhere/bin/uv",
         what="mcp, flaw: a path that is only on another system fails without its name"),
     reported("cline/cline#1160", "uvx-that-is-not-there", what="mcp, passed: `spawn ENOENT` is all that is said"),
 ]  # fmt: skip

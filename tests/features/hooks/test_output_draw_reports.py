@@ -1,4 +1,4 @@
-"""What hooks print and where they are, in public reports, each in its smallest form."""
+"""Output and places of hooks in public reports, each in its smallest form."""
 
 from __future__ import annotations
 
