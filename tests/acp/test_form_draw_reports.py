@@ -21,16 +21,15 @@ TOUCH = ToolCall("shell", {"command": "touch made"})
 BLOCKS: list[Any] = [
     reported("zed-industries/zed#59809",
         [{"type": "text", "text": "See https://p.example/c/1 and /srv/shots/shot.jpeg"}],
-        ["https://p.example/c/1", "/srv/shots/shot.jpeg"], [],
-        what="acp, passed: an address and a path in a text are sent as images"),
+        ["https://p.example/c/1", "/srv/shots/shot.jpeg"], []),
     reported("zed-industries/zed#47167", [{"type": "image", "mimeType": "image/jpeg", "data": IMAGE}], [],
-        ["image/png"], what="acp, passed: a PNG image that is called JPEG makes each further prompt fail"),
+        ["image/png"]),
     reported("formulahendry/vscode-acp#60",
         [{"type": "resource_link", "uri": "file:///p/a.py", "name": "a.py"}, {"type": "text", "text": "explain"}],
-        ["/p/a.py", "explain"], [], what="acp, passed: the open file goes before the text as a link"),
+        ["/p/a.py", "explain"], []),
     reported("svkozak/pi-acp#12",
         [{"type": "resource", "resource": {"uri": "zed:///agent/diagnostics", "text": "a.py:1: unused"}}],
-        ["a.py:1: unused"], [], what="acp, passed: diagnostics of the editor cannot be mentioned"),
+        ["a.py:1: unused"], []),
 ]  # fmt: skip
 
 
@@ -43,8 +42,7 @@ def test_blocks_of_a_prompt_are_read_as_they_are_meant(
 
 
 RANGES: list[Any] = [
-    reported("NousResearch/hermes-agent#16494", "file:///p/a.py#L15-L21", (15, 21),
-        what="acp, passed: lines in links to files are lost"),
+    reported("NousResearch/hermes-agent#16494", "file:///p/a.py#L15-L21", (15, 21)),
     ("file:///p/a.py#13-20", (13, 20)),
     ("file:///p/a.py:13:20", (13, 13)),
     ("file:///p/a.py#L7", (7, 7)),
@@ -58,8 +56,7 @@ def test_a_link_to_lines_names_them(uri: str, lines: tuple[int, int]) -> None:
     assert path == "/p/a.py" and found and found[0] == lines[0]
 
 
-@pytest.mark.report("avante-corp/avante.nvim#2883",
-    "a server by HTTP has an empty table of Lua as its headers", area="acp", before="passed")  # fmt: skip
+@pytest.mark.report("avante-corp/avante.nvim#2883")  # fmt: skip
 @pytest.mark.parametrize("headers", [{}, [], None])
 async def test_a_server_by_http_without_headers_is_used(project: Path, headers: Any) -> None:
     with (
@@ -74,8 +71,7 @@ async def test_a_server_by_http_without_headers_is_used(project: Path, headers: 
             assert client.call("count")["status"] == "completed"
 
 
-@pytest.mark.report("omercnet/vscode-acp#55",
-    "a client hands over a server of each transport", area="acp", before="passed")  # fmt: skip
+@pytest.mark.report("omercnet/vscode-acp#55")  # fmt: skip
 async def test_a_server_of_an_obsolete_transport_is_named_and_the_session_opens(project: Path) -> None:
     with AnthropicServer(["Hello."]) as server:
         async with acp_ready(project, server, _meta=PATIENT) as client:
@@ -84,10 +80,8 @@ async def test_a_server_of_an_obsolete_transport_is_named_and_the_session_opens(
             assert "events" in client.text("agent_thought_chunk")
 
 
-@pytest.mark.report("google-gemini/gemini-cli#21783",
-    "a permission is requested for a call that was never announced", area="acp", before="passed")  # fmt: skip
-@pytest.mark.report("anomalyco/opencode#30146",
-    "a cancel is refused, and the turn goes on", area="acp", before="passed")  # fmt: skip
+@pytest.mark.report("google-gemini/gemini-cli#21783")  # fmt: skip
+@pytest.mark.report("anomalyco/opencode#30146")  # fmt: skip
 async def test_a_call_is_announced_before_its_permission_and_its_turn_can_be_cancelled(project: Path) -> None:
     with AnthropicServer([[TOUCH], [ToolCall("shell", {"command": "sleep 600"})], "Never."]) as server:
         async with acp_session(project, server) as (client, session_id):
@@ -99,8 +93,7 @@ async def test_a_call_is_announced_before_its_permission_and_its_turn_can_be_can
             assert (await client.answer(running))["stopReason"] == "cancelled"
 
 
-@pytest.mark.report("esengine/DeepSeek-Reasonix#8241",
-    "a failed turn ends with a stop reason that the protocol does not have", area="acp", before="passed")  # fmt: skip
+@pytest.mark.report("esengine/DeepSeek-Reasonix#8241")  # fmt: skip
 async def test_a_failed_turn_is_an_error_with_its_cause(project: Path) -> None:
     with AnthropicServer(["Never."], key="sk-right") as server:
         async with acp_client(project, server) as client:
@@ -110,8 +103,7 @@ async def test_a_failed_turn_is_an_error_with_its_cause(project: Path) -> None:
             assert "key" in str(failed.value)
 
 
-@pytest.mark.report("openonion/connectonion#979",
-    "an agent is asked for a version of the protocol that it does not have", area="acp", before="passed")  # fmt: skip
+@pytest.mark.report("openonion/connectonion#979")  # fmt: skip
 @pytest.mark.parametrize("version", [0, 2, 99])
 async def test_another_version_is_answered_with_the_own_one(project: Path, version: int) -> None:
     async with acp_client(project, is_schema_checked=False) as client:

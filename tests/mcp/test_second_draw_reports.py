@@ -31,12 +31,9 @@ OPTIONAL = [{"name": "p", "required": False}]
 NEEDED = [{"name": "repo", "required": True}]
 
 
-@pytest.mark.report("Helmi/claude-simone#71",
-    "a prompt with only optional arguments cannot be used without one", area="mcp", before="passed")  # fmt: skip
-@pytest.mark.report("anomalyco/opencode#14613",
-    "a prompt whose list of arguments is empty is not offered", area="mcp", before="passed")  # fmt: skip
-@pytest.mark.report("Gitlawb/zero#179",
-    "a prompt without a required argument is filled with nothing", area="mcp", before="passed")  # fmt: skip
+@pytest.mark.report("Helmi/claude-simone#71")  # fmt: skip
+@pytest.mark.report("anomalyco/opencode#14613")  # fmt: skip
+@pytest.mark.report("Gitlawb/zero#179")  # fmt: skip
 async def test_a_prompt_needs_only_its_required_arguments(tmp_path: Path) -> None:
     prompts = [
         {"name": "a", "arguments": OPTIONAL},
@@ -58,18 +55,16 @@ async def test_a_prompt_needs_only_its_required_arguments(tmp_path: Path) -> Non
 
 ENTRIES: list[Any] = [
     reported("cline/cline#2157", {"command": "cmd", "args": ["/c", "npx", "-y", "x"]},
-        StdioTarget("cmd", ("/c", "npx", "-y", "x")), what="mcp, passed: a server by `cmd /c npx` of Windows"),
+        StdioTarget("cmd", ("/c", "npx", "-y", "x"))),
     reported("modelcontextprotocol/servers#1332",
         {"disabled": False, "timeout": 600, "command": "npx", "args": ["tsx", "w"], "transportType": "stdio"},
-        StdioTarget("npx", ("tsx", "w")), what="mcp, passed: an entry of Cline with a time limit and a transport"),
+        StdioTarget("npx", ("tsx", "w"))),
     reported("obot-platform/obot#3054", {"command": "${SERVER}", "args": ["--t=${TOKEN}"], "env": {"E": "${EMPTY}"}},
-        StdioTarget(URL, ("--t=t-123456789",), (("E", ""),)),
-        what="mcp, passed: variables in a command and its arguments are not replaced"),
+        StdioTarget(URL, ("--t=t-123456789",), (("E", ""),))),
     reported("KlaatAI/klaatcode#47", {"command": "${userHome}/s", "args": ["${workspaceFolder}/a", "${NOPE:-d}"]},
-        StdioTarget("/h/s", ("/w/a", "d")), what="mcp, passed: variables of an editor in an imported entry"),
+        StdioTarget("/h/s", ("/w/a", "d"))),
     reported("google-gemini/gemini-cli#28248", {"url": f"{URL}/$TOKEN", "headers": {"A": "${NOPE:-x}-{{VAR}}"}},
-        HttpTarget(f"{URL}/t-123456789", (("A", "x-{{VAR}}"),)),
-        what="mcp, passed: which forms of variables are replaced in an entry"),
+        HttpTarget(f"{URL}/t-123456789", (("A", "x-{{VAR}}"),))),
 ]  # fmt: skip
 
 
@@ -79,10 +74,8 @@ def test_an_entry_means_what_its_author_means(raw: dict[str, Any], target: Targe
 
 
 UNSET: list[Any] = [
-    reported("langchain-ai/deepagents#3506", {"url": URL, "headers": {"A": "Bearer ${NO_KEY}"}},
-        what="mcp, passed: a header with a variable that is not set is sent as it is written"),
-    reported("NousResearch/hermes-agent#44704", {"command": "a", "env": {"A": "${NO_KEY}"}},
-        what="mcp, passed: a variable that is not set reaches the server as it is written"),
+    reported("langchain-ai/deepagents#3506", {"url": URL, "headers": {"A": "Bearer ${NO_KEY}"}}),
+    reported("NousResearch/hermes-agent#44704", {"command": "a", "env": {"A": "${NO_KEY}"}}),
 ]  # fmt: skip
 
 
@@ -94,14 +87,11 @@ def test_a_variable_that_is_not_set_is_named(raw: dict[str, Any]) -> None:
 
 FILES: list[Any] = [
     reported("toroleapinc/claude-brain#27", ".claude.json",
-        '{"numStartups": 3, "mcpServers": {"a": {"command": "x"}}, "projects": {"/p": {"mcpServers": {}}}}', ["a"],
-        what="mcp, passed: servers are looked for in the wrong file of Claude Code"),
+        '{"numStartups": 3, "mcpServers": {"a": {"command": "x"}}, "projects": {"/p": {"mcpServers": {}}}}', ["a"]),
     reported("1jehuang/jcode#1327", "config.toml",
-        'model = "m"\n[mcp_servers.a]\ncommand = "x"\nenabled = false\n[mcp_servers.b]\ncommand = "y"\n', ["b"],
-        what="mcp, passed: an imported server loses `enabled = false`, and is started"),
+        'model = "m"\n[mcp_servers.a]\ncommand = "x"\nenabled = false\n[mcp_servers.b]\ncommand = "y"\n', ["b"]),
     reported("RooCodeInc/Roo-Code#2264", "mcp.json",
-        '{"mcpServers": {"b": {"command": "cmd.exe", "args": ["/c", "npx"],}}}', ["b"],
-        what="mcp, passed: a comma behind the last member makes a file invalid"),
+        '{"mcpServers": {"b": {"command": "cmd.exe", "args": ["/c", "npx"],}}}', ["b"]),
 ]  # fmt: skip
 
 
@@ -114,8 +104,7 @@ def test_a_file_of_another_agent_has_these_servers(
     assert [it for it, raw in table.items() if parse_server(it, raw, "user").is_enabled] == on
 
 
-@pytest.mark.report("alex-feel/claude-code-toolbox#398",
-    "an import writes the values of variables into the file", area="mcp", before="passed")  # fmt: skip
+@pytest.mark.report("alex-feel/claude-code-toolbox#398")  # fmt: skip
 def test_an_import_keeps_variables(tmp_path: Path) -> None:
     (tmp_path / "other.json").write_text(
         json.dumps({"mcpServers": {"a": {"url": URL, "headers": {"A": "Bearer ${TOKEN}"}}}})
@@ -127,11 +116,9 @@ def test_an_import_keeps_variables(tmp_path: Path) -> None:
 
 
 MISSING: list[Any] = [
-    reported("modelcontextprotocol/python-sdk#334", "uv-that-is-not-there",
-        what="mcp, passed: a program that is not found is not named"),
-    reported("modelcontextprotocol/servers#1286", "/opt/elsewhere/bin/uv",
-        what="mcp, flaw: a path that is only on another system fails without its name"),
-    reported("cline/cline#1160", "uvx-that-is-not-there", what="mcp, passed: `spawn ENOENT` is all that is said"),
+    reported("modelcontextprotocol/python-sdk#334", "uv-that-is-not-there"),
+    reported("modelcontextprotocol/servers#1286", "/opt/elsewhere/bin/uv"),
+    reported("cline/cline#1160", "uvx-that-is-not-there"),
 ]  # fmt: skip
 
 
@@ -148,12 +135,11 @@ def test_a_program_that_is_missing_is_named(
 
 CLIENT: list[Any] = [
     reported("mrmans0n/alas#657", {"name": "a", "command": "/x", "args": [], "env": [], "cwd": "/w"},
-        StdioTarget("/x", cwd="/w"), what="acp, passed: servers of a client in each form of the protocol"),
+        StdioTarget("/x", cwd="/w")),
     reported("github/copilot-cli#1255", {"name": "a", "command": "/x", "args": ["--stdio"],
-        "env": [{"name": "K", "value": "$V"}]}, StdioTarget("/x", ("--stdio",), (("K", "$V"),)),
-        what="acp, passed: servers of a client are not used"),
+        "env": [{"name": "K", "value": "$V"}]}, StdioTarget("/x", ("--stdio",), (("K", "$V"),))),
     reported("stakpak/agent#399", {"type": "http", "name": "a", "url": URL, "headers": [{"name": "A", "value": "b"}]},
-        HttpTarget(URL, (("A", "b"),)), what="acp, passed: servers by HTTP of a client are not used"),
+        HttpTarget(URL, (("A", "b"),))),
 ]  # fmt: skip
 
 
@@ -164,10 +150,8 @@ def test_a_server_of_a_client_is_read(raw: dict[str, Any], target: Target) -> No
 
 
 KINDS: list[Any] = [
-    reported("mthines/agent-skills#83", "Read, mcp__lorekit__memory_list", "lorekit__memory_list", True,
-        what="rules, flaw: a subagent does not get the tools of servers that its file names"),
-    reported("langchain-ai/deepagents#5537", "Read, Grep", "db__drop_table", False,
-        what="rules, passed: each subagent has all tools of all servers"),
+    reported("mthines/agent-skills#83", "Read, mcp__lorekit__memory_list", "lorekit__memory_list", True),
+    reported("langchain-ai/deepagents#5537", "Read, Grep", "db__drop_table", False),
     ("Read, mcp__lorekit__memory.list", "lorekit__memory_list", True),
     ("Read, mcp__my-db__query", "my_db__query", True),
 ]  # fmt: skip

@@ -38,6 +38,7 @@ INTERNAL_ONLY = {
     "FrameError": "server/start.py and the channel end the connection",
     "NeedsThreadError": "services/turn_reads.py reads again in a thread",
     "OwnEnvironmentError": "of environments of programs: the tools make a result of it",
+    "ProcessorTimeError": "environments/timed_search.py makes a SearchLimitError of it",
     "TooCostlyError": "llm/schema_check.py takes the schema as one that cannot be used",
     "UnblamableError": "sessions/stored/archive.py and cli/blame.py make a sentence of it",
     "_NotText": "sessions/export/patch.py makes a note of it in the patch",

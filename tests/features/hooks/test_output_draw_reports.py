@@ -20,12 +20,9 @@ pytestmark = [
 
 CONTEXT = """echo '{"hookSpecificOutput": {"hookEventName": "%s", "additionalContext": "CANARY"}}'"""
 TOLD: list[Any] = [
-    reported("QwenLM/qwen-code#2815", "PostToolUse", CONTEXT % "PostToolUse" + "; echo no >&2; exit 2",
-        what="rules, failed: context for the model is lost when the hook ends with exit code 2"),
-    reported("QwenLM/qwen-code#11612", "SessionStart", "echo CANARY",
-        what="rules, passed: plain text of a hook never reaches the model"),
-    reported("Digital-Process-Tools/claude-remember#451", "UserPromptSubmit", "echo '[10:54 CEST -- CANARY]'",
-        what="rules, passed: plain text that begins with a bracket is an invalid answer"),
+    reported("QwenLM/qwen-code#2815", "PostToolUse", CONTEXT % "PostToolUse" + "; echo no >&2; exit 2"),
+    reported("QwenLM/qwen-code#11612", "SessionStart", "echo CANARY"),
+    reported("Digital-Process-Tools/claude-remember#451", "UserPromptSubmit", "echo '[10:54 CEST -- CANARY]'"),
     ("PostToolUse", "echo '{\"additionalContext\": \"CANARY\"}'; exit 2"),
     ("PreToolUse", CONTEXT % "PreToolUse" + "; echo no >&2; exit 2"),
     ("UserPromptSubmit", "printf '\\xef\\xbb\\xbfCANARY\\r\\n'"),
@@ -40,8 +37,7 @@ async def test_what_a_hook_prints_reaches_the_model(
     assert "CANARY" in str(model.requests[-1].messages) and not [it for it in warnings if "failed" in it]
 
 
-@pytest.mark.report("anthropics/claude-code#10964",
-    "the reason of a hook that ends with exit code 1 is not shown", area="rules", before="passed")  # fmt: skip
+@pytest.mark.report("anthropics/claude-code#10964")  # fmt: skip
 async def test_a_hook_that_fails_shows_why_and_the_message_is_sent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -51,10 +47,8 @@ async def test_a_hook_that_fails_shows_why_and_the_message_is_sent(
 
 
 PLACES: list[Any] = [
-    reported("SethGammon/Citadel#10", 'sh $CLAUDE_PROJECT_DIR/tools/x.sh', "project",
-        what="rules, passed: the variable of the project's folder is not replaced in a command"),
-    reported("open-gsd/gsd-core#1746", 'sh "$CLAUDE_PROJECT_DIR"/tools/x.sh', "project",
-        what="rules, passed: a path with quotes around the variable only is not found"),
+    reported("SethGammon/Citadel#10", 'sh $CLAUDE_PROJECT_DIR/tools/x.sh', "project"),
+    reported("open-gsd/gsd-core#1746", 'sh "$CLAUDE_PROJECT_DIR"/tools/x.sh', "project"),
     ('sh "${CLAUDE_PROJECT_DIR:-.}/tools/x.sh"', "project"),
     ("sh tools/x.sh", "project"),
 ]  # fmt: skip
@@ -74,10 +68,8 @@ async def test_a_script_of_the_project_is_found(
 
 
 MATCHERS: list[Any] = [
-    reported("anthropics/claude-code#73586", "mcp__local__ping", "mcp__local__ping", "mcp__local__pong",
-        what="rules, passed: a hook for a tool of an MCP server never runs"),
-    reported("openai/codex#18385", "^mcp__rmcp__echo$", "mcp__rmcp__echo", "mcp__rmcp__echo-tool",
-        what="rules, passed: hooks do not see tools of MCP servers"),
+    reported("anthropics/claude-code#73586", "mcp__local__ping", "mcp__local__ping", "mcp__local__pong"),
+    reported("openai/codex#18385", "^mcp__rmcp__echo$", "mcp__rmcp__echo", "mcp__rmcp__echo-tool"),
     ("^mcp__rmcp__.*", "mcp__rmcp__echo-tool", "mcp__other__echo"),
     ("mcp__.*__write.*", "mcp__db__write_row", "mcp__db__read"),
 ]  # fmt: skip

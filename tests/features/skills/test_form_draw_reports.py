@@ -24,12 +24,9 @@ pytestmark = pytest.mark.req("T12")
 SKILL = "---\nname: s\ndescription: >\n  Does it.\n  Use it.\n---\n# S\n\nStep $1\n"
 BOM = b"\xef\xbb\xbf"
 FORMS: list[Any] = [
-    reported("crewAIInc/crewAI#7538", BOM + SKILL.encode(),
-        what="rules, passed: a skill with a byte order mark has no header"),
-    reported("Tencent/teamai-cli#378", BOM + SKILL.replace("\n", "\r\n").encode(),
-        what="rules, passed: a skill with Windows line ends and a byte order mark has no header"),
-    reported("mohitagw15856/pm-claude-skills#173", SKILL.replace("\n", "\r\n").encode(),
-        what="rules, passed: a skill with Windows line ends has no name and no description"),
+    reported("crewAIInc/crewAI#7538", BOM + SKILL.encode()),
+    reported("Tencent/teamai-cli#378", BOM + SKILL.replace("\n", "\r\n").encode()),
+    reported("mohitagw15856/pm-claude-skills#173", SKILL.replace("\n", "\r\n").encode()),
     (BOM + BOM + SKILL.encode(),),
     (SKILL.replace("\n", "\r\n").encode("utf-16"),),
 ]  # fmt: skip
@@ -50,11 +47,9 @@ def test_line_ends_and_byte_order_marks_change_nothing(home: Path, data: bytes) 
 
 TEXTS: list[Any] = [
     reported("anthropics/claude-code#56361", "Wrapped with `if !` to surface it (IMP-5). It uses `find_path` per X.",
-        "", "Wrapped with `if !` to surface it (IMP-5). It uses `find_path` per X.",
-        what="rules, passed: text between two spans of code is run as a command"),
+        "", "Wrapped with `if !` to surface it (IMP-5). It uses `find_path` per X."),
     reported("anthropics/claude-code#8406", "Explain: $ARGUMENTS", 'print("a b", \'c\') it\'s',
-        'Explain: print("a b", \'c\') it\'s',
-        what="rules, passed: quotes in the words behind a command are taken for limits of arguments"),
+        'Explain: print("a b", \'c\') it\'s'),
 ]  # fmt: skip
 
 
@@ -65,13 +60,12 @@ def test_the_text_of_a_command_stays_as_it_is_meant(written: str, arguments: str
 
 AGENTS: list[Any] = [
     reported("microsoft/vscode#292180", "['search/codebase', 'search/textSearch', 'web/githubRepo']", {"grep"},
-        {"shell", "write_file", "edit_file"},
-        what="rules, failed: a subagent with a list of tools gets all tools"),
+        {"shell", "write_file", "edit_file"}),
     reported("j0k3r-dev-rgl/pi-subagents-j0k3r#2", "\n  - read\n  - grep\n  - glob", {"read_file", "grep", "glob"},
-        {"shell", "write_file"}, what="rules, passed: names of tools in small letters are left out"),
+        {"shell", "write_file"}),
     ("['read/*', 'edit/createFile', 'execute/runInTerminal']", {"read_file", "write_file", "shell"}, {"edit_file"}),
     reported("gsd-build/gsd-2#4479", "Read, Bash, gsd_complete_task, browser_navigate", {"read_file", "shell"},
-        {"write_file"}, what="rules, passed: one unknown name leaves the subagent without tools"),
+        {"write_file"}),
 ]  # fmt: skip
 
 
@@ -90,21 +84,18 @@ FENCED = "Use:\n```\n@a.md\n```\n~~~\n@b.md\n~~~\nand `@c.md`, then\n@d.md"
 PARTS: dict[str, str | bytes] = {f"{it}.md": it.upper() for it in "abcd"}
 
 
-@pytest.mark.report("saeedkolivand/ai-job-hunter-app#903",
-    "an import in a block of code is no import", area="rules", before="passed")  # fmt: skip
+@pytest.mark.report("saeedkolivand/ai-job-hunter-app#903")  # fmt: skip
 async def test_an_import_in_code_is_none() -> None:
     assert await at_start({"CLAUDE.md": FENCED, **PARTS}) == ["d.md=D", f"CLAUDE.md={FENCED}"]
 
 
-@pytest.mark.report("kirodotdev/Kiro#10649",
-    "a rule that is always included, with a further field, is not read", area="rules", before="passed")  # fmt: skip
+@pytest.mark.report("kirodotdev/Kiro#10649")  # fmt: skip
 async def test_a_rule_with_an_unknown_field_is_read() -> None:
     rule = "---\ninclusion: always\nspecInclusion: mandatory\n---\nGovern."
     assert await at_start({".kiro/steering/g.md": rule}) == [".kiro/steering/g.md=Govern."]
 
 
-@pytest.mark.report("sebastienros/jint#3284",
-    "a rule for paths comes with the first file that it is for", area="rules", before="passed")  # fmt: skip
+@pytest.mark.report("sebastienros/jint#3284")  # fmt: skip
 async def test_a_rule_for_paths_comes_with_a_file() -> None:
     files: dict[str, str | bytes] = {".claude/rules/x.md": '---\npaths:\n  - "src/**/*.cs"\n---\nMind it.'}
     assert await at_start(files) == [] and "Mind it." in await with_file(files, "src/a/b.cs")

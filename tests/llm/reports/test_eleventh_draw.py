@@ -26,11 +26,9 @@ from tests.support.reports import reported
 ONLY_THINKS = "Only 'enabled' and 'disabled' are supported for thinking; 'adaptive' is not supported."
 ADAPTIVE: list[Any] = [
     reported("anthropics/claude-code#29531",
-        say("event:error\ndata:" + json.dumps({"code": "InvalidParameter", "message": ONLY_THINKS})),
-        what="anthropic, passed: a relay of DashScope does not know adaptive thinking"),
+        say("event:error\ndata:" + json.dumps({"code": "InvalidParameter", "message": ONLY_THINKS}))),
     reported("decolua/9router#2023",
-        {"message": "Validation: `thinking.type` must be `enabled` or `disabled`", "type": "Bad Request", "code": 400},
-        what="anthropic, passed: NVIDIA does not know adaptive thinking"),
+        {"message": "Validation: `thinking.type` must be `enabled` or `disabled`", "type": "Bad Request", "code": 400}),
 ]  # fmt: skip
 
 
@@ -51,14 +49,12 @@ OPTIONS = {
     "msg": "Extra inputs are not permitted",
 }
 LEFT_OUT: list[Any] = [
-    reported("caozhiyuan/copilot-api#145", "anthropic", 400, {"error": SCOPE}, "system.0.cache_control",
-        what="anthropic, passed: Copilot refuses a field of a mark of the cache"),
-    reported("lidge-jun/opencodex#2135", "llamacpp", 400, GRAMMAR, "tools.0.function.parameters.properties.a.pattern",
-        what="chat-servers, passed: llama.cpp makes no grammar of a pattern"),
+    reported("caozhiyuan/copilot-api#145", "anthropic", 400, {"error": SCOPE}, "system.0.cache_control"),
+    reported("lidge-jun/opencodex#2135", "llamacpp", 400, GRAMMAR, "tools.0.function.parameters.properties.a.pattern"),
     reported("mistralai/platform-docs-public#7", "compatible", 422,
         {"object": "error", "message": json.dumps({"detail": [OPTIONS]}), "type": "internal_error_proxy",
             "code": "1000"},
-        "stream_options", what="chat-servers, passed: Mistral quotes a list of fields as text"),
+        "stream_options"),
 ]  # fmt: skip
 
 
@@ -72,18 +68,14 @@ NO_STREAM = {"code": "invalid_parameter_error", "type": "invalid_request_error"}
 ROUTED = say("enable thinking can not be support when `stream=False`.", **NO_STREAM)
 STREAM_WORDS: list[Any] = [
     reported("tencentmusic/supersonic#2355", 400,
-        say("parameter.enable_thinking must be set to false for non-streaming calls", param=None, **NO_STREAM),
-        what="chat-servers, passed: DashScope thinks only in a stream"),
+        say("parameter.enable_thinking must be set to false for non-streaming calls", param=None, **NO_STREAM)),
     reported("alibaba/spring-ai-alibaba#867", 400,
-        say("parameter.enable_thinking必须设置为false才能进行非流式调用", param=None, **NO_STREAM),
-        what="chat-servers, failed: DashScope says in Chinese that it thinks only in a stream"),
+        say("parameter.enable_thinking必须设置为false才能进行非流式调用", param=None, **NO_STREAM)),
     reported("musistudio/claude-code-router#948", 400,
         say(f"Error from provider(modelscope,m: 400): {json.dumps(ROUTED)}Error: x\n    at nt (x.js:1)",
-            type="api_error", code="provider_response_error"),
-        what="chat-servers, failed: a router quotes that a model thinks only in a stream"),
+            type="api_error", code="provider_response_error")),
     reported("langgenius/dify-official-plugins#825", 400,
-        {"code": "InvalidParameter", "message": "This model only supports incremental_output set to True."},
-        what="chat-servers, failed: a model of DashScope only streams in pieces"),
+        {"code": "InvalidParameter", "message": "This model only supports incremental_output set to True."}),
 ]  # fmt: skip
 
 
@@ -94,20 +86,15 @@ def test_a_model_that_only_streams_is_known(status: int, body: Any) -> None:
 
 CORRUPT = say("Corrupted thought signature.", code=400, status="INVALID_ARGUMENT")
 SIGNATURES: list[Any] = [
-    reported("heyhuynhgiabuu/proxypal#119", "gemini", 400, CORRUPT,
-        what="gemini, passed: a signature of a thought is corrupted"),
+    reported("heyhuynhgiabuu/proxypal#119", "gemini", 400, CORRUPT),
     reported("massgen/MassGen#665", "openrouter", 400,
-        say("Provider returned error", code=400, metadata={"raw": json.dumps(CORRUPT), "provider_name": "x"}),
-        what="chat-servers, passed: OpenRouter quotes that a signature is corrupted"),
+        say("Provider returned error", code=400, metadata={"raw": json.dumps(CORRUPT), "provider_name": "x"})),
     reported("decolua/9router#301", "anthropic", 400,
-        say("[gemini-cli/m] [400]: Unable to submit request: Thought signature is not valid.. (reset after 30s)"),
-        what="anthropic, passed: a router says that a signature of Gemini is not valid"),
+        say("[gemini-cli/m] [400]: Unable to submit request: Thought signature is not valid.. (reset after 30s)")),
     reported("lbjlaq/Antigravity-Manager#970", "compatible", 429,
-        f"All accounts exhausted. Last error: HTTP 400: {json.dumps(CORRUPT, indent=2)}",
-        what="chat-servers, failed: a relay answers 429 because a signature is corrupted"),
+        f"All accounts exhausted. Last error: HTTP 400: {json.dumps(CORRUPT, indent=2)}"),
     reported("router-for-me/CLIProxyAPI#5652", "gemini", 400,
-        say("Tool call part is missing thought_signature", code=400, status="INVALID_ARGUMENT"),
-        what="gemini, passed: a call has no signature"),
+        say("Tool call part is missing thought_signature", code=400, status="INVALID_ARGUMENT")),
 ]  # fmt: skip
 
 
@@ -130,36 +117,34 @@ NAMES = [{"type": "extra_forbidden", "loc": ["body", "messages", 0, "user", "nam
 KINDS: list[Any] = [
     reported("anthropics/claude-code#11672", "anthropic", 400,
         say(json.dumps({"type": "error", **BETA}) + ". Received Model Group=m\nAvailable Model Group Fallbacks=None",
-            type="None", param="None", code="400"), e.InvalidRequestError, "`anthropic-beta` header",
-        what="anthropic, passed: LiteLLM quotes that Vertex refuses a header"),
-    reported("cline/cline#651", "anthropic", 429, [EXHAUSTED], e.RateLimitError, "per_base_model",
-        what="anthropic, passed: Vertex states a limit of a model in a list"),
+            type="None", param="None", code="400"), e.InvalidRequestError, "`anthropic-beta` header"),
+    reported("cline/cline#651", "anthropic", 429, [EXHAUSTED], e.RateLimitError, "per_base_model"),
     reported("Aider-AI/aider#1912", "compatible", 429,
         say(f"litellm.RateLimitError: VertexAIException - b'{json.dumps(EXHAUSTED)}'", type=None, code="429"),
-        e.RateLimitError, "per_base_model", what="chat-servers, passed: LiteLLM quotes a limit of Vertex as bytes"),
+        e.RateLimitError, "per_base_model"),
     reported("yym68686/uni-api#41", "anthropic", 400,
         say("Project `1` is not allowed to use Publisher Model `m`", code=400, status="FAILED_PRECONDITION"),
-        e.PermissionDeniedError, "Publisher Model", what="anthropic, failed: a project may not use a model of Vertex"),
+        e.PermissionDeniedError, "Publisher Model"),
     reported("anthropics/claude-code#820", "anthropic", 400,
         say("prompt is too long: 200251 tokens > 200000 maximum", type="invalid_request_error"), e.ContextLengthError,
-        "200251", what="anthropic, passed: a conversation is too long"),
+        "200251"),
     reported("MoonshotAI/MoonshotAI-Cookbook#18", "moonshot", 400, say("model max length exceeded, max length:8192"),
-        e.ContextLengthError, "8192", what="chat-servers, failed: Moonshot states the window in its own words"),
+        e.ContextLengthError, "8192"),
     reported("moeru-ai/airi#1768", "moonshot", 400,
         say("Invalid request: tokenization failed", type="invalid_request_error"), e.InvalidRequestError,
-        "tokenization", what="chat-servers, passed: Moonshot cannot read the content of a message"),
+        "tokenization"),
     reported("nomtek/mistralai_client_dart#44", "mistral", 422,
         {"object": "error", "message": {"detail": NAMES}, "type": "invalid_request_error", "param": None},
-        e.InvalidRequestError, "name", what="chat-servers, passed: Mistral lists refused fields of a message"),
+        e.InvalidRequestError, "name"),
     reported("jundot/omlx#2018", "compatible", 500, say("Internal server error", type="server_error"), e.ServerError,
-        "Internal server error", what="chat-servers, passed: a local server states only that it failed"),
+        "Internal server error"),
     reported("langchain-ai/langchain#32999", "responses", 400,
         {"object": "error", "message": "object of type 'ValidatorIterator' has no len() None", "code": 400},
-        e.InvalidRequestError, "has no len()", what="responses, passed: vLLM fails on a conversation of Responses"),
+        e.InvalidRequestError, "has no len()"),
     reported("QwenLM/Qwen-Agent#941", "compatible", 400,
         {"code": "InternalError.Algo.InvalidParameter",
             "message": "The thinking_budget parameter must be a positive integer"},
-        e.InvalidRequestError, "thinking_budget", what="chat-servers, passed: DashScope refuses a budget"),
+        e.InvalidRequestError, "thinking_budget"),
 ]  # fmt: skip
 
 
@@ -173,11 +158,10 @@ def test_an_error_has_its_class_and_words(
 
 UNREADABLE: list[Any] = [
     reported("lucagrippa/obsidian-ai-tagger#34", say("Failed to call a function. See 'failed_generation'.",
-        type="invalid_request_error", code="tool_use_failed", failed_generation=""),
-        what="chat-servers, passed: Groq cannot read a call and quotes nothing"),
+        type="invalid_request_error", code="tool_use_failed", failed_generation="")),
     reported("OpenHands/OpenHands#10187",
         say(f"litellm.BadRequestError: GroqException - {json.dumps(CALL_FAILED)}\n. Received Model Group=coding",
-            type=None, code="400"), what="chat-servers, passed: LiteLLM quotes that Groq cannot read a call"),
+            type=None, code="400")),
 ]  # fmt: skip
 
 
@@ -186,8 +170,7 @@ def test_a_call_that_groq_cannot_read_is_tried_again(body: Any) -> None:
     assert refused("groq", 400, body).retryable
 
 
-@pytest.mark.report("labring/FastGPT#3575", "Moonshot refuses an answer that has only calls", area="chat-servers",
-    before="failed")  # fmt: skip
+@pytest.mark.report("labring/FastGPT#3575")  # fmt: skip
 def test_each_answer_has_a_text_for_moonshot() -> None:
     said = (user("hi"), Message(Role.ASSISTANT, (ToolCallPart("a", "read", "{}"),)),
         tool_results([ToolResultPart("a", "read", "x")]))  # fmt: skip
@@ -195,8 +178,7 @@ def test_each_answer_has_a_text_for_moonshot() -> None:
     assert second("moonshot", say(words), Request("m", said))["messages"][1]["content"].strip()
 
 
-@pytest.mark.report("charmbracelet/crush#1590", "Mistral refuses the thinking of earlier answers", area="chat-servers",
-    before="passed")  # fmt: skip
+@pytest.mark.report("charmbracelet/crush#1590")  # fmt: skip
 def test_mistral_gets_no_thinking_field() -> None:
     ended = {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}
     response = chat_answer(
@@ -207,15 +189,13 @@ def test_mistral_gets_no_thinking_field() -> None:
     assert "reasoning_content" not in sent
 
 
-@pytest.mark.report("langchain-ai/deepagents#202", "a result that is a list is refused by Responses", area="responses",
-    before="passed")  # fmt: skip
+@pytest.mark.report("langchain-ai/deepagents#202")  # fmt: skip
 def test_a_result_of_text_is_a_string() -> None:
     items = body_of(OPENAI.encode(asking("openai"), stream=True))["input"]
     assert {type(item["output"]) for item in items if item.get("type") == "function_call_output"} == {str}
 
 
-@pytest.mark.report("AstrBotDevs/AstrBot#6614", "Moonshot reports the usage in a choice", area="chat-servers",
-    before="passed")  # fmt: skip
+@pytest.mark.report("AstrBotDevs/AstrBot#6614")  # fmt: skip
 def test_the_usage_is_read_from_a_choice() -> None:
     usage = {"prompt_tokens": 1336, "completion_tokens": 31, "total_tokens": 1367, "cached_tokens": 1280}
     ended = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop", "usage": usage}], "usage": None}
@@ -237,10 +217,8 @@ TOO_MANY = {
     "param": None,
 }
 LIMITS: list[Any] = [
-    reported("earendil-works/pi#7983", [failed(None), {"type": "error", "error": TOO_MANY}],
-        what="responses, failed: Azure gives the reason of a failure in the next event"),
-    reported("sozercan/vekil#267", [failed({"message": "Your requests to m have exceeded rate limit."})],
-        what="responses, passed: Azure gives a rate limit without a code"),
+    reported("earendil-works/pi#7983", [failed(None), {"type": "error", "error": TOO_MANY}]),
+    reported("sozercan/vekil#267", [failed({"message": "Your requests to m have exceeded rate limit."})]),
 ]  # fmt: skip
 
 
@@ -250,8 +228,7 @@ def test_a_rate_limit_in_the_stream_is_one(events: list[Any]) -> None:
         response_of(OPENAI, openai_sse(CREATED, *events), ASK_RESPONSES)
 
 
-@pytest.mark.report("openclaw/openclaw#29320", "a relay cuts a line of the stream and fills it with spaces",
-    area="anthropic", before="passed")  # fmt: skip
+@pytest.mark.report("openclaw/openclaw#29320")  # fmt: skip
 def test_a_cut_line_of_a_stream_is_tried_again() -> None:
     piece_of = add(0, "input_json_delta", partial_json='{"command": "journalctl')
     text = json.dumps(piece_of)
@@ -261,8 +238,7 @@ def test_a_cut_line_of_a_stream_is_tried_again() -> None:
     assert raised.value.retryable
 
 
-@pytest.mark.report("envoyproxy/ai-gateway#2698", "a gateway translates an overload in the stream", area="chat-servers",
-    before="passed")  # fmt: skip
+@pytest.mark.report("envoyproxy/ai-gateway#2698")  # fmt: skip
 def test_an_overload_in_a_stream_of_chat_completions_is_tried_again() -> None:
     with pytest.raises(e.OverloadedError) as raised:
         chat_answer(piece(content="hi"), {"error": {"type": "overloaded_error", "message": "Overloaded"}})

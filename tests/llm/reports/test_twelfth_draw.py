@@ -28,11 +28,9 @@ from tests.support.reports import reported
 
 LEFT_OUT: list[Any] = [
     reported("Gitlawb/openclaude#1371", "ollama",
-        say('"llama3.1:8b" does not support thinking', type="invalid_request_error", param=None), "reasoning_effort",
-        what="chat-servers, passed: a model of Ollama does not think"),
+        say('"llama3.1:8b" does not support thinking', type="invalid_request_error", param=None), "reasoning_effort"),
     reported("kenlasko/monize#405", "ollama",
-        {"error": "registry.ollama.ai/library/deepseek-r1:latest does not support tools"}, "tools",
-        what="chat-servers, passed: a model of Ollama has no tools"),
+        {"error": "registry.ollama.ai/library/deepseek-r1:latest does not support tools"}, "tools"),
 ]  # fmt: skip
 
 
@@ -43,11 +41,10 @@ def test_what_is_refused_is_left_out(wire: str, body: Any, path: str) -> None:
 
 UNREAD = "json: cannot unmarshal array into Go struct field {}.messages.content of type string"
 STRINGS: list[Any] = [
-    reported("miurla/morphic#189", "ollama", 400, say(UNREAD.format("Message"), type="invalid_request_error"),
-        what="chat-servers, failed: Ollama reads only strings"),
+    reported("miurla/morphic#189", "ollama", 400, say(UNREAD.format("Message"), type="invalid_request_error")),
     reported("BerriAI/litellm#11273", "compatible", 500,
         say("litellm.APIConnectionError: Ollama_chatException - " + json.dumps({"error": UNREAD.format("ChatRequest")}),
-            type=None, code="500"), what="chat-servers, failed: LiteLLM quotes that Ollama reads only strings"),
+            type=None, code="500")),
 ]  # fmt: skip
 
 
@@ -64,35 +61,32 @@ KINDS: list[Any] = [
     reported("cloudflare/ai#436", "compatible", 400,
         {"success": False, "result": [], "messages": [],
             "error": [{"code": 2005, "message": "Failed to get response from provider"}]},
-        e.ServerError, "Failed to get", what="chat-servers, failed: Cloudflare answers 400 if the provider fails"),
+        e.ServerError, "Failed to get"),
     reported("anomalyco/opencode#23773", "compatible", 404,
         {"result": None, "success": False, "messages": [], "errors": [{"code": 7003,
             "message": "Could not route to /client/v4/accounts/x/ai/v1/chat/completions"}]},
-        e.NotFoundError, "Could not route", what="chat-servers, passed: the account of Cloudflare is wrong"),
+        e.NotFoundError, "Could not route"),
     reported("RooCodeInc/Roo-Code#5050", "anthropic", 429,
-        {"message": "Too many tokens, please wait before trying again."}, e.RateLimitError, "Too many tokens",
-        what="anthropic, passed: a limit of Bedrock looks like a long request"),
+        {"message": "Too many tokens, please wait before trying again."}, e.RateLimitError, "Too many tokens"),
     reported("caozhiyuan/copilot-api#154", "compatible", 400, say("The requested model is not supported.", **MODEL),
-        e.NotFoundError, "not supported", what="chat-servers, passed: Copilot does not have a model"),
+        e.NotFoundError, "not supported"),
     reported("ericc-ch/copilot-api#38", "compatible", 400,
         say(json.dumps(say("Model is not supported for this request.", **MODEL)) + "\n", type="error"),
-        e.NotFoundError, "not supported for", what="chat-servers, passed: a relay quotes that Copilot lacks a model"),
+        e.NotFoundError, "not supported for"),
     reported("ericc-ch/copilot-api#151", "anthropic", 400,
         say(json.dumps(say("invalid request body", code="invalid_request_body")) + "\n", type="error"),
-        e.InvalidRequestError, "invalid request body", what="anthropic, passed: a relay quotes a refusal of Copilot"),
+        e.InvalidRequestError, "invalid request body"),
     reported("github/copilot-cli#639", "responses", 400, say("The requested model is not supported.", **MODEL),
-        e.NotFoundError, "not supported", what="responses, passed: Copilot does not have a model"),
+        e.NotFoundError, "not supported"),
     reported("QuantumNous/new-api#991", "compatible", 429, say(BUSY, type="new_api_error", param="", code=None),
-        e.RateLimitError, "负载已饱和", what="chat-servers, passed: a group of new-api is at its limit"),
+        e.RateLimitError, "负载已饱和"),
     reported("popjane/free_chatgpt_api#7", "compatible", 429,
-        say(BUSY, type="requests", param="", code="rate_limit_exceeded"), e.RateLimitError, "负载已饱和",
-        what="chat-servers, passed: a group of one-api is at its limit"),
+        say(BUSY, type="requests", param="", code="rate_limit_exceeded"), e.RateLimitError, "负载已饱和"),
     reported("WEIFENG2333/VideoCaptioner#1120", "compatible", 429,
-        say(BUSY, type="upstream_error", param="404", code="bad_response_status_code"), e.RateLimitError, "负载已饱和",
-        what="chat-servers, passed: the limit of a relay has the status of another error beside it"),
+        say(BUSY, type="upstream_error", param="404", code="bad_response_status_code"), e.RateLimitError, "负载已饱和"),
     reported("songquanpeng/one-api#2340", "compatible", 503,
         say("当前分组 default 下对于模型 m 无可用渠道 (request id: 2025)", type="one_api_error"), e.ServerError,
-        "无可用渠道", what="chat-servers, passed: one-api has no channel"),
+        "无可用渠道"),
 ]  # fmt: skip
 
 
@@ -104,23 +98,20 @@ def test_an_error_has_its_class_and_words(
     assert (isinstance(error, kind), words in str(error), error.retryable) == (True, True, kind.retryable)
 
 
-@pytest.mark.report("songquanpeng/one-api#598", "the base URL has /v1 twice", area="chat-servers",
-    before="passed")  # fmt: skip
+@pytest.mark.report("songquanpeng/one-api#598")  # fmt: skip
 def test_a_wrong_path_hints_at_the_base_url() -> None:
     words = "Invalid URL (POST /v1/v1/chat/completions) (request id: 2023)"
     error = refused("compatible", 404, say(words, type="invalid_request_error", param="", code=None))
     assert "base URL" in error.hint
 
 
-@pytest.mark.report("Portkey-AI/gateway#267", "a gateway answers 200 with a lost connection", area="chat-servers",
-    before="passed")  # fmt: skip
+@pytest.mark.report("Portkey-AI/gateway#267")  # fmt: skip
 def test_a_lost_connection_with_status_200_is_tried_again() -> None:
     error = refused("compatible", 200, {"html-message": "Network connection lost."})
     assert ("Network connection lost" in str(error), error.retryable) == (True, True)
 
 
-@pytest.mark.report("musistudio/claude-code-router#599", "two calls of a conversation have one id", area="anthropic",
-    before="passed")  # fmt: skip
+@pytest.mark.report("musistudio/claude-code-router#599")  # fmt: skip
 def test_each_call_has_an_id_of_its_own() -> None:
     turn = (
         Message(Role.ASSISTANT, (ToolCallPart("a", "read", "{}"),)),
@@ -134,8 +125,7 @@ def test_each_call_has_an_id_of_its_own() -> None:
     assert results == used
 
 
-@pytest.mark.report("tontinton/maki#38", "a call without a name and an id fails each later request", area="anthropic",
-    before="passed")  # fmt: skip
+@pytest.mark.report("tontinton/maki#38")  # fmt: skip
 def test_a_call_without_a_name_is_sent_with_one() -> None:
     turn = (
         Message(Role.ASSISTANT, (ToolCallPart("", "", "{}"),)),
@@ -147,8 +137,7 @@ def test_a_call_without_a_name_is_sent_with_one() -> None:
     assert all(call["id"] and call["name"] for call in calls)
 
 
-@pytest.mark.report("langgenius/dify#7328", "Bedrock wants tools where a conversation has calls", area="chat-servers",
-    before="passed")  # fmt: skip
+@pytest.mark.report("langgenius/dify#7328")  # fmt: skip
 def test_a_conversation_with_calls_has_tools_if_the_server_wants_them() -> None:
     words = (
         "ValidationException: The toolConfig field must be defined when using toolUse and toolResult blocks."
@@ -157,8 +146,7 @@ def test_a_conversation_with_calls_has_tools_if_the_server_wants_them() -> None:
     assert body.get("tools") or not any(message.get("tool_calls") for message in body["messages"])
 
 
-@pytest.mark.report("langchain-ai/langchain-mcp-adapters#61", "a result without its call is refused",
-    area="chat-servers", before="passed")  # fmt: skip
+@pytest.mark.report("langchain-ai/langchain-mcp-adapters#61")  # fmt: skip
 def test_no_result_is_sent_without_its_call() -> None:
     messages = (user("hi"), tool_results([ToolResultPart("a", "read", "x")]), user("more"))
     sent = body_of(codec().encode(Request("m", messages), stream=True))["messages"]
@@ -188,14 +176,13 @@ STREAMS: list[Any] = [
     reported("sgl-project/sglang#9657",
         [nulls(role="assistant"), nulls(reasoning_content="2="), nulls(reasoning_content="4"), nulls(content="4"),
             STOPS],
-        ("4", []), "2=4", what="chat-servers, passed: SGLang fills each piece with nulls"),
+        ("4", []), "2=4"),
     reported("sgl-project/sglang#4700",
         [call("f", "", "c", "function"), call(None, '{"x"'), call(None, ": 1}"), CALLS],
-        ("", [("f", {"x": 1})]), "", what="chat-servers, passed: later pieces of a call have no id and no name"),
+        ("", [("f", {"x": 1})]), ""),
     reported("lmstudio-ai/lmstudio-bug-tracker#1318", [piece(content="Hello", tool_calls=[]), STOPS], ("Hello", []),
-        "", what="chat-servers, passed: LM Studio sends an empty list of calls"),
-    reported("ollama/ollama#15288", [piece(content="", reasoning="Canberra."), STOPS], ("", []), "Canberra.",
-        what="chat-servers, passed: Ollama sends only reasoning"),
+        ""),
+    reported("ollama/ollama#15288", [piece(content="", reasoning="Canberra."), STOPS], ("", []), "Canberra."),
 ]  # fmt: skip
 
 
