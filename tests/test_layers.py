@@ -240,7 +240,7 @@ ALLOWED: dict[str, set[str]] = {
         "sessions",
     },
     "server.features": {"addresses",
-        "background", "environments", "features.mcp", "features.memory", "features.mentions",
+        "background", "display", "environments", "features.mcp", "features.memory", "features.mentions",
         "features.skills", "features.slash_commands", "features.suggestions", "llm.messages", "loop",
         "notebook", "server.editor", "server.features", "server.lsp", "server.protocol", "server.rpc",
         "server.transport", "services.context", "services.errors", "services.permissions", "services.review",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal
 
 from agent_ls.loop.events.items import (
@@ -159,3 +160,8 @@ def item_line(body: Body) -> ItemLine | None:
             return ItemLine("End of the turn", reason)
         case _:
             return None
+
+
+def local_minute(timestamp: str) -> str:
+    """Return a time of the log in the time zone of this machine, without seconds."""
+    return f"{datetime.fromisoformat(timestamp).astimezone():%Y-%m-%d %H:%M}"

@@ -46,6 +46,24 @@ def test_a_float_says_who_wrote_a_line(blamed: Nvim, line: int, words: str) -> N
     blamed.wait_screen(f"line {line}", words)
 
 
+@pytest.mark.parametrize(
+    ("time", "shown"),
+    [
+        ("2026-01-02T23:04:05.678Z", "2026-01-03 00:04"),
+        ("2026-07-02T03:04:05.678Z", "2026-07-02 05:04"),
+        ("2026-03-29T00:30:00.000Z", "2026-03-29 01:30"),
+        ("2026-03-29T01:30:00.000Z", "2026-03-29 03:30"),
+    ],
+)
+def test_times_are_in_the_zone_of_the_machine(blamed: Nvim, server: StandIn, time: str, shown: str) -> None:
+    blamed.lua("vim.env.TZ = 'CET-1CEST,M3.5.0,M10.5.0/3'")
+    server.replies["agent/blame"]["origins"] = [{**ORIGIN, "time": time}]
+    blamed.cmd("2")
+    blamed.cmd("AgentLs blame")
+
+    blamed.wait_screen(shown)
+
+
 def test_bars_mark_the_lines_of_the_agent_and_are_read_again_after_a_save(
     blamed: Nvim, server: StandIn, project: Path
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from agent_ls.display.words import local_minute
 from agent_ls.server.chat.words import one_line
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def _row(summary: SessionSummary, own_id: str) -> str:
         f"{_ACTIVITIES[summary.activity]}: {one_line(summary.title) or '(no title)'}",
         summary.workspace_folder + (" (worktree)" if summary.worktree else ""),
         place,
-        f"since {summary.updated[:16].replace('T', ' ')}",
+        f"since {local_minute(summary.updated)}",
         f"${summary.cost_usd:.2f}" if summary.cost_usd is not None else "",
         summary.id,
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agent_ls.display.words import local_minute
 from agent_ls.server import protocol as wire
 from agent_ls.server.lsp.from_lsp import maybe_path
 from agent_ls.server.rpc.context import Context
@@ -66,7 +67,7 @@ def describe(line: BlamedLine) -> str:
     parts = [
         f"Written by the agent{f' ({origin.model})' if origin.model else ''}",
         f"for \u201c{to_display_line(origin.message, MESSAGE_CHARS)}\u201d" if origin.message else "",
-        origin.time[:16].replace("T", " "),
+        local_minute(origin.time),
         _DECISIONS.get(origin.decision, ""),
     ]
     return " · ".join(filter(None, parts))

@@ -1,4 +1,6 @@
 -- The subcommands of :AgentLs: one table with names, help and completion. Other modules implement them.
+local local_minute = require("agent_ls.clock").local_minute
+
 local M = {}
 
 ---@class agent_ls.Command
@@ -79,7 +81,7 @@ local function session_label(info)
   if info.worktree then
     state = state .. ", worktree"
   end
-  local when = info.updated:sub(1, 16):gsub("T", " ")
+  local when = local_minute(info.updated)
   return ("%s  %s  [%s, %s]"):format(when, title, state, info.isWalkthrough and "walkthrough" or info.model)
 end
 
@@ -92,8 +94,8 @@ local function session_preview(info)
       "",
       "model    " .. info.model,
       "mode     " .. info.mode,
-      "created  " .. info.created:sub(1, 16):gsub("T", " "),
-      "changed  " .. info.updated:sub(1, 16):gsub("T", " "),
+      "created  " .. local_minute(info.created),
+      "changed  " .. local_minute(info.updated),
       "events   " .. info.lastSeq,
       "id       " .. info.id,
     },
@@ -132,7 +134,7 @@ local function running_label(info)
   local folder = vim.fn.fnamemodify(vim.uri_to_fname(info.workspaceFolder), ":~")
   local editor = info.owner and (info.owner.program ~= "" and info.owner.program or "process " .. info.owner.pid) or "here"
   local cost = info.costUsd and (", $%.2f"):format(info.costUsd) or ""
-  local since = info.updated:sub(12, 16)
+  local since = local_minute(info.updated):sub(12)
   return ("%-7s  %s  %s%s  [%s, %s%s]"):format(info.activity, since, title, info.worktree and " (worktree)" or "", folder, editor, cost)
 end
 

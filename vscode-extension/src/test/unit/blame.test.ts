@@ -10,8 +10,10 @@ const RESULT: BlameResult = {
   origins: [ORIGIN],
 };
 
+process.env["TZ"] = "Asia/Kolkata";
+
 test("a line of the agent names model, message, time and decision", () => {
-  assert.deepEqual(describeLine(RESULT, 3), ["Written by the agent (anthropic/x)", "for: round the sum", "2026-01-02 03:04, kept"]);
+  assert.deepEqual(describeLine(RESULT, 3), ["Written by the agent (anthropic/x)", "for: round the sum", "2026-01-02 08:34, kept"]);
 });
 
 test("other lines say what is known", () => {
@@ -22,7 +24,7 @@ test("other lines say what is known", () => {
 
 test("a call whose message and model are not known has no empty rows", () => {
   const result = { ...RESULT, origins: [{ ...ORIGIN, message: "", model: "", decision: "" } as const] };
-  assert.deepEqual(describeLine(result, 2), ["Written by the agent", "2026-01-02 03:04"]);
+  assert.deepEqual(describeLine(result, 2), ["Written by the agent", "2026-01-02 08:34"]);
 });
 
 test("a message with a link to a command is shown as text", () => {

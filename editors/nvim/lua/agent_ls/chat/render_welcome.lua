@@ -12,7 +12,7 @@ local NARROW = 48 -- columns; in a narrower window a key and its description are
 ---@param info agent_ls.wire.SessionInfo
 ---@return string
 local function session_words(info)
-  local when = info.updated:sub(6, 16):gsub("T", " ")
+  local when = require("agent_ls.clock").local_minute(info.updated):sub(6)
   return ("%s  %s"):format(when, info.title ~= "" and info.title or "(no title)")
 end
 

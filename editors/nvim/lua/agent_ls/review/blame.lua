@@ -33,7 +33,7 @@ local function describe(range, origin)
   local lines = { ("The agent%s"):format(origin.model ~= "" and " (" .. origin.model .. ")" or "") }
   lines[#lines + 1] = origin.message ~= "" and "for: " .. origin.message or nil
   local decision = DECISIONS[origin.decision]
-  lines[#lines + 1] = origin.time:sub(1, 16):gsub("T", " ") .. (decision and " · " .. decision or "")
+  lines[#lines + 1] = require("agent_ls.clock").local_minute(origin.time) .. (decision and " · " .. decision or "")
   return lines
 end
 
