@@ -44,7 +44,7 @@ LISTS: list[Any] = [
     reported("php-mcp/laravel#22", {"noise": ["   INFO  Starting MCP server with STDIO transport."],
         "tools": named("a")}, "a"),
     reported("editor-code-assistant/eca#298", {"before": "Service initialized\n", "tools": named("a")}, "a"),
-    reported("Aas-ee/open-webSearch#23", {"noise": ["\U0001f680 Starting…", "\U0001f310 on"], "tools": named("a")}, "a"),
+    reported("Aas-ee/open-webSearch#23", {"noise": ["\U0001f680 Starting…", "\U0001f310"], "tools": named("a")}, "a"),
     reported("OpenCoworkAI/open-cowork#200", {"tools": named("my.tool", "ns:action")}, "ns:action"),
     reported("backstage/backstage#34634", {"tools": named("catalog.get-catalog-entity")}, "catalog.get-catalog-entity"),
     reported("sourcebot-dev/sourcebot#1423", {"tools": named("catalog.query", "catalog_query")}, "catalog_query"),
