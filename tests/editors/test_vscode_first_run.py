@@ -8,30 +8,28 @@ from pathlib import Path
 import pytest
 
 from tests.editors import vscode_rig as vscode
-from tests.support.first_runs import LAST, MADE, STATES, blocked
+from tests.support.first_runs import LAST, MADE, STOPPED, blocked
 
 pytestmark = vscode.MARKS
 
-STEPS = {"agent-ls keys set": "Set API Key", "trust add": "Manage Trust"}
+STEPS = {"agent-ls keys set": "Set API Key"}
 """What VS Code offers as a button in place of a sentence."""
 
 
 @pytest.mark.req("H9", "H16", "U8")
-@pytest.mark.parametrize("name", STATES)
+@pytest.mark.parametrize("name", [*STOPPED, "no tools"])  # test_vscode_settings has an untrusted folder
 def test_what_blocks_the_first_message_is_in_sight_and_the_same_session_goes_on(
     name: str, tmp_path: Path
 ) -> None:
     project = tmp_path / "project"
     project.mkdir()
     (project / "notes.txt").write_text("notes\n")
-    is_untrusted = name == "untrusted folder"
     with blocked(name, project) as state:
         told = {
             "reason": state.reason,
             "step": STEPS.get(state.step, state.step),
-            "last": "It is refused." if is_untrusted else LAST,  # nothing was sent before
+            "last": LAST,
             "goesOn": state.goes_on,
-            "isUntrusted": is_untrusted,
         }
         program = [str(Path(sys.executable).parent / "agent-ls")]
         chosen = {f"agentLs.{key}": value for key, value in state.choice.items()}
@@ -40,7 +38,6 @@ def test_what_blocks_the_first_message_is_in_sight_and_the_same_session_goes_on(
             project,
             machine={"agentLs.command": program, "agentLs.mode": "edits", **chosen},
             env={"AGENT_LS_STATE_DIR": str(tmp_path / "home" / "state"), **state.variables},
-            trust=is_untrusted,
             answers={"state": lambda: told, "mend": state.mend},
             pictures=f"first_run/{name.replace(' ', '-')}",
         )

@@ -7,7 +7,7 @@ import { play } from "./stage.mjs";
 
 await play(async (actor) => {
   const { workbench } = actor;
-  const { reason, step, last, goesOn, isUntrusted } = await actor.ask("state");
+  const { reason, step, last, goesOn } = await actor.ask("state");
   await workbench.openFile("notes.txt");
   await workbench.runCommand("agent-ls: Open Chat");
   const chat = await actor.chat();
@@ -19,13 +19,13 @@ await play(async (actor) => {
   await pictures(actor, "what blocks");
   const session = await chat.locator("#session h1").innerText();
   if (!goesOn) {
-    await (isUntrusted ? actor.trust() : actor.ask("mend"));
+    await actor.ask("mend");
     await workbench.runCommand("agent-ls: Open Chat");
     await actor.say("And now?");
   }
   await chat.getByText(last).first().waitFor();
   await actor.isIdle();
-  if (!isUntrusted) assert.equal(await chat.locator("#session h1").innerText(), session, "the same session goes on");
+  assert.equal(await chat.locator("#session h1").innerText(), session, "the same session goes on");
   await pictures(actor, "it goes on");
 }, { width: 1100, height: 760 });
 
