@@ -141,6 +141,7 @@ GROUPS = {
         "what users of other agents reported, run as whole sessions and programs",
         (
             "environments/test_*_reports.py",
+            "features/hooks/test_*_reports.py",
             "features/test_*_reports.py",
             "headless/test_*_reports.py",
             "library/test_*_reports.py",

@@ -316,9 +316,10 @@ async def test_an_untrusted_certificate_is_reported(words: str, told: str, hint:
 @by_both_clients
 async def test_a_connection_kept_open_after_the_last_event_does_not_delay_the_end_of_the_stream() -> None:
     head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
-    with raw_server(head + b'data: {"type": "message_stop"}\n\n', hold=True) as url:
+    body = b'data: {"type": "message_start", "message": {}}\n\ndata: {"type": "message_stop"}\n\n'
+    with raw_server(head + body, hold=True) as url:
         adapter = HttpAdapter(ANTHROPIC, Endpoint(url, SECRET))
         with anyio.fail_after(240):
             events = [event async for event in adapter.stream(ask())]
-        assert [type(event) for event in events] == [StreamFinish]
+        assert isinstance(events[-1], StreamFinish)
         await adapter.close()
