@@ -62,4 +62,5 @@ class NothingToCompactError(SessionError):
     hint = "continue; the context display shows how full the context window is"
 
     def __init__(self, messages: int) -> None:
-        super().__init__(f"There is nothing to compact yet: the last {messages} messages are always kept.")
+        kept = f"the last {messages} messages are always kept" if messages else "the session has no message"
+        super().__init__(f"There is nothing to compact yet: {kept}.")

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 import agent_ls
+from agent_ls.environments.errors import PathNotFoundError
+from agent_ls.environments.local import LocalEnvironment
 
 pytestmark = pytest.mark.req("H13", "R5")
 
@@ -52,6 +54,8 @@ async def test_a_relative_folder_in_a_deleted_current_folder_is_refused(
     (tmp_path / "gone").mkdir()
     monkeypatch.chdir(tmp_path / "gone")
     os.rmdir(tmp_path / "gone")
+    with pytest.raises(PathNotFoundError):
+        LocalEnvironment(".")
     with pytest.raises(agent_ls.AppError, match="which was deleted") as caught:
         await opening(relative or tmp_path, **given)
     assert "absolute path" in caught.value.hint

@@ -78,7 +78,7 @@ async def test_compaction_while_idle_runs_as_a_separate_turn_and_its_summary_is_
 @pytest.mark.req("L13")
 async def test_compaction_is_refused_for_an_empty_or_closed_session_or_if_switched_off() -> None:
     async with running_session(FakeProvider()) as b:
-        with pytest.raises(NothingToCompactError, match="nothing to compact"):
+        with pytest.raises(NothingToCompactError, match="nothing to compact yet: the session has no message"):
             b.session.compact()
         b.session.configure(config=config(compaction="off"))
         with pytest.raises(CompactionOffError):

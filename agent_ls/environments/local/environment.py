@@ -25,6 +25,7 @@ from agent_ls.environments.base import (
     OutputSink,
     ProcessInfo,
 )
+from agent_ls.environments.errors import PathNotFoundError
 from agent_ls.environments.instruction_names import is_looked_for
 from agent_ls.environments.local.commit import DeletedModes, allow_any_process, commit
 from agent_ls.environments.local.environ import EnvPolicy, EnvRules, without_other_repository
@@ -89,8 +90,14 @@ class LocalEnvironment:
         - `terminals`: opens terminals that display commands and let the user type. None: commands run with
           pipes and no input.
         - `check_right`: called in a commit's thread before each of its steps (commit.py).
+
+        Raises:
+            PathNotFoundError: `working_directory` is relative, and the current folder was deleted.
         """
-        self._root = os.path.abspath(working_directory)
+        try:
+            self._root = os.path.abspath(working_directory)
+        except FileNotFoundError:  # it is relative to the current folder, which was deleted
+            raise PathNotFoundError(working_directory) from None
         add_workspace(self._root)
         told = dict(os.environ) if environ is None else environ
         inherited = without_other_repository(told, git_folder_of(self._root) if "GIT_DIR" in told else "")
