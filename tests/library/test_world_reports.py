@@ -151,18 +151,20 @@ async def test_arguments_with_a_default_may_be_left_out(
 
 @pytest.mark.report("microsoft/agent-framework#1179")
 @pytest.mark.parametrize(
-    "error",
+    ("error", "named"),
     [
-        ValueError("no such id"),
-        KeyError("k"),
-        RuntimeError(),
-        ExceptionGroup("two", [ValueError("a")]),
-        StopIteration(),
+        (ValueError("no such id"), "ValueError: no such id"),
+        (KeyError("k"), "KeyError"),
+        (RuntimeError(), "RuntimeError"),
+        (ExceptionGroup("two", [ValueError("a"), TypeError("b")]), "ValueError: a; TypeError: b"),
+        (StopIteration(), "StopIteration"),
     ],
     ids=["text", "key", "empty", "group", "stop"],
 )
 @pytest.mark.parametrize("is_async", [True, False])
-async def test_the_model_reads_why_a_tool_failed(tmp_path: Path, error: Exception, is_async: bool) -> None:
+async def test_the_model_reads_why_a_tool_failed(
+    tmp_path: Path, error: Exception, named: str, is_async: bool
+) -> None:
     @agent_ls.tool(name="fetch")
     async def fetch_later() -> str:
         """Fetches."""
@@ -179,7 +181,7 @@ async def test_the_model_reads_why_a_tool_failed(tmp_path: Path, error: Exceptio
     ) as session:
         assert await session.ask("go") == "I see."
         (record,) = await session.calls()
-    assert record.error and type(error).__name__ in record.error.message
+    assert record.error and named in record.error.message
 
 
 async def test_a_tool_that_returns_nothing_has_a_result(tmp_path: Path) -> None:

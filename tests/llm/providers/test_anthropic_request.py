@@ -98,9 +98,9 @@ MESSAGES: dict[str, tuple[Sequence[Message], list[Any]]] = {
         [user("a"), turn(TextPart("")), user(" "), turn(), user("b")],
         [("user", texts("a", "b"))],
     ),
-    "a blank text of an answer is not sent back": (
+    "an answer of blank text only is not sent back": (
         [user("a"), assistant("\n"), user("b"), turn(TextPart("\n"), CALL), tool_results([RESULT])],
-        [("user", texts("a", "b")), ("assistant", [USE]), ("user", [GIVEN])],
+        [("user", texts("a", "b")), ("assistant", [*texts("\n"), USE]), ("user", [GIVEN])],
     ),
     "results come before a steer, in one message": (
         [user("a"), turn(CALL, replace(CALL, id="t2")), user("steer"), tool_results([RESULT]),

@@ -79,11 +79,15 @@ def test_messages_of_the_developer_become_the_users() -> None:
 
 
 @pytest.mark.report("stdapi-ai/stdapi.ai#24")
-def test_no_blank_text_is_sent_to_anthropic() -> None:
+def test_a_refused_blank_text_is_not_sent_again() -> None:
     message = Message(Role.ASSISTANT, (TextPart("\n"), ToolCallPart("a", "read", "{}")))
     request = Request("m", (user("hi"), message, tool_results([ToolResultPart("a", "read", "x")])))
-    sent = body_of(ANTHROPIC.encode(request, stream=True))["messages"][1]["content"]
-    assert [block["type"] for block in sent] == ["tool_use"]
+    for refusal in (
+        "messages: text content blocks must contain non-whitespace text",
+        "The text field in the ContentBlock object at messages.1.content.0 is blank.",
+    ):
+        sent = second("anthropic", say(refusal), request)["messages"][1]["content"]
+        assert [block["type"] for block in sent] == ["tool_use"]
 
 
 @pytest.mark.report("editor-code-assistant/eca#247")  # fmt: skip

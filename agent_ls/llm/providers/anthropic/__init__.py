@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import product
 
 from agent_ls.llm.errors import LlmError
 from agent_ls.llm.providers.anthropic.errors import NAME, http_error
@@ -46,6 +47,10 @@ _DROPPABLE = {
 
 # DeepSeek: The `content[].thinking` in the thinking mode must be passed back to the API. / Missing thinking block
 # Moonshot: thinking is enabled but reasoning_content is missing in assistant tool call message
+_REFUSES_BLANKS = re.compile(
+    r"non-?whitespace|\btext\b.{0,60}\bis blank|\btext\b.{0,40}\b(be|is) (non-?empty|empty|null or empty)",
+    re.IGNORECASE,
+)
 _DEMANDS_THINKING = re.compile(
     r"(thinking|reasoning_content)\b.{0,60}(must be passed back|is missing)|missing thinking block",
     re.IGNORECASE,
@@ -73,9 +78,14 @@ class AnthropicCodec:
         self._facts = facts
         self._version = version or DEFAULT_VERSION
         self._betas = tuple(betas)
-        self._histories = HistoryCache(AnthropicHistory)
-        self._thoughtful = HistoryCache(partial(AnthropicHistory, thoughtful=True))
+        self._histories = {
+            (thoughtful, has_blanks): HistoryCache(
+                partial(AnthropicHistory, thoughtful=thoughtful, has_blanks=has_blanks)
+            )
+            for thoughtful, has_blanks in product((False, True), repeat=2)
+        }
         self._demanding: set[str] = set()  # the models whose server demands thinking in each answer
+        self._blankless: set[str] = set()  # the models whose server refuses blank texts
         self._notices = LeftOutNotices()
         self._refused = RefusedFields(_DROPPABLE, self._notices)
         self._files = RefusedFiles(self._notices)
@@ -104,7 +114,7 @@ class AnthropicCodec:
 
     def _encode(self, request: Request, *, stream: bool) -> WireRequest:
         model, betas = request.model, self._betas
-        histories = self._thoughtful if model in self._demanding else self._histories
+        histories = self._histories[model in self._demanding, model not in self._blankless]
         history, facts = histories.encode(request), self._facts(model)
         self._notices.add_unused_effort(request, facts)
         if model in self._unmarked:
@@ -123,9 +133,10 @@ class AnthropicCodec:
         """Encode later requests without an optional field that the server or a proxy refuses, with plain schemas, with
         a lower limit of the output, or with thinking that it demands.
         """
-        if request.model not in self._demanding and _DEMANDS_THINKING.search(str(error)):
-            self._demanding.add(request.model)
-            return True
+        for models, words in ((self._demanding, _DEMANDS_THINKING), (self._blankless, _REFUSES_BLANKS)):
+            if request.model not in models and words.search(str(error)):
+                models.add(request.model)
+                return True
         if request.model not in self._unmarked and _SYSTEM_AS_TEXT.search(str(error)):
             self._unmarked.add(request.model)  # a text without a mark is no list
             return True

@@ -43,12 +43,14 @@ class AnthropicHistory:
     """A WireHistory. `system` contains the system texts, which are sent outside the messages.
 
     `thoughtful`: each answer begins with thinking, also unsigned, as DeepSeek and Moonshot demand on this wire.
+    `has_blanks`: blank texts of an answer are sent back, as they came. Some servers send and refuse them.
     """
 
-    def __init__(self, model: str, *, thoughtful: bool = False) -> None:
+    def __init__(self, model: str, *, thoughtful: bool = False, has_blanks: bool = True) -> None:
         self.system: list[str] = []
         self._model = model
         self._thoughtful = thoughtful
+        self._has_blanks = has_blanks
         self._closed: list[bytes] = []
         self._seen: Counter[str] = Counter()  # the ids of calls; the service refuses one that occurs twice
         self._renamed: dict[str, str] = {}  # the new ids of the last answer's calls
@@ -58,7 +60,7 @@ class AnthropicHistory:
         self._blocks: list[JsonObject] = []  # blocks of the last message, to which further ones may be joined
 
     def copy(self) -> Self:
-        other = type(self)(self._model, thoughtful=self._thoughtful)
+        other = type(self)(self._model, thoughtful=self._thoughtful, has_blanks=self._has_blanks)
         other.system = [*self.system]
         other._closed = [*self._closed]
         other._seen, other._renamed = self._seen.copy(), self._renamed
@@ -74,7 +76,7 @@ class AnthropicHistory:
             return
         is_answer = message.role is Role.ASSISTANT
         message = self._with_unique_ids(message)
-        blocks = _assistant(message, self._model) if is_answer else _user(message)
+        blocks = _assistant(message, self._model, self._has_blanks) if is_answer else _user(message)
         if is_answer and blocks and self._thoughtful:
             blocks = _with_thinking(message, blocks)
         role = "assistant" if is_answer else "user"
@@ -229,14 +231,13 @@ def _is_refused(image: ImagePart) -> bool:
     return image.data is not None and image.media_type not in ("", *IMAGE_TYPES)
 
 
-def _assistant(message: Message, model: str) -> list[JsonObject]:
-    # The service sends blank texts, and refuses them in the next request.
+def _assistant(message: Message, model: str, has_blanks: bool) -> list[JsonObject]:
     found = (_assistant_block(part, model) for part in message.parts)
-    blocks = [block for block in found if block is not None and not _is_blank(block)]
+    blocks = [block for block in found if block is not None and (has_blanks or not _is_blank(block))]
     while blocks and blocks[-1].get("type") in _REASONING_TYPES:
         # The API refuses a message that ends with thinking.
         blocks.pop()
-    return blocks
+    return [] if all(map(_is_blank, blocks)) else blocks  # no server accepts an answer of blank texts only
 
 
 def _is_blank(block: JsonObject) -> bool:
