@@ -76,7 +76,7 @@ test-set-up: .tools/pip/.ready
 	@$(MAKE) --no-print-directory --jobs 3 .venv-test/.ready panel-page .tools/neovim/.ready
 
 # The two halves run at once; that of VS Code writes into a file, which is printed at the end.
-test: test-set-up ## each promise once, each front end as a process: three minutes
+test: test-set-up ## each promise once, each front end as a process: five minutes at most
 	@mkdir -p build
 	@$(MAKE) --no-print-directory test-vscode >build/test-vscode.log 2>&1 & vscode=$$!; \
 		$(MAKE) --no-print-directory test-python PYTEST_ARGS="--tier test $(PYTEST_ARGS)"; python=$$?; \
