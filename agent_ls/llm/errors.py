@@ -28,6 +28,8 @@ message contains a request body, a header or a key, but only provider, model, st
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 from agent_ls.argument_types import checked
 from agent_ls.llm.messages import JsonObject
 
@@ -174,6 +176,12 @@ class StreamError(LlmError):
 
 class RunawayError(LlmError):
     kind = "runaway"
+
+
+def is_refusal(error: LlmError) -> TypeGuard[ProviderError]:
+    """Return whether a server may have refused a part of the request, so that it may accept another form of it."""
+    kinds = InvalidRequestError | NotFoundError | ServerError
+    return isinstance(error, kinds) and not isinstance(error, ContextLengthError)
 
 
 class NoObjectGeneratedError(LlmError):

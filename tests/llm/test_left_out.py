@@ -18,6 +18,7 @@ from agent_ls.llm.messages import (
     tool_results,
     user,
 )
+from agent_ls.llm.providers.openai_chat.reasoning import ThinkingBlocks
 from agent_ls.llm.providers.refused_streams import demands_stream, refuses_stream
 from agent_ls.llm.requests import Request
 from tests.llm.providers.test_refusals import asking, spoken
@@ -212,6 +213,31 @@ def test_signed_thinking_of_a_proxy_is_sent_back_in_the_same_turn(is_streamed: b
     sent = messages_after(response)
     assert sent["same turn"]["thinking_blocks"] == [THOUGHT, HIDDEN]
     assert "thinking_blocks" not in sent["next turn"]
+
+
+def test_equal_pieces_of_signed_thinking_are_all_kept() -> None:
+    parts = [("ha", ""), ("ha", ""), ("ha", ""), ("", "c2ln")]
+    blocks = [{"type": "thinking", "thinking": text, "signature": sign} for text, sign in parts]
+    response = answer(*(piece(thinking_blocks=[it]) for it in blocks), call_piece(0, "a", "read", "{}"), ENDS)
+    (block,) = messages_after(response)["same turn"]["thinking_blocks"]
+    assert (block["thinking"], block["signature"]) == ("hahaha", "c2ln")
+
+
+def test_the_work_per_piece_of_thinking_does_not_grow_with_the_thinking() -> None:
+    joined, blocks = [], ThinkingBlocks()
+
+    class Text(str):
+        def __eq__(self, other: object) -> bool:
+            joined.append(other)
+            return super().__eq__(other)
+
+        __hash__ = str.__hash__
+
+    for _ in range(1_000):
+        blocks.add({"thinking_blocks": [{"type": "thinking", "thinking": Text("a")}]})
+    blocks.add({"thinking_blocks": [{"type": "thinking", "thinking": Text("a" * 1_000), "signature": "s"}]})
+    assert len(joined) == 1, "compared only where the signature comes"
+    assert blocks.signed_blocks == [{"type": "thinking", "thinking": "a" * 1_000, "signature": "s"}]
 
 
 def messages_after(response: Any) -> dict[str, Any]:

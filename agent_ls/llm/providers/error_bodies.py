@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import warnings
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -139,7 +140,8 @@ def _evaluated(literal: str) -> object:
     if len(literal) > _MAX_LITERAL_CHARS:
         return None
     try:
-        return cast("object", ast.literal_eval(literal))
+        with warnings.catch_warnings(action="ignore"):  # about the escapes in it
+            return cast("object", ast.literal_eval(literal))
     except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
         return None
 

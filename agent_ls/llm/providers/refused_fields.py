@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 
-from agent_ls.llm.errors import ContextLengthError, InvalidRequestError, LlmError, NotFoundError, ServerError
+from agent_ls.llm.errors import InvalidRequestError, LlmError, ServerError, is_refusal
 from agent_ls.llm.messages import JsonObject, JsonValue
 from agent_ls.llm.providers.notices import LeftOutNotices
 from agent_ls.llm.requests import Request
@@ -60,9 +60,7 @@ class RefusedFields:
 
         `chosen` are fields that the user's own options set: their refusal is reported.
         """
-        if not isinstance(error, InvalidRequestError | NotFoundError | ServerError) or isinstance(
-            error, ContextLengthError
-        ):
+        if not is_refusal(error):
             return False
         text, known = f"{error.param} {error}", self._refused.get(request.model, ())
         is_field = (_UNSUPPORTED if isinstance(error, ServerError) else _REFUSED).search(text) is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from agent_ls.llm.errors import ContextLengthError, InvalidRequestError, LlmError, NotFoundError, ServerError
+from agent_ls.llm.errors import LlmError, is_refusal
 from agent_ls.llm.messages import AudioPart, DocumentPart, Message, Role, TextPart
 from agent_ls.llm.providers.notices import LeftOutNotices
 from agent_ls.llm.requests import Request
@@ -30,8 +30,7 @@ class RefusedFiles:
 
     def learn(self, request: Request, error: LlmError) -> bool:
         """Remember the files of a refused request. Return whether it can be sent once more without them."""
-        is_refusal = isinstance(error, InvalidRequestError | NotFoundError | ServerError)
-        if not is_refusal or isinstance(error, ContextLengthError) or not _REFUSED.search(str(error)):
+        if not is_refusal(error) or not _REFUSED.search(str(error)):
             return False
         known = self._refused.get(request.model, set())
         new = [part for part in _files(request) if hash(part) not in known]

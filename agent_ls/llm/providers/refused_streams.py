@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from agent_ls.llm.errors import ContextLengthError, InvalidRequestError, LlmError, NotFoundError, ServerError
+from agent_ls.llm.errors import LlmError, is_refusal
 
 # DashScope: This model only support stream mode, please enable the stream parameter to access the model.
 # ChatGPT: Stream must be set to true / Fireworks: Requests with max_tokens > 4096 must have stream=true
@@ -28,14 +28,9 @@ _REFUSED = re.compile(
 
 def demands_stream(error: LlmError) -> bool:
     """Return whether a server refuses a request because it is not streamed."""
-    return _is_refusal(error) and _DEMANDED.search(str(error)) is not None
+    return is_refusal(error) and _DEMANDED.search(str(error)) is not None
 
 
 def refuses_stream(error: LlmError) -> bool:
     """Return whether a server refuses a request because it is streamed."""
-    return _is_refusal(error) and _REFUSED.search(str(error)) is not None and not demands_stream(error)
-
-
-def _is_refusal(error: LlmError) -> bool:
-    kinds = InvalidRequestError | NotFoundError | ServerError
-    return isinstance(error, kinds) and not isinstance(error, ContextLengthError)
+    return is_refusal(error) and _REFUSED.search(str(error)) is not None and not demands_stream(error)

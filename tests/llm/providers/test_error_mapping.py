@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import json
+import warnings
 from typing import Any
 
 import pytest
 
 from agent_ls.llm import errors as e
 from agent_ls.llm.providers.base import Codec, ReplyHead
+from agent_ls.llm.providers.error_bodies import nested_object
 from agent_ls.llm.providers.error_delays import retry_after_s
 from agent_ls.llm.providers.error_mapping import MAX_MESSAGE_CHARS
 from tests.support.codec_runs import ANTHROPIC, OPENAI, ask
@@ -169,3 +171,10 @@ def test_retry_after_headers_in_every_form_are_parsed_to_seconds(
     headers: dict[str, str], expected: float | None
 ) -> None:
     assert retry_after_s(ReplyHead(429, headers, received_at_s=1_000.0)) == expected
+
+
+def test_a_body_that_a_proxy_quotes_in_python_is_read_without_a_warning() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = nested_object(r"Failed: {'error': {'message': 'no \d in the pattern', 'code': 400}}")
+    assert found and found["error"] and not caught

@@ -45,12 +45,12 @@ _DROPPABLE = {
 }
 
 
-# DeepSeek: The `content[].thinking` in the thinking mode must be passed back to the API. / Missing thinking block
-# Moonshot: thinking is enabled but reasoning_content is missing in assistant tool call message
 _REFUSES_BLANKS = re.compile(
     r"non-?whitespace|\btext\b.{0,60}\bis blank|\btext\b.{0,40}\b(be|is) (non-?empty|empty|null or empty)",
     re.IGNORECASE,
 )
+# DeepSeek: The `content[].thinking` in the thinking mode must be passed back to the API. / Missing thinking block
+# Moonshot: thinking is enabled but reasoning_content is missing in assistant tool call message
 _DEMANDS_THINKING = re.compile(
     r"(thinking|reasoning_content)\b.{0,60}(must be passed back|is missing)|missing thinking block",
     re.IGNORECASE,
@@ -59,9 +59,8 @@ _SYSTEM_AS_TEXT = re.compile(
     r"\bsystem\b\W{0,3}.{0,30}\b(valid|a|expected) string|invalid type: sequence, expected a string",
     re.IGNORECASE,
 )
-_OF_MARKS = re.compile(
-    _DROPPABLE["cache_control"], re.IGNORECASE
-)  # the first name is of this API, others of Bedrock
+# The first name is of this API, the others are Bedrock's.
+_OF_MARKS = re.compile(_DROPPABLE["cache_control"], re.IGNORECASE)
 _AT_TOP = re.compile(r"(?<![\w.])cache_control: ")
 
 

@@ -20,8 +20,12 @@ def reasoning_piece(delta: JsonObject) -> str:
 
 
 def _blocks_in(delta: JsonObject) -> list[JsonObject]:
-    found = list(objects_at(delta, "thinking_blocks"))
-    return found or list(objects_at(object_at(delta, "provider_specific_fields"), "thinking_blocks"))
+    # Asked of each delta, nearly none of which has one.
+    if "thinking_blocks" in delta and (found := list(objects_at(delta, "thinking_blocks"))):
+        return found
+    if "provider_specific_fields" in delta:
+        return list(objects_at(object_at(delta, "provider_specific_fields"), "thinking_blocks"))
+    return []
 
 
 class ReasoningDetails:
@@ -73,9 +77,8 @@ class ThinkingBlocks:
                 self._blocks.append({"type": kind})
                 self._texts.append([])
             text = text_at(piece, "thinking")
-            if text != "".join(
-                self._texts[-1]
-            ):  # some versions state the whole text again with the signature
+            # Some versions state the whole text again with the signature.
+            if not (_is_signed(piece) and text == "".join(self._texts[-1])):
                 self._texts[-1].append(text)
             kept = {key: value for key, value in piece.items() if key not in ("type", "thinking") and value}
             self._blocks[-1].update(repair_object(kept))

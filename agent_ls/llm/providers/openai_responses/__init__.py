@@ -63,9 +63,7 @@ class OpenAIResponsesCodec:
         self._facts = facts
         self._histories = HistoryCache(ResponsesHistory)
         self._without_developer = HistoryCache(partial(ResponsesHistory, has_developer=False))
-        self._refusing_developer: set[str] = (
-            set()
-        )  # the models whose server refuses messages of the developer
+        self._refusing_developer: set[str] = set()  # the models whose server refuses the developer's messages
         self._without_custom_tools: set[str] = set()
         self._plain = PlainSchemas()
         self._notices = LeftOutNotices()
