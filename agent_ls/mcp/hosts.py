@@ -17,6 +17,10 @@ _HOST_NAMES = frozenset(("host", "hostname", "domain", "server", "url", "uri", "
 _HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::\d+)?")
 _WITH_DOT = re.compile(r"[\w.-]*\w\.\w[\w.-]*(?::\d*)?")
 _NUMERIC = re.compile(r"\[[0-9A-Fa-f:.]+\](?::\d*)?")
+_MAX_AUTHORITY = 1_024
+"""A longer part of an address, in characters, is no host that somebody has allowed."""
+_AUTHORITIES = tuple(re.compile(rf"[^{end}?#\s]{{0,{_MAX_AUTHORITY}}}") for end in ("/", r"/\\"))
+_UNTIL_BLANK = re.compile(rf"\S{{0,{_MAX_AUTHORITY}}}")
 _AROUND = re.compile(r"[\"'<>`{}|^,;)\]!*]")
 
 
@@ -30,20 +34,21 @@ def hosts_in(values: Mapping[str, Any]) -> tuple[str, ...]:
     for text in strings_in(values):
         for written in dict.fromkeys((text, _IGNORED.sub("", text))):
             for start in _ADDRESS.finditer(written):
-                rest = written[start.end() :]
+                is_usual = written[start.end() : start.end() + 1] != "/"
                 found |= dict.fromkeys(
-                    _readings(rest) if rest[:1] != "/" else [_until_blank(start[0] + rest)]
+                    _readings(written, start.end()) if is_usual else [_until_blank(written, start.start())]
                 )
     for text in _named(values):
         found |= dict.fromkeys(_bare_hosts(text.strip()))
     return tuple(found)
 
 
-def _readings(rest: str) -> Iterator[str]:
-    """Yield the hosts of an address, of which `rest` is the text behind its slashes."""
-    for end in (r"[/?#\s]", r"[/\\?#\s]"):
-        authority = re.split(end, rest, maxsplit=1)[0]
-        if host := _host_of(authority):
+def _readings(text: str, at: int = 0) -> Iterator[str]:
+    """Yield the hosts of the address whose slashes end at `at`."""
+    for authority in _AUTHORITIES:
+        found = authority.match(text, at)
+        written = found[0] if found else ""
+        if host := _host_of(written) if len(written) < _MAX_AUTHORITY else written.lower():
             yield host
 
 
@@ -60,8 +65,9 @@ def _host_of(authority: str) -> str:
     return host.rstrip(".").lower()
 
 
-def _until_blank(address: str) -> str:
-    return address.split(maxsplit=1)[0].lower()
+def _until_blank(text: str, at: int) -> str:
+    found = _UNTIL_BLANK.match(text, at)
+    return found[0].lower() if found else ""
 
 
 def _named(values: Any, is_host: bool = False) -> Iterator[str]:

@@ -90,5 +90,10 @@ def test_hosts_are_found_in_keys_and_texts(values: Mapping[str, Any], hosts: lis
     assert list(hosts_in(values)) == hosts
 
 
+def test_an_address_that_is_too_long_to_be_read_is_no_allowed_host() -> None:
+    (host,) = hosts_in({"url": f"https://{ALLOWED}:{'1' * 5_000}@{OTHER}/"})
+    assert ALLOWED in host and host != ALLOWED
+
+
 def test_an_address_that_programs_read_differently_has_no_host() -> None:
     assert not split_address("https://evil.example\\@good.example/").hostname
