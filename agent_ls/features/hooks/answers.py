@@ -21,8 +21,8 @@ class HookAnswer:
     `decision` about a tool call is "allow", "ask" or "deny", "" for none. `blocks`: the hook blocks the
     event. `reason` and `context` are sent to the model, `message` is displayed to the user. `arguments`
     replace the arguments of the tool call. `problem` says why there is no result: the hook failed, took too
-    long, or did not print a JSON object. `ends_turn` is what the user reads if the
-    hook ends the turn, "" if it does not.
+    long, or did not print a JSON object. `ends_turn` is what the user reads if the hook ends the turn, "" if it
+    does not.
     """
 
     decision: Literal["", "allow", "ask", "deny"] = ""

@@ -195,8 +195,9 @@ class SessionHooks(SessionFeature):
     async def before_stop(self, text: str, *, again: bool) -> str:
         rows = {"stop_hook_active": again, "last_assistant_message": cut(text)}
         answers = await self._answers("Stop", rows)
-        if ended := next((it.ends_turn for it in answers if it.ends_turn), ""):
-            self._report(f"One of your hooks ended this turn: {cut(ended)}")
+        self._note_end(answers)
+        if ended := self.take_end():
+            self._report(f"One of your hooks ended this turn: {ended}")
             return ""
         reasons = [told for it in answers if (told := it.reason if it.blocks else it.context)]
         return (
