@@ -15,6 +15,7 @@ from tests.mcp.oauth_server import METADATA, PRM, LoginOddities, login_server
 from tests.mcp.odd_http_server import Oddities, odd_server
 from tests.mcp.plans import user_file
 from tests.mcp.rig import running, until_state
+from tests.mcp.test_http_reports import check_new_sessions
 from tests.support.fake_provider import Piece, text, tool_call
 from tests.support.reports import reported
 
@@ -71,13 +72,7 @@ LOST = {
 
 @pytest.mark.report("justadityaraj/shim-mcp#8")  # fmt: skip
 async def test_a_lost_session_in_an_answer_about_parameters_is_begun_anew(tmp_path: Path) -> None:
-    with ExitStack() as open_servers:
-        urls = {name: open_servers.enter_context(odd_server(odd)) for name, odd in LOST.items()}
-        user_file(tmp_path / "state", **{name: {"url": url} for name, url in urls.items()})
-        calls: list[Piece] = [tool_call(f"{name}__echo") for name in LOST for _ in range(2)]
-        async with running(tmp_path, [*calls, text("done")]) as rig:
-            await (await rig.talk("full")).say("go")
-            assert [it.content for it in rig.results()] == ["called 1", "called 2"] * len(LOST)
+    await check_new_sessions(tmp_path, LOST)
 
 
 @pytest.mark.report("ballerina-platform/ballerina-library#9161")  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -89,6 +90,18 @@ LOST = {
 }
 
 
+async def check_new_sessions(tmp_path: Path, lost: Mapping[str, Oddities]) -> None:
+    """Check that the second call to each server, which has forgotten the session by then, is made on a new one."""
+    with ExitStack() as open_servers:
+        urls = {name: open_servers.enter_context(odd_server(odd)) for name, odd in lost.items()}
+        user_file(tmp_path / "state", **{name: {"url": url} for name, url in urls.items()})
+        calls: list[Piece] = [tool_call(f"{name}__echo") for name in lost for _ in range(2)]
+        async with running(tmp_path, [*calls, text("done")]) as rig:
+            await (await rig.talk("full")).say("go")
+            assert [it.content for it in rig.results()] == ["called 1", "called 2"] * len(lost)
+    assert [odd.sessions for odd in lost.values()] == [2] * len(lost)
+
+
 @pytest.mark.report("modelcontextprotocol/python-sdk#3556")
 @pytest.mark.report("nloui/paperless-mcp#28")
 @pytest.mark.report("modelcontextprotocol/rust-sdk#689")
@@ -98,14 +111,7 @@ LOST = {
 )
 @pytest.mark.report("esengine/DeepSeek-Reasonix#4734")
 async def test_a_call_with_a_session_that_the_server_forgot_is_made_on_a_new_one(tmp_path: Path) -> None:
-    with ExitStack() as open_servers:
-        urls = {name: open_servers.enter_context(odd_server(odd)) for name, odd in LOST.items()}
-        user_file(tmp_path / "state", **{name: {"url": url} for name, url in urls.items()})
-        calls: list[Piece] = [tool_call(f"{name}__echo") for name in LOST for _ in range(2)]
-        async with running(tmp_path, [*calls, text("done")]) as rig:
-            await (await rig.talk("full")).say("go")
-            assert [it.content for it in rig.results()] == ["called 1", "called 2"] * len(LOST)
-    assert [odd.sessions for odd in LOST.values()] == [2] * len(LOST)
+    await check_new_sessions(tmp_path, LOST)
 
 
 @pytest.mark.report("sparfenyuk/mcp-proxy#149")

@@ -6,6 +6,7 @@ The bodies have the forms of known servers. A row names the field that the secon
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -95,6 +96,13 @@ def at(body: Any, path: str) -> Any:
     for step in path.split("."):
         body = body[int(step)] if isinstance(body, list) else (body or {}).get(step)
     return body
+
+
+def check_left_out(wire: str, status: int, body: Any, more: Mapping[str, Any], path: str) -> None:
+    """Check that a request has a field, and has it no longer after the server has refused it."""
+    request = asking(wire, **more)
+    assert at(body_of(spoken(wire).encode(request, stream=True)), path) is not None
+    assert at(second(wire, body, request, status), path) is None
 
 
 def extra(field: str) -> Any:

@@ -21,10 +21,10 @@ from agent_ls.llm.messages import (
 from agent_ls.llm.requests import Request
 from tests.llm.providers.test_anthropic_stream import sse, start
 from tests.llm.providers.test_gemini_stream import wire as gemini_wire
-from tests.llm.providers.test_refusals import asking, at, second, spoken
+from tests.llm.providers.test_refusals import check_left_out, second, spoken
 from tests.llm.reports.chat import answer as chat_answer, say
 from tests.llm.reports.test_anthropic import ASK as ASK_ANTHROPIC
-from tests.llm.reports.test_error_kinds import refused
+from tests.llm.reports.test_error_kinds import check_error
 from tests.llm.reports.test_more_streams import ENDS, HI, call_piece, piece, said
 from tests.llm.reports.test_seventh_draw import schema
 from tests.support.codec_runs import ANTHROPIC, GEMINI, body_of, response_of
@@ -53,7 +53,7 @@ LEFT_OUT: list[Any] = [
 def test_what_is_refused_is_left_out(
     wire: str, status: int, body: Any, more: dict[str, Any], path: str
 ) -> None:
-    assert at(second(wire, body, asking(wire, **more), status), path) is None
+    check_left_out(wire, status, body, more, path)
 
 
 ONLY_CALL = (
@@ -159,8 +159,7 @@ KINDS: list[Any] = [
 def test_an_error_has_its_class_and_the_words_of_the_server(
     wire: str, status: int, body: Any, kind: type[e.ProviderError], words: str
 ) -> None:
-    error = refused(wire, status, body)
-    assert (isinstance(error, kind), words in str(error), error.retryable) == (True, True, kind.retryable)
+    check_error(wire, status, body, kind, words)
 
 
 THOUGHT = {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}

@@ -17,7 +17,7 @@ from tests.llm.providers.test_openai_stream import CREATED, sse as openai_sse
 from tests.llm.providers.test_refusals import asking, at, second, spoken
 from tests.llm.reports.chat import answer as chat_answer, codec, say
 from tests.llm.reports.test_anthropic import ASK as ASK_ANTHROPIC
-from tests.llm.reports.test_error_kinds import refused
+from tests.llm.reports.test_error_kinds import check_error, refused
 from tests.llm.reports.test_more_streams import add, begin, call_piece, piece
 from tests.llm.reports.test_responses import ASK as ASK_RESPONSES
 from tests.support.codec_runs import ANTHROPIC, OPENAI, body_of, response_of
@@ -152,8 +152,7 @@ KINDS: list[Any] = [
 def test_an_error_has_its_class_and_words(
     wire: str, status: int, body: Any, kind: type[e.ProviderError], words: str
 ) -> None:
-    error = refused(wire, status, body)
-    assert (isinstance(error, kind), words in str(error), error.retryable) == (True, True, kind.retryable)
+    check_error(wire, status, body, kind, words)
 
 
 UNREADABLE: list[Any] = [

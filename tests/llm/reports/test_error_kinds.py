@@ -26,6 +26,12 @@ def refused(wire: str, status: int, body: Any, **headers: str) -> e.LlmError:
     return (WIRES.get(wire) or codec(wire)).decode_error(ASK, head, text.encode())
 
 
+def check_error(wire: str, status: int, body: Any, kind: type[e.ProviderError], words: str) -> None:
+    """Check the class of the error of a response, some words of its text, and whether it is tried again."""
+    error = refused(wire, status, body)
+    assert (isinstance(error, kind), words in str(error), error.retryable) == (True, True, kind.retryable)
+
+
 def exhausted(message: str, **more: Any) -> Any:
     return {"error": {"code": 429, "message": message, "status": "RESOURCE_EXHAUSTED", **more}}
 

@@ -14,9 +14,9 @@ from agent_ls.llm.requests import Request
 from agent_ls.loop.model.recovery import refuses_images
 from tests.llm.providers.test_gemini_stream import STOP, chunk, wire as gemini_wire
 from tests.llm.providers.test_openai_stream import CREATED, added, done, final, sse as openai_sse
-from tests.llm.providers.test_refusals import asking, at, second, spoken
+from tests.llm.providers.test_refusals import asking, check_left_out, second, spoken
 from tests.llm.reports.chat import codec, say
-from tests.llm.reports.test_error_kinds import refused
+from tests.llm.reports.test_error_kinds import check_error, refused
 from tests.llm.reports.test_more_streams import said
 from tests.llm.reports.test_responses import ASK as ASK_RESPONSES
 from tests.support.codec_runs import GEMINI, OPENAI, body_of, response_of
@@ -63,7 +63,7 @@ LEFT_OUT: list[Any] = [
 def test_what_is_refused_is_left_out(
     wire: str, status: int, body: Any, more: dict[str, Any], path: str
 ) -> None:
-    assert at(second(wire, body, asking(wire, **more), status), path) is None
+    check_left_out(wire, status, body, more, path)
 
 
 @pytest.mark.report("vllm-project/vllm#47761")  # fmt: skip
@@ -123,8 +123,7 @@ KINDS: list[Any] = [
 def test_an_error_has_its_class_and_words(
     wire: str, status: int, body: Any, kind: type[e.ProviderError], words: str
 ) -> None:
-    error = refused(wire, status, body)
-    assert (isinstance(error, kind), words in str(error), error.retryable) == (True, True, kind.retryable)
+    check_error(wire, status, body, kind, words)
 
 
 @pytest.mark.report("kubernetes-sigs/inference-perf#695")  # fmt: skip

@@ -21,7 +21,7 @@ from agent_ls.llm.messages import (
 from agent_ls.llm.requests import Request
 from tests.llm.providers.test_refusals import SAID, asking, at, second
 from tests.llm.reports.chat import answer as chat_answer, codec, say
-from tests.llm.reports.test_error_kinds import refused
+from tests.llm.reports.test_error_kinds import check_error, refused
 from tests.llm.reports.test_more_streams import piece, said
 from tests.support.codec_runs import ANTHROPIC, body_of
 from tests.support.reports import reported
@@ -94,8 +94,7 @@ KINDS: list[Any] = [
 def test_an_error_has_its_class_and_words(
     wire: str, status: int, body: Any, kind: type[e.ProviderError], words: str
 ) -> None:
-    error = refused(wire, status, body)
-    assert (isinstance(error, kind), words in str(error), error.retryable) == (True, True, kind.retryable)
+    check_error(wire, status, body, kind, words)
 
 
 @pytest.mark.report("songquanpeng/one-api#598")  # fmt: skip
