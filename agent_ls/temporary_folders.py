@@ -21,7 +21,9 @@ def make_temporary_folder(prefix: str) -> str:
     folder = os.path.realpath(tempfile.mkdtemp(prefix=prefix))
     if (lock := _lock(folder)) is not None:
         _locks[folder] = lock
-    threading.Thread(target=remove_left_folders, args=(prefix,), daemon=True).start()
+    threading.Thread(
+        target=remove_left_folders, args=(prefix,), name=f"remove {prefix}*", daemon=True
+    ).start()
     return folder
 
 

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,15 @@ pytestmark = [
 PREFIX = "agent-ls-tmp-"
 
 
+def make_folder() -> Path:
+    """Create a temporary folder, and wait for the thread that removes old ones: it locks those it looks at."""
+    folder = Path(make_temporary_folder(PREFIX))
+    for thread in threading.enumerate():
+        if thread.name == f"remove {PREFIX}*":
+            thread.join()
+    return folder
+
+
 def make_old(path: Path) -> Path:
     before = path.stat().st_mtime - 2 * MIN_AGE_S
     os.utime(path, (before, before))
@@ -35,7 +45,7 @@ def test_only_old_folders_without_a_process_are_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    mine = make_old(Path(make_temporary_folder(PREFIX)))
+    mine = make_old(make_folder())
     left, young, other = (tmp_path / name for name in (f"{PREFIX}left", f"{PREFIX}young", "other"))
     for folder in (left, young, other):
         (folder / "deep").mkdir(parents=True)
@@ -54,7 +64,7 @@ def test_only_old_folders_without_a_process_are_removed(
 
 def test_an_own_folder_is_removed_at_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    folder = Path(make_temporary_folder(PREFIX))
+    folder = make_folder()
     (folder / "a").write_text("a")
 
     remove_temporary_folder(str(folder))
