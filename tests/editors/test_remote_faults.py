@@ -174,7 +174,6 @@ async def test_a_connection_that_answers_no_pings_is_reported_as_lost(
     from agent_ls.environments.remote import connection
 
     monkeypatch.setattr(connection, "PING_SECONDS", 0.5)
-    monkeypatch.setattr(connection, "LOST_SECONDS", 5.0)
     place = places.ssh_place()
     host = place.host()
     environment = place.environment(str(tmp_path), host)
@@ -182,8 +181,9 @@ async def test_a_connection_that_answers_no_pings_is_reported_as_lost(
     current = host.find_connection()
     assert current
     os.kill(current.client_pid, signal.SIGSTOP)
-    with anyio.fail_after(60):
-        with pytest.raises(EnvironmentLostError, match="no answer for"):
+    with monkeypatch.context() as patience:
+        patience.setattr(connection, "LOST_SECONDS", 5.0)
+        with anyio.fail_after(60), pytest.raises(EnvironmentLostError, match="no answer for"):
             await environment.exec_command("true", CommandOptions())
     assert await environment.file_exists(".")
     await environment.cleanup()
