@@ -43,6 +43,9 @@ DECIDING_EVENTS = ("PreToolUse", "PermissionRequest")
 
 MAX_CONTEXT = 10_000
 
+MAX_PRINTED = 4 * 1024 * 1024
+"""How many characters of a hook's standard output are read. All of them are searched for secrets."""
+
 _OBJECT = re.compile(r"^\s*\{", re.MULTILINE)
 
 

@@ -20,7 +20,7 @@ from agent_ls.background import TaskStarter
 from agent_ls.environments.base import CommandOptions, ExecResult
 from agent_ls.environments.errors import EnvError
 from agent_ls.features.base import SessionFeature
-from agent_ls.features.hooks.answers import HookAnswer, call_verdict, parse_answer
+from agent_ls.features.hooks.answers import MAX_PRINTED, HookAnswer, call_verdict, parse_answer
 from agent_ls.features.hooks.conditions import Subject, subject_of
 from agent_ls.features.hooks.config import Hook, hook_files, load_hooks
 from agent_ls.features.hooks.confirmed import ConfirmedHooks, state_of
@@ -345,7 +345,7 @@ class SessionHooks(SessionFeature):
         if done.timed_out:
             return HookAnswer(problem=f"the hook took longer than {hook.timeout_s} seconds")
         known = self._secrets()
-        stdout, stderr = redacted(done.stdout, known), redacted(cut(done.stderr), known)
+        stdout, stderr = redacted(done.stdout[:MAX_PRINTED], known), redacted(cut(done.stderr), known)
         return parse_answer(done.exit_code, stdout, stderr, hook.event)
 
     async def _refresh(self) -> None:

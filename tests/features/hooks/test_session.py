@@ -199,6 +199,7 @@ async def test_a_tool_result_is_reported_when_the_turn_is_stopped_during_a_post_
 BAD = {
     "exits": "sys.exit(7)",
     "prints very much": "sys.stdout.write('x' * 100_000_000)",
+    "prints its answer after very much": "print('x\\n' * 2_500_000, json.dumps({'decision': 'approve'}))",
     "prints another kind of JSON": "print('[1, 2]')",
     "says an unknown word": "print(json.dumps({'hookSpecificOutput': {'permissionDecision': 'maybe'}}))",
     "hangs": "import subprocess; subprocess.Popen(['sleep', '1000']); import time; time.sleep(1000)",
