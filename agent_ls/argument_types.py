@@ -43,6 +43,8 @@ HINTS: dict[str, str] = {
     "Message": "pass Message values, such as agent_ls.llm.user(text)",
     "Request": "make the request with agent_ls.llm.build_request(model, prompt)",
 }
+NAMED = 'pass it as adapters={"NAME": ...}, and provider="NAME"'
+"""What to do with an adapter that is given in place of its name."""
 SHOWN_CHARS = 60
 UNKNOWN = (TypeVar, ParamSpecArgs, ParamSpecKwargs, ForwardRef, str)
 """Types that depend on the call, and names of types."""
@@ -203,7 +205,11 @@ def _find_in_fields(name: str, value: Any, hint: Any) -> Misuse | None:
 def _other(name: str, value: Any, hint: Any) -> Misuse:
     if isinstance(value, type):
         return f"{name}: the class {value.__name__} is no object", f"pass {value.__name__}(...)"
-    return f"{name}: {_shown(value)} is not {_words(hint)}", _advice(hint)
+    is_adapter = callable(getattr(value, "stream", None))
+    is_named = str in (hint, *get_args(hint))
+    return f"{name}: {_shown(value)} is not {_words(hint)}", NAMED if is_adapter and is_named else _advice(
+        hint
+    )
 
 
 def _no_choice(name: str, value: Any, hint: Any) -> Misuse:

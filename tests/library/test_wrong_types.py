@@ -126,6 +126,8 @@ NESTED: list[tuple[dict[str, Any], str, str]] = [
     ({"mode": "yolo"}, "mode", "plan, ask, edits, full"),
     ({"worktree": "heads"}, "worktree", "current, head"),
     ({"without_tools": "shell"}, "without_tools", "a list of str"),
+    ({"provider": agent_ls.ScriptedModel("a")}, "provider", 'adapters={"NAME": ...}'),
+    ({"model": agent_ls.ScriptedModel("a")}, "model", 'provider="NAME"'),
 ]
 
 
