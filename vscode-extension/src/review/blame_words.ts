@@ -21,7 +21,8 @@ export function describeLine({ ranges, origins }: BlameResult, line: number): st
   const origin = found.origin === undefined ? undefined : origins[found.origin];
   if (!origin) return [found.author === "user" ? "Written by you, or by another program" : "It is not known who wrote this line"];
   const when = [localMinute(origin.time), DECISIONS[origin.decision] ?? ""].filter(Boolean).join(", ");
-  return [`Written by the agent${origin.model === "" ? "" : ` (${origin.model})`}`, origin.message === "" ? "" : `for: ${origin.message}`, when].filter(Boolean);
+  // The model is last, because a notification shows only the beginning.
+  return ["Written by the agent", origin.message === "" ? "" : `for: ${origin.message}`, when, origin.model].filter(Boolean);
 }
 
 /** Returns a text that a notification shows as it is: VS Code would make links, also to commands, of `[a](b)`. */

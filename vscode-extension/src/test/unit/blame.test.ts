@@ -13,7 +13,7 @@ const RESULT: BlameResult = {
 process.env["TZ"] = "Asia/Kolkata";
 
 test("a line of the agent names model, message, time and decision", () => {
-  assert.deepEqual(describeLine(RESULT, 3), ["Written by the agent (anthropic/x)", "for: round the sum", "2026-01-02 08:34, kept"]);
+  assert.deepEqual(describeLine(RESULT, 3), ["Written by the agent", "for: round the sum", "2026-01-02 08:34, kept", "anthropic/x"]);
 });
 
 test("other lines say what is known", () => {
