@@ -23,7 +23,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http.client import responses
@@ -113,6 +113,24 @@ class _Reader(asyncio.StreamReader):
         self.gone.set()
 
 
+class _Protocol(asyncio.StreamReaderProtocol):
+    """The protocol of one connection, whose transport is in `transports` while it is open."""
+
+    def __init__(self, transports: set[asyncio.Transport], handle: Callable[..., Awaitable[None]]) -> None:
+        super().__init__(_Reader(), handle)
+        self._transports = transports
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._mine = transport
+        self._transports.add(transport)
+        super().connection_made(transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transports.discard(self._mine)
+        super().connection_lost(exc)
+
+
 class LoopbackProvider:
     """A server for one wire format. `key` "" accepts any key.
 
@@ -147,6 +165,7 @@ class LoopbackProvider:
         self._ready = threading.Event()
         self._port = port
         self._connections: set[asyncio.Task[None]] = set()
+        self._transports: set[asyncio.Transport] = set()
         self.connections_opened = 0
 
     # --- for the test
@@ -184,7 +203,7 @@ class LoopbackProvider:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
 
         def protocol() -> asyncio.StreamReaderProtocol:
-            return asyncio.StreamReaderProtocol(_Reader(), self._connection)
+            return _Protocol(self._transports, self._connection)
 
         server = await self._loop.create_server(protocol, "127.0.0.1", self._port)
         self._port = server.sockets[0].getsockname()[1]
@@ -194,6 +213,8 @@ class LoopbackProvider:
         for task in self._connections:
             task.cancel()
         await asyncio.gather(*self._connections, return_exceptions=True)
+        for transport in tuple(self._transports):  # also of connections whose task has not begun
+            transport.abort()
 
     async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
