@@ -30,7 +30,7 @@ end
 ---@param ctx agent_ls.RenderContext
 local function draw_keys(out, ctx)
   local rows = {
-    { ctx.keys.send or "", "send; while it works: steer" },
+    { ctx.keys.send_insert or ctx.keys.send or "", "send, also while it works" },
     { ctx.keys.help or "", "all keys" },
     { "@ /", "a file · a command" },
     { ":AgentLs demo", "a walkthrough, no key needed" },
