@@ -205,12 +205,15 @@ def test_odd_contents_have_authors(tmp_path: Path, row: tuple[str, bytes, bytes,
     assert "".join(signs[line.author] for line in found) == expected
 
 
+@pytest.mark.parametrize(
+    "pieces", [("a", " ", "\t", "\n", "  xy\n", ""), ("a", " ", "\n", "\r\n", "\r", "\x0b", "xy\n", "")]
+)
 @pytest.mark.parametrize("share", range(4))
-def test_similar_texts_are_split_like_any_text(share: int) -> None:
+def test_similar_texts_are_split_like_any_text(share: int, pieces: tuple[str, ...]) -> None:
     chance, texts, text = random.Random(share), SimilarTexts(), ""
     for _ in range(500):
         at = chance.randrange(len(text) + 1)
-        added = "".join(chance.choice(("a", " ", "\n", "\r\n", "\r", "\x0b", "xy\n", "")) for _ in range(3))
+        added = "".join(chance.choice(pieces) for _ in range(3))
         text = text[:at] + added + text[at + chance.randrange(4) :]
         assert texts.split(text) == [" ".join(line.split()) for line in split_lines(text)]
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from agent_ls.text import split_lines
 
 _CHUNK = 1 << 16
+_ODD = "\r\v\f\x1c\x1d\x1e\x1f"
+"""The white space of ASCII that is neither blank, tab nor line feed."""
 
 
 class SimilarTexts:
@@ -27,7 +29,7 @@ class SimilarTexts:
         # An equal end begins with a whole line only behind a line end that is part of it.
         first_end = text.find("\n", len(text) - tail) if tail else -1
         tail = len(text) - first_end - 1 if first_end >= 0 else 0
-        middle = list(map(" ".join, map(str.split, split_lines(text[head : len(text) - tail]))))
+        middle = _words(text[head : len(text) - tail])
         end = len(self._text) - tail
         changed = _count_lines(self._text, head, end)
         if head < tail:  # the shorter end is counted
@@ -37,6 +39,18 @@ class SimilarTexts:
         lines = [*self._lines[:before], *middle, *self._lines[before + changed :]]
         self._text, self._lines = text, lines
         return lines
+
+
+def _words(text: str) -> list[str]:
+    """Return the words of each line. Without odd white space, the whole text is handled in a few calls."""
+    if not text.isascii() or any(odd in text for odd in _ODD):
+        return list(map(" ".join, map(str.split, split_lines(text))))
+    is_ended = not text or text.endswith("\n")
+    text = text.replace("\t", " ")
+    while "  " in text:
+        text = text.replace("  ", " ")
+    lines = text.replace("\n ", "\n").replace(" \n", "\n").strip(" ").split("\n")
+    return lines[:-1] if is_ended else lines
 
 
 def _whole_lines(text: str, start: int, end: int) -> int:
