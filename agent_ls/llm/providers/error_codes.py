@@ -19,6 +19,7 @@ from agent_ls.llm.errors import (
     RequestTooLargeError,
     ServerError,
 )
+from agent_ls.llm.providers.error_topics import topic_of_name
 
 _STATUSES: Mapping[int, type[ProviderError]] = {
     400: InvalidRequestError,
@@ -79,7 +80,7 @@ def kind_of_name(name: str, names: Mapping[str, type[ProviderError]]) -> type[Pr
     """Return the class of an error's code or type: of `names`, else of the ones that several servers have."""
     if kind := names.get(name) or (_BY_NUMBER.get(name) if name.isdigit() else None):
         return kind
-    return next((kind for words, kind in _WORDS_OF_NAMES if words.search(name)), None)
+    return next((kind for words, kind in _WORDS_OF_NAMES if words.search(name)), None) or topic_of_name(name)
 
 
 def kind_of_status(status: int | None) -> type[ProviderError]:

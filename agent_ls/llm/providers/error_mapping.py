@@ -31,6 +31,7 @@ from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.providers.error_codes import OWN_CODE, kind_of_name, kind_of_status
 from agent_ls.llm.providers.error_delays import retry_after_s, worded_delay_s
 from agent_ls.llm.providers.error_leads import ABOVE_RATE, LEADS, NO_API, PAGE, PER_MINUTE, WRONG_WAYS
+from agent_ls.llm.providers.error_topics import BUSY, STATED, topic_of
 from agent_ls.llm.providers.error_words import (
     BUDGET,
     CUT,
@@ -191,7 +192,10 @@ class FailureTable:
             ProviderError,
             ServerError,
         ):
-            return kind
+            return worded if BUSY.search(text) else kind
+        if worded is kind and kind in (InvalidRequestError, ProviderError, ServerError):
+            topics = STATED if kind is ServerError else ()
+            return topic_of(failure.message, topics) or (NotFoundError if _is_about_model(failure) else kind)
         return worded
 
     def _longer_context(self, hint: str) -> str:
@@ -237,6 +241,14 @@ class FailureTable:
         if head is not None and head.status == 408:
             error.retryable = head.headers.get("x-should-retry") == "true"
         return error
+
+
+def _is_about_model(failure: ProviderFailure) -> bool:
+    """Return whether the server says that it is the field `model` which it refuses."""
+    is_named = failure.param in ("model", "model_id") or failure.message.startswith(
+        ("body.model: ", "model: ")
+    )
+    return is_named and re.search(r"valid|unknown|support|not|must|should|exist", failure.message) is not None
 
 
 def _delay_s(failure: ProviderFailure, kind: type[ProviderError], head: ReplyHead | None) -> float | None:

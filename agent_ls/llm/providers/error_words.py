@@ -20,6 +20,7 @@ from agent_ls.llm.errors import (
     RequestTooLargeError,
     ServerError,
 )
+from agent_ls.llm.providers.error_topics import topic_of
 
 # Patterns in the lower-case message that are more specific than the status, with examples. The first match decides.
 _OVERFLOW = (
@@ -27,7 +28,7 @@ _OVERFLOW = (
     r"too many (input )?tokens|exceed\w* (the )?(model )?token limit",  # Moonshot: exceeded model token limit
     r"(prompt|input|conversation|sequence|inputs|messages|request) (is |are )?too long",
     r"maximum (prompt|input|sequence) (length|size)",  # xAI: maximum prompt length is 131072
-    r"exceeds? (the )?(max|maximum|model's)[ _](allowed |input |prompt |model |seq(uence)? )*(length|len)\b",
+    r"^[^.]{0,8}exceeds? (the )?(max|maximum)[ _](allowed |input |prompt |model |seq(uence)? )*(length|len)\b",
     r"max(imum)? length exceeded",  # Moonshot
     r"exceeds? (max_seq_len|max_model_len|max_position_embeddings|n_ctx)",
     r"range of input length should be",  # DashScope
@@ -66,6 +67,11 @@ _REFINED: Mapping[type[ProviderError], tuple[tuple[str, type[ProviderError]], ..
     RateLimitError: ((SPENT, QuotaExceededError),),
     ProviderError: ((SPENT, QuotaExceededError),),
 }
+_REFINED_TOPICS: Mapping[type[ProviderError], tuple[type[ProviderError], ...]] = {
+    PermissionDeniedError: (QuotaExceededError, ContentFilterError, AuthenticationError),
+    AuthenticationError: (QuotaExceededError,),
+    RateLimitError: (QuotaExceededError,),
+}
 
 WORDS: tuple[tuple[str, type[ProviderError]], ...] = (
     *((words, ContextLengthError) for words in _OVERFLOW),
@@ -86,7 +92,10 @@ WORDS: tuple[tuple[str, type[ProviderError]], ...] = (
         ContentFilterError,
     ),
     (
-        r"(invalid|incorrect|wrong) (api )?key|missing api key|api key (is )?(not valid|invalid|incorrect)",
+        (
+            r"(invalid|incorrect|wrong) (api )?key\b(?! (in|of|name))|missing api key"
+            r"|api key (is )?(not valid|invalid|incorrect)"
+        ),
         AuthenticationError,
     ),
     # Gemini: API key expired. Please renew the API key. / API Key not found.
@@ -141,7 +150,11 @@ CUT = re.compile(
     r"|failed to get (a )?response from (the )?(provider|upstream)"  # Cloudflare, with status 400
 )
 """A proxy lost its connection to the model's server, whatever it calls that."""
-NO_RATE = re.compile(r"\bper[\s-]+day\b|\bdaily\b|\blimit: 0\b", re.IGNORECASE)
+NO_RATE = re.compile(
+    r"\b(per|this|for the)[\s-]+(day|week|month)\b|\b(daily|weekly|monthly)\b|\blimit: 0\b"
+    r"|每[日天周月]|[今本][日天周月]",
+    re.IGNORECASE,
+)
 """A limit that waiting some minutes does not lift, if the server names no delay."""
 
 # Groq: Limit 7000, Used 0, Requested ~12903. Please try again in 50.6s.
@@ -164,7 +177,9 @@ _LEAST_WINDOW = 500  # smaller numbers are counts of messages or tools, or statu
 def refined(kind: type[ProviderError], message: str) -> type[ProviderError]:
     """Return the class of an error whose words say more than its status or code."""
     text = message.lower()
-    return next((better for words, better in _REFINED.get(kind, ()) if re.search(words, text)), kind)
+    worded = next((better for words, better in _REFINED.get(kind, ()) if re.search(words, text)), None)
+    topics = _REFINED_TOPICS.get(kind, ())
+    return worded or (topic_of(message, topics) if topics else None) or kind
 
 
 def exceeds_rate(text: str) -> bool:

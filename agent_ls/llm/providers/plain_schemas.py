@@ -10,11 +10,15 @@ from agent_ls.llm.messages import JsonObject, JsonValue
 from agent_ls.llm.providers.wire_json import object_at, objects_at
 
 # llama.cpp: Failed to initialize samplers: failed to parse grammar
+_WRONG = r"(not|n't|cannot|unable|could not|unsupported|unrecogni[sz]ed|unknown|invalid|reject|fail|error|too|无效|不)"
 REFUSED = re.compile(
-    r"grammar|json schema conversion|unsupported json ?schema|schema.{0,60}(not support|unsupported|invalid)"
-    r"|(unsupported|invalid) (json )?schema|invalid schema for function"
-    # Vertex AI: schema specified other fields alongside any_of. When using anyOf, it must be the only field set.
-    r"|alongside any_?of"
+    rf"grammar|(?<!match )schema.{{0,80}}{_WRONG}|{_WRONG}.{{0,40}}(?<!match )\bschema"
+    rf"|{_WRONG}.{{0,30}}(keyword(?! arg)|regex|function definition)"
+    # A keyword of JSON Schema: schema specified other fields alongside any_of.
+    r"|\b(one_?of|any_?of|all_?of|additional_?properties|pattern_?properties|property_?names|unevaluated_?properties"
+    r"|prefix_?items|unique_?items|(min|max)_?(items|length|properties)|exclusive_?m\w+|multiple_?of)\b|\$(ref|defs)\b"
+    rf"|\btools?\b.{{0,40}}\b(parameters|properties|features|pattern|format)\b.{{0,40}}{_WRONG}"
+    rf"|\btools?\b.{{0,40}}(parameters|properties)\b.{{0,20}}unsupported"
     # Gemini: Unknown name "pattern" at 'tools[0].function_declarations[0].parameters': Cannot find field.
     r"|unknown name .{0,40}(function_?declarations|response_?schema)"
 )

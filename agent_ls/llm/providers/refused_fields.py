@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from agent_ls.llm.errors import InvalidRequestError, LlmError, ServerError, is_refusal
 from agent_ls.llm.messages import JsonObject, JsonValue
 from agent_ls.llm.providers.notices import LeftOutNotices
 from agent_ls.llm.requests import Request
 
+_NEGATED = (
+    r"(\bnot|n't|\bcannot|\bnever)( \w+)? (support|permit|allow|available|enabled|accept|recogni|understood|understand"
+    r"|applicable|implement|expected|work|take|be (set|used|specified|combined|sent))"
+)
 _REFUSED = re.compile(
-    r"unsupported|unrecogni[sz]ed|unknown (name|field|parameter|argument|key)|unexpected"
-    r"|not (be |currently |yet |been )*(supported|permitted"
-    r"|allowed|available|enabled|accepted)|(does|do)(n't| not) (support|accept|allow)|no longer support|deprecated"
-    r"|extra (inputs|fields)|cannot find field|additional propert|invalid (parameter|field|argument|param)"
-    r"|must be verified|is not valid under|only supported|not recogni[sz]ed|use 'max_completion_tokens'"
+    rf"{_NEGATED}|unsupported|unrecogni[sz]ed|unknown (name|field|parameter|argument|key)|unexpected|forbidden"
+    r"|no longer support|deprecated|illegal|extra (inputs|fields)|cannot find field|additional propert"
+    r"|invalid (parameter|field|argument|param)|not a valid (parameter|field|argument|property|option)"
+    r"|must be verified|is not valid under|only (be )?(supported|used)|use 'max_completion_tokens'"
     r"|no endpoints found that support|unavailable|only [\w.()]+ (is|are) (allowed|supported|accepted)|is mandatory"
-    r"|incompatible|cannot (both )?be (used|set|specified|combined)|is only (enabled|available|allowed)|extraneous"
-    r"|maximum of \d+ blocks",
+    r"|incompatible|cannot both|mutually exclusive|is only (enabled|available|allowed)|extraneous"
+    r"|maximum of \d+ blocks|不支持|不被支持|不允许|未知(的)?(参数|字段)|参数无效",
     re.IGNORECASE,
 )
 # A refused value. examples: temperature may only be set to 1 / `reasoning_effort` must be one of `none` or `default`
@@ -27,13 +30,20 @@ _VALUE = re.compile(
     r"|supported (\w+ )?values|out of range|\b\d+ is invalid",
     re.IGNORECASE,
 )
+# A list of what is known, which does not name what is refused: unknown field `a`, expected one of `b`, `c`
+_KNOWN = re.compile(
+    r"((expected|must be|should be) one of|(supported|allowed|valid|known) (fields|parameters|arguments|keys))\b.*",
+    re.IGNORECASE | re.DOTALL,
+)
+_OWN_NAME = re.compile(r"_|[A-Z]|^temperature$")  # a name that is no ordinary word
 # fields whose value matters: they are left out only for a server that does not know them
 _KEPT = re.compile(r"max|stop|stream|^store$")
 
 
 # Hugging Face, with status 500: strict=True is not supported for Qwen Coder model.
 _UNSUPPORTED = re.compile(
-    r"\bnot (be |currently |yet |been )*supported|unsupported|(does|do)(n't| not) support|incompatible .{0,30}param",
+    r"\bnot (be |currently |yet |been )*supported|unsupported|(does|do)(n't| not) support|incompatible .{0,30}param"
+    r"|unexpected keyword argument",
     re.IGNORECASE,
 )
 
@@ -63,15 +73,12 @@ class RefusedFields:
         if not is_refusal(error):
             return False
         text, known = f"{error.param} {error}", self._refused.get(request.model, ())
-        is_field = (_UNSUPPORTED if isinstance(error, ServerError) else _REFUSED).search(text) is not None
-        if not is_field and not (isinstance(error, InvalidRequestError) and _VALUE.search(text)):
-            return False
         places: dict[str, int] = {}
-        for path, words in self._droppable.items():
+        for path, words in self._asked(error, text):
             if path in known or path.partition(".")[0] in chosen or not _has(body, path.split(".")):
                 continue
-            place = _place(text, path, words)
-            if place is not None and (is_field or not _KEPT.search(path)):
+            place = _place(_KNOWN.sub("", text), path, words)
+            if place is not None:
                 places[path] = place
         if not places:
             return False
@@ -81,6 +88,21 @@ class RefusedFields:
         self._refused[request.model] = (*known, inner)
         self._notices.add_left_out(request, inner)
         return True
+
+    def _asked(self, error: LlmError, text: str) -> Iterator[tuple[str, str]]:
+        """Yield the fields that an error may be about, each with the other words that name it.
+
+        An error about a request in words that are not known is about a field if it has the field's name, unless that
+        is an ordinary word.
+        """
+        if (_UNSUPPORTED if isinstance(error, ServerError) else _REFUSED).search(text):
+            yield from self._droppable.items()
+        elif isinstance(error, InvalidRequestError):
+            is_value = _VALUE.search(text) is not None
+            for path, words in self._droppable.items():
+                is_certain = _OWN_NAME.search(path.rpartition(".")[2]) is not None
+                if (is_value or is_certain) and not _KEPT.search(path):
+                    yield path, words if is_value else ""
 
     def without(self, model: str, body: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
         """Return `body` without the fields that the server refuses for this model."""

@@ -9,12 +9,19 @@ from agent_ls.llm.errors import InvalidRequestError, LlmError, NotFoundError
 from agent_ls.llm.requests import ToolDefinition
 
 _TOOLS = r"(tools?([ _-]?(use|call(s|ing)?))?|functions?[ _-]?call(s|ing)?)"
+_ALL_TOOLS = r"(tools|tool[ _-]?(use|call(s|ing)?|support)|functions?[ _-]?call(s|ing)?)\b"
 _NO_TOOLS = re.compile(
     # Ollama: registry.ollama.ai/library/gemma:2b does not support tools
     rf"(\bnot|n't) (currently |yet )?support {_TOOLS}\b(?![^.]* in streaming)|not supported for {_TOOLS}"
+    # No tool support / model is not capable of tool use / 该模型不支持工具调用
+    rf"|(\bnot|n't|\bcannot|\bno|\blacks?|without|not capable of|unable to) (support|implement|use|accept|take|handle"
+    rf"|have|for|any| )*{_ALL_TOOLS}(?! (with|and|when|if|but|found|output|was|were|is|are|results?)\b|\W{{0,2}}\d)"
+    r"(?![^.]* in streaming)"
+    r"|不支持.{0,12}(工具|函数调用|tool|function)"
     # OpenAI: tools is not supported in this model
     rf"|(?<!parallel )\b{_TOOLS}[`'\"]? ((is|are|has|have)( been)? ?)?(not|n't) "
-    r"(currently |yet |been )?(supported|enabled|available)"
+    r"(currently |yet |been )?(supported|enabled|available|implemented|allowed|accepted|permitted|a valid)"
+    rf"|(?<!parallel )\b{_TOOLS}[`'\"]? (is |are )?(unsupported|disabled|unavailable|cannot be used with this)"
     # OpenRouter: no endpoints found that support tool use / Only named tools are currently supported
     rf"|\bno [^.:]{{0,40}}\bsupports? {_TOOLS}\b|only named tools"
     # llama.cpp / vLLM: "auto" tool choice requires --enable-auto-tool-choice
@@ -22,7 +29,7 @@ _NO_TOOLS = re.compile(
     # Azure: Unrecognized request argument supplied: tools
     r"|(unrecogni[sz]ed|unknown|unsupported|unexpected) [^.:]{0,40}: ?(\w+, )*[`'\"]?(tools|functions)\b(?![.\[])"
     # vLLM and others that check the body by pydantic
-    r"|\('body', '(tools|functions)'\)|\bbody\.(tools|functions):|(?<![.\w])(tools|functions)\s+extra inputs"
+    r"|\('body', '(tools|functions)'\)|\bbody\.(tools|functions):|(?<![.\w])(tools|functions):?\s+extra inputs"
 )
 """Words, in lower case, by which servers refuse tools."""
 NO_TOOLS_HINT = "Choose a model that can call tools."

@@ -33,6 +33,8 @@ IMAGES_TOO_LARGE = (
 _REASONING = re.compile(
     r"encrypted.?content|signature|thinking.{0,3} (block|or `?redacted)|redacted_thinking|thought_?signature"
     r"|\b(rs|fc|msg|ctc|ws)_\w+|reasoning (item|content|block|details|part|text)|reasoning_(content|details)"
+    r"|decrypt|(reasoning|thinking|thought)s?\b.{0,60}(verif|valid|corrupt|restor|mismatch|modif|payload|signed)"
+    r"|(verif|valid|corrupt|restor|unrecogni)\w*\b.{0,40}\b(reasoning|thought)|推理.{0,8}(签名|无效)"
     r"|type .?reasoning|previous reasoning|item with id|thinking\.(signature|thinking)"
     # llama.cpp: Cannot determine type of 'item' / item['content'] is empty
     r"|type of .item.|item\[.content.\] is"
@@ -49,7 +51,9 @@ _REASONING = re.compile(
 # / Output of tool call should be 'Input text' / Unexpected item type in content / Param Incorrect: `text` is not set
 # / Unsupported MIME type: application/pdf; as codes: invalid_union, invalid_image_format
 _IMAGES = re.compile(
-    r"\b(images?|media)\b|image_url|input_image|\bvision\b|multimodal|should be .?input.?text"
+    r"\b(images?|media|pictures?|photos?)\b|image_url|base64|data ur[il]|download|modalit|text[ -]only|图[片像]|多模态"
+    r"|only (text|(support|accept|allow|take)\w* text)|content must be a string"
+    r"|input_image|\bvision\b|multimodal|should be .?input.?text"
     r"|\boutput\b.{0,60}(valid string|expected a string)"
     r"|item type|content (type|part)\b.{0,40}content|`?text`? is not set|content\.type"
     r"|mime.?type|invalid_union|_image(_|\b)",

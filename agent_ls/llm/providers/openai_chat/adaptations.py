@@ -115,6 +115,8 @@ def find_adaptation(error: LlmError, known: frozenset[Adaptation]) -> Adaptation
         error, InvalidRequestError | ServerError | NotFoundError
     ):
         return None
+    if isinstance(error, InvalidRequestError) and error.retryable:
+        return None  # what the model wrote is refused, not what it was asked
     text = str(error).lower()
     return next((name for name, words in _REFUSALS.items() if name not in known and words.search(text)), None)
 
