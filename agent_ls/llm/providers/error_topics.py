@@ -60,7 +60,8 @@ _OVERFLOW = Topic(
     _any(
         r"\b(prompts?(?! cache)|inputs?|context|conversation|chat history|messages|sequence|seq len|transcript)\b",
         r"\btokens?\b.{0,20}\b(limit|count|number|total|capacity)|\b(limit|count|number|total)\b.{0,20}\btokens?\b",
-        r"input tokens|输入|上下文|提示词|请求内容|tokens?.{0,4}(数|长度)|入力|コンテキスト|プロンプト",
+        r"input tokens|\b(message|request|total|payload) size",
+        r"输入|上下文|提示词|请求内容|tokens?.{0,4}(数|长度)|入力|コンテキスト|プロンプト",
     ),
     _any(
         r"\b(too|very) (long|large|big|many)\b|\bexceed|overflow|\b(long|larg|bigg|great)er than\b|\bbeyond\b",

@@ -26,7 +26,7 @@ _PROMPT = re.compile(
     rf"{_NUMBER} (?:in the (?:messages|prompt|input)|`?(?:prompt|inputs?)`? tokens|tokens from the input)",
     re.IGNORECASE,
 )
-_WHOLE = re.compile(rf"\brequested:?\s+{_NUMBER}", re.IGNORECASE)
+_WHOLE = re.compile(rf"\brequested:?\s+(?:a total of |about |approximately )?{_NUMBER}", re.IGNORECASE)
 # Anthropic: input length and `max_tokens` exceed context limit: 143653 + 64000 > 200000
 _SUM = re.compile(r"context limit: (\d+) \+ \d+ > (\d+)", re.IGNORECASE)
 # OpenRouter, also without a limit: You requested up to 65536 tokens, but can only afford 30104.

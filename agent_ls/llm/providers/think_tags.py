@@ -10,21 +10,16 @@ from __future__ import annotations
 import re
 from typing import Literal, TypeAlias
 
-# the marks of DeepSeek and Qwen, of other models, of Magistral and of Seed
-_TAGS = {
-    "<think>": "</think>",
-    "<thinking>": "</thinking>",
-    "<thought>": "</thought>",
-    "<reasoning>": "</reasoning>",
-    "[THINK]": "[/THINK]",
-    "<seed:think>": "</seed:think>",
-    "<mm:think>": "</mm:think>",
-}
+# <think> of DeepSeek and Qwen, <mm:think> of MiniMax, <seed:think> of Seed, and <thinking>, <thought>, <think_intent> …
+_OPENING = re.compile(r"<((?:\w{1,10}:)?(?:think|thought|reasoning)\w{0,20})>")
+_BEGUN = re.compile(r"<[\w:]{0,40}")  # it may become one
+_BRACKETED = ("[THINK]", "[/THINK]")  # Magistral
 
 _UNOPENED = "</think>"
 # gpt-oss, from a server that drops the marks of its channels: analysisWe must greet.assistantfinalHello!
 _BARE = re.compile("analysis(?=[A-Z])")
 _FENCE = "```"
+_ENDED = re.compile(r"^(?!.*<think>).*[\w.!?)]$")  # the end of reasoning before a tag
 KEPT_CHARS = 200
 """How much of the current line is kept, so that a tag in it can be judged."""
 
@@ -34,14 +29,14 @@ Piece: TypeAlias = tuple[Literal["text", "reasoning"], str]
 class ThinkTags:
     """Splits an answer into text and reasoning while it streams.
 
-    An answer has reasoning if it begins with `<think>`, or another mark in `_TAGS`. `is_opened`: the answer begins
+    An answer has reasoning if it begins with `<think>` or a similar mark. `is_opened`: the answer begins
     with reasoning although it has no opening tag. `is_strict`: only an opening tag begins reasoning, neither a closing
     one alone nor the bare name of a channel of gpt-oss.
     """
 
     def __init__(self, *, is_opened: bool = False, is_strict: bool = False) -> None:
         self._is_strict = is_strict
-        self._tags = (*_TAGS,) if is_strict else (*_TAGS, "analysis")
+        self._beginnings = (_BRACKETED[0],) if is_strict else (_BRACKETED[0], "analysis")
         self.was_unopened = False
         """Whether the answer has a closing tag without an opening one."""
         self._state: Literal["start", "opened", "thinking", "closed", "text"] = "start"
@@ -69,7 +64,7 @@ class ThinkTags:
             elif self._state == "thinking":
                 text = self._think(text, out)
             elif self._state == "closed":
-                text = text.lstrip("\r\n")
+                text = text.lstrip("\r\n" if self.was_unopened else None)
                 self._state = "text" if text else "closed"
             else:
                 at = self._next_block(text)
@@ -92,16 +87,18 @@ class ThinkTags:
 
     def _begin(self, text: str) -> str:
         said = text.lstrip()
-        for opening, closing in _TAGS.items():
-            if said.startswith(opening):
-                self._state, self._open, self._close = "opened", opening, closing
-                return said.removeprefix(opening)
+        opening, closing = _BRACKETED
+        if found := _OPENING.match(said):
+            opening, closing = found[0], f"</{found[1]}>"
+        if said.startswith(opening):
+            self._state, self._open, self._close = "opened", opening, closing
+            return said.removeprefix(opening)
         if not self._is_strict and _BARE.match(said):
             self._state, self._close, self._is_opened = "thinking", "assistantfinal", True
             self._assumed.append("analysis")
             return said.removeprefix("analysis")
         # The text so far is empty, or the beginning of the tag.
-        if any(opening.startswith(said) for opening in self._tags):
+        if _BEGUN.fullmatch(said) or any(mark.startswith(said) for mark in self._beginnings):
             self._held = text
             return ""
         if self._is_opened:
@@ -136,9 +133,11 @@ class ThinkTags:
         at = self._find_unopened(text, self._before, self._fences)
         if at >= 0:
             self.was_unopened, self._state = True, "closed"
-            rest = text[at + len(_UNOPENED) :].lstrip("\r\n")
+            rest = text[at + len(_UNOPENED) :]
+            gap = "\n\n" if rest[:1].isalnum() and (self._before + text[:at]).strip(" ") else ""
+            rest = rest.lstrip("\r\n")
             self._state = "text" if rest else "closed"
-            return text[:at] + rest
+            return text[:at] + gap + rest
         keep = max(partial_mark_length(text, _UNOPENED), partial_mark_length(text, self._open))
         if text.endswith(_UNOPENED):  # the next character decides
             keep = len(_UNOPENED)
@@ -162,14 +161,16 @@ class ThinkTags:
     def _find_unopened(self, text: str, before: str, fences: int) -> int:
         """Return the place of a closing tag that ends reasoning, -1 if there is none.
 
-        It begins or ends its line outside of a code block: a sentence may quote the tag. `before` is the text of the
-        line before `text`, and `fences` the number of code fences before.
+        It begins or ends its line outside of a code block, or is between two words without a space: a sentence may
+        quote the tag. `before` is the text of the line before `text`, and `fences` the number of code fences before.
         """
         at = -1 if self._is_strict else text.find(_UNOPENED)
         while at >= 0:
             line = (before + text[:at]).rpartition("\n")[2]
-            is_alone = not line.strip() or text[at + len(_UNOPENED) :].startswith(("\n", "\r"))
-            if is_alone and not (fences + (before + text[:at]).count(_FENCE)) % 2:
+            rest = text[at + len(_UNOPENED) :]
+            is_alone = not line.strip() or rest.startswith(("\n", "\r"))
+            is_between = _ENDED.search(line) is not None and rest[:1].isalnum() and not line.count("`") % 2
+            if (is_alone or is_between) and not (fences + (before + text[:at]).count(_FENCE)) % 2:
                 return at
             at = text.find(_UNOPENED, at + 1)
         return -1
