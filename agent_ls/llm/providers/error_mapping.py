@@ -36,6 +36,7 @@ from agent_ls.llm.providers.error_words import (
     BUDGET,
     CUT,
     LOADING,
+    MALFORMED_CALL,
     NO_RATE,
     THROTTLED,
     WORDS,
@@ -130,6 +131,7 @@ class FailureTable:
         # again.
         if told in ("true", "false") and not issubclass(kind, QuotaExceededError | ContextLengthError):
             error.retryable = told == "true"
+        error.retryable = error.retryable or MALFORMED_CALL.search(f"{code} {error}") is not None
         return error
 
     def _words(self, failure: ProviderFailure, kind: type[ProviderError], model: str) -> tuple[str, str]:

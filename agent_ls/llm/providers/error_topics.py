@@ -147,7 +147,7 @@ _ABSENT = (
 _UNKNOWN_MODEL = Topic(
     NotFoundError,
     phrases=_any(
-        r"\b(unknown|unsupported|unrecogni[sz]ed|invalid|bad|no such|nonexistent) (model|deployment)"
+        r"\b(unknown|unsupported|unrecogni[sz]ed|invalid|bad|no such|nonexistent|unavailable) (model|deployment)"
         r"( id| name| identifier)?\b(?! (input|output|param|config|response|type|settings?))",
         r"\b(no|cannot find|can't find|could not find|unable to find|not find) (the |any |a )?(model|deployment)s?\b"
         r"(?! (that|which))",
@@ -164,6 +164,7 @@ BUSY = re.compile(
     r"(server|service|system|engine|model|backend|upstream|infrastructure)s? (is |are )?(currently |temporarily )*"
     r"(overloaded|busy|unavailable|unreachable|under (heavy|maintenance)|down|timed out|experiencing)"
     r"|please (try again|retry) later|^internal (server )?error|error occurred on the server|no instances available"
+    r"|\bcrashed\b|channel error|out of memory|cuda error|(engine|worker|process) (died|exited|is dead|was killed)"
     r"|upstream request failed|(系统|服务|模型).{0,4}(繁忙|过载)|请稍[后候]再?(试|重试)"
 )
 """A server is busy or fails, whatever the status: another try may succeed."""

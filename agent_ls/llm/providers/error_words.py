@@ -150,8 +150,17 @@ CUT = re.compile(
     r"|failed to get (a )?response from (the )?(provider|upstream)"  # Cloudflare, with status 400
 )
 """A proxy lost its connection to the model's server, whatever it calls that."""
+MALFORMED_CALL = re.compile(
+    r"failed to (call a function|parse (input at pos|tool call|the tool call|function call))|tool_use_failed"
+    r"|tool call validation failed|(invalid|malformed) tool call|(error parsing|could not parse) .{0,20}tool call"
+    r"|tool[ _]call.{0,40}(not valid json|parse error)"
+    r"|validation errors? for list\[function",  # vLLM, of a call that it forced
+    re.IGNORECASE,
+)
+"""A server could not read the call that its model wrote: another try may be right."""
 NO_RATE = re.compile(
     r"\b(per|this|for the)[\s-]+(day|week|month)\b|\b(daily|weekly|monthly)\b|\blimit: 0\b"
+    r"|\bresets? (on|at) ([a-z]{3,9} \d{1,2}\b|\d{4}-\d\d)|\bout of (\w+ )?(messages|requests)\b"
     r"|每[日天周月]|[今本][日天周月]",
     re.IGNORECASE,
 )

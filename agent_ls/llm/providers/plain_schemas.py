@@ -12,7 +12,7 @@ from agent_ls.llm.providers.wire_json import object_at, objects_at
 # llama.cpp: Failed to initialize samplers: failed to parse grammar
 _WRONG = r"(not|n't|cannot|unable|could not|unsupported|unrecogni[sz]ed|unknown|invalid|reject|fail|error|too|无效|不)"
 REFUSED = re.compile(
-    rf"grammar|(?<!match )schema.{{0,80}}{_WRONG}|{_WRONG}.{{0,40}}(?<!match )\bschema"
+    rf"grammar|(?<!match )(?<!json_)schema.{{0,80}}{_WRONG}|invalid json_schema|{_WRONG}.{{0,40}}(?<!match )\bschema"
     rf"|{_WRONG}.{{0,30}}(keyword(?! arg)|regex|function definition)"
     # A keyword of JSON Schema: schema specified other fields alongside any_of.
     r"|\b(one_?of|any_?of|all_?of|additional_?properties|pattern_?properties|property_?names|unevaluated_?properties"

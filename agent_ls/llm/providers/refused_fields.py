@@ -19,7 +19,7 @@ _REFUSED = re.compile(
     r"|no longer support|deprecated|illegal|extra (inputs|fields)|cannot find field|additional propert"
     r"|invalid (parameter|field|argument|param)|not a valid (parameter|field|argument|property|option)"
     r"|must be verified|is not valid under|only (be )?(supported|used)|use 'max_completion_tokens'"
-    r"|no endpoints found that support|unavailable|only [\w.()]+ (is|are) (allowed|supported|accepted)|is mandatory"
+    r"|no endpoints found that support|unavailable|only [\w.()=`]+ (is|are) (allowed|supported|accepted)|is mandatory"
     r"|incompatible|cannot both|mutually exclusive|is only (enabled|available|allowed)|extraneous"
     r"|maximum of \d+ blocks|不支持|不被支持|不允许|未知(的)?(参数|字段)|参数无效",
     re.IGNORECASE,
@@ -100,7 +100,8 @@ class RefusedFields:
         elif isinstance(error, InvalidRequestError):
             is_value = _VALUE.search(text) is not None
             for path, words in self._droppable.items():
-                is_certain = _OWN_NAME.search(path.rpartition(".")[2]) is not None
+                name = path.rpartition(".")[2]
+                is_certain = _OWN_NAME.search(name) or re.search(rf"\binvalid `?{name}\b", text)
                 if (is_value or is_certain) and not _KEPT.search(path):
                     yield path, words if is_value else ""
 

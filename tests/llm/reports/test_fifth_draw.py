@@ -13,7 +13,7 @@ from agent_ls.llm.requests import Request, ToolDefinition, Usage
 from tests.llm.providers.test_anthropic_stream import sse, start
 from tests.llm.providers.test_gemini_stream import chunk, wire as gemini_wire
 from tests.llm.providers.test_openai_stream import CREATED, final, sse as openai_sse
-from tests.llm.providers.test_refusals import asking, at, second, spoken
+from tests.llm.providers.test_refusals import JSON, asking, at, second, spoken
 from tests.llm.reports.chat import answer as chat_answer, say
 from tests.llm.reports.test_error_kinds import refused
 from tests.llm.reports.test_more_streams import ENDS, HI, call_piece, last, said
@@ -41,7 +41,8 @@ RESENT: list[Any] = [
 
 @pytest.mark.parametrize(("wire", "body", "status", "path"), RESENT)
 def test_the_second_request_lacks_what_was_refused(wire: str, body: Any, status: int, path: str) -> None:
-    assert at(second(wire, body, asking(wire), status), path) is None
+    request = asking(wire, **(JSON if path == "response_format" else {}))
+    assert at(second(wire, body, request, status), path) is None
 
 
 @pytest.mark.report("anthropics/claude-code#24451")  # fmt: skip

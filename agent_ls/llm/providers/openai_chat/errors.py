@@ -21,7 +21,7 @@ from agent_ls.llm.errors import (
 from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.providers.error_bodies import read_failure, unreadable_answer
 from agent_ls.llm.providers.error_mapping import FailureTable, ProviderFailure
-from agent_ls.llm.providers.openai_chat.rejected_output import mark_malformed_call
+from agent_ls.llm.providers.openai_chat.rejected_output import explain_malformed_call
 from agent_ls.llm.providers.refused_tools import NO_TOOLS_HINT, refuses_tools
 
 _MORE_CONTEXT = {
@@ -112,4 +112,4 @@ def _add_hint(error: LlmError) -> LlmError:
             "The chat template of this model on the server refuses the conversation: start the server with another "
             "template, or choose another model."
         )
-    return mark_malformed_call(error)
+    return explain_malformed_call(error)

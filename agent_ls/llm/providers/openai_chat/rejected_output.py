@@ -9,18 +9,12 @@ from agent_ls.llm.errors import LlmError, ProviderError
 from agent_ls.llm.messages import JsonObject, JsonValue
 from agent_ls.llm.providers.call_dialects import MARKS
 from agent_ls.llm.providers.error_bodies import first_object
+from agent_ls.llm.providers.error_words import MALFORMED_CALL
 from agent_ls.llm.providers.printed_calls import calls_at_end, leading_calls
 from agent_ls.llm.providers.wire_json import object_at, text_at
 
 # llama.cpp: Failed to parse input at pos 12: <tool_call>…
 _UNPARSED = re.compile(r"failed to parse input at pos \d+:\s*(.+)", re.IGNORECASE | re.DOTALL)
-_MALFORMED = re.compile(
-    r"failed to (call a function|parse (input at pos|tool call|the tool call|function call))|tool_use_failed"
-    r"|tool call validation failed|(invalid|malformed) tool call|(error parsing|could not parse) .{0,20}tool call"
-    r"|tool[ _]call.{0,40}(not valid json|parse error)"
-    r"|validation errors? for list\[function",  # vLLM, of a call that it forced
-    re.IGNORECASE,
-)
 _HINT = (
     "The server could not read a tool call of the model. Send again, choose another model, or set the provider's "
     "toolCalls to text."
@@ -54,8 +48,8 @@ def answer_in_error(body: bytes, tools: Collection[str]) -> JsonObject | None:
     return None if is_broken or "failed_generation" not in error else {"role": "assistant", "content": text}
 
 
-def mark_malformed_call(error: LlmError) -> LlmError:
-    """Let the call be tried again if the server could not read what the model wrote: another try may be right."""
-    if isinstance(error, ProviderError) and _MALFORMED.search(f"{error.code} {error}"):
-        error.retryable, error.hint = True, _HINT
+def explain_malformed_call(error: LlmError) -> LlmError:
+    """Say what helps if the server could not read what the model wrote."""
+    if isinstance(error, ProviderError) and MALFORMED_CALL.search(f"{error.code} {error}"):
+        error.hint = _HINT
     return error
