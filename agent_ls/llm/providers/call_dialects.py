@@ -27,20 +27,20 @@ from typing import Any
 
 from agent_ls.llm.providers.call_names import offered_name
 
+_BARS = "｜|‖¦│❘"  # DeepSeek's dialect comes with each of them
 MARKS = (
     "<tool_call>", "<tool_calls>", "<function=", "[TOOL_CALLS]", "[TOOL_CALL]", "[TOOL_REQUEST]", "<|python_tag|>",
     "<|python_start|>", "<|tool_call_start|>", "<|tool_call|>", "<|tool_call>", "<|tool_calls_section_begin|>",
-    "<|tool_call_begin|>", "<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<｜DSML｜", "<｜｜DSML｜｜", "<|DSML|",
-    "<||DSML||", "< | DSML |", "<minimax:tool_call>", "]<]minimax[>[<",
+    "<|tool_call_begin|>", "<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<minimax:tool_call>", "]<]minimax[>[<",
     "<seed:tool_call>", "<function_calls>", "<invoke name=", "<atem:function_calls>", "<atem:invoke name=",
     "<antml:function_calls>", "<antml:invoke name=", "<TOOLCALL>", "<tools>", "functools[", "<|action_start|>",
     "<|START_ACTION|>", "<|start|>assistant", "<|channel|>commentary to=", "<|channel|>analysis to=",
-    "commentary to=functions.",
+    "commentary to=functions.", "< | DSML |", *(f"<{bars}DSML" for bar in _BARS for bars in (bar, bar * 2)),
 )  # fmt: skip
 """What a line begins with that may be a call."""
 
 _MINIMAX = "]<]minimax[>["  # before each tag of MiniMax-M3
-_DSML = re.compile(r"<(/?)\s*[｜|]{1,2}\s*DSML\s*[｜|]{1,2}\s*")
+_DSML = re.compile(rf"<(/?)\s*[{_BARS}]{{1,2}}\s*DSML\s*[{_BARS}]{{1,2}}\s*")
 
 # tags around calls, between them, and after the last one
 _TAGS = re.compile(

@@ -37,7 +37,7 @@ from agent_ls.llm.providers.openai_chat.errors import http_error
 from agent_ls.llm.providers.openai_chat.history import ChatHistory
 from agent_ls.llm.providers.openai_chat.rejected_output import answer_in_error
 from agent_ls.llm.providers.openai_chat.request import Changes, encode_request
-from agent_ls.llm.providers.openai_chat.response import as_chunk
+from agent_ls.llm.providers.openai_chat.response import as_chunk, unwrapped
 from agent_ls.llm.providers.openai_chat.servers import SERVERS
 from agent_ls.llm.providers.openai_chat.stream import AnswerSyntax, ChatStream
 from agent_ls.llm.providers.output_room import OutputRoom
@@ -134,8 +134,8 @@ class ChatCodec:
         )
 
     def decode(self, request: Request, head: ReplyHead, body: bytes) -> Response:
-        wire = parse_object(body)
-        if wire is None or wire.get("error") or not wire.get("choices"):
+        wire = unwrapped(parse_object(body) or {})
+        if wire.get("error") or not wire.get("choices"):
             raise http_error(self._provider, request.model, ReplyHead(200), body)
         decoder = ChatStream(request, head, self._reading(request))
         events = [*decoder.chunk(as_chunk(wire)), *decoder.close()]

@@ -91,6 +91,8 @@ _REFUSALS: Mapping[Adaptation, re.Pattern[str]] = {
     "filled": re.compile(
         r"(each|every) message (must have|needs).{0,40}content|an empty message was provided"
         r"|message.{0,30} with role 'assistant' must not be empty"
+        # templates that take the length or a part of a content that is null
+        r"|not callable: null|(null|'none'|nonetype|undefined)\b.{0,60}(content|split|strip|iterable|subscript|len\b)"
     ),
     # Bedrock: The text field in the ContentBlock object at messages.2.content.0 is blank
     "empty": re.compile(

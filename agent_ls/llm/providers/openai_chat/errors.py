@@ -96,7 +96,9 @@ _OTHER_API = re.compile(
     r"|in the responses api",
     re.IGNORECASE,
 )
-_TEMPLATE = re.compile(r"chat template|parser for this template|jinja|raise_exception", re.IGNORECASE)
+_TEMPLATE = re.compile(
+    r"chat template|parser for this template|jinja|raise_exception|\{%|at row \d+, column", re.IGNORECASE
+)
 
 
 def _add_hint(error: LlmError) -> LlmError:
@@ -107,7 +109,7 @@ def _add_hint(error: LlmError) -> LlmError:
             "The server offers this model by another API only. Set its base URL for the provider openai (Responses) or "
             "anthropic (Messages) and choose the model there, or choose another model."
         )
-    elif isinstance(error, InvalidRequestError) and _TEMPLATE.search(str(error)):
+    elif isinstance(error, InvalidRequestError | ServerError) and _TEMPLATE.search(str(error)):
         error.hint = (
             "The chat template of this model on the server refuses the conversation: start the server with another "
             "template, or choose another model."

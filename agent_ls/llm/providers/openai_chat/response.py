@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from agent_ls.llm.messages import JsonObject
@@ -38,6 +39,9 @@ _FINISHES: Mapping[str, FinishKind] = {
 }
 CUT = ("length", "content_filter", "error")
 """After these kinds of ends, an unfinished call was cut off."""
+# prompt_cache_hit_tokens, cached_tokens, cache_read_input_tokens, num_cached_tokens
+_READ = re.compile(r"(?!.*(?<![a-z])(miss|creat|writ|non|un|not))\w*(?<!un)cached?(_\w+)?_tokens")
+_WRITTEN = re.compile(r"\w*cache_(creation|write|written)(_\w+)?_tokens")
 
 
 def finish_kind(raw: str) -> FinishKind:
@@ -57,22 +61,30 @@ def finish_reason(raw: str, *, has_calls: bool, has_refusal: bool) -> FinishReas
 def usage(wire: JsonObject) -> Usage:
     """Convert token counts. The prompt count includes cached tokens, the completion count includes reasoning."""
     sent, made = object_at(wire, "prompt_tokens_details"), object_at(wire, "completion_tokens_details")
-    read, written = count_at(sent, "cached_tokens"), count_at(sent, "cache_write_tokens")
+    sent, made = (
+        sent or object_at(wire, "input_tokens_details"),
+        made or object_at(wire, "output_tokens_details"),
+    )
     # Some servers have the counts beside the details, and some proxies have a zero in the details.
-    read = _most(read, wire, "prompt_cache_hit_tokens", "cached_tokens", "cache_read_input_tokens")
-    written = _most(written, wire, "cache_creation_input_tokens")
+    read, written = _most(_READ, wire, sent), _most(_WRITTEN, wire, sent)
+    prompt = count_at(wire, "prompt_tokens", "input_tokens") or 0
+    output = count_at(wire, "completion_tokens", "output_tokens") or 0
+    reasoning = count_at(made, "reasoning_tokens")
+    if reasoning and prompt + output + reasoning == count_at(wire, "total_tokens"):
+        output += reasoning  # xAI
     return Usage(
-        input_tokens=max(count_at(wire, "prompt_tokens", "input_tokens") or 0, (read or 0) + (written or 0)),
-        output_tokens=count_at(wire, "completion_tokens", "output_tokens") or 0,
-        reasoning_tokens=count_at(made, "reasoning_tokens"),
+        input_tokens=max(prompt, (read or 0) + (written or 0)),
+        output_tokens=output,
+        reasoning_tokens=reasoning if reasoning is None else min(reasoning, output),
         cache_read_tokens=read,
         cache_write_tokens=written,
         reported_cost_usd=_number(wire, "cost"),
     )
 
 
-def _most(count: int | None, wire: JsonObject, *keys: str) -> int | None:
-    found = (count, *(count_at(wire, key) for key in keys))
+def _most(name: re.Pattern[str], *holders: JsonObject) -> int | None:
+    """Return the largest count whose name fits: servers name it in many ways."""
+    found = (count_at(holder, key) for holder in holders for key in holder if name.fullmatch(key))
     return max((one for one in found if one is not None), default=None)
 
 
@@ -81,6 +93,14 @@ def _number(wire: JsonObject, key: str) -> float | None:
     if isinstance(found, bool) or not isinstance(found, int | float):
         return None
     return float(found) if 0 <= found < 1e6 else None
+
+
+def unwrapped(event: JsonObject) -> JsonObject:
+    """Return the answer within an envelope, such as `data` or `result`; else `event` itself."""
+    if event.get("choices") or event.get("error"):
+        return event
+    inner = (value for value in event.values() if isinstance(value, Mapping) and value.get("choices"))
+    return next(inner, event)
 
 
 def as_chunk(body: JsonObject) -> JsonObject:

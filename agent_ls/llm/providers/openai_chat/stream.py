@@ -20,7 +20,7 @@ from agent_ls.llm.providers.openai_chat.calls import OpenCall, OpenCalls, add_pi
 from agent_ls.llm.providers.openai_chat.channels import Channels
 from agent_ls.llm.providers.openai_chat.errors import body_error, http_error
 from agent_ls.llm.providers.openai_chat.reasoning import ReasoningDetails, ThinkingBlocks, reasoning_piece
-from agent_ls.llm.providers.openai_chat.response import CUT, finish_kind, finish_reason, usage
+from agent_ls.llm.providers.openai_chat.response import CUT, finish_kind, finish_reason, unwrapped, usage
 from agent_ls.llm.providers.part_writer import PartWriter
 from agent_ls.llm.providers.printed_calls import PrintedCalls, calls_at_end
 from agent_ls.llm.providers.rate_limits import openai_rate_limit
@@ -103,6 +103,7 @@ class ChatStream:
         event = parse_event(frame.data, unmended="choices")
         if event is None:
             raise http_error(self._provider, self._model, _GOOD, frame.data.encode())
+        event = unwrapped(event)
         if failure := _failure_in(event, is_error=frame.event == "error"):
             raise body_error(self._provider, self._model, failure)
         if "choices" not in event and "usage" not in event:
