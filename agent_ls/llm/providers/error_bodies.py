@@ -211,7 +211,7 @@ def _problems(holder: JsonObject, key: str) -> str:
 
 def _place(problem: JsonObject) -> str:
     """Return the field that a problem is about."""
-    place = problem.get("loc")
+    place = problem.get("loc") or problem.get("path")
     return ".".join(map(str, place)) + ": " if isinstance(place, list) and place else ""
 
 

@@ -27,6 +27,7 @@ _STATUSES: Mapping[int, type[ProviderError]] = {
     402: QuotaExceededError,
     403: PermissionDeniedError,
     404: NotFoundError,
+    410: NotFoundError,  # NVIDIA, of a model that ended
     413: RequestTooLargeError,
     422: InvalidRequestError,
     429: RateLimitError,

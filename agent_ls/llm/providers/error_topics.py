@@ -153,21 +153,23 @@ _UNKNOWN_MODEL = Topic(
         r"(?! (that|which))",
         r"\bno (endpoints?|deployments?|providers?|channels?|instances?) (were |was )?(found |available )?for\b",
         rf"\b(model|deployment)s?( id| name| identifier)?[:= ]*{_NAMED} ((is|was|are|has|does|could|can|do|did) ?)?"
-        rf"{_NOT} (be )?{_ABSENT}(?! (with|for|in|by|on|to|when|at|if|and)\b)",
+        rf"{_NOT} (be )?{_ABSENT}(?! (with|for|in|by(?! (any |this |the )?provider)|on|to|when|at|if|and)\b)",
         r"['\"`]?[\w./:@-]+['\"`]? (is|was|does) not (a |an |match any )?(valid|supported|known|available|existing) "
         r"model",
         rf"\bmodel[:= ]*{_NAMED} (was|has been|is) (shut down|removed|sunset|deprecated and)|which is not deployed",
         r"模型.{0,30}(不存在|未找到|无效|不可用|无可用渠道|已下线)|(不支持的|未知|没有找到|找不到|无效的)\s?模型",
     ),
 )
-BUSY = re.compile(
+_BUSY = re.compile(
     r"(server|service|system|engine|model|backend|upstream|infrastructure)s? (is |are )?(currently |temporarily )*"
     r"(overloaded|busy|unavailable|unreachable|under (heavy|maintenance)|down|timed out|experiencing)"
     r"|please (try again|retry) later|^internal (server )?error|error occurred on the server|no instances available"
     r"|\bcrashed\b|channel error|out of memory|cuda error|(engine|worker|process) (died|exited|is dead|was killed)"
     r"|upstream request failed|(系统|服务|模型).{0,4}(繁忙|过载)|请稍[后候]再?(试|重试)"
 )
-"""A server is busy or fails, whatever the status: another try may succeed."""
+
+_REFUSAL = re.compile(r"invalid (request|argument|parameter|schema)|bad request|unprocessable")
+"""What a server says of a request that it refuses, also if a proxy calls that a failure."""
 
 _TOPICS: Sequence[Topic] = (_SPENT, _OVERFLOW, _FILTERED, _DENIED, _KEY, _UNKNOWN_MODEL)
 STATED = (
@@ -188,7 +190,14 @@ def topic_of(message: str, kinds: Sequence[type[ProviderError]] = ()) -> type[Pr
         is_asked = not kinds or topic.kind in kinds
         if is_asked and not (topic.never and topic.never.search(text)) and any(map(topic.is_in, clauses)):
             return topic.kind
-    return ServerError if not kinds and any(map(BUSY.search, clauses)) else None
+    return ServerError if not kinds and is_busy(message) else None
+
+
+def is_busy(message: str) -> bool:
+    """Return whether a server is busy or fails, whatever the status: another try may succeed."""
+    text = message[:_MAX_CHARS].lower().replace("_", " ")
+    is_refused = _REFUSAL.search(text) is not None
+    return not is_refused and any(_BUSY.search(clause.strip()) for clause in _CLAUSE_END.split(text))
 
 
 def topic_of_name(name: str) -> type[ProviderError] | None:

@@ -59,6 +59,9 @@ _SYSTEM_AS_TEXT = re.compile(
     r"\bsystem\b\W{0,3}.{0,30}\b(valid|a|expected) string|invalid type: sequence, expected a string",
     re.IGNORECASE,
 )
+_CONTENT_AS_TEXT = re.compile(
+    r"\bcontent\b(?!\.).{0,60}(should|must|expected).{0,20}\b(str|string|text)\b", re.IGNORECASE
+)
 # The first name is of this API, the others are Bedrock's.
 _OF_MARKS = re.compile(_DROPPABLE["cache_control"], re.IGNORECASE)
 _AT_TOP = re.compile(r"(?<![\w.])cache_control: ")
@@ -85,6 +88,7 @@ class AnthropicCodec:
         }
         self._demanding: set[str] = set()  # the models whose server demands thinking in each answer
         self._blankless: set[str] = set()  # the models whose server refuses blank texts
+        self._texts: set[str] = set()  # the models whose server takes no lists of texts
         self._notices = LeftOutNotices()
         self._refused = RefusedFields(_DROPPABLE, self._notices)
         self._files = RefusedFiles(self._notices)
@@ -126,13 +130,18 @@ class AnthropicCodec:
             betas,
             stream=stream,
             fit=lambda body: self._plain.fit(model, self._refused.without(model, body)),
+            as_texts=model in self._texts,
         )
 
     def adapt_encoding(self, request: Request, error: LlmError) -> bool:
         """Encode later requests without an optional field that the server or a proxy refuses, with plain schemas, with
         a lower limit of the output, or with thinking that it demands.
         """
-        for models, words in ((self._demanding, _DEMANDS_THINKING), (self._blankless, _REFUSES_BLANKS)):
+        for models, words in (
+            (self._demanding, _DEMANDS_THINKING),
+            (self._blankless, _REFUSES_BLANKS),
+            (self._texts, _CONTENT_AS_TEXT),
+        ):
             if request.model not in models and words.search(str(error)):
                 models.add(request.model)
                 return True

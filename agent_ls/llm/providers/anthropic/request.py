@@ -9,6 +9,7 @@ False` disables all of them.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from operator import is_
 
@@ -18,7 +19,7 @@ from agent_ls.llm.providers.anthropic.errors import NAME
 from agent_ls.llm.providers.anthropic.history import CACHE_MARK, AnthropicHistory
 from agent_ls.llm.providers.base import ModelCapabilities, WireRequest
 from agent_ls.llm.providers.options import merge_options, string_list
-from agent_ls.llm.providers.wire_json import MAX_MEMBERS, encode_body
+from agent_ls.llm.providers.wire_json import MAX_MEMBERS, encode_body, encode_json
 from agent_ls.llm.requests import NamedToolChoice, Request, ToolDefinition
 from agent_ls.memo import Memo
 
@@ -45,10 +46,11 @@ def encode_request(
     *,
     stream: bool,
     fit: Callable[[dict[str, JsonValue]], dict[str, JsonValue]] = lambda body: body,
+    as_texts: bool = False,
 ) -> WireRequest:
     """Encode the request. `history` contains the encoded messages of the request.
 
-    `fit` removes fields that the server has refused.
+    `fit` removes fields that the server has refused. `as_texts`: a content that has only texts is one text.
     """
     options = request.provider_options.get(NAME, {})
     auto_cache = options.get("auto_cache", True) is not False
@@ -66,8 +68,18 @@ def encode_request(
     whole = merge_options(
         fit(body), {key: value for key, value in options.items() if key not in _OWN_OPTIONS}
     )
-    content = encode_body(whole, "messages", history.messages(marked=auto_cache))
+    messages = history.messages(marked=auto_cache and not as_texts)
+    content = encode_body(whole, "messages", [*map(_as_text, messages)] if as_texts else messages)
     return WireRequest(PATH, _headers(version, betas, options), content)
+
+
+def _as_text(encoded: bytes) -> bytes:
+    """Return a message whose content is one text, if it has only texts."""
+    message = json.loads(encoded)
+    content = message["content"]
+    if isinstance(content, str) or any(block["type"] != "text" for block in content):
+        return encoded
+    return encode_json({**message, "content": "\n\n".join(block["text"] for block in content)})
 
 
 def _headers(version: str, betas: Sequence[str], options: JsonObject) -> Mapping[str, str]:

@@ -156,6 +156,8 @@ def _adapt(encoded: bytes, chosen: frozenset[Adaptation]) -> bytes:
         message["content"] = None if message.get("tool_calls") else _NO_TEXT
     if "empty" in chosen and isinstance(parts := message.get("content"), list):
         message["content"] = [part for part in parts if part.get("text", "x").strip()] or _NO_TEXT
+    if "strings" in chosen and message.get("content") is None:
+        message["content"] = ""
     if "strings" in chosen and isinstance(parts := message.get("content"), list):
         message["content"] = "\n".join(part.get("text", _NO_IMAGE) for part in parts)
     return encode_json(message)

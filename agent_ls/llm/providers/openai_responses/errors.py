@@ -27,7 +27,9 @@ from agent_ls.llm.requests import Request
 NAME = "openai"
 
 _OF_CUSTOM_TOOLS = re.compile(
-    r"custom|grammar|tool type|type\W{1,3}of tool|tools\W*\d+\W*(?:type|format|function)", re.IGNORECASE
+    r"custom|grammar|tool type|(expected|must be) \W{0,2}function|type\W{1,3}of tool"
+    r"|tools\W*\d+\W*(?:type|format|function)",
+    re.IGNORECASE,
 )
 
 # Codex: System messages are not allowed / other servers: unknown variant `developer`, expected one of `system`, …
