@@ -152,7 +152,8 @@ CUT = re.compile(
 """A proxy lost its connection to the model's server, whatever it calls that."""
 MALFORMED_CALL = re.compile(
     r"failed to (call a function|parse (input at pos|tool call|the tool call|function call))|tool_use_failed"
-    r"|tool call validation failed|(invalid|malformed) tool call|(error parsing|could not parse) .{0,20}tool call"
+    r"|tool call validation failed|(invalid|malformed) tool call(?! id)"
+    r"|(error parsing|could not parse) .{0,20}tool call"
     r"|tool[ _]call.{0,40}(not valid json|parse error)"
     r"|validation errors? for list\[function",  # vLLM, of a call that it forced
     re.IGNORECASE,

@@ -73,7 +73,8 @@ NULL = (
         what="chat-servers, passed: SGLang refuses an answer whose content is null"),
     reported("openai/openai-python#1571", 400,
         say("Invalid value for 'content': expected a string, got null. (request id: 2024)",
-            type="invalid_request_error", param="messages.[2].content", code=None), what="chat-servers, passed: a content that is null is refused"),
+            type="invalid_request_error", param="messages.[2].content", code=None),
+        what="chat-servers, passed: a content that is null is refused"),
     reported("AIDotNet/OpenCowork#10", 400,
         say("Invalid request: the message at position 72 with role 'assistant' must not be empty",
             type="invalid_request_error"), what="chat-servers, passed: Moonshot refuses an empty answer beside calls"),
@@ -126,7 +127,7 @@ ONLY_FUNCTIONS: list[Any] = [
     reported("openai/codex#10635", say("'type' of tool must be 'function'", code=400, type="invalid_request_error"),
         what="responses, passed: llama.cpp takes only functions as tools"),
     reported("openai/codex#22294",
-        say(f"litellm.BadRequestError: Lm_studioException - code: 400 - {{'error': {LITERAL!r}}}. Received", code="400"),
+        say(f"BadRequestError: Lm_studioException - code: 400 - {{'error': {LITERAL!r}}}. Received", code="400"),
         what="responses, failed: LM Studio refuses a custom tool by its place"),
 ]  # fmt: skip
 

@@ -45,43 +45,53 @@ of each answer has a signature. `single`: each answer has at most one call. `str
 `schemas`: schemas state only names and types. `typed`: each part of them has a type, and none beside `anyOf`.
 """
 
+_NOT = r"(\bnot\b|n't\b|cannot|unsupported|invalid|\bonly\b|不支持)"
+_TOOL_CALLS = r"((tool|function)[ _-]?calls?\b|工具调用)"
+# What servers refuse: the part of the messages, and a word of what is wrong with it. The first match decides.
 _REFUSALS: Mapping[Adaptation, re.Pattern[str]] = {
     # DeepSeek: The `reasoning_content` in the thinking mode must be passed back to the API.
     # Moonshot: thinking is enabled but reasoning_content is missing in assistant tool call message at index 2
     "reasoning": re.compile(
-        r"reasoning_content.{0,80}(must be|missing|required|passed back)|(missing|require).{0,20}reasoning_content"
+        r"reasoning_content.{0,80}(must|missing|required|passed back|returned|empty|include)"
+        r"|(missing|require|include|pass|return|must|必须).{0,30}reasoning_content"
     ),
     # vLLM, Qwen: System message must be at the beginning.
-    "first": re.compile(r"system message.{0,40}(at the beginning|be (the )?first)"),
+    "first": re.compile(
+        r"system (message|role|prompt)s?\b.{0,60}(beginning|\bfirst\b|\bstart\b|(index|position) 0)"
+        r"|(only one|multiple|more than one|a single) system (message|prompt)"
+    ),
     # Mistral: Unexpected role 'user' after role 'tool' / Bedrock: Conversation blocks and tool result blocks cannot be
     # provided in the same turn.
-    "between": re.compile(r"role .?user.? after role .?tool|conversation blocks and tool result blocks"),
+    "between": re.compile(
+        r"(role |message )?.?user.?( message| role)?.{0,20}(after|follow)\w*( role| a)? .?tool"
+        r"|tool message.{0,30}followed by (an? )?.?assistant|after (a |the )?.?tool.? (message|role)"
+        r"|conversation blocks and tool result blocks"
+    ),
     # templates of Gemma and Mistral: System role not supported / Conversation roles must alternate user/assistant
     "system": re.compile(
-        r"system role|role.{0,30}system|system (message|prompt|instruction)s?.{0,40}(not|unsupported)"
-        r"|alternat|must (start|begin) with (a )?user|first message must (use|be|have)"
-        r"|does not support system"
+        rf"system\W? role|role.{{0,30}}system|system (message|prompt|instruction)s?.{{0,40}}{_NOT}"
+        r"|system is not a|alternat|must (start|begin) with (a )?user|first message must (use|be|have)"
+        r"|does not support system|不支持.{0,4}system|only .?user.? and .?assistant|one of .{0,6}user.{0,6}assistant"
         # DeepSeek: does not support successive user or assistant messages
-        r"|successive (user|assistant)|expected last role|after the optional system|unexpected role"
+        r"|(successive|consecutive|multiple) (user|assistant)|(user|assistant) messages in a row|expected role"
+        r"|expected last role|after the optional system|unexpected role"
     ),
     # Mistral through a broker: Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.
     "short_ids": re.compile(r"\bids?\b.{0,160}length (of )?9\b"),
     # Anthropic through a broker: tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'
-    "ids": re.compile(r"(tool_use|tool_call|call)s?[._ \[\]\d]*_?id\b.{0,80}(pattern|invalid|must|length)"),
+    "ids": re.compile(
+        r"(tool_?use|tool_call|call)s?[._ \[\]\d'\"]*_?id\b.{0,80}(pattern|invalid|must|length|format|char|too long)"
+        r"|(invalid|malformed|characters).{0,30}\b(tool|call)[ _](call )?_?id\b"
+        r"|\bid of (the |a )?tool call.{0,40}(invalid|char)"
+    ),
     # Gemini through a proxy: Function call is missing a thought_signature in functionCall parts.
     "signed": re.compile(r"missing a `?thought_?signature"),
     # templates of Llama: This model only supports single tool-calls at once!
     "single": re.compile(
-        r"(single|one|1) tool[ -]?calls? at (once|a time)|(multiple|parallel) tool[ _-]?calls? (are|is) not"
+        rf"\b(single|one|1) {_TOOL_CALLS}|(multiple|parallel|more than one|并行)\W?{_TOOL_CALLS}.{{0,30}}({_NOT}|$)"
+        rf"|{_TOOL_CALLS} must have length 1|不支持并行"
         # Bedrock behind a gateway that sends each result in a message of its own
         r"|expected toolresult blocks|number of toolresult blocks"
-    ),
-    # MiniMax: Input should be a valid string / Workers AI: '/messages/0/content', 'array' not in 'string'
-    "strings": re.compile(
-        r"content.{0,80}((valid|be a|expected.{0,10}) string|'array' not in 'string')|chatcompletiontoolmessage"
-        r"|invalid type: (sequence|map), expected a string"
-        # Ollama: json: cannot unmarshal array into Go struct field Message.messages.content of type string
-        r"|cannot unmarshal array into .{0,60}content"
     ),
     # Moonshot: not a valid moonshot flavored json schema, details: <At path 'properties.a': type is not defined>
     "typed": re.compile(r"flavored json schema|type (is not|should be) defined|missing 'type'"),
@@ -91,8 +101,19 @@ _REFUSALS: Mapping[Adaptation, re.Pattern[str]] = {
     "filled": re.compile(
         r"(each|every) message (must have|needs).{0,40}content|an empty message was provided"
         r"|message.{0,30} with role 'assistant' must not be empty"
-        # templates that take the length or a part of a content that is null
-        r"|not callable: null|(null|'none'|nonetype|undefined)\b.{0,60}(content|split|strip|iterable|subscript|len\b)"
+        r"|\bcontents?\b(?!_|\.\d).{0,120}\b(null|none|required|missing)\b|(null|none|missing)\b.{0,40}\bcontents?\b(?!\.)|内容不能为空"
+        # templates and servers that take the length or a part of a content that is null
+        r"|not callable: null|(null|'none'|nonetype|undefined)\b.{0,60}(content|split|strip|itera|subscript|len\b)"
+        r"|'nonetype' has no len"
+    ),
+    # MiniMax: Input should be a valid string / Workers AI: '/messages/0/content', 'array' not in 'string'
+    "strings": re.compile(
+        r"content\b.{0,80}((valid|be a|of type|of|expected.{0,10}) string|'array' not in 'string'|\bstr\b|be text\b"
+        r"|must be a?\s?字符串|字符串|string expected)|(array|list) content|only (string|text) content"
+        r"|chatcompletiontoolmessage|invalid type: (sequence|map), expected a string"
+        r"|\(not \"list\"\)|'list' object has|list\)? to str|unhashable type: 'list'"
+        # Ollama: json: cannot unmarshal array into Go struct field Message.messages.content of type string
+        r"|cannot unmarshal array into .{0,60}content"
     ),
     # Bedrock: The text field in the ContentBlock object at messages.2.content.0 is blank
     "empty": re.compile(
