@@ -22,7 +22,7 @@ from agent_ls.llm.errors import (
 
 _MAX_CHARS = 2_000  # of a message that are judged
 _CLAUSE_END = re.compile(r"[.;!?]\s|[;。；！\n]")
-_WORD_IN_NAME = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_./]+")
+_WORD_IN_NAME = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[-_./]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ _FILTERED = Topic(
     _any(r"flagged|block|reject|refus|denied|filter|interven|trigger|detect|violat|contain"),
     _any(
         r"\b(content|prompt|input|output|request) (was |is |has been )?(flagged|blocked)\b",
-        r"^unsafe content|content risk",
+        r"^(unsafe|prohibited|sensitive|inappropriate|harmful) (content|words?)\b|content (blocked|filtered|risk)\b",
         r"敏感|违规|不安全|内容安全",
     ),
     unless=_any(

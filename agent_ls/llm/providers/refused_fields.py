@@ -73,7 +73,7 @@ class RefusedFields:
         if not is_refusal(error):
             return False
         text, known = f"{error.param} {error}", self._refused.get(request.model, ())
-        places: dict[str, int] = {}
+        places: dict[str, tuple[int, int]] = {}
         for path, words in self._asked(error, text):
             if path in known or path.partition(".")[0] in chosen or not _has(body, path.split(".")):
                 continue
@@ -116,14 +116,14 @@ class RefusedFields:
         return path in self._refused.get(model, ())
 
 
-def _last_of_path(text: str, places: Mapping[str, int], first: str) -> str:
+def _last_of_path(text: str, places: Mapping[str, tuple[int, int]], first: str) -> str:
     """Return the last field of the dotted path that has `first`, as in content.0.thinking.cache_control."""
-    begin = places[first]
-    inside = [path for path, at in places.items() if at > begin and _DOTTED.fullmatch(text[begin:at])]
+    begin = places[first][0]
+    inside = [path for path, (at, _) in places.items() if at > begin and _DOTTED.fullmatch(text[begin:at])]
     return max(inside, key=lambda path: places[path], default=first)
 
 
-def _place(text: str, path: str, words: str) -> int | None:
+def _place(text: str, path: str, words: str) -> tuple[int, int] | None:
     """Return where an error names the field, in snake case or camel case, with or without the fields around it."""
     outer, _, name = path.rpartition(".")
     snake = re.sub("([A-Z])", r"_\1", name).lower()
@@ -132,7 +132,7 @@ def _place(text: str, path: str, words: str) -> int | None:
         forms.append(f"{outer.rpartition('.')[2]}[_ .]?{name}")
     named = rf"(?<!\w)({'|'.join(forms)})(?!\w)" + (f"|{words}" if words else "")
     found = re.search(named, text, re.IGNORECASE)
-    return found.start() if found else None
+    return (found.start(), -len(found[0])) if found else None
 
 
 def _has(value: JsonValue, steps: Sequence[str]) -> bool:

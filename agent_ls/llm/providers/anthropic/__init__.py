@@ -119,6 +119,7 @@ class AnthropicCodec:
         model, betas = request.model, self._betas
         histories = self._histories[model in self._demanding, model not in self._blankless]
         history, facts = histories.encode(request), self._facts(model)
+        history.as_texts = model in self._texts
         self._notices.add_unused_effort(request, facts)
         if model in self._unmarked:
             request = _without_marks(request)
@@ -130,7 +131,6 @@ class AnthropicCodec:
             betas,
             stream=stream,
             fit=lambda body: self._plain.fit(model, self._refused.without(model, body)),
-            as_texts=model in self._texts,
         )
 
     def adapt_encoding(self, request: Request, error: LlmError) -> bool:

@@ -48,6 +48,8 @@ class AnthropicHistory:
 
     def __init__(self, model: str, *, thoughtful: bool = False, has_blanks: bool = True) -> None:
         self.system: list[str] = []
+        self.as_texts = False
+        """Whether a content that has only texts is sent as one text."""
         self._model = model
         self._thoughtful = thoughtful
         self._has_blanks = has_blanks

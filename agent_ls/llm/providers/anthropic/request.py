@@ -46,11 +46,10 @@ def encode_request(
     *,
     stream: bool,
     fit: Callable[[dict[str, JsonValue]], dict[str, JsonValue]] = lambda body: body,
-    as_texts: bool = False,
 ) -> WireRequest:
     """Encode the request. `history` contains the encoded messages of the request.
 
-    `fit` removes fields that the server has refused. `as_texts`: a content that has only texts is one text.
+    `fit` removes fields that the server has refused.
     """
     options = request.provider_options.get(NAME, {})
     auto_cache = options.get("auto_cache", True) is not False
@@ -68,8 +67,8 @@ def encode_request(
     whole = merge_options(
         fit(body), {key: value for key, value in options.items() if key not in _OWN_OPTIONS}
     )
-    messages = history.messages(marked=auto_cache and not as_texts)
-    content = encode_body(whole, "messages", [*map(_as_text, messages)] if as_texts else messages)
+    messages = history.messages(marked=auto_cache and not history.as_texts)
+    content = encode_body(whole, "messages", [*map(_as_text, messages)] if history.as_texts else messages)
     return WireRequest(PATH, _headers(version, betas, options), content)
 
 

@@ -138,6 +138,8 @@ def _source(row: JsonObject) -> Source:
 
 def finish_reason(raw: str, *, has_calls: bool) -> FinishReason:
     kind = _STOPS.get(raw, "other")
+    if kind == "tool_calls" and not has_calls:
+        return FinishReason("error", raw)  # the call was lost on the way
     return FinishReason("tool_calls" if kind == "stop" and has_calls else kind, raw)
 
 

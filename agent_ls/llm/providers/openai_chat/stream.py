@@ -46,6 +46,7 @@ from agent_ls.llm.stream import (
     ToolCallStart,
 )
 
+_LEAST_REPEATED = 40  # characters of an answer; a shorter one may say the same twice
 _GOOD = ReplyHead(200)
 
 
@@ -90,6 +91,8 @@ class ChatStream:
         self._usage: JsonObject = {}
         self._id = ""
         self._finish: str | None = None
+        self._said: list[str] = []
+        self._said_chars = 0
         self._has_started = self._has_refusal = self._is_finished = False
         self._warnings: list[str] = [reading.notice] if reading.notice else []
 
@@ -187,6 +190,11 @@ class ChatStream:
             self._parts.write("reasoning", piece)
 
     def _say(self, piece: str) -> None:
+        # RAGFlow ends the stream with the whole answer once more, as a piece.
+        if len(piece) == self._said_chars >= _LEAST_REPEATED and piece == "".join(self._said):
+            return
+        self._said.append(piece)
+        self._said_chars += len(piece)
         for channel, said in self._channels.feed(piece):
             self._sort([(channel, said)] if channel == "reasoning" else self._tags.feed(said))
 
