@@ -29,7 +29,8 @@ from agent_ls.llm.providers.call_names import offered_name
 
 _BARS = "｜|‖¦│❘"  # DeepSeek's dialect comes with each of them
 MARKS = (
-    "<tool_call>", "<tool_calls>", "<function=", "[TOOL_CALLS]", "[TOOL_CALL]", "[TOOL_REQUEST]", "<|python_tag|>",
+    "<tool_call>", "<tool_calls>", "<tool-use>", "<tool_use>",
+    "<function=", "[TOOL_CALLS]", "[TOOL_CALL]", "[TOOL_REQUEST]", "<|python_tag|>",
     "<|python_start|>", "<|tool_call_start|>", "<|tool_call|>", "<|tool_call>", "<|tool_calls_section_begin|>",
     "<|tool_call_begin|>", "<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<minimax:tool_call>", "]<]minimax[>[<",
     "<seed:tool_call>", "<function_calls>", "<invoke name=", "<atem:function_calls>", "<atem:invoke name=",
@@ -44,7 +45,7 @@ _DSML = re.compile(rf"<(/?)\s*[{_BARS}]{{1,2}}\s*DSML\s*[{_BARS}]{{1,2}}\s*")
 
 # tags around calls, between them, and after the last one
 _TAGS = re.compile(
-    r"(?:\s|[;,]|</?(?:function|tool_calls?|minimax:tool_call|seed:tool_call|(?:\w+:)?function_calls|TOOLCALL|tools)>"
+    r"(?:\s|[;,]|</?(?:function|tool_calls?|tool[-_]use|minimax:tool_call|seed:tool_call|(?:\w+:)?function_calls|TOOLCALL|tools)>"
     r"|</?｜DSML｜(?:function_calls|tool_calls|tool_use|calls)>|\[/?TOOL_CALLS?\]|\[(?:END_)?TOOL_REQUEST\]|functools(?=\[)"
     r"|<\|/?(?:python_tag|python_start|python_end|tool_calls?|tool_call_(?:start|end|begin)|action_(?:start|end)|plugin"
     r"|tool_calls_section_(?:begin|end)|START_ACTION|END_ACTION|eom_id|eot_id|im_end|end|call|return|endoftext)\|>"
@@ -133,7 +134,7 @@ def _json_call(value: Any, tools: Collection[str]) -> PrintedCall | None:
     function = value.get("function")
     inner: dict[str, Any] = function if isinstance(function, dict) else value
     name = next((inner[key] for key in _NAMES if isinstance(inner.get(key), str)), "")
-    arguments = next((inner[key] for key in _ARGUMENTS if key in inner), None)
+    arguments = next((holder[key] for holder in (inner, value) for key in _ARGUMENTS if key in holder), None)
     if isinstance(arguments, str):
         arguments = parse_json(arguments)
     return _call(name, arguments, tools)

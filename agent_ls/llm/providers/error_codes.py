@@ -70,7 +70,10 @@ _WORDS_OF_NAMES: Sequence[tuple[re.Pattern[str], type[ProviderError]]] = (
     ),
     # cyber_policy, content_policy_violation, InputTextSensitiveContentDetected, data_inspection_failed
     (re.compile(r"policy(_violation)?$|sensitivecontent|data_inspection", re.IGNORECASE), ContentFilterError),
-    (re.compile(r"overloaded"), OverloadedError),
+    (re.compile(r"overloaded|^service_?unavailable", re.IGNORECASE), OverloadedError),
+    # Bedrock: throttlingException, with a small letter within streams
+    (re.compile(r"throttl|too_?many_?requests", re.IGNORECASE), RateLimitError),
+    (re.compile(r"^(internal_?server|modelstreamerror)", re.IGNORECASE), ServerError),
     # LiteLLM: key_model_access_denied / Groq: model_terms_required
     (re.compile(r"access_denied$|terms_required|_restricted$"), PermissionDeniedError),
     (re.compile(r"^model_(decommissioned|not_available|not_supported)$"), NotFoundError),

@@ -161,6 +161,7 @@ MALFORMED_CALL = re.compile(
 """A server could not read the call that its model wrote: another try may be right."""
 NO_RATE = re.compile(
     r"\b(per|this|for the)[\s-]+(day|week|month)\b|\b(daily|weekly|monthly)\b|\blimit: 0\b"
+    r"|(n't|not) have a free|\bno free (quota|tier)|not (available|included) (in|on|for) (the |your )?free"
     r"|\bresets? (on|at) ([a-z]{3,9} \d{1,2}\b|\d{4}-\d\d)|\bout of (\w+ )?(messages|requests)\b"
     r"|每[日天周月]|[今本][日天周月]",
     re.IGNORECASE,
