@@ -109,7 +109,7 @@ TWICE: list[Any] = [
         {"choices": [WHOLE]}], what="chat-servers, passed: the last event has the whole message"),
     reported("Gitlawb/openclaude#21", [piece(content=TEXT), STOP, STOP],
         what="chat-servers, passed: two events have a finish reason"),
-    reported("infiniflow/ragflow#15443", [piece(content=TEXT[:9]), piece(content=TEXT[9:]),
+    reported("infiniflow/ragflow#15443", [*(piece(content=TEXT[at : at + 9]) for at in range(0, len(TEXT), 9)),
         {"choices": [{"index": 0, "delta": {"content": TEXT, "final_content": TEXT,
             "reference": {}}, "finish_reason": None}]}, STOP],
         what="chat-servers, failed: the last piece repeats the whole answer"),
@@ -119,6 +119,11 @@ TWICE: list[Any] = [
 @pytest.mark.parametrize("chunks", TWICE)
 def test_an_answer_is_shown_once(chunks: list[Any]) -> None:
     assert chat_answer(*chunks).text == TEXT
+
+
+def test_equal_pieces_of_an_answer_are_all_kept() -> None:
+    rule = "-" * 60
+    assert chat_answer(piece(content=rule), piece(content=rule), STOP).text == rule * 2
 
 
 @pytest.mark.report("danielmiessler/Fabric#1684", "each answer is printed twice", area="responses",

@@ -46,7 +46,8 @@ from agent_ls.llm.stream import (
     ToolCallStart,
 )
 
-_LEAST_REPEATED = 40  # characters of an answer; a shorter one may say the same twice
+_LEAST_REPEATED = 40  # characters of an answer in some pieces; a shorter one may say the same twice
+_LEAST_PIECES = 3
 _GOOD = ReplyHead(200)
 
 
@@ -191,7 +192,8 @@ class ChatStream:
 
     def _say(self, piece: str) -> None:
         # RAGFlow ends the stream with the whole answer once more, as a piece.
-        if len(piece) == self._said_chars >= _LEAST_REPEATED and piece == "".join(self._said):
+        is_as_long = len(piece) == self._said_chars >= _LEAST_REPEATED and len(self._said) >= _LEAST_PIECES
+        if is_as_long and piece == "".join(self._said):
             return
         self._said.append(piece)
         self._said_chars += len(piece)
