@@ -122,9 +122,9 @@ class BlockingSession:
         """Start a turn with the user message `text`, and return the events of the turn up to `ProcessingEnd`."""
         return iterate_sync(self._on_loop(self._session.run, text, images=images))
 
-    def events(self) -> Iterator[SessionEvent]:
-        """Return all events from now on, of all turns, up to `SessionEnd`."""
-        return iterate_sync(self._on_loop(self._session.events))
+    def events(self, *, since: int | None = None) -> Iterator[SessionEvent]:
+        """Return all events from now on, of all turns, up to the end of the session; with `since` also earlier ones."""
+        return iterate_sync(self._on_loop(self._session.events, since=since))
 
     ask = _waiting(AgentSession.ask)
     expand = _waiting(AgentSession.expand)

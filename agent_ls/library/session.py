@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import TracebackType
 from typing import Any, Literal, NoReturn, Self
 
@@ -168,12 +169,27 @@ class AgentSession:
         """
         return await self._live.skills.expand_message(text)
 
-    def events(self) -> EventStream:
-        """Return all events from now on, of all turns, up to `SessionEnd`. Use the result in `async for`.
+    @typed
+    def events(self, *, since: int | None = None) -> EventStream:
+        """Return all events from now on, of all turns, up to the end of the session. Use the result in `async for`.
+
+        With `since`, the events after the one with this `seq` come first: 0 begins with the session's first event, also
+        if an earlier program stored it. A text that is streaming comes as one delta from offset 0.
 
         Each call returns an independent iterator, for one reader.
+
+        Raises:
+            BadChoiceError: `since` is negative.
         """
-        return self._stream(lambda: "")
+        if since is None:
+            return self._stream(lambda: "")
+        if since < 0:
+            raise BadChoiceError(
+                f"since is {since}", "pass the seq of the event that you read last, 0 for all events"
+            )
+        live, last = self._live, self._live.session.last_seq
+        events, self._opening = live.session.subscribe(open_parts=True), None
+        return EventStream(events, self._owner.check_place, load=partial(live.events_since, since, last))
 
     def _stream(self, begin: Callable[[], str]) -> EventStream:
         """Return the events from now on; the first stream also has those of the opening, such as warnings."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import Self
 
+import anyio.to_thread
+
+from agent_ls.loop.events import codec as event_codec
 from agent_ls.loop.events.origin import EventOrigin
 from agent_ls.loop.events.subscription import Subscription
 from agent_ls.loop.events.types import Envelope, ProcessingEnd, SessionEvent
@@ -19,7 +21,8 @@ ALREADY_READ = (
 class EventStream(AsyncIterator[SessionEvent]):
     """The events of a turn, or of a session. They are queued from the call that returned this iterator.
 
-    `earlier` are events before those of `events`. With `turn_id`, the iterator ends with this turn.
+    `earlier` are events before those of `events`. `load` returns more of them, encoded; it blocks, and is called when
+    the first event is read. With `turn_id`, the iterator ends with this turn.
     Leaving the loop early needs no clean-up: the events that are left are dropped with the iterator.
     """
 
@@ -29,11 +32,13 @@ class EventStream(AsyncIterator[SessionEvent]):
         check: Callable[[], None],
         *,
         earlier: Sequence[Envelope] = (),
+        load: Callable[[], Sequence[bytes]] | None = None,
         turn_id: str = "",
     ) -> None:
         self._events = events
         self._check = check
-        self._earlier = deque(earlier)
+        self._earlier: Iterator[Envelope] = iter(earlier)
+        self._load = load
         self._turn_id = turn_id
         self._has_begun = not turn_id
         self._is_waiting = False
@@ -64,7 +69,12 @@ class EventStream(AsyncIterator[SessionEvent]):
         return event
 
     async def _next(self) -> Envelope:
-        return self._earlier.popleft() if self._earlier else (await anext(self._events)).envelope
+        if self._load:
+            load, self._load = self._load, None
+            self._earlier = filter(None, map(event_codec.decode, await anyio.to_thread.run_sync(load)))
+        for envelope in self._earlier:
+            return envelope
+        return (await anext(self._events)).envelope
 
     def _is_wanted(self, envelope: Envelope) -> bool:
         """Leave out what is left of the turn before. A queued message goes on with the turn under another id."""

@@ -204,12 +204,15 @@ class EventEmitter:
             part.is_dirty = True
             self._has_dirty.set()
         if self._subscriptions:
-            now = self._clock.now()
-            encoded = EncodedEvent(
-                Envelope(self._session_id, None, now, delta, self.turn_id, part.agent_id, after=self.last_seq)
-            )
+            encoded = self._enveloped(delta)
             for subscription in self._subscriptions:
                 subscription.push(encoded)
+
+    def _enveloped(self, delta: Delta) -> EncodedEvent:
+        agent_id, now = self._open[delta.part_id].agent_id, self._clock.now()
+        return EncodedEvent(
+            Envelope(self._session_id, None, now, delta, self.turn_id, agent_id, after=self.last_seq)
+        )
 
     def append(self, kind: DeltaKind, part_id: str, text: str, name: str = "") -> None:
         """Append text to a part and publish the text as a delta. If `name` is "", the part's current name is
@@ -251,8 +254,10 @@ class EventEmitter:
     def open_parts(self) -> tuple[Delta, ...]:
         return tuple(Delta(part.kind, id_, 0, part.text(), part.name) for id_, part in self._open.items())
 
-    def subscribe(self) -> Subscription:
+    def subscribe(self, *, open_parts: bool = False) -> Subscription:
         subscription = Subscription(self._forget)
+        for delta in self.open_parts() if open_parts else ():
+            subscription.push(self._enveloped(delta))
         self._subscriptions.append(subscription)
         if self._is_over:
             self._end_subscriptions()

@@ -378,11 +378,11 @@ class Session:
         """
         self._loop.report_call(by, usage)
 
-    def subscribe(self) -> Subscription:
-        """Subscribe to events from now on. Read the log up to `last_seq` first. Without an `await` between
-        reading and subscribing, no event is missed or repeated.
+    def subscribe(self, *, open_parts: bool = False) -> Subscription:
+        """Subscribe to events from now on, with `open_parts` first to the text of each open part, as a delta. Read
+        the log up to `last_seq` first. Without an `await` in between, no event is missed or repeated.
         """
-        return self._emitter.subscribe()
+        return self._emitter.subscribe(open_parts=open_parts)
 
     def open_parts(self) -> tuple[Delta, ...]:
         """The current text of each open part, as a delta from offset 0."""
