@@ -40,6 +40,7 @@ HINTS: dict[str, str] = {
     "ExecutionEnvironment": "derive it from agent_ls.BasicEnvironment, which has a default for each method",
     "ProviderAdapter": "an adapter has the methods of agent_ls.ProviderAdapter",
     "ImagePart": "pass agent_ls.ImagePart(url=...) or ImagePart(data)",
+    "ToolDefinition": "pass ToolDefinition values, such as the `definition` of a CallableTool",
     "Message": "pass Message values, such as agent_ls.llm.user(text)",
     "Request": "make the request with agent_ls.llm.build_request(model, prompt)",
 }

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     )
     from agent_ls.llm.catalog import (
         Ability as Ability,
+        CatalogEntry as CatalogEntry,
+        Price as Price,
         find_entry as find_entry,
         known_efforts as known_efforts,
         known_models as known_models,
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
     )
     from agent_ls.llm.client import (
         Client as Client,
+    )
+    from agent_ls.llm.endpoint import (
+        ConnectionSettings as ConnectionSettings,
     )
     from agent_ls.llm.errors import (
         AuthenticationError as AuthenticationError,
@@ -76,9 +81,11 @@ if TYPE_CHECKING:
         JsonObject as JsonObject,
         Message as Message,
         OpaquePart as OpaquePart,
+        Origin as Origin,
         ReasoningPart as ReasoningPart,
         Role as Role,
         SearchPart as SearchPart,
+        Source as Source,
         TextPart as TextPart,
         ToolCallPart as ToolCallPart,
         ToolResultPart as ToolResultPart,
@@ -128,9 +135,11 @@ _PLACES = {
     "AudioPart": "messages",
     "AuthenticationError": "errors",
     "CallableTool": "tools",
+    "CatalogEntry": "catalog",
     "Citation": "messages",
     "Client": "client",
     "ConfigurationError": "errors",
+    "ConnectionSettings": "endpoint",
     "ContentFilterError": "errors",
     "ContextLengthError": "errors",
     "DEFAULT_GENERATE_OPTIONS": "generate",
@@ -157,8 +166,10 @@ _PLACES = {
     "ObjectStream": "generate",
     "OpaqueItem": "stream",
     "OpaquePart": "messages",
+    "Origin": "messages",
     "OverloadedError": "errors",
     "PermissionDeniedError": "errors",
+    "Price": "catalog",
     "ProviderAdapter": "adapter",
     "ProviderError": "errors",
     "ProviderEvent": "stream",
@@ -178,6 +189,7 @@ _PLACES = {
     "RunawayError": "errors",
     "SearchPart": "messages",
     "ServerError": "errors",
+    "Source": "messages",
     "StreamError": "errors",
     "StreamEvent": "stream",
     "StreamFinish": "stream",

@@ -8,7 +8,6 @@ from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
 
-from agent_ls.argument_types import find_misuse
 from agent_ls.llm.adapter import ProviderAdapter
 from agent_ls.llm.attachments import has_files, with_files
 from agent_ls.llm.catalog import capabilities_lookup, resolve_alias
@@ -18,7 +17,8 @@ from agent_ls.llm.errors import ConfigurationError, MissingKeyError, typed
 from agent_ls.llm.http_adapter import HttpAdapter
 from agent_ls.llm.middleware import Middleware
 from agent_ls.llm.providers.base import Codec
-from agent_ls.llm.requests import Request, Response, ToolChoice
+from agent_ls.llm.request_check import check_request
+from agent_ls.llm.requests import Request, Response
 from agent_ls.llm.stream import StreamEvent
 
 PROBE_TIMEOUT_S = 0.3  # a server on this machine responds at once, or is not running
@@ -122,10 +122,7 @@ class Client:
             await adapter.close()
 
     def _route(self, request: Request) -> tuple[ProviderAdapter, Request]:
-        if not isinstance(request, Request):
-            raise ConfigurationError("request: it is no Request", hint="Make it with build_request().")
-        if misuse := find_misuse("tool_choice", request.tool_choice, ToolChoice):
-            raise ConfigurationError(misuse[0], hint=misuse[1])
+        check_request(request)
         name = request.provider or self._default
         if not name:
             raise _no_provider_error()

@@ -30,12 +30,18 @@ class ToolDefinition:
     """A tool as sent to a model. `parameters` is a JSON Schema whose root is an object.
 
     `free_text` None: calls always use JSON. Providers without custom tools ignore `free_text`.
+
+    Raises:
+        ConfigurationError: some provider refuses the name or the root of the schema.
     """
 
     name: str
     description: str
     parameters: JsonObject
     free_text: FreeText | None = None
+
+    def __post_init__(self) -> None:
+        check_tool(self.name, self.parameters)
 
 
 CHARS_PER_TOKEN = 4  # of English text and code, for estimates
@@ -50,7 +56,7 @@ def check_tool_name(name: str) -> None:
     Raises:
         ConfigurationError: some provider refuses the name.
     """
-    if not TOOL_NAME.fullmatch(name):
+    if not (isinstance(name, str) and TOOL_NAME.fullmatch(name)):
         raise ConfigurationError(
             f"{name!r} is not a valid tool name: {TOOL_NAME_RULE}", hint=f"Use {TOOL_NAME_RULE}."
         )
@@ -63,7 +69,7 @@ def check_tool(name: str, parameters: JsonObject) -> None:
         ConfigurationError: some provider refuses the name, or the schema's root is not an object.
     """
     check_tool_name(name)
-    if parameters.get("type") != "object":
+    if not (isinstance(parameters, Mapping) and parameters.get("type") == "object"):
         raise ConfigurationError(
             f"the parameters of the tool {name} are not an object",
             hint='Give the root of the schema "type": "object".',

@@ -266,7 +266,7 @@ HINTS: list[Any] = [
 def test_a_hint_says_what_helps(body: Any, word: str) -> None:
     error = refused("compatible", 400, body)
     assert isinstance(error, e.InvalidRequestError)
-    name_refused_tools(error, [ToolDefinition(name, "", {}) for name in "abc"])
+    name_refused_tools(error, [ToolDefinition(name, "", {"type": "object"}) for name in "abc"])
     assert word in error.hint
 
 

@@ -258,7 +258,9 @@ def test_each_call_has_one_result() -> None:
     calls = Message(Role.ASSISTANT, tuple(ToolCallPart(i, "read", "{}") for i in "abc"))
     results = tool_results([ToolResultPart("b", "read", "x")])
     request = Request(
-        "m", (user("hi"), calls, results, user("more")), tools=(ToolDefinition("read", "", {}),)
+        "m",
+        (user("hi"), calls, results, user("more")),
+        tools=(ToolDefinition("read", "", {"type": "object"}),),
     )
     _, made, given, *_ = body_of(GEMINI.encode(request, stream=True))["contents"]
     assert sum("functionCall" in part for part in made["parts"]) == 3
