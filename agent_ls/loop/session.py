@@ -140,9 +140,7 @@ class Session:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether the user has stopped the running turn. Its open questions are then withdrawn. A turn that
-        ends for another reason may be suspended, and its questions then stay open.
-        """
+        """Whether the user has stopped the running turn, which withdraws its open questions."""
         return self._stop is not None
 
     @property
@@ -292,6 +290,8 @@ class Session:
         if self.is_busy and not self._stop:
             self._inbox.hold()
             self._cancel_turn("interrupted")
+        elif self._state == "AWAITING_INPUT" and not self.is_busy:  # the last answer ended with a question
+            self._set_state("IDLE")
 
     def abort(self) -> None:
         """End the running turn and close the session. The session can be resumed from its log."""

@@ -175,3 +175,18 @@ async def test_settings_change_truncation_and_loop_detection(tmp_path: Path) -> 
         kinds = [event.kind async for event in session.run("go")]
     assert "lines omitted" in json.dumps(str(model.requests[-1].messages))
     assert kinds.count("loop_detection") == 2
+
+
+@pytest.mark.req("L3")
+async def test_an_interrupt_ends_the_wait_for_an_answer_to_the_last_sentence(tmp_path: Path) -> None:
+    model = agent_ls.ScriptedModel("Shall I go on?", "Going on.")
+    async with agent_ls.open_session(**options(tmp_path, model)) as session:
+        events = session.events()
+        await session.ask("go")
+        assert session.state == "AWAITING_INPUT"
+        session.interrupt()
+        session.interrupt()
+        assert session.state == "IDLE"
+        assert await session.ask("and now?") == "Going on."
+    states = [event.state async for event in events if isinstance(event, agent_ls.StateChanged)]
+    assert states == ["PROCESSING", "AWAITING_INPUT", "IDLE", "PROCESSING", "IDLE", "CLOSED"]
