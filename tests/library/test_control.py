@@ -183,10 +183,8 @@ async def test_an_interrupt_ends_the_wait_for_an_answer_to_the_last_sentence(tmp
     async with agent_ls.open_session(**options(tmp_path, model)) as session:
         events = session.events()
         await session.ask("go")
-        assert session.state == "AWAITING_INPUT"
         session.interrupt()
         session.interrupt()
-        assert session.state == "IDLE"
         assert await session.ask("and now?") == "Going on."
     states = [event.state async for event in events if isinstance(event, agent_ls.StateChanged)]
     assert states == ["PROCESSING", "AWAITING_INPUT", "IDLE", "PROCESSING", "IDLE", "CLOSED"]
