@@ -70,8 +70,8 @@ class EventStream(AsyncIterator[SessionEvent]):
 
     async def _next(self) -> Envelope:
         if self._load:
-            load, self._load = self._load, None
-            self._earlier = filter(None, map(event_codec.decode, await anyio.to_thread.run_sync(load)))
+            lines = await anyio.to_thread.run_sync(self._load)  # may be cancelled: the next call loads again
+            self._earlier, self._load = filter(None, map(event_codec.decode, lines)), None
         for envelope in self._earlier:
             return envelope
         return (await anext(self._events)).envelope

@@ -107,6 +107,15 @@ async def _read_all(events: agent_ls.EventStream) -> None:
         pass
 
 
+async def test_a_cancelled_reader_loses_no_stored_event(tmp_path: Path) -> None:
+    async with agent_ls.open_session(**options(tmp_path, FakeProvider([text("One.")]))) as session:
+        events = session.events(since=0)
+        with anyio.CancelScope() as scope:
+            scope.cancel()
+            await anext(events)
+        assert (await anext(events)).seq == 1
+
+
 def test_a_blocking_session_yields_its_past(tmp_path: Path) -> None:
     with agent_ls.open_session_sync(**options(tmp_path, FakeProvider([text("One.")]))) as session:
         session.ask("go")
