@@ -1,12 +1,15 @@
 """Code of the program that uses agent-ls: tell what it raised, and where.
 
-Such code may raise anything, for example a `CancelledError` of another task, which must not end a session.
+Such code may raise anything, for example `SystemExit` or a `CancelledError` of another task, which must not end a
+session. Only a KeyboardInterrupt may.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from agent_ls.text import to_display_line
 
@@ -22,8 +25,39 @@ class WrongValueError(TypeError):
 
 def is_cancelled() -> bool:
     """Return whether a CancelledError is meant for the running task, and not for a task that its code waits for."""
-    task = asyncio.current_task()
+    task = _running_task()
     return task is None or task.cancelling() > 0
+
+
+@contextmanager
+def exits_as_errors() -> Iterator[None]:
+    """Raise a RuntimeError for what else would end the loop or its tasks: SystemExit, GeneratorExit, a group of them.
+
+    The `with` block awaits the code of the program, and must not contain a `yield`.
+    """
+    task = _running_task()
+    try:
+        yield
+    except (SystemExit, GeneratorExit) as error:
+        if isinstance(error, GeneratorExit) and _running_task() is not task:
+            raise  # the coroutine is discarded
+        raise _plain(error) from error
+    except BaseExceptionGroup as error:
+        passes = (KeyboardInterrupt, asyncio.CancelledError) if is_cancelled() else KeyboardInterrupt
+        if isinstance(error, Exception) or error.subgroup(passes):
+            raise
+        raise _plain(error) from error
+
+
+def _plain(error: BaseException) -> RuntimeError:
+    return RuntimeError(error_words(error)).with_traceback(error.__traceback__)
+
+
+def _running_task() -> asyncio.Task[object] | None:
+    try:
+        return asyncio.current_task()
+    except RuntimeError:  # no loop runs
+        return None
 
 
 def describe_failure(owner: object, name: str, error: BaseException) -> str:

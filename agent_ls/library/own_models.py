@@ -17,11 +17,19 @@ from agent_ls.llm.adapter import ProviderAdapter
 from agent_ls.llm.errors import LlmError, NetworkError, RequestTimeoutError
 from agent_ls.llm.requests import Request, Response, Usage
 from agent_ls.llm.stream import StreamEvent
-from agent_ls.own_code import FailureLog, WrongValueError, describe_failure, error_words, is_cancelled
+from agent_ls.own_code import (
+    FailureLog,
+    WrongValueError,
+    describe_failure,
+    error_words,
+    exits_as_errors,
+    is_cancelled,
+)
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.services.errors import BadChoiceError
 from agent_ls.services.models.service import OwnProfile
 
+_END = object()
 EVENTS = get_args(StreamEvent)
 HINT = "Correct this code of the program, then send the message again. The conversation is kept."
 
@@ -36,7 +44,8 @@ class OwnAdapter:
 
     async def complete(self, request: Request) -> Response:
         try:
-            response = await self._inner.complete(request)
+            with exits_as_errors():
+                response = await self._inner.complete(request)
             if misuse := find_misuse("the result", response, Response):
                 raise WrongValueError(misuse[0])
         except (Exception, get_cancelled_exc_class()) as error:
@@ -52,7 +61,7 @@ class OwnAdapter:
                     events.close()
                 raise WrongValueError("it is no async generator: write it as `async def` with `yield`")
             async with aclosing(events):
-                async for event in events:
+                while (event := await _pull_next(events)) is not _END:
                     if not isinstance(event, EVENTS):
                         raise WrongValueError(
                             f"it yielded a value of the type {type(event).__name__}, no StreamEvent"
@@ -65,7 +74,8 @@ class OwnAdapter:
     async def close(self) -> None:
         """Never raises, because a connection that cannot be closed harms nothing."""
         try:
-            await self._inner.close()
+            with exits_as_errors():
+                await self._inner.close()
         except (Exception, get_cancelled_exc_class()) as error:
             self._failures.write("close", describe_failure(self._inner, "close", error), error)
 
@@ -82,6 +92,11 @@ class OwnAdapter:
             kind = RequestTimeoutError if isinstance(error, TimeoutError) else NetworkError
             raise kind(message, provider=self.name) from error
         raise LlmError(message, provider=self.name, hint=HINT) from error
+
+
+async def _pull_next(events: AsyncGenerator[Any]) -> Any:
+    with exits_as_errors():
+        return await anext(events, _END)
 
 
 def guarded_profile(name: str, own: OwnProfile) -> OwnProfile:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from agent_ls.own_code import error_words, is_cancelled
+from agent_ls.own_code import error_words, exits_as_errors, is_cancelled
 
 
 async def call_program(function: Callable[..., Any], *args: object) -> Any:
@@ -30,9 +30,10 @@ async def call_program(function: Callable[..., Any], *args: object) -> Any:
     else:
         result = function(*args)
     try:
-        return await result
-    except (asyncio.CancelledError, SystemExit, BaseExceptionGroup) as error:
-        if isinstance(error, Exception) or is_cancelled():  # this call itself
+        with exits_as_errors():
+            return await result
+    except asyncio.CancelledError as error:
+        if is_cancelled():  # this call itself
             raise
         raise _wrap(error) from error
 

@@ -35,6 +35,9 @@ ERRORS: dict[str, Make] = {
     "ValueError": lambda: ExceptionGroup("many", [ValueError("inside")]),
     "CancelledError": asyncio.CancelledError,
     "StopIteration": StopIteration,
+    "GeneratorExit": GeneratorExit,
+    "SystemExit": lambda: SystemExit(3),
+    "SystemExit: 4": lambda: BaseExceptionGroup("tasks", [SystemExit(4)]),
     "UnprintableError": UnprintableError,
 }
 

@@ -17,7 +17,7 @@ from agent_ls.argument_types import find_misuse, hints_of
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.errors import EnvError
 from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
-from agent_ls.own_code import FailureLog, WrongValueError, describe_failure, is_cancelled
+from agent_ls.own_code import FailureLog, WrongValueError, describe_failure, exits_as_errors, is_cancelled
 
 
 class OwnEnvironmentError(EnvError):
@@ -75,9 +75,10 @@ class OwnEnvironment(ForwardingEnvironment):
 
     async def _call(self, name: str, *args: Any, **kwargs: Any) -> Any:
         try:
-            result = getattr(self.inner, name)(*args, **kwargs)
-            if inspect.iscoroutine(result):
-                result = await result
+            with exits_as_errors():
+                result = getattr(self.inner, name)(*args, **kwargs)
+                if inspect.iscoroutine(result):
+                    result = await result
         except EnvError:
             raise
         except get_cancelled_exc_class() as error:

@@ -62,7 +62,7 @@ from agent_ls.loop.events.types import (
 from agent_ls.loop.ids import ToolCallId
 from agent_ls.loop.ports import Ports, Shared
 from agent_ls.loop.restored import EndedCall, SuspendedCall
-from agent_ls.own_code import error_words, is_cancelled
+from agent_ls.own_code import error_words, exits_as_errors, is_cancelled
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.text import leave_alternate_screen
 from agent_ls.tools.base import (
@@ -218,7 +218,8 @@ class Dispatcher:
         tap = self._tap(call)
         context = self._context(call, profile, config, tap)
         try:
-            prepared = await parsed.tool.prepare(parsed.arguments, context)
+            with exits_as_errors():
+                prepared = await parsed.tool.prepare(parsed.arguments, context)
         except (Exception, get_cancelled_exc_class()) as error:
             if not isinstance(error, Exception) and is_cancelled():
                 raise
@@ -298,20 +299,21 @@ class Dispatcher:
             return parsed.refusal
         name = call.part.name
         try:
-            if call.known and call.known.is_in_review:
-                return await self._reviewed(call, parsed, context)
-            if call.early:
-                prepared: Prepared | ToolOutput = call.early.prepared
-            else:
-                prepared = await self._approved(
-                    call, parsed.tool, parsed.arguments, context, allowed, command
-                )
-            if isinstance(prepared, ToolOutput):
-                return prepared
-            call.touched = touched_files(prepared.effect)
-            # ask_user may wait without limit; the time limit is checked after the answer.
-            left_ms = None if parsed.tool.name == "ask_user" else self._time_left_ms(config.limits)
-            return await self._run(call, prepared, left_ms)
+            with exits_as_errors():
+                if call.known and call.known.is_in_review:
+                    return await self._reviewed(call, parsed, context)
+                if call.early:
+                    prepared: Prepared | ToolOutput = call.early.prepared
+                else:
+                    prepared = await self._approved(
+                        call, parsed.tool, parsed.arguments, context, allowed, command
+                    )
+                if isinstance(prepared, ToolOutput):
+                    return prepared
+                call.touched = touched_files(prepared.effect)
+                # ask_user may wait without limit; the time limit is checked after the answer.
+                left_ms = None if parsed.tool.name == "ask_user" else self._time_left_ms(config.limits)
+                return await self._run(call, prepared, left_ms)
         except ToolError as error:
             words = f"Tool error ({name}): {error}"
             return error_output(f"{error.output}\n\n{words}" if error.output else words, error.kind)
