@@ -206,11 +206,21 @@ def _find_in_fields(name: str, value: Any, hint: Any) -> Misuse | None:
 def _other(name: str, value: Any, hint: Any) -> Misuse:
     if isinstance(value, type):
         return f"{name}: the class {value.__name__} is no object", f"pass {value.__name__}(...)"
-    is_adapter = callable(getattr(value, "stream", None))
-    is_named = str in (hint, *get_args(hint))
-    return f"{name}: {_shown(value)} is not {_words(hint)}", NAMED if is_adapter and is_named else _advice(
-        hint
-    )
+    attribute = _find_id(name, value) if hint is str else ""
+    if str in (hint, *get_args(hint)) and callable(getattr(value, "stream", None)):
+        advice = NAMED
+    else:
+        advice = f"pass its `{attribute}`" if attribute else _advice(hint)
+    return f"{name}: {_shown(value)} is not {_words(hint)}", advice
+
+
+def _find_id(name: str, value: Any) -> str:
+    """Return the attribute that an argument for an id wants, if the program passed the object itself; else ""."""
+    own = name.rpartition(".")[2].partition("[")[0]
+    try:
+        return next((it for it in (own, "id") if isinstance(getattr(value, it, None), str)), "")
+    except Exception:  # a property of the program's own object
+        return ""
 
 
 def _no_choice(name: str, value: Any, hint: Any) -> Misuse:

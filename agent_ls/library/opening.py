@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import anyio
 
@@ -25,6 +25,7 @@ from agent_ls.library.owner import SessionOwner
 from agent_ls.library.replies import Answerer, Approver, ChangeReviewer, LimitExtender, ProgramCallbacks
 from agent_ls.library.session import AgentSession
 from agent_ls.library.stored import store_root
+from agent_ls.library.wrong_use import OPEN_PLAIN, name_missing, refuse
 from agent_ls.llm.adapter import ProviderAdapter
 from agent_ls.llm.http_adapter import HttpAdapter
 from agent_ls.policy.situation import Mode, ReviewSetting
@@ -59,6 +60,10 @@ class SessionOpening(AbstractAsyncContextManager[AgentSession, None]):
         self._start = start
         self._session: AgentSession | None = None
         self._is_used = False
+
+    if not TYPE_CHECKING:  # a type checker reports these uses itself
+        __getattr__ = name_missing
+        __enter__ = __exit__ = refuse(OPEN_PLAIN)
 
     async def open(self) -> AgentSession:
         if self._is_used:

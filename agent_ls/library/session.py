@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import TracebackType
-from typing import Any, Literal, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 
 import anyio
 import anyio.to_thread
@@ -14,6 +14,7 @@ from agent_ls.library.checks import check_message, check_texts, rename_settings,
 from agent_ls.library.errors import TurnFailedError
 from agent_ls.library.owner import OpenedSession, SessionOwner, cleanup_after
 from agent_ls.library.streams import EventStream
+from agent_ls.library.wrong_use import CLOSE, refuse
 from agent_ls.llm.attachments import with_file_now
 from agent_ls.llm.messages import ImagePart
 from agent_ls.llm.requests import Usage
@@ -76,6 +77,9 @@ class AgentSession:
             "a session cannot be copied or pickled: pass its id, and open it by resume=session.id"
         )
 
+    if not TYPE_CHECKING:  # a type checker reports these uses itself
+        __enter__ = __exit__ = refuse(CLOSE)
+
     async def __aenter__(self) -> Self:
         return self
 
@@ -129,6 +133,8 @@ class AgentSession:
         """
         check_message(text, images)
         session = self._live.session
+        if session.is_closing:
+            raise SessionClosedError(self.id)
         if session.is_busy:
             raise SessionBusyError(self.id)
         given = [with_file_now(image) for image in images]  # local files, read before the turn begins

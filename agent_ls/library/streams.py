@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import anyio.to_thread
 
+from agent_ls.library.wrong_use import READ, refuse
 from agent_ls.loop.events import codec as event_codec
 from agent_ls.loop.events.origin import EventOrigin
 from agent_ls.loop.events.subscription import Subscription
@@ -43,6 +44,9 @@ class EventStream(AsyncIterator[SessionEvent]):
         self._has_begun = not turn_id
         self._is_waiting = False
         self._has_ended = False
+
+    if not TYPE_CHECKING:  # a type checker reports these uses itself
+        __await__ = __iter__ = refuse(READ)
 
     def __aiter__(self) -> Self:
         if self._has_ended:
