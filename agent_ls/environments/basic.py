@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import TypeVar
 
 import anyio
 
-from agent_ls.argument_types import typed
+from agent_ls.argument_types import find_misuse, typed
 from agent_ls.environments import search
 from agent_ls.environments.base import (
     Attribution,
@@ -28,6 +30,8 @@ from agent_ls.environments.errors import (
 )
 from agent_ls.environments.tree import FileTree, TreeEnvironment, parents
 from agent_ls.paths import is_within
+
+T = TypeVar("T")
 
 
 class BasicEnvironment(TreeEnvironment):
@@ -79,7 +83,7 @@ class BasicEnvironment(TreeEnvironment):
                 if state.before != state.after
             }
             if changes:
-                await self.save(changes)
+                await _awaited("save", self.save(changes))
         return states
 
     # --- commands
@@ -93,7 +97,10 @@ class BasicEnvironment(TreeEnvironment):
         raise UnsupportedError(f"Background processes cannot be started in the {self.name}.")
 
     async def _tree(self) -> FileTree:
-        placed = {self._resolve(path): content for path, content in (await self.files()).items()}
+        found = await _awaited("files", self.files())
+        if not _are_contents(found) and (misuse := find_misuse("files()", found, Mapping[str, bytes])):
+            raise TypeError(": ".join(misuse))
+        placed = {self._resolve(path): content for path, content in found.items()}
         # A path such as "../../etc/passwd" leads out of the folder: such a file does not exist here.
         files = {path: it for path, it in placed.items() if is_within(path, self._root, "/")}
         return FileTree(files, {self._root, *(parent for path in files for parent in parents(path))})
@@ -116,3 +123,17 @@ class BasicEnvironment(TreeEnvironment):
                 raise NotAFolderError(write.path)
             states.append(FileState(where, before, write.content))
         return states
+
+
+def _are_contents(found: object) -> bool:
+    """Whether all is right, much faster than `find_misuse`."""
+    return (
+        isinstance(found, dict) and {*map(type, found)} <= {str} and {*map(type, found.values())} <= {bytes}
+    )
+
+
+async def _awaited(name: str, result: Awaitable[T]) -> T:
+    """Return the result of a method that the program wrote, perhaps as a plain function."""
+    if not inspect.isawaitable(result):
+        raise TypeError(f"{name}() is no async function: write `async def {name}`")
+    return await result

@@ -61,7 +61,7 @@ IDS: dict[str, tuple[Use, str]] = {
 
 
 class Objects:
-    """What a program gets from a session."""
+    """The objects that a program gets from a session."""
 
     def __init__(self, session: agent_ls.AgentSession, event: agent_ls.Event) -> None:
         self.session, self.event = session, event

@@ -389,3 +389,50 @@ async def test_an_exit_in_an_async_callback_is_a_denial_and_its_traceback_is_log
         assert await session.ask("go") == "Done."
     (logged,) = [it for it in caplog.records if it.levelname == "ERROR"]
     assert logged.name.startswith("agent_ls.") and logged.exc_info and "SystemExit: 3" in logged.message
+
+
+def plain_files(self: object) -> Any:
+    return {"a.txt": b"hello\n"}
+
+
+async def files_of_text(self: object) -> Any:
+    return {"a.txt": "hello\n"}
+
+
+async def a_list(self: object) -> Any:
+    return ["a.txt"]
+
+
+async def files_of_bytes(self: object) -> Any:
+    return {"a.txt": b"hello\n"}
+
+
+def plain_save(self: object, changes: Any) -> Any:
+    return None
+
+
+WRONG_FILES: dict[str, tuple[dict[str, Any], str]] = {
+    "plain files": ({"files": plain_files}, "async def files"),
+    "text": ({"files": files_of_text}, "files()['a.txt']: 'hello\\n' is not bytes"),
+    "list": ({"files": a_list}, "files(): a value of the type list"),
+    "plain save": ({"files": files_of_bytes, "save": plain_save}, "async def save"),
+}
+
+
+@pytest.mark.parametrize(("methods", "words"), WRONG_FILES.values(), ids=WRONG_FILES)
+async def test_a_wrong_method_of_a_basic_environment_is_named_itself(
+    tmp_path: Path, methods: dict[str, Any], words: str
+) -> None:
+    """The methods that call it are not the program's."""
+    place: Any = type("Place", (agent_ls.BasicEnvironment,), methods)("/place")
+    wanted = call("write_file", file_path="b.txt", content="x")
+    if "save" not in methods:
+        wanted = call("grep", pattern="hello")
+    given = options(tmp_path, FakeProvider([wanted, text("Done.")]), mode="full", trusted=True) | {
+        "environment": place
+    }
+    del given["folder"]
+    async with agent_ls.open_session(**given) as session:
+        events: list[Any] = [event async for event in session.run("go")]
+    [ended] = [event for event in events if isinstance(event, agent_ls.ToolCallEnd)]
+    assert ended.is_error and words in ended.output
