@@ -6,7 +6,7 @@ import json
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from agent_ls.argument_types import typed
+from agent_ls.argument_types import find_misuse
 from agent_ls.llm.accumulate import Accumulator
 from agent_ls.llm.errors import LlmError
 from agent_ls.llm.messages import TextPart, ToolCallPart
@@ -42,8 +42,11 @@ class ScriptedModel:
 
     name = "scripted"
 
-    @typed
     def __init__(self, *answers: Answer, usage: Usage = USAGE) -> None:
+        for number, answer in enumerate(answers, 1):
+            _check(number, answer)
+        if misuse := find_misuse("usage", usage, Usage):
+            raise TypeError(": ".join(misuse))
         self.requests: list[Request] = []
         self._answers = answers
         self._usage = usage
@@ -75,6 +78,24 @@ class ScriptedModel:
 
     async def close(self) -> None:
         return None
+
+
+def _check(number: int, answer: object) -> None:
+    """Raise a TypeError here, where the script is, instead of in the turn that plays it."""
+    for part in answer if isinstance(answer, Sequence) and not isinstance(answer, str | tuple) else [answer]:
+        match part:
+            case str() | Exception():
+                continue
+            case (str(), Mapping() as arguments):
+                try:
+                    json.dumps(arguments)
+                    continue
+                except (TypeError, ValueError):
+                    pass
+        raise TypeError(
+            f"answer {number} cannot be played: {part!r:.80}; pass a text, a tool call such as "
+            '("shell", {"command": "ls"}), a list of these, or an exception'
+        )
 
 
 def _events(place: int, part: Part, call_id: str) -> Iterator[StreamEvent]:

@@ -98,6 +98,11 @@ def with_file_now(part: T) -> T:
 def _local_file(part: object) -> Path | None:
     if not isinstance(part, ImagePart | DocumentPart | AudioPart) or part.data is not None:
         return None
+    if not part.url:
+        kind = type(part).__name__
+        raise ConfigurationError(
+            f"an {kind} has neither data nor a url", hint=f"Pass {kind}(data) or {kind}(url=...)."
+        )
     if part.url.startswith("file://"):
         return Path(unquote(split_address(part.url).path))
     return Path(part.url).expanduser() if part.url.startswith(("/", "./", "../", "~/")) else None
