@@ -207,7 +207,7 @@ def _other(name: str, value: Any, hint: Any) -> Misuse:
     if isinstance(value, type):
         return f"{name}: the class {value.__name__} is no object", f"pass {value.__name__}(...)"
     attribute = _find_id(name, value) if hint is str else ""
-    if str in (hint, *get_args(hint)) and callable(getattr(value, "stream", None)):
+    if str in (hint, *get_args(hint)) and callable(getattr(type(value), "stream", None)):
         advice = NAMED
     else:
         advice = f"pass its `{attribute}`" if attribute else _advice(hint)
