@@ -1,6 +1,6 @@
 """Proposed hunks of a tool call whose changes are not written yet, tracked while the file's text changes.
 
-With the review setting `before`, a change is written only when the user keeps it. A sheet holds the proposals of
+With the review setting `before`, a change is written only when the user keeps it. A group holds the proposals of
 one call for one file, and the text for which they were made. Each new text of the file is compared with the
 stored text. The states of a proposed hunk:
 
@@ -10,7 +10,7 @@ stored text. The states of a proposed hunk:
     undone     the user refused it; final
     gone       dropped together with its call; final
 
-Sheets are immutable. They do not depend on who decides, nor on how a file is written.
+Groups are immutable. They do not depend on who decides, nor on how a file is written.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PENDING_STATES: frozenset[HunkState] = frozenset({"proposed", "stale"})
 
 
 @dataclass(frozen=True, slots=True)
-class ProposalSheet:
+class HunkGroup:
     """The proposals of one call for one file.
 
     `origin` is the text for which the proposals were made, `current` the file's text now; None means no file.
@@ -50,16 +50,16 @@ class ProposalSheet:
 
     @property
     def is_whole(self) -> bool:
-        """Return whether the sheet concerns the whole file: created, deleted, or not text."""
+        """Return whether the group concerns the whole file: created, deleted, or not text."""
         return self.is_opaque or any(hunk.what != "content" for hunk in self.hunks)
 
 
-def propose(path: str, before: str | None, after: str | None, author: Author) -> ProposalSheet:
+def propose(path: str, before: str | None, after: str | None, author: Author) -> HunkGroup:
     """Return proposals that change `before`, the file's current text, into `after`. The two texts must differ."""
     old, new = _lines(before), _lines(after)
     if old is None or new is None:
         what: HunkKind = "create" if old is None else "delete"
-        return _whole_file_sheet(path, what, old, new or (), author)
+        return _whole_file_group(path, what, old, new or (), author)
     runs = line_hunks(old, new)
     hunks = tuple(
         replace(
@@ -73,58 +73,56 @@ def propose(path: str, before: str | None, after: str | None, author: Author) ->
         )
         for run, id_ in zip(runs, _ids(author, path, runs), strict=True)
     )
-    return ProposalSheet(path, old, old, hunks)
+    return HunkGroup(path, old, old, hunks)
 
 
-def propose_bytes(path: str, what: HunkKind, author: Author) -> ProposalSheet:
+def propose_bytes(path: str, what: HunkKind, author: Author) -> HunkGroup:
     """Return the proposal of a change whose old or new content is not text."""
-    return replace(_whole_file_sheet(path, what, None, (), author), is_opaque=True)
+    return replace(_whole_file_group(path, what, None, (), author), is_opaque=True)
 
 
-def rebase_sheet(sheet: ProposalSheet, text: str | None) -> ProposalSheet:
-    """Return the sheet after the file's text has become `text`: its hunks get new positions and states."""
+def rebase_group(group: HunkGroup, text: str | None) -> HunkGroup:
+    """Return the group after the file's text has become `text`: its hunks get new positions and states."""
     lines = _lines(text)
-    if sheet.is_opaque or lines == sheet.current:
-        return sheet
-    if sheet.is_whole:
-        hunks = tuple(_whole_file_state(hunk, sheet.origin, lines) for hunk in sheet.hunks)
-        return replace(sheet, current=lines, hunks=hunks)
-    if lines is None or sheet.origin is None:
-        return replace(_with_states(sheet, {hunk.id for hunk in sheet.pending_hunks}, "stale"), current=lines)
+    if group.is_opaque or lines == group.current:
+        return group
+    if group.is_whole:
+        hunks = tuple(_whole_file_state(hunk, group.origin, lines) for hunk in group.hunks)
+        return replace(group, current=lines, hunks=hunks)
+    if lines is None or group.origin is None:
+        return replace(_with_states(group, {hunk.id for hunk in group.pending_hunks}, "stale"), current=lines)
     runs = [
         LineHunk(hunk.base_start, hunk.base_end, hunk.base_lines, hunk.agent_lines)
-        for hunk in sheet.pending_hunks
+        for hunk in group.pending_hunks
     ]
     found = dict(
-        zip((hunk.id for hunk in sheet.pending_hunks), rebase_hunks(sheet.origin, runs, lines), strict=True)
+        zip((hunk.id for hunk in group.pending_hunks), rebase_hunks(group.origin, runs, lines), strict=True)
     )
-    hunks = tuple(_apply_rebase(hunk, found[hunk.id]) if hunk.id in found else hunk for hunk in sheet.hunks)
-    return replace(sheet, current=lines, hunks=hunks)
+    hunks = tuple(_apply_rebase(hunk, found[hunk.id]) if hunk.id in found else hunk for hunk in group.hunks)
+    return replace(group, current=lines, hunks=hunks)
 
 
-def place_stored(
-    path: str, hunks: Sequence[LedgerHunk], origin: str | None, text: str | None
-) -> ProposalSheet:
-    """Return a sheet of stored proposals for the file's current `text`. Their positions are lines of `origin`."""
+def place_stored(path: str, hunks: Sequence[LedgerHunk], origin: str | None, text: str | None) -> HunkGroup:
+    """Return a group of stored proposals for the file's current `text`. Their positions are lines of `origin`."""
     lines = _lines(origin)
     placed = tuple(
         replace(hunk, base_start=hunk.start, base_end=hunk.end)
         for hunk in sorted(hunks, key=lambda hunk: (hunk.start, hunk.end))
     )
-    return rebase_sheet(ProposalSheet(path, lines, lines, placed), text)
+    return rebase_group(HunkGroup(path, lines, lines, placed), text)
 
 
-def restore_whole_file(path: str, hunk: LedgerHunk, text: str | None) -> ProposalSheet:
+def restore_whole_file(path: str, hunk: LedgerHunk, text: str | None) -> HunkGroup:
     """Return the stored proposal of a file to be created or deleted."""
     origin = None if hunk.what == "create" else hunk.base_lines
     lines = _lines(text)
-    return ProposalSheet(path, origin, lines, (_whole_file_state(hunk, origin, lines),))
+    return HunkGroup(path, origin, lines, (_whole_file_state(hunk, origin, lines),))
 
 
 def restore_proposals(
     path: str, hunks: Sequence[LedgerHunk], text: str | None, placed: Collection[str]
-) -> tuple[tuple[ProposalSheet, ...], tuple[LedgerHunk, ...]]:
-    """Return sheets of the stored proposals of a call for the current `text`, and the hunks that are lost.
+) -> tuple[tuple[HunkGroup, ...], tuple[LedgerHunk, ...]]:
+    """Return groups of the stored proposals of a call for the current `text`, and the hunks that are lost.
 
     `placed` are the ids of hunks that are known to be at their stored position. Any other hunk is located where
     its base lines occur exactly once. If instead its new lines occur exactly once, the hunk counts as kept.
@@ -132,7 +130,7 @@ def restore_proposals(
     content that is not text is not stored.
     """
     lines = _lines(text)
-    sheets: list[ProposalSheet] = []
+    groups: list[HunkGroup] = []
     standing: list[LedgerHunk] = []
     stale: list[LedgerHunk] = []
     lost: list[LedgerHunk] = []
@@ -140,16 +138,16 @@ def restore_proposals(
         if not hunk.base_lines and not hunk.agent_lines:
             lost.append(replace(hunk, state="gone"))
         elif hunk.what != "content":
-            sheets.append(restore_whole_file(path, hunk, text))
+            groups.append(restore_whole_file(path, hunk, text))
         else:
             found = _locate_stored(hunk, lines, is_placed=hunk.id in placed)
             (stale if found.state == "stale" else standing).append(found)
     standing.sort(key=lambda hunk: (hunk.start, hunk.end))
     if standing:
-        sheets.append(ProposalSheet(path, lines, lines, tuple(standing)))
+        groups.append(HunkGroup(path, lines, lines, tuple(standing)))
     if stale:  # the text that these proposals were made for is unknown, so they have no position
-        sheets.append(ProposalSheet(path, None, lines, tuple(stale)))
-    return tuple(sheets), tuple(lost)
+        groups.append(HunkGroup(path, None, lines, tuple(stale)))
+    return tuple(groups), tuple(lost)
 
 
 def _locate_stored(hunk: LedgerHunk, lines: Lines | None, *, is_placed: bool) -> LedgerHunk:
@@ -176,66 +174,66 @@ def text_with_proposals(current: str | None, hunks: Iterable[LedgerHunk]) -> str
     return "".join(apply_hunks(_lines(current) or (), runs))
 
 
-def mark_decided(sheet: ProposalSheet, ids: Collection[str], state: HunkState) -> ProposalSheet:
-    """Return the sheet with the hunks `ids` in `state`. The sheet's text does not change."""
-    return _with_states(sheet, ids, state)
+def mark_decided(group: HunkGroup, ids: Collection[str], state: HunkState) -> HunkGroup:
+    """Return the group with the hunks `ids` in `state`. The group's text does not change."""
+    return _with_states(group, ids, state)
 
 
-def mark_written(sheet: ProposalSheet, ids: Collection[str], after: str | None) -> tuple[ProposalSheet, ...]:
-    """Return the sheet after the hunks `ids` were written (maybe split in two); this changed the file from
-    `sheet.current` to `after`.
+def mark_written(group: HunkGroup, ids: Collection[str], after: str | None) -> tuple[HunkGroup, ...]:
+    """Return the group after the hunks `ids` were written (maybe split in two); this changed the file from
+    `group.current` to `after`.
 
     If `after` is exactly the expected result, the positions of the other hunks are known, and these hunks become
-    proposals for the new text. Otherwise `rebase_sheet` locates the other hunks.
+    proposals for the new text. Otherwise `rebase_group` locates the other hunks.
     """
-    mine = [hunk for hunk in sheet.hunks if hunk.id in ids]
-    done = mark_decided(sheet, ids, "kept")
+    mine = [hunk for hunk in group.hunks if hunk.id in ids]
+    done = mark_decided(group, ids, "kept")
     lines = _lines(after)
-    if sheet.is_whole or lines is None or text_with_proposals("".join(sheet.current or ()), mine) != after:
-        return (rebase_sheet(done, after),)
-    written = [(at, hunk) for at, hunk in enumerate(sheet.hunks) if hunk.id in ids]
+    if group.is_whole or lines is None or text_with_proposals("".join(group.current or ()), mine) != after:
+        return (rebase_group(done, after),)
+    written = [(at, hunk) for at, hunk in enumerate(group.hunks) if hunk.id in ids]
     shifted = tuple(
         _shift(hunk, written, at) for at, hunk in enumerate(done.hunks) if hunk.state == "proposed"
     )
     rest = replace(done, hunks=tuple(hunk for hunk in done.hunks if hunk.state != "proposed"))
     return tuple(
-        it for it in (rebase_sheet(rest, after), ProposalSheet(sheet.path, lines, lines, shifted)) if it.hunks
+        it for it in (rebase_group(rest, after), HunkGroup(group.path, lines, lines, shifted)) if it.hunks
     )
 
 
-def with_new_lines(sheet: ProposalSheet, lines: Mapping[str, Lines]) -> ProposalSheet:
-    """Return the sheet with the new lines of some hunks replaced. `lines` maps hunk ids to new lines."""
-    hunks = tuple(replace(hunk, agent_lines=lines.get(hunk.id, hunk.agent_lines)) for hunk in sheet.hunks)
-    return replace(sheet, hunks=hunks)
+def with_new_lines(group: HunkGroup, lines: Mapping[str, Lines]) -> HunkGroup:
+    """Return the group with the new lines of some hunks replaced. `lines` maps hunk ids to new lines."""
+    hunks = tuple(replace(hunk, agent_lines=lines.get(hunk.id, hunk.agent_lines)) for hunk in group.hunks)
+    return replace(group, hunks=hunks)
 
 
-def split_proposal(sheet: ProposalSheet, hunk_id: str, first: int, last: int) -> tuple[ProposalSheet, str]:
+def split_proposal(group: HunkGroup, hunk_id: str, first: int, last: int) -> tuple[HunkGroup, str]:
     """Make lines [first, last) of a proposed hunk a separate hunk (see sub_hunks.py).
 
-    Return the sheet and the id of the separate hunk.
+    Return the group and the id of the separate hunk.
 
     Raises:
         ValueError: the hunk does not have these lines, or the hunk concerns a whole file.
     """
-    hunk = next((found for found in sheet.hunks if found.id == hunk_id), None)
+    hunk = next((found for found in group.hunks if found.id == hunk_id), None)
     if hunk is None or hunk.state != "proposed":
         raise ValueError("this change no longer fits the current text, so it cannot be decided line by line")
-    if sheet.is_whole:
+    if group.is_whole:
         raise ValueError(
             "a new or deleted file can only be kept or undone as a whole; to change its text, keep the file "
             "with a replacement"
         )
     found = split_hunk_lines(hunk.base_lines, hunk.agent_lines, first, last)
     if first == 0 and last == len(hunk.agent_lines):
-        return sheet, hunk_id
-    names = free_ids(hunk_id, {other.id for other in sheet.hunks})
+        return group, hunk_id
+    names = free_ids(hunk_id, {other.id for other in group.hunks})
     if found.head[1]:
         named = ((hunk_id, found.head), (names[0], found.chosen), (names[1], found.tail))
     else:
         named = ((hunk_id, found.head), (names[0], found.chosen), (hunk_id, found.tail))
-    at = sheet.hunks.index(hunk)
+    at = group.hunks.index(hunk)
     pieces = _lay_out(hunk, named)
-    return replace(sheet, hunks=(*sheet.hunks[:at], *pieces, *sheet.hunks[at + 1 :])), names[0]
+    return replace(group, hunks=(*group.hunks[:at], *pieces, *group.hunks[at + 1 :])), names[0]
 
 
 def _lay_out(hunk: LedgerHunk, named: Sequence[tuple[str, LinePair]]) -> list[LedgerHunk]:
@@ -264,7 +262,7 @@ def _lay_out(hunk: LedgerHunk, named: Sequence[tuple[str, LinePair]]) -> list[Le
 
 
 def _shift(hunk: LedgerHunk, written: Sequence[tuple[int, LedgerHunk]], index: int) -> LedgerHunk:
-    """Return the hunk at its new position after the hunks `written` (with their index in the sheet) were written."""
+    """Return the hunk at its new position after the hunks `written` (with their index in the group) were written."""
     by = sum(
         len(other.agent_lines) - (other.end - other.start)
         for at, other in written
@@ -274,15 +272,13 @@ def _shift(hunk: LedgerHunk, written: Sequence[tuple[int, LedgerHunk]], index: i
     return replace(hunk, base_start=start, base_end=end, start=start, end=end)
 
 
-def _whole_file_sheet(
-    path: str, what: HunkKind, old: Lines | None, new: Lines, author: Author
-) -> ProposalSheet:
+def _whole_file_group(path: str, what: HunkKind, old: Lines | None, new: Lines, author: Author) -> HunkGroup:
     hunk = new_hunk(author, what, old or (), new)
     end = len(old or ())
     run = LineHunk(0, end, old or (), new)
     (id_,) = _ids(author, path, [run])
     placed = replace(hunk, id=id_, state="proposed", base_end=end, end=end)
-    return ProposalSheet(path, old, old, (placed,))
+    return HunkGroup(path, old, old, (placed,))
 
 
 def _ids(author: Author, path: str, runs: Sequence[LineHunk]) -> Sequence[str]:
@@ -307,9 +303,9 @@ def _whole_file_state(hunk: LedgerHunk, origin: Lines | None, lines: Lines | Non
     return replace(hunk, state="proposed" if lines == origin else "stale", start=0, end=len(lines or ()))
 
 
-def _with_states(sheet: ProposalSheet, ids: Collection[str], state: HunkState) -> ProposalSheet:
-    hunks = tuple(replace(hunk, state=state) if hunk.id in ids else hunk for hunk in sheet.hunks)
-    return replace(sheet, hunks=hunks)
+def _with_states(group: HunkGroup, ids: Collection[str], state: HunkState) -> HunkGroup:
+    hunks = tuple(replace(hunk, state=state) if hunk.id in ids else hunk for hunk in group.hunks)
+    return replace(group, hunks=hunks)
 
 
 def _lines(text: str | None) -> Lines | None:

@@ -5,11 +5,11 @@ from hypothesis import given, strategies as st
 
 from agent_ls.patch.rebase import MergedText, rebase
 from agent_ls.review.proposals import (
-    ProposalSheet,
+    HunkGroup,
     mark_decided,
     mark_written,
     propose,
-    rebase_sheet,
+    rebase_group,
     split_proposal,
     text_with_proposals,
 )
@@ -28,15 +28,15 @@ def letters(lines: str | None) -> str | None:
     return None if lines is None else lines.replace("\n", "")
 
 
-def sheet(old: str | None, new: str | None) -> ProposalSheet:
+def group(old: str | None, new: str | None) -> HunkGroup:
     return propose("/a", text(old), text(new), AUTHOR)
 
 
-def states(found: ProposalSheet) -> list[str]:
+def states(found: HunkGroup) -> list[str]:
     return [hunk.state for hunk in found.hunks]
 
 
-def places(found: ProposalSheet) -> list[tuple[int, int]]:
+def places(found: HunkGroup) -> list[tuple[int, int]]:
     return [(hunk.start, hunk.end) for hunk in found.hunks]
 
 
@@ -57,14 +57,14 @@ def places(found: ProposalSheet) -> list[tuple[int, int]]:
 def test_typing_moves_proposals_or_makes_them_stale(
     typed: str, expected: list[str], at: list[tuple[int, int]]
 ) -> None:
-    beside = rebase_sheet(sheet("abcdef", "aBcdEf"), text(typed))
+    beside = rebase_group(group("abcdef", "aBcdEf"), text(typed))
     assert (states(beside), places(beside)) == (expected, at)
 
 
 @pytest.mark.req("H6")
 def test_a_stale_proposal_is_pending_again_when_its_lines_are_restored() -> None:
-    first = sheet("abcdef", "aBcdEf")
-    assert rebase_sheet(rebase_sheet(first, text("axcdef")), text("abcdef")) == first
+    first = group("abcdef", "aBcdEf")
+    assert rebase_group(rebase_group(first, text("axcdef")), text("abcdef")) == first
 
 
 @pytest.mark.req("H6")
@@ -83,7 +83,7 @@ def test_a_stale_proposal_is_pending_again_when_its_lines_are_restored() -> None
 def test_a_proposal_for_a_whole_file_follows_changes_of_the_file(
     old: str | None, new: str | None, now: str | None, state: str
 ) -> None:
-    beside = rebase_sheet(rebase_sheet(sheet(old, new), text("other")), text(now))
+    beside = rebase_group(rebase_group(group(old, new), text("other")), text(now))
     assert states(beside) == [state]
 
 
@@ -91,15 +91,15 @@ def test_a_proposal_for_a_whole_file_follows_changes_of_the_file(
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_hunks_kept_one_by_one_in_any_order_give_the_whole_change(order: tuple[int, int]) -> None:
     current = text("abcdef")
-    sheets: tuple[ProposalSheet, ...] = (sheet("abcdef", "aBBcdf"),)
-    ids = [hunk.id for hunk in sheets[0].hunks]
+    groups: tuple[HunkGroup, ...] = (group("abcdef", "aBBcdf"),)
+    ids = [hunk.id for hunk in groups[0].hunks]
     for n in order:
-        (own,) = [it for it in sheets if ids[n] in {hunk.id for hunk in it.pending_hunks}]
+        (own,) = [it for it in groups if ids[n] in {hunk.id for hunk in it.pending_hunks}]
         after = text_with_proposals(current, [hunk for hunk in own.pending_hunks if hunk.id == ids[n]])
-        sheets = tuple(part for it in sheets for part in mark_written(it, [ids[n]], after))
+        groups = tuple(part for it in groups for part in mark_written(it, [ids[n]], after))
         current = after
     assert letters(current) == "aBBcdf"
-    assert {hunk.state for it in sheets for hunk in it.hunks} == {"kept"}
+    assert {hunk.state for it in groups for hunk in it.hunks} == {"kept"}
 
 
 @pytest.mark.parametrize(
@@ -117,13 +117,13 @@ def test_hunks_kept_one_by_one_in_any_order_give_the_whole_change(order: tuple[i
 def test_lines_of_a_proposal_can_be_kept_before_the_rest(
     old: str, new: str, chosen: tuple[int, int], after: str, rest: str
 ) -> None:
-    first = sheet(f"x{old}y", f"x{new}y")
+    first = group(f"x{old}y", f"x{new}y")
     (hunk,) = first.hunks
     parted, id_ = split_proposal(first, hunk.id, *chosen)
     written = text_with_proposals(text(f"x{old}y"), [it for it in parted.hunks if it.id == id_])
     assert letters(written) == after
-    sheets = mark_written(parted, [id_], written)
-    waiting = [it for found in sheets for it in found.pending_hunks]
+    groups = mark_written(parted, [id_], written)
+    waiting = [it for found in groups for it in found.pending_hunks]
     assert letters(text_with_proposals(written, waiting)) == rest
     assert hunk.id in {it.id for it in waiting}
 
@@ -136,7 +136,7 @@ def test_lines_of_a_proposal_can_be_kept_before_the_rest(
 def test_selected_lines_of_a_proposal_can_be_undone_before_the_rest(
     old: str, new: str, chosen: tuple[int, int], rest: str
 ) -> None:
-    first = sheet(f"x{old}y", f"x{new}y")
+    first = group(f"x{old}y", f"x{new}y")
     parted, id_ = split_proposal(first, first.hunks[0].id, *chosen)
     left = mark_decided(parted, [id_], "undone")
     assert letters(text_with_proposals(text(f"x{old}y"), left.pending_hunks)) == rest
@@ -144,7 +144,7 @@ def test_selected_lines_of_a_proposal_can_be_undone_before_the_rest(
 
 @pytest.mark.parametrize(("old", "new"), [(None, "ab"), ("ab", None)])
 def test_proposal_to_create_or_delete_a_file_cannot_be_split(old: str | None, new: str | None) -> None:
-    first = sheet(old, new)
+    first = group(old, new)
     with pytest.raises(ValueError, match="as a whole"):
         split_proposal(first, first.hunks[0].id, 0, 1)
 
@@ -157,7 +157,7 @@ lines = st.lists(st.sampled_from("abcdxyz"), max_size=8).map("".join)
 def test_keeping_proposals_next_to_typed_text_equals_a_merge(old: str, new: str, typed: str) -> None:
     if old == new:
         return
-    beside = rebase_sheet(sheet(old, new), text(typed))
+    beside = rebase_group(group(old, new), text(typed))
     merged = rebase(*(split_lines(text(it) or "") for it in (old, new, typed)))
     assert isinstance(merged, MergedText) == ("stale" not in states(beside))
     if isinstance(merged, MergedText):
@@ -170,16 +170,16 @@ def test_keeping_proposals_one_by_one_in_random_order_gives_the_whole_change(
 ) -> None:
     if old == new:
         return
-    sheets: tuple[ProposalSheet, ...] = (sheet(old, new),)
+    groups: tuple[HunkGroup, ...] = (group(old, new),)
     current = text(old)
-    while waiting := [hunk for it in sheets for hunk in it.pending_hunks]:
+    while waiting := [hunk for it in groups for hunk in it.pending_hunks]:
         hunk = order.choice(waiting)  # type: ignore[attr-defined]
         after = text_with_proposals(current, [hunk])
-        sheets = tuple(
+        groups = tuple(
             part
-            for it in sheets
+            for it in groups
             for part in (
-                mark_written(it, [hunk.id], after) if hunk in it.hunks else (rebase_sheet(it, after),)
+                mark_written(it, [hunk.id], after) if hunk in it.hunks else (rebase_group(it, after),)
             )
         )
         current = after

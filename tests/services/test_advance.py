@@ -64,7 +64,7 @@ def next_report(draw: st.DrawFn, file: ReviewedFile) -> Report:
         choices.append(reports.Proposed(Proposal(who, write, (propose("/f", known, after, who),)), "agent"))
     for it in file.proposals:
         chosen = frozenset(hunk.id for hunk in it.pending_hunks)
-        choices.append(reports.WriteBegun(PendingWrite(it.call, it.number, it.sheets, chosen, {}, "")))
+        choices.append(reports.WriteBegun(PendingWrite(it.call, it.number, it.groups, chosen, {}, "")))
         choices.append(reports.ProposalClosed(it.with_states(chosen, "undone"), "user"))
     return draw(st.sampled_from(choices))
 

@@ -43,7 +43,7 @@ from typing import assert_never
 from agent_ls.review.agent_edits import apply_agent_edit, link_new_hunks
 from agent_ls.review.decisions import Decision, apply_decision, narrow_to_lines
 from agent_ls.review.ledger import LedgerChange
-from agent_ls.review.proposals import mark_written, rebase_sheet, with_new_lines
+from agent_ls.review.proposals import mark_written, rebase_group, with_new_lines
 from agent_ls.review.reopened_hunks import UndoneHunks, reopen_missing, reopen_undone
 from agent_ls.review.user_edits import apply_user_edit
 from agent_ls.services.review import reports
@@ -276,15 +276,15 @@ def _record_kept(file: ReviewedFile, report: reports.ProposalWritten) -> Advance
 def _mark_kept(file: ReviewedFile, write: PendingWrite, report: reports.ProposalWritten) -> Advanced:
     proposal = file.proposal(write.number)
     assert proposal
-    sheets = tuple(
+    groups = tuple(
         part
-        for sheet in write.sheets
+        for group in write.groups
         for part in mark_written(
-            with_new_lines(rebase_sheet(sheet, report.before), write.lines), write.ids, report.after
+            with_new_lines(rebase_group(group, report.before), write.lines), write.ids, report.after
         )
     )
-    done = replace(write, is_done=True, sheets_before=proposal.sheets)
-    written = replace(proposal, sheets=sheets)
+    done = replace(write, is_done=True, groups_before=proposal.groups)
+    written = replace(proposal, groups=groups)
     # If the proposal was dropped while these hunks were being written, its other hunks are not proposed again.
     written = written.dropped() if proposal.is_dropped else written
     file, news = publish_news(replace(file, pending_write=done), written, "user", write.comment)
@@ -295,9 +295,9 @@ def _propose_again(file: ReviewedFile, write: PendingWrite, report: reports.Prop
     """Make the written hunks proposals again, because another file of the same decision could not be written."""
     proposal = file.proposal(write.number)
     assert proposal
-    sheets = tuple(rebase_sheet(sheet, report.after) for sheet in write.sheets_before)
+    groups = tuple(rebase_group(group, report.after) for group in write.groups_before)
     file = replace(file, pending_write=replace(write, is_done=False))
-    file, news = publish_news(file, replace(proposal, sheets=sheets), "agent")
+    file, news = publish_news(file, replace(proposal, groups=groups), "agent")
     return file, (*_publish_change(file, write, report), *news)
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from agent_ls.review.hunks import LedgerHunk
-from agent_ls.review.proposals import rebase_sheet
+from agent_ls.review.proposals import rebase_group
 from agent_ls.services.review.change_events import build_proposed_hunk
 from agent_ls.services.review.effects import By, Effect, JudgeHunk, PublishProposed, TextsChanged
 from agent_ls.services.review.proposal_notes import JudgedHunk
@@ -35,7 +35,7 @@ def compare_proposals(file: ReviewedFile) -> Advanced:
     for proposal in file.proposals:
         if file.pending_write and file.pending_write.number == proposal.number:
             continue
-        moved = replace(proposal, sheets=tuple(rebase_sheet(sheet, text) for sheet in proposal.sheets))
+        moved = replace(proposal, groups=tuple(rebase_group(group, text) for group in proposal.groups))
         news = _find_news(moved)
         file, published = publish_news(file, moved, "editor")
         effects += published

@@ -42,8 +42,8 @@ def _of_file(file: ReviewedFile) -> list[Hunk]:
 
 def proposed_text(file: ReviewedFile) -> str | None:
     """Return the text that the file would have if all its proposed hunks were kept."""
-    sheets = (sheet for proposal in file.proposals for sheet in proposal.sheets)
-    hunks = (hunk for sheet in sheets if not sheet.is_opaque for hunk in sheet.hunks)
+    groups = (group for proposal in file.proposals for group in proposal.groups)
+    hunks = (hunk for group in groups if not group.is_opaque for hunk in group.hunks)
     return text_with_proposals(file.ledger.current_text, (hunk for hunk in hunks if hunk.state == "proposed"))
 
 

@@ -15,7 +15,7 @@ from agent_ls.environments.base import FileState, FileWrite
 from agent_ls.environments.errors import EnvError, StaleFileError
 from agent_ls.loop.events.types import FileChange, Hunk
 from agent_ls.review.decisions import replacement_lines
-from agent_ls.review.proposals import ProposalSheet, split_proposal, text_with_proposals, with_new_lines
+from agent_ls.review.proposals import HunkGroup, split_proposal, text_with_proposals, with_new_lines
 from agent_ls.services.review.change_events import action, build_proposed_hunk
 from agent_ls.services.review.decision_request import (
     CLOSED_SESSION,
@@ -126,8 +126,8 @@ class ProposalDecisions:
 
     async def _undo(self, task: CallDecision, session: ReviewedSession) -> None:
         for file, proposal in self._find_concerned(task):
-            sheets, ids = self._divide(proposal, task)
-            divided = with_fields(proposal, sheets=sheets)
+            groups, ids = self._divide(proposal, task)
+            divided = with_fields(proposal, groups=groups)
             hunks = [hunk for hunk in divided.pending_hunks if hunk.id in ids]
             comment = task.asked.comment
             judged = [
@@ -177,10 +177,10 @@ class ProposalDecisions:
         """Return each file of the call with the hunks to write to it."""
         planned = []
         for file, proposal in self._find_concerned(task):
-            sheets, ids = self._divide(proposal, task)
+            groups, ids = self._divide(proposal, task)
             lines = {}
             if task.asked.replacement is not None:
-                hunks = [hunk for sheet in sheets for hunk in sheet.hunks if hunk.id in ids]
+                hunks = [hunk for group in groups for hunk in group.hunks if hunk.id in ids]
                 text = file.ledger.current or ()
                 lines = {
                     hunk.id: replacement_lines(
@@ -188,31 +188,29 @@ class ProposalDecisions:
                     )
                     for hunk in hunks
                 }
-            pending = PendingWrite(task.call, proposal.number, sheets, ids, lines, task.asked.comment)
+            pending = PendingWrite(task.call, proposal.number, groups, ids, lines, task.asked.comment)
             planned.append(_PlannedWrite(file, proposal, pending))
         return planned
 
-    def _divide(
-        self, proposal: Proposal, task: CallDecision
-    ) -> tuple[tuple[ProposalSheet, ...], frozenset[str]]:
-        """Return the proposal's sheets, and the ids of the hunks to decide.
+    def _divide(self, proposal: Proposal, task: CallDecision) -> tuple[tuple[HunkGroup, ...], frozenset[str]]:
+        """Return the proposal's groups, and the ids of the hunks to decide.
 
         If only some lines are decided, the hunk is split first.
         """
         ids = task.open_ids & {hunk.id for hunk in proposal.pending_hunks}
         if task.asked.lines is None or not ids:
-            return proposal.sheets, ids
+            return proposal.groups, ids
         (id_,) = ids
-        sheets = list(proposal.sheets)
-        at, hunk = next((k, hunk) for k, it in enumerate(sheets) for hunk in it.hunks if hunk.id == id_)
+        groups = list(proposal.groups)
+        at, hunk = next((k, hunk) for k, it in enumerate(groups) for hunk in it.hunks if hunk.id == id_)
         try:
             if hunk.link:
                 raise ValueError(LINKED)
-            sheets[at], chosen = split_proposal(sheets[at], id_, *task.asked.lines)
+            groups[at], chosen = split_proposal(groups[at], id_, *task.asked.lines)
         except ValueError as error:
             task.refused[id_] = str(error)
-            return proposal.sheets, frozenset()
-        return tuple(sheets), frozenset((chosen,))
+            return proposal.groups, frozenset()
+        return tuple(groups), frozenset((chosen,))
 
     async def _write(
         self,
@@ -260,7 +258,7 @@ class ProposalDecisions:
         self, file: ReviewedFile, pending_write: PendingWrite, task: CallDecision
     ) -> list[JudgedHunk]:
         hunks = [
-            hunk for sheet in pending_write.sheets for hunk in sheet.hunks if hunk.id in pending_write.ids
+            hunk for group in pending_write.groups for hunk in group.hunks if hunk.id in pending_write.ids
         ]
         asked = task.asked
         return [
@@ -304,8 +302,8 @@ def _write_of(planned: _PlannedWrite, data: bytes | None) -> FileWrite:
         if data != write.base:
             raise StaleFileError(file.path)
         return write
-    sheets = [with_new_lines(sheet, pending_write.lines) for sheet in pending_write.sheets]
-    hunks = [hunk for sheet in sheets for hunk in sheet.hunks if hunk.id in pending_write.ids]
+    groups = [with_new_lines(group, pending_write.lines) for group in pending_write.groups]
+    hunks = [hunk for group in groups for hunk in group.hunks if hunk.id in pending_write.ids]
     text = text_with_proposals(file.ledger.current_text, hunks)
     if text is None:
         return FileWrite(file.path, None, data)

@@ -19,7 +19,7 @@ import anyio
 from agent_ls.environments.base import Attribution, FileState, FileWrite
 from agent_ls.environments.errors import EnvError, StaleFileError
 from agent_ls.review.hunks import LedgerHunk
-from agent_ls.review.proposals import ProposalSheet, propose, propose_bytes, rebase_sheet
+from agent_ls.review.proposals import HunkGroup, propose, propose_bytes, rebase_group
 from agent_ls.services.review.effects import By
 from agent_ls.services.review.proposal_notes import note_of_file, stopped_notice
 from agent_ls.services.review.reports import ProposalClosed, ProposalsCompared, ProposalWritten, Proposed
@@ -68,9 +68,9 @@ class Proposals:
     ) -> list[Proposal]:
         links = links_of(writes)
         return [
-            Proposal(attribution, write, (with_fields(sheet, hunks=_link_moves(sheet, links)),))
+            Proposal(attribution, write, (with_fields(group, hunks=_link_moves(group, links)),))
             for write in writes
-            if (sheet := await self._sheet(write, attribution, session))
+            if (group := await self._propose_write(write, attribution, session))
         ]
 
     def wait_again(self, wait: CallReview, proposals: Sequence[Proposal], by: By) -> None:
@@ -112,9 +112,9 @@ class Proposals:
         """Return the writes that a waiting call proposed."""
         return self._waits.get(call).writes
 
-    async def _sheet(
+    async def _propose_write(
         self, write: FileWrite, attribution: Attribution, session: ReviewedSession
-    ) -> ProposalSheet | None:
+    ) -> HunkGroup | None:
         """Return the proposal for one write, based on the current file; None if the write changes nothing."""
         if write.content == write.base:
             return None
@@ -125,11 +125,11 @@ class Proposals:
             self._state.begin(write.path, text_of(data))
             return propose_bytes(write.path, write_kind(write), attribution)
         before, now = text_of(write.base), text_of(data)
-        sheet = rebase_sheet(propose(write.path, before, text_of(write.content), attribution), now)
-        if any(hunk.state == "stale" for hunk in sheet.hunks):
+        group = rebase_group(propose(write.path, before, text_of(write.content), attribution), now)
+        if any(hunk.state == "stale" for hunk in group.hunks):
             raise StaleFileError(write.path, "the lines of this change were edited after it was proposed")
         self._state.begin(write.path, now)
-        return sheet
+        return group
 
     def drop(self, attribution: Attribution, session: ReviewedSession) -> None:
         """Drop the proposals of a waiting call."""
@@ -189,5 +189,5 @@ def links_of(writes: Sequence[FileWrite]) -> dict[str, str]:
     return links
 
 
-def _link_moves(sheet: ProposalSheet, links: dict[str, str]) -> tuple[LedgerHunk, ...]:
-    return tuple(with_fields(hunk, link=links.get(sheet.path, "")) for hunk in sheet.hunks)
+def _link_moves(group: HunkGroup, links: dict[str, str]) -> tuple[LedgerHunk, ...]:
+    return tuple(with_fields(hunk, link=links.get(group.path, "")) for hunk in group.hunks)

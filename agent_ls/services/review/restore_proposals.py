@@ -11,7 +11,7 @@ from agent_ls.loop.events.types import Hunk, HunkStateChanged
 from agent_ls.review.hunks import LedgerHunk
 from agent_ls.review.proposals import (
     PENDING_STATES,
-    ProposalSheet,
+    HunkGroup,
     place_stored,
     restore_proposals,
     restore_whole_file,
@@ -110,21 +110,21 @@ def restore_proposal(
     hunks = [place_hunk(item.hunk, positions) for item in stored]
     told = {it.hunk.id: (it.hunk.state, it.hunk.base_lines, it.hunk.agent_lines) for it in stored}
     lost: tuple[LedgerHunk, ...] = ()
-    sheets: tuple[ProposalSheet, ...]
+    groups: tuple[HunkGroup, ...]
     if write and not (is_text(write.base) and is_text(write.content)):
-        sheets = (ProposalSheet(path, None, None, tuple(hunks), is_opaque=True),)
+        groups = (HunkGroup(path, None, None, tuple(hunks), is_opaque=True),)
     elif write and write_kind(write) != "content":
-        sheets = tuple(restore_whole_file(path, hunk, text) for hunk in hunks)
+        groups = tuple(restore_whole_file(path, hunk, text) for hunk in hunks)
     elif (
         write
         and text_fingerprint(text_of(write.base)) == text_of_positions
         and all(hunk.id in positions for hunk in hunks)
     ):
-        sheets = (place_stored(path, hunks, text_of(write.base), text),)
+        groups = (place_stored(path, hunks, text_of(write.base), text),)
     else:
         placed = positions if text_fingerprint(text) == text_of_positions else {}
-        sheets, lost = restore_proposals(path, hunks, text, placed)
-    return Proposal(waiting.attribution, write or FileWrite(path, None, None), sheets, told), lost
+        groups, lost = restore_proposals(path, hunks, text, placed)
+    return Proposal(waiting.attribution, write or FileWrite(path, None, None), groups, told), lost
 
 
 def place_hunk(hunk: LedgerHunk, positions: Mapping[str, HunkPosition]) -> LedgerHunk:

@@ -15,7 +15,7 @@ from agent_ls.loop.events.types import Hunk
 from agent_ls.review.decisions import Decision
 from agent_ls.review.hunks import HunkState, LedgerHunk, Lines
 from agent_ls.review.ledger import FileLedger, LedgerChange
-from agent_ls.review.proposals import ProposalSheet, mark_decided
+from agent_ls.review.proposals import HunkGroup, mark_decided
 from agent_ls.review.reopened_hunks import UndoneHunks
 from agent_ls.review.restore import StoredHunk
 from agent_ls.services.review.change_events import build_hunk
@@ -57,13 +57,13 @@ def call_of(attribution: Attribution) -> Call:
 class Proposal:
     """The change that a call proposes for a file.
 
-    `write` is the complete write that the call proposed, `sheets` have the same change as hunks of the
+    `write` is the complete write that the call proposed, `groups` have the same change as hunks of the
     current text. `is_dropped`: the call was stopped or refused, so the rest of the proposal is withdrawn.
     """
 
     attribution: Attribution
     write: FileWrite
-    sheets: tuple[ProposalSheet, ...]
+    groups: tuple[HunkGroup, ...]
     published: Mapping[str, tuple[str, Lines, Lines]] = field(default_factory=dict)
     """State, old lines and new lines of each hunk, by id, as clients know them."""
     is_dropped: bool = False
@@ -76,19 +76,19 @@ class Proposal:
 
     @property
     def hunks(self) -> tuple[LedgerHunk, ...]:
-        return tuple(hunk for sheet in self.sheets for hunk in sheet.hunks)
+        return tuple(hunk for group in self.groups for hunk in group.hunks)
 
     @property
     def is_opaque(self) -> bool:
-        return any(sheet.is_opaque for sheet in self.sheets)
+        return any(group.is_opaque for group in self.groups)
 
     @property
     def pending_hunks(self) -> tuple[LedgerHunk, ...]:
-        return tuple(hunk for sheet in self.sheets for hunk in sheet.pending_hunks)
+        return tuple(hunk for group in self.groups for hunk in group.pending_hunks)
 
     def with_states(self, ids: Collection[str], state: HunkState) -> Proposal:
         """Return the proposal with these hunks in `state`, which is final."""
-        return replace(self, sheets=tuple(mark_decided(sheet, ids, state) for sheet in self.sheets))
+        return replace(self, groups=tuple(mark_decided(group, ids, state) for group in self.groups))
 
     def dropped(self) -> Proposal:
         """Return the proposal with its pending hunks withdrawn."""
@@ -100,24 +100,24 @@ class Proposal:
 class PendingWrite:
     """Proposed hunks that are being written to a file after a decision.
 
-    `number` identifies the proposal. `sheets` are copies of the proposal's sheets, in which a hunk is split if the
+    `number` identifies the proposal. `groups` are copies of the proposal's groups, in which a hunk is split if the
     user chose only some of its lines. `ids` are the hunks to write. `lines` maps hunk ids to lines that replace the
-    proposed lines. `is_done`: the file's text contains the hunks, and `sheets_before` contains the proposal's sheets
+    proposed lines. `is_done`: the file's text contains the hunks, and `groups_before` contains the proposal's groups
     from before the write.
     """
 
     call: Call
     number: int
-    sheets: tuple[ProposalSheet, ...]
+    groups: tuple[HunkGroup, ...]
     ids: frozenset[str]
     lines: Mapping[str, Lines]
     comment: str
     is_done: bool = False
-    sheets_before: tuple[ProposalSheet, ...] = ()
+    groups_before: tuple[HunkGroup, ...] = ()
 
     @property
     def is_opaque(self) -> bool:
-        return any(sheet.is_opaque for sheet in self.sheets)
+        return any(group.is_opaque for group in self.groups)
 
 
 @dataclass(frozen=True, slots=True)
