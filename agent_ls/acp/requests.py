@@ -218,8 +218,8 @@ class UserRequests:
                     return
                 answer = answer_of(result, options, self._client_id)
                 ids = [hunk.id for hunk in self._find_proposals(call_id)]
-                verdict: Literal["keep", "undo"] = "keep" if answer.decision == "allow" else "undo"
-                await self._review.review(verdict, Selection(hunk_ids=ids), comment=answer.reason)
+                decision: Literal["keep", "undo"] = "keep" if answer.decision == "allow" else "undo"
+                await self._review.review(decision, Selection(hunk_ids=ids), comment=answer.reason)
         except ClientDisconnectedError:
             return
         except Exception:

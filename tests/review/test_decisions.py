@@ -18,7 +18,7 @@ def ids(ledger: FileLedger) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("verdict", "base", "current", "hunks"),
+    ("decision", "base", "current", "hunks"),
     [
         (("keep", "0"), "A b c d e", "A b c D x e", ["pending c2 @3 d > D x"]),
         (("keep", "1"), "a b c D x e", "A b c D x e", ["pending c1 @0 a > A"]),
@@ -29,9 +29,9 @@ def ids(ledger: FileLedger) -> list[str]:
     ],
 )
 def test_a_decision_about_some_hunks_leaves_the_others_open(
-    verdict: Step, base: str, current: str, hunks: list[str]
+    decision: Step, base: str, current: str, hunks: list[str]
 ) -> None:
-    ledger = story("a b c d e", *TWO_HUNKS, verdict)
+    ledger = story("a b c d e", *TWO_HUNKS, decision)
     assert (words(ledger.base), words(ledger.current), shown(ledger)) == (base, current, hunks)
 
 

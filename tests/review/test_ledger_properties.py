@@ -19,8 +19,8 @@ from tests.support.ledger_decisions import keep_hunks, undo_hunks
 
 pytestmark = [pytest.mark.req("H6"), pytest.mark.sweep]
 
-Verdict: TypeAlias = Callable[[FileLedger, Sequence[str]], LedgerChange]
-VERDICTS: list[Verdict] = [keep_hunks, undo_hunks]
+Decide: TypeAlias = Callable[[FileLedger, Sequence[str]], LedgerChange]
+DECISIONS: list[Decide] = [keep_hunks, undo_hunks]
 
 # Few different lines: a position can be mistaken only among repeated lines.
 LINES = st.lists(st.sampled_from(["a\n", "b\n", "}\n", "\n", "\tx = 1\n"]), max_size=8)
@@ -60,9 +60,9 @@ def histories(draw: st.DrawFn, max_steps: int = 8) -> tuple[FileLedger, list[str
 def after_a_step(
     draw: st.DrawFn, ledger: FileLedger, texts: Sequence[str | None], call_id: str
 ) -> FileLedger:
-    kind = draw(st.sampled_from(["agent", "agent", "user", "user", "back", "verdict", "file"]))
-    if kind == "verdict":
-        return draw(st.sampled_from(VERDICTS))(ledger, draw(chosen(ledger))).ledger
+    kind = draw(st.sampled_from(["agent", "agent", "user", "user", "back", "decision", "file"]))
+    if kind == "decision":
+        return draw(st.sampled_from(DECISIONS))(ledger, draw(chosen(ledger))).ledger
     if kind == "back":
         new = draw(st.sampled_from(texts[-4:]))
     elif kind == "file":
@@ -115,12 +115,12 @@ def test_the_order_of_decisions_makes_no_difference(
     history: tuple[FileLedger, list[str | None]], data: st.DataObject
 ) -> None:
     ledger, _ = history
-    verdicts = [(hunk_id, data.draw(st.sampled_from(VERDICTS))) for hunk_id in all_open(ledger)]
+    decisions = [(hunk_id, data.draw(st.sampled_from(DECISIONS))) for hunk_id in all_open(ledger)]
     texts = set()
-    for order in (verdicts, verdicts[::-1], data.draw(st.permutations(verdicts))):
+    for order in (decisions, decisions[::-1], data.draw(st.permutations(decisions))):
         after = ledger
-        for hunk_id, verdict in order:
-            after = verdict(after, [hunk_id]).ledger
+        for hunk_id, decide in order:
+            after = decide(after, [hunk_id]).ledger
             assert problems(after) == []
         assert after.base == after.current
         texts.add(after.current_text)

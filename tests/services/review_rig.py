@@ -202,8 +202,8 @@ class Review:
     def hunks(self, **which: str) -> list[Hunk]:
         return [hunk for hunks in self.service.open_hunks(**which).values() for hunk in hunks]
 
-    async def decides(self, verdict: Any, **which: Any) -> tuple[list[str], dict[str, str]]:
+    async def decides(self, decision: Any, **which: Any) -> tuple[list[str], dict[str, str]]:
         """Decide about hunks; return the states of the changed hunks, and the refusals."""
         select = {field.name: which.pop(field.name) for field in fields(Selection) if field.name in which}
-        changed, refused = await self.service.review(verdict, Selection(**select), **which)
+        changed, refused = await self.service.review(decision, Selection(**select), **which)
         return [hunk.state for hunk in changed], dict(refused)

@@ -101,9 +101,9 @@ def test_hunks_of_a_notebook_saved_in_a_new_layout_can_still_be_kept_or_undone(
     relaid = change.ledger
     assert relaid.current_text == text and states(relaid) == states(ledger) and not change.new
     for hunk in ledger.open_hunks:
-        for verdict in ("undone", "kept"):
-            was = apply_decision(ledger, Decision(frozenset({hunk.id}), verdict)).ledger
-            now = apply_decision(relaid, Decision(frozenset({hunk.id}), verdict)).ledger
+        for state in ("undone", "kept"):
+            was = apply_decision(ledger, Decision(frozenset({hunk.id}), state)).ledger
+            now = apply_decision(relaid, Decision(frozenset({hunk.id}), state)).ledger
             assert cells(now.current_text) == cells(was.current_text)
             assert cells(now.base_text) == cells(was.base_text)
     every = frozenset(hunk.id for hunk in relaid.open_hunks)

@@ -52,13 +52,13 @@ async def test_a_proposed_hunk_is_not_written_until_the_user_keeps_it(is_open: b
 @pytest.mark.parametrize(
     "selection", [{"session_id": "s1"}, {"turn_id": "t1"}, {"path": "/project/a.py"}], ids=str
 )
-@pytest.mark.parametrize(("verdict", "after"), [("keep", EDITED), ("undo", LINES)])
+@pytest.mark.parametrize(("decision", "after"), [("keep", EDITED), ("undo", LINES)])
 async def test_keep_or_undo_of_a_selection_decides_every_proposed_hunk_in_it(
-    selection: dict[str, str], verdict: str, after: str
+    selection: dict[str, str], decision: str, after: str
 ) -> None:
     review = fresh()
     async with review.proposed(("a.py", EDITED)) as call:
-        states, refused = await review.decides(verdict, **selection)
+        states, refused = await review.decides(decision, **selection)
         assert len(states) == 2 and refused == {}
         await call.ends()
     assert text(review) == after
@@ -294,14 +294,14 @@ async def test_new_and_deleted_files_are_proposed_as_a_whole() -> None:
 
 
 @pytest.mark.req("H6")
-@pytest.mark.parametrize(("verdict", "moved"), [("keep", True), ("undo", False)])
-async def test_source_and_target_hunks_of_a_move_are_decided_together(verdict: str, moved: bool) -> None:
+@pytest.mark.parametrize(("decision", "moved"), [("keep", True), ("undo", False)])
+async def test_source_and_target_hunks_of_a_move_are_decided_together(decision: str, moved: bool) -> None:
     review = Review({"old.py": "old\n"})
     writes = (("new.py", "old\nmore\n"), ("old.py", None))
     async with review.proposed(*writes, moves={"new.py": "old.py"}) as call:
         one, other = review.hunks()
         assert one.link == other.link != ""
-        states, refused = await review.decides(verdict, hunk_ids=[one.id])
+        states, refused = await review.decides(decision, hunk_ids=[one.id])
         assert len(states) == 2 and refused == {}
         await call.ends()
     assert review.exists("new.py") == moved and review.exists("old.py") != moved

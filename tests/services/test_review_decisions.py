@@ -69,10 +69,10 @@ async def test_undo_of_one_hunk_leaves_the_other_pending() -> None:
 
 
 @pytest.mark.req("H6")
-@pytest.mark.parametrize("verdict", ["keep", "undo"])
-async def test_a_review_comment_is_in_the_hunk_event_and_in_the_notice_to_the_model(verdict: str) -> None:
+@pytest.mark.parametrize("decision", ["keep", "undo"])
+async def test_a_review_comment_is_in_the_hunk_event_and_in_the_notice_to_the_model(decision: str) -> None:
     review = await edited()
-    await review.decides(verdict, session_id="s1", comment="too loud")
+    await review.decides(decision, session_id="s1", comment="too loud")
     assert review.s1.of(HunkStateChanged)[-1].comment == "too loud"
     assert "The user says: too loud" in review.s1.notices[0]
 
@@ -183,14 +183,14 @@ async def test_decisions_on_decided_reverted_or_unknown_hunks_are_refused_with_t
 
 
 @pytest.mark.req("H6")
-@pytest.mark.parametrize("verdict", ["keep", "undo"])
+@pytest.mark.parametrize("decision", ["keep", "undo"])
 async def test_a_decision_about_a_hunk_of_a_closed_session_is_refused(
-    verdict: str,
+    decision: str,
 ) -> None:
     review = await edited()
     ids = review.s1.hunk_ids
     del review.sessions["s1"]
-    assert await review.decides(verdict, hunk_ids=ids) == ([], dict.fromkeys(ids, CLOSED_SESSION))
+    assert await review.decides(decision, hunk_ids=ids) == ([], dict.fromkeys(ids, CLOSED_SESSION))
     assert len(review.hunks()) == 2 and review.text("a.py") == TWO_EDITS
 
 

@@ -143,7 +143,7 @@ async def test_a_state_change_of_a_hunk_by_typing_is_published_at_once() -> None
     assert not review.tasks
 
 
-BEFORE_IT = ["verdict on another hunk", "agent edit", "end of the turn", "closed"]
+BEFORE_IT = ["decision on another hunk", "agent edit", "end of the turn", "closed"]
 
 
 @pytest.mark.req("H6")
@@ -159,7 +159,7 @@ async def test_delayed_hunk_updates_from_typing_are_published_before_the_next_ev
     assert review.s1.states == [("edited",)]
     told = len(review.s1.events)
     match what:
-        case "verdict on another hunk":
+        case "decision on another hunk":
             await review.decides("keep", hunk_ids=[last])
         case "agent edit":
             await review.agent_writes("a.py", texts[-1] + "five\n")

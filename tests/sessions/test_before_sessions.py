@@ -56,8 +56,8 @@ async def proposed(rig: SessionRig, talk: Talk) -> list[Hunk]:
     return [hunk for hunks in rig.manager.review.open_hunks().values() for hunk in hunks]
 
 
-async def decide(rig: SessionRig, verdict: Any, comment: str = "", **select: Any) -> list[str]:
-    changed, refused = await rig.manager.review.review(verdict, Selection(**select), comment=comment)
+async def decide(rig: SessionRig, decision: Any, comment: str = "", **select: Any) -> list[str]:
+    changed, refused = await rig.manager.review.review(decision, Selection(**select), comment=comment)
     assert not refused
     return [hunk.state for hunk in changed]
 

@@ -47,16 +47,16 @@ def reviews(request: Request) -> list[str]:
     return [m.text for m in request.messages if "Review:" in m.text]
 
 
-async def decide(rig: SessionRig, talk: Talk, verdict: Any, ids: Sequence[str], **how: Any) -> list[str]:
-    changed, refused = await rig.manager.review.review(verdict, Selection(hunk_ids=ids), **how)
+async def decide(rig: SessionRig, talk: Talk, decision: Any, ids: Sequence[str], **how: Any) -> list[str]:
+    changed, refused = await rig.manager.review.review(decision, Selection(hunk_ids=ids), **how)
     assert not refused
     return [hunk.state for hunk in changed]
 
 
 @pytest.mark.req("H6", "L6")
-@pytest.mark.parametrize("verdict", ["keep", "undo"])
+@pytest.mark.parametrize("decision", ["keep", "undo"])
 async def test_a_review_decision_during_a_model_call_is_sent_once_with_the_next_model_call(
-    work: Path, verdict: str
+    work: Path, decision: str
 ) -> None:
     gate = Gate()
     script: Script = [
@@ -70,8 +70,8 @@ async def test_a_review_decision_during_a_model_call_is_sent_once_with_the_next_
         talk = await rig.talk("edits")
         group.start_soon(talk.say, "go")
         await gate.reached.wait()
-        assert await decide(rig, talk, verdict, hunk_ids(talk), comment="because") == [
-            {"keep": "kept", "undo": "undone"}[verdict]
+        assert await decide(rig, talk, decision, hunk_ids(talk), comment="because") == [
+            {"keep": "kept", "undo": "undone"}[decision]
         ]
         gate.open()
         await talk.until("processing_end")

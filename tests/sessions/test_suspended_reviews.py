@@ -60,11 +60,11 @@ def hunks_of(rig: SessionRig) -> list[Hunk]:
 
 
 async def decide(
-    rig: SessionRig, verdict: Any, comment: str = "", replacement: str | None = None, **select: Any
+    rig: SessionRig, decision: Any, comment: str = "", replacement: str | None = None, **select: Any
 ) -> None:
     with anyio.fail_after(DEADLINE_S):
         _, refused = await rig.manager.review.review(
-            verdict, Selection(**select), comment=comment, replacement=replacement
+            decision, Selection(**select), comment=comment, replacement=replacement
         )
     assert not refused
 
@@ -169,17 +169,19 @@ async def test_review_decisions_in_three_processes_are_reported_in_one_tool_resu
         assert "Eins" in told and "The user says: no" in told and "+THREE" in told and "-one" in told
 
 
-@pytest.mark.parametrize("verdict", ["keep", "undo"])
+@pytest.mark.parametrize("decision", ["keep", "undo"])
 async def test_a_review_decision_right_after_a_resume_waits_for_the_policy_check(
-    verdict: str, work: Path
+    decision: str, work: Path
 ) -> None:
     waiting = await left(work.parent, [[READ], [WHOLE]])
     async with running(work.parent, [text("done")], state=waiting.state) as rig:
         talk = await rig.reopen(waiting.session_id, wait)
-        await decide(rig, verdict, session_id=waiting.session_id)
+        await decide(rig, decision, session_id=waiting.session_id)
         await talk.until("processing_end")
         check(rig, talk)
-    assert (work / "a.txt").read_text() == ("ONE\nkeep\nLAST\n" if verdict == "keep" else "one\nkeep\nlast\n")
+    assert (work / "a.txt").read_text() == (
+        "ONE\nkeep\nLAST\n" if decision == "keep" else "one\nkeep\nlast\n"
+    )
 
 
 async def test_a_tool_call_with_all_hunks_kept_after_a_restart_is_reported_as_written(work: Path) -> None:

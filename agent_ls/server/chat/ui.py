@@ -411,15 +411,15 @@ class ChatInterface:
             f"this approval is no longer pending ({request_id})", "open the list of code actions again"
         )
 
-    async def _review(self, verdict: Any, raw: Any) -> None:
-        given = read_params(messages.HunkCommand, f"agentLs.{verdict}", raw)
+    async def _review(self, decision: Any, raw: Any) -> None:
+        given = read_params(messages.HunkCommand, f"agentLs.{decision}", raw)
         if (given.hunk_ids is None) == (given.uri is None):
-            raise InvalidParamsError(f"agentLs.{verdict}", "give hunkIds, or the uri of a file")
+            raise InvalidParamsError(f"agentLs.{decision}", "give hunkIds, or the uri of a file")
         path = maybe_path(given.uri) if given.uri else None
 
         async def work() -> str:
             _, refused = await self._context.manager.review.review(
-                verdict,
+                decision,
                 Selection(hunk_ids=given.hunk_ids, path=path),
                 comment=given.comment,
                 confirm=given.confirm,

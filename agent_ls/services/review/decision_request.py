@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from agent_ls.review.decisions import Decision
 
-Verdict: TypeAlias = Literal["keep", "undo"]
+KeepOrUndo: TypeAlias = Literal["keep", "undo"]
 
 TRIES = 3
 """Number of attempts to read and write files that others may change in between."""
@@ -39,13 +39,13 @@ class DecisionRequest:
     Both apply to exactly one hunk. With `turn_id`, an undo refuses hunks that another turn has changed too.
     """
 
-    verdict: Verdict
+    decision: KeepOrUndo
     comment: str = ""
     confirm: bool = False
     lines: tuple[int, int] | None = None
     replacement: str | None = None
     turn_id: str | None = None
 
-    def decision(self, ids: Sequence[str]) -> Decision:
-        state: Literal["kept", "undone"] = "kept" if self.verdict == "keep" else "undone"
+    def make_decision(self, ids: Sequence[str]) -> Decision:
+        state: Literal["kept", "undone"] = "kept" if self.decision == "keep" else "undone"
         return Decision(frozenset(ids), state, self.lines, self.replacement)

@@ -30,7 +30,7 @@ from agent_ls.services.review.decision_request import (
 from agent_ls.services.review.open_hunks import open_hunks
 from agent_ls.services.review.proposal_decisions import ProposalDecisions
 from agent_ls.services.review.reports import DecisionBegun, DecisionEnded, DecisionWritten
-from agent_ls.services.review.review_notices import replacement_notice, verdict_notice
+from agent_ls.services.review.review_notices import decision_notice, replacement_notice
 from agent_ls.services.review.reviewed_file import ReviewedFile, text_of
 from agent_ls.services.review.saved_files import UndoneSaves
 from agent_ls.services.review.state import ReviewedSession, ReviewState
@@ -134,7 +134,7 @@ class HunkDecisions:
                 changed += task.changed
                 refused |= task.refused
                 found |= task.ids
-        if asked.verdict == "undo" and changed:
+        if asked.decision == "undo" and changed:
             await self._saves.save(
                 dict.fromkeys(hunk.path for hunk in changed),
                 dict.fromkeys(hunk.session_id for hunk in changed),
@@ -202,7 +202,7 @@ class HunkDecisions:
             self._state.notify(
                 task.path,
                 task.decided,
-                lambda name, hunks: verdict_notice(name, hunks, asked.verdict, asked.comment),
+                lambda name, hunks: decision_notice(name, hunks, asked.decision, asked.comment),
             )
 
     async def _carry_out(self, tasks: Sequence[FileDecision], session: ReviewedSession) -> str:
@@ -255,7 +255,7 @@ class HunkDecisions:
                 ids.append(hunk.id)
         if task.asked.lines and ids:
             try:
-                narrow_to_lines(file.ledger, task.asked.decision(ids))
+                narrow_to_lines(file.ledger, task.asked.make_decision(ids))
             except ValueError as error:
                 task.refused[ids.pop()] = str(error)
         return ids
@@ -289,7 +289,7 @@ class HunkDecisions:
         is_written = False
         try:
             with self._state.writing([write.path for write in writes]):
-                await session.files.commit(writes, Attribution(label=steps[0].task.asked.verdict))
+                await session.files.commit(writes, Attribution(label=steps[0].task.asked.decision))
             is_written = True
         except StaleFileError:
             pass
@@ -314,13 +314,13 @@ def _why_not(hunk: LedgerHunk, asked: DecisionRequest) -> str:
     """Return why a hunk cannot be decided as requested, or ""."""
     if hunk.link and (asked.lines or asked.replacement is not None):
         return LINKED
-    if asked.turn_id and asked.verdict == "undo" and set(hunk.turns) != {asked.turn_id}:
+    if asked.turn_id and asked.decision == "undo" and set(hunk.turns) != {asked.turn_id}:
         return OTHER_TURN
-    if hunk.state == "stale" and asked.verdict == "undo":
+    if hunk.state == "stale" and asked.decision == "undo":
         return STALE
     if hunk.state == "edited" and asked.lines:
         return TYPED_IN_LINES
-    if hunk.state == "edited" and asked.verdict == "undo" and not asked.confirm:
+    if hunk.state == "edited" and asked.decision == "undo" and not asked.confirm:
         return TYPED_INSIDE
     return ""
 
@@ -345,7 +345,7 @@ def _group_moves(tasks: Sequence[FileDecision]) -> list[list[FileDecision]]:
 
 
 def _step(task: FileDecision, file: ReviewedFile, ids: Sequence[str], data: bytes | None) -> _Step:
-    ledger, decision = file.ledger, task.asked.decision(ids)
+    ledger, decision = file.ledger, task.asked.make_decision(ids)
     divided, chosen = narrow_to_lines(ledger, decision)
     stale = [hunk for hunk in divided.closed if hunk.id in chosen and hunk.state == "stale"]
     shown_before = [build_hunk(divided, hunk) for hunk in (*divided.open_hunks, *stale) if hunk.id in chosen]

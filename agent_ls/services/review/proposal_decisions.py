@@ -98,7 +98,7 @@ class ProposalDecisions:
             if session is None:
                 task.refused = dict.fromkeys(task.wanted, CLOSED_SESSION)
                 continue
-            if asked.verdict == "keep" and (reason := await self._why_not_yet(task.call, session)):
+            if asked.decision == "keep" and (reason := await self._why_not_yet(task.call, session)):
                 task.refused = dict.fromkeys(task.wanted, reason)
                 continue
             async with AsyncExitStack() as locks:
@@ -109,7 +109,7 @@ class ProposalDecisions:
                     task.refused = dict.fromkeys(task.wanted, CLOSED_SESSION)
                     continue
                 try:
-                    await (self._keep if asked.verdict == "keep" else self._undo)(task, session)
+                    await (self._keep if asked.decision == "keep" else self._undo)(task, session)
                 except (EnvError, NotEncodableError) as error:
                     task.refused |= dict.fromkeys(task.open_ids, str(error))
             if task.judged and not self._proposals.is_waiting(task.call):

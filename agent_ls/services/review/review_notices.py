@@ -11,13 +11,13 @@ from agent_ls.review.hunks import LedgerHunk
 MAX_HUNKS, MAX_CHARS = 5, 600  # enough to identify the changes; the model can read the file
 
 
-def verdict_notice(path: str, hunks: Sequence[Hunk], verdict: Literal["keep", "undo"], comment: str) -> str:
+def decision_notice(path: str, hunks: Sequence[Hunk], decision: Literal["keep", "undo"], comment: str) -> str:
     """Return the notice that the user kept or undid changes.
 
     Undone changes are quoted to identify them.
     """
     because = f" The user says: {comment}" if comment else ""
-    if verdict == "keep":
+    if decision == "keep":
         return f"Review: the user kept {len(hunks)} of your changes in {path}.{because}"
     parts = [
         f"Review: the user undid {len(hunks)} of your changes in {path}.{because}",

@@ -21,7 +21,7 @@ from agent_ls.loop.seams import Clock
 from agent_ls.notebook.cell_alignment import EditorCell
 from agent_ls.review.ledger import LedgerChange, open_ledger
 from agent_ls.services.review.change_events import action, file_change
-from agent_ls.services.review.decision_request import DecisionRequest, Selection, Verdict
+from agent_ls.services.review.decision_request import DecisionRequest, KeepOrUndo, Selection
 from agent_ls.services.review.decisions import HunkDecisions
 from agent_ls.services.review.findings import ReviewFindings
 from agent_ls.services.review.open_hunks import open_hunks, proposed_text
@@ -226,7 +226,7 @@ class ReviewService:
 
     async def review(
         self,
-        verdict: Verdict,
+        decision: KeepOrUndo,
         selection: Selection,
         *,
         comment: str = "",
@@ -240,7 +240,7 @@ class ReviewService:
         keep instead of the agent's text. Both need a selection of exactly one hunk by its id.
         """
         return await self._decisions.carry_out(
-            selection, DecisionRequest(verdict, comment, confirm, lines, replacement, selection.turn_id)
+            selection, DecisionRequest(decision, comment, confirm, lines, replacement, selection.turn_id)
         )
 
     # -- internal: files
