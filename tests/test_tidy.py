@@ -204,7 +204,7 @@ def test_class_names_are_unique_across_modules() -> None:
     shared = [f"{name}: {', '.join(found)}" for name, found in places.items() if len(found) > 1]
     assert not shared, (
         "say in the name what each of these is, so that it can be searched for and read without its module "
-        "(PolicyVerdict, not Verdict):\n" + "\n".join(shared)
+        "(PolicyJudgement, not Judgement):\n" + "\n".join(shared)
     )
 
 

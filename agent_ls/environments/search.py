@@ -110,7 +110,7 @@ class _Rules:
     base: str
     spec: pathspec.GitIgnoreSpec
 
-    def verdict(self, path: str, is_dir: bool) -> bool | None:
+    def is_hidden(self, path: str, is_dir: bool) -> bool | None:
         """Return whether the last rule that names exactly this path hides it; None if no rule names it.
 
         The folders above are judged one by one, as in git. `check_file` judges all at once, and so prefers `*` to a
@@ -146,7 +146,7 @@ def walk(tree: Tree, top: str, root: str) -> Iterator[str]:
     clone = _rules_of_clone(tree, root) if between or top == root else None
     users = _rules_of_user(tree, root if is_within(top, root) else top)
     outer = [users, clone, *(_rules(tree, folder, tree.entries(folder)) for folder in between)]
-    known = [r for r in outer if r and (top == root or not r.verdict(top, True))]
+    known = [r for r in outer if r and (top == root or not r.is_hidden(top, True))]
     yield from _walk(tree, top, known)
 
 
@@ -165,8 +165,8 @@ def _walk(tree: Tree, folder: str, known: list[_Rules]) -> Iterator[str]:
 
 
 def _ignored(rules: list[_Rules], path: str, is_dir: bool) -> bool:
-    verdicts = (r.verdict(path, is_dir) for r in reversed(rules))
-    return next((verdict for verdict in verdicts if verdict is not None), False)
+    outcomes = (r.is_hidden(path, is_dir) for r in reversed(rules))
+    return next((hidden for hidden in outcomes if hidden is not None), False)
 
 
 def _rules(tree: Tree, folder: str, entries: Iterable[tuple[str, bool]]) -> _Rules | None:
@@ -272,7 +272,7 @@ def hidden_entries(
     of the ignore files of each folder, in the order of IGNORE_FILES.
     """
     made = {folder: _Rules(folder, _spec(lines)) for folder, lines in _rule_lines(texts)}
-    rules = [r for base, r in made.items() if is_within(base, top, "/") or not r.verdict(top, True)]
+    rules = [r for base, r in made.items() if is_within(base, top, "/") or not r.is_hidden(top, True)]
     hidden: set[str] = set()
     for name, is_dir in entries:
         path = posixpath.join(top, name)

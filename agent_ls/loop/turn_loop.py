@@ -290,11 +290,11 @@ class TurnLoop:
         last = self.history.turns[-1]
         if not isinstance(last, UserTurn):
             return None
-        verdict = await self._ports.hooks.before_prompt(last.content)
-        if verdict.stop:
-            return self._end_by_hook(f"One of your hooks stopped this message: {verdict.stop}")
-        if verdict.context:
-            self.record(SteeringTurn(verdict.context, self._ports.clock.now(), source="hook"))
+        decision = await self._ports.hooks.before_prompt(last.content)
+        if decision.stop:
+            return self._end_by_hook(f"One of your hooks stopped this message: {decision.stop}")
+        if decision.context:
+            self.record(SteeringTurn(decision.context, self._ports.clock.now(), source="hook"))
         return None
 
     def _end_by_hook(self, message: str) -> Finish:

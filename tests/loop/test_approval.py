@@ -13,7 +13,7 @@ from agent_ls.loop.calls.approval import (
     Decision,
     Denied,
     PendingApprovals,
-    PolicyVerdict,
+    PolicyJudgement,
     UnknownApprovalError,
     effect_json,
 )
@@ -22,7 +22,7 @@ from tests.support.fake_clock import FakeClock
 
 RULE = RuleOffer("r1", "all of make", "session")
 QUESTION = ApprovalQuestion("c1", "t1", "shell", "make", CommandEffect("make", "/w"))
-VERDICT = PolicyVerdict("ask", "it runs a command", (RULE,))
+JUDGEMENT = PolicyJudgement("ask", "it runs a command", (RULE,))
 
 
 async def _asked(*answers: ApprovalAnswer) -> tuple[list[Decision], list[RecordedEvent], PendingApprovals]:
@@ -31,7 +31,7 @@ async def _asked(*answers: ApprovalAnswer) -> tuple[list[Decision], list[Recorde
     approvals = PendingApprovals(events.append)
 
     async def ask() -> None:
-        decisions.append(await approvals.ask(QUESTION, VERDICT))
+        decisions.append(await approvals.ask(QUESTION, JUDGEMENT))
 
     async with anyio.create_task_group() as group:
         group.start_soon(ask)
@@ -96,7 +96,7 @@ async def test_an_answer_with_an_unknown_approval_request_or_rule_is_refused() -
     with pytest.raises(UnknownApprovalError):
         approvals.turn_of("a-1")
     async with anyio.create_task_group() as group:
-        group.start_soon(approvals.ask, QUESTION, VERDICT)
+        group.start_soon(approvals.ask, QUESTION, JUDGEMENT)
         await anyio.wait_all_tasks_blocked()
         request_id = approvals.pending()[0].request_id
         with pytest.raises(UnknownApprovalError, match="does not offer"):
@@ -119,7 +119,7 @@ async def test_an_approval_request_remains_pending_if_its_wait_is_cancelled_with
     events: list[RecordedEvent] = []
     approvals = PendingApprovals(events.append, lambda: False)
     async with anyio.create_task_group() as group:
-        group.start_soon(approvals.ask, QUESTION, VERDICT)
+        group.start_soon(approvals.ask, QUESTION, JUDGEMENT)
         await anyio.wait_all_tasks_blocked()
         group.cancel_scope.cancel()
     (requested,) = events
@@ -143,7 +143,7 @@ async def test_an_approval_request_is_denied_after_its_time_limit_and_a_late_all
     approvals = PendingApprovals(events.append, clock=clock, limit_ms=90_000)
 
     async def ask() -> None:
-        decisions.append(await approvals.ask(QUESTION, VERDICT))
+        decisions.append(await approvals.ask(QUESTION, JUDGEMENT))
 
     async with anyio.create_task_group() as group:
         group.start_soon(ask)
@@ -166,7 +166,7 @@ async def test_an_approval_request_answered_within_its_time_limit_is_allowed() -
     decisions: list[Decision] = []
 
     async def ask() -> None:
-        decisions.append(await approvals.ask(QUESTION, VERDICT))
+        decisions.append(await approvals.ask(QUESTION, JUDGEMENT))
 
     async with anyio.create_task_group() as group:
         group.start_soon(ask)

@@ -17,7 +17,7 @@ from agent_ls.loop.calls.approval import (
     ApprovalQuestion,
     Decision,
     PendingApprovals,
-    PolicyVerdict,
+    PolicyJudgement,
 )
 from agent_ls.loop.events.types import (
     ApprovalRequested,
@@ -52,7 +52,7 @@ class AskingApprover:
 
     async def decide(self, question: ApprovalQuestion) -> Decision:
         if self.approvals and isinstance(question.effect, CommandEffect):
-            return await self.approvals.ask(question, PolicyVerdict("ask", "it runs a command"))
+            return await self.approvals.ask(question, PolicyJudgement("ask", "it runs a command"))
         return Allowed()
 
     async def resume(self, request: ApprovalRequested) -> Decision:

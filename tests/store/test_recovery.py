@@ -19,7 +19,7 @@ from agent_ls.loop.calls.approval import (
     ApprovalQuestion,
     Decision,
     PendingApprovals,
-    PolicyVerdict,
+    PolicyJudgement,
 )
 from agent_ls.loop.events import codec as event_codec
 from agent_ls.loop.events.types import (
@@ -78,7 +78,7 @@ class CommandApprover:
             return Allowed()
         async with anyio.create_task_group() as group:
             group.start_soon(self._allow)
-            decision = await self.approvals.ask(question, PolicyVerdict("ask", "a command"))
+            decision = await self.approvals.ask(question, PolicyJudgement("ask", "a command"))
         return decision
 
     async def resume(self, request: ApprovalRequested) -> Decision:

@@ -18,7 +18,7 @@ from agent_ls.loop.calls.approval import (
     ApprovalQuestion,
     Decision,
     PendingApprovals,
-    PolicyVerdict,
+    PolicyJudgement,
 )
 from agent_ls.loop.events import codec as event_codec
 from agent_ls.loop.events.types import (
@@ -72,7 +72,7 @@ class Person:
         if any(request.digest == question.effect.digest for request in question.allowed):
             return Allowed()
         if isinstance(question.effect, ReadEffect | CommandEffect):
-            return await self.approvals.ask(question, PolicyVerdict("ask", "it is asked about"))
+            return await self.approvals.ask(question, PolicyJudgement("ask", "it is asked about"))
         return Allowed()
 
     async def resume(self, request: ApprovalRequested) -> Decision:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-from agent_ls.loop.calls.hooks import CallVerdict
+from agent_ls.loop.calls.hooks import CallHookDecision
 
 STOP_EXIT_CODE = 2
 _NO_REASON = "no reason was given"
@@ -142,7 +142,7 @@ _REASONS = (
 )  # fmt: skip
 
 
-def call_verdict(answers: Sequence[HookAnswer]) -> CallVerdict:
+def combine_decisions(answers: Sequence[HookAnswer]) -> CallHookDecision:
     """Combine hook results about a tool call: the most restrictive decision and the last new arguments.
 
     If a hook failed and no other hook denies the call, the user is asked. The decision `allow` has no effect,
@@ -150,17 +150,17 @@ def call_verdict(answers: Sequence[HookAnswer]) -> CallVerdict:
     """
     for answer in answers:
         if answer.decision == "deny":
-            return CallVerdict("deny", answer.reason)
+            return CallHookDecision("deny", answer.reason)
     arguments = next((answer.arguments for answer in reversed(answers) if answer.arguments is not None), None)
     for answer in answers:
         if answer.problem:
-            return CallVerdict("ask", f"One of your hooks failed: {answer.problem}.", arguments)
+            return CallHookDecision("ask", f"One of your hooks failed: {answer.problem}.", arguments)
     for answer in answers:
         if answer.decision == "ask":
-            return CallVerdict(
+            return CallHookDecision(
                 "ask", f"One of your hooks asks you to confirm this: {answer.reason}.", arguments
             )
-    return CallVerdict("none", "", arguments)
+    return CallHookDecision("none", "", arguments)
 
 
 def _is_said(read: object, name: str, word: str) -> bool:

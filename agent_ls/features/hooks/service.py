@@ -20,13 +20,13 @@ from agent_ls.background import TaskStarter
 from agent_ls.environments.base import CommandOptions, ExecResult
 from agent_ls.environments.errors import EnvError
 from agent_ls.features.base import SessionFeature
-from agent_ls.features.hooks.answers import MAX_PRINTED, HookAnswer, call_verdict, parse_answer
+from agent_ls.features.hooks.answers import MAX_PRINTED, HookAnswer, combine_decisions, parse_answer
 from agent_ls.features.hooks.conditions import Subject, subject_of
 from agent_ls.features.hooks.config import Hook, hook_files, load_hooks
 from agent_ls.features.hooks.confirmed import ConfirmedHooks, state_of
 from agent_ls.features.hooks.payload import call_rows, cut, named_as_in, odd_path, payload, tool_names
 from agent_ls.features.hooks.scripts import script_rows
-from agent_ls.loop.calls.hooks import CallVerdict, HookedCall, Hooks, PromptVerdict
+from agent_ls.loop.calls.hooks import CallHookDecision, HookedCall, Hooks, PromptHookDecision
 from agent_ls.loop.calls.redaction import Known, redacted
 from agent_ls.loop.events.types import RecordedEvent, Warning
 from agent_ls.services.clock import SystemClock
@@ -139,7 +139,7 @@ class SessionHooks(SessionFeature):
 
     # -- the events of the loop
 
-    async def before_prompt(self, text: str) -> PromptVerdict:
+    async def before_prompt(self, text: str) -> PromptHookDecision:
         await self._reads.begin()
         await self._refresh()
         self._ends.pop("", None)
@@ -152,7 +152,7 @@ class SessionHooks(SessionFeature):
         self._note_end(answers)
         stop = self.take_end() or next((answer.reason for answer in answers if answer.blocks), "")
         contexts += [answer.context for answer in answers]
-        return PromptVerdict(stop, "\n\n".join(filter(None, contexts)))
+        return PromptHookDecision(stop, "\n\n".join(filter(None, contexts)))
 
     async def _start(self, source: str) -> list[str]:
         """Run the hooks of a start, and return their texts for the model."""
@@ -165,11 +165,11 @@ class SessionHooks(SessionFeature):
         due, self._is_compacted = self._is_compacted, False
         return await self._start("compact") if due else []
 
-    async def before_call(self, call: HookedCall) -> CallVerdict:
+    async def before_call(self, call: HookedCall) -> CallHookDecision:
         for context in filter(None, await self._start_again()):
             self._actions.notify(context)
         if ended := self._ends.get(call.agent_id):
-            return CallVerdict("deny", ended)
+            return CallHookDecision("deny", ended)
         subject = subject_of(call.effect, self._session.folder)
         answers = await self._answers(
             "PreToolUse", call_rows(call, self._session.folder), tool_names(call), subject
@@ -177,7 +177,7 @@ class SessionHooks(SessionFeature):
         for context in filter(None, (answer.context for answer in answers)):
             self._actions.notify(context)
         self._note_end(answers, call.agent_id)
-        return call_verdict(answers)
+        return combine_decisions(answers)
 
     async def after_call(self, call: HookedCall, output: str, *, is_error: bool) -> str:
         event = "PostToolUseFailure" if is_error else "PostToolUse"

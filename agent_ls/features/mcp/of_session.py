@@ -16,7 +16,7 @@ import anyio.to_thread
 from agent_ls.background import TaskStarter
 from agent_ls.environments.effects import ServerEffect
 from agent_ls.features.base import SessionFeature
-from agent_ls.loop.calls.approval import Allowed, ApprovalQuestion, PendingApprovals, PolicyVerdict
+from agent_ls.loop.calls.approval import Allowed, ApprovalQuestion, PendingApprovals, PolicyJudgement
 from agent_ls.loop.calls.redaction import Known, redacted
 from agent_ls.loop.seams import Clock
 from agent_ls.mcp.names import command_for
@@ -187,7 +187,7 @@ class ServersOfSession:
         reason = _limits(config) + (FETCHED if effect.is_fetched else "")
         if config.source == "client":
             reason = f"{reason}{HANDED_OVER}"
-        decision = await self.approvals.ask(question, PolicyVerdict("ask", reason))
+        decision = await self.approvals.ask(question, PolicyJudgement("ask", reason))
         if isinstance(decision, Allowed):
             return True
         if decision.by in UNSTORED_SOURCES:

@@ -126,7 +126,7 @@ class ApprovalAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class PolicyVerdict:
+class PolicyJudgement:
     """The policy's decision on an effect, made before the user is asked."""
 
     kind: Literal["allow", "ask", "refuse"]
@@ -184,12 +184,12 @@ class PendingApprovals:
         self._is_stopped = is_stopped
         self._requests: dict[str, _Request] = {}
 
-    async def ask(self, question: ApprovalQuestion, verdict: PolicyVerdict) -> Decision:
+    async def ask(self, question: ApprovalQuestion, judgement: PolicyJudgement) -> Decision:
         """Request approval, and wait for one client's answer.
 
         If the turn is stopped, the request is denied by `interrupt`.
         """
-        event = _requested(question, verdict)
+        event = _requested(question, judgement)
         self.restore(event, question.turn_id)
         self._emit(event)
         return await self.wait(event.request_id)
@@ -308,16 +308,16 @@ def _why_not_replaced(request: ApprovalRequested, answer: ApprovalAnswer) -> str
     return "a command cannot be blank" if not answer.command.strip() else ""
 
 
-def _requested(question: ApprovalQuestion, verdict: PolicyVerdict) -> ApprovalRequested:
+def _requested(question: ApprovalQuestion, judgement: PolicyJudgement) -> ApprovalRequested:
     return ApprovalRequested(
         request_id=new_id("a"),
         call_id=question.call_id,
         tool=question.tool,
         summary=question.summary,
-        reason=verdict.reason,
+        reason=judgement.reason,
         effect=effect_json(question.effect),
         digest=question.effect.digest,
-        rules=verdict.rules,
+        rules=judgement.rules,
         agent_id=question.agent_id,
     )
 

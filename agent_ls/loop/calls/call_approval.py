@@ -91,20 +91,20 @@ class CallApproval:
         if not self.hooks.watches_calls:
             return False
         hooked = self.hooked = hooked_call(self.question, self.tool, self.arguments, prepared.effect)
-        verdict = await self.hooks.before_call(hooked)
-        if verdict.kind == "deny":
+        decision = await self.hooks.before_call(hooked)
+        if decision.kind == "deny":
             return error_output(
-                f"A hook that the user configured refused this call: {verdict.reason}", "permission_denied"
+                f"A hook that the user configured refused this call: {decision.reason}", "permission_denied"
             )
-        if verdict.arguments is not None and verdict.arguments != hooked.arguments:
-            changed = changed_arguments(self.tool, verdict.arguments)
+        if decision.arguments is not None and decision.arguments != hooked.arguments:
+            changed = changed_arguments(self.tool, decision.arguments)
             if isinstance(changed, str):
                 return error_output(changed, "validation")
             self.note, self.arguments = CHANGED_BY_HOOK, changed
             summary = summary_of(self.tool, changed)
             self.question = replace(self.question, summary=summary, is_users_own=False)
             return True
-        self.question = replace(self.question, must_ask=verdict.reason if verdict.kind == "ask" else "")
+        self.question = replace(self.question, must_ask=decision.reason if decision.kind == "ask" else "")
         return False
 
     def _replace_command(self, command: str) -> None:

@@ -29,7 +29,7 @@ class HookedCall:
 
 
 @dataclass(frozen=True, slots=True)
-class CallVerdict:
+class CallHookDecision:
     """The combined decision of all hooks on a call, which is their most restrictive decision. `reason` is for
     the model or the user.
 
@@ -43,7 +43,7 @@ class CallVerdict:
 
 
 @dataclass(frozen=True, slots=True)
-class PromptVerdict:
+class PromptHookDecision:
     """The decision of the hooks on a user's message.
 
     `stop` is the reason not to start the turn, "" to start it; `context` is text for the model.
@@ -88,11 +88,11 @@ class Hooks(Protocol):
         """Whether a hook runs before tool calls. If so, no call may start early."""
         ...
 
-    async def before_prompt(self, text: str) -> PromptVerdict:
+    async def before_prompt(self, text: str) -> PromptHookDecision:
         """Run the hooks for a user's message before it starts a turn."""
         ...
 
-    async def before_call(self, call: HookedCall) -> CallVerdict:
+    async def before_call(self, call: HookedCall) -> CallHookDecision:
         """Run the hooks for a prepared call, before the policy checks the call."""
         ...
 
@@ -122,11 +122,11 @@ class NoHooks:
     def watches_calls(self) -> bool:
         return False
 
-    async def before_prompt(self, text: str) -> PromptVerdict:
-        return PromptVerdict()
+    async def before_prompt(self, text: str) -> PromptHookDecision:
+        return PromptHookDecision()
 
-    async def before_call(self, call: HookedCall) -> CallVerdict:
-        return CallVerdict()
+    async def before_call(self, call: HookedCall) -> CallHookDecision:
+        return CallHookDecision()
 
     async def after_call(self, call: HookedCall, output: str, *, is_error: bool) -> str:
         return ""
@@ -152,7 +152,7 @@ class AgentHooks(NoHooks):
     def watches_calls(self) -> bool:
         return self._hooks.watches_calls
 
-    async def before_call(self, call: HookedCall) -> CallVerdict:
+    async def before_call(self, call: HookedCall) -> CallHookDecision:
         return await self._hooks.before_call(replace(call, agent_id=self._agent_id))
 
     async def after_call(self, call: HookedCall, output: str, *, is_error: bool) -> str:

@@ -17,7 +17,7 @@ from agent_ls.loop.calls.approval import (
     Decision,
     Denied,
     PendingApprovals,
-    PolicyVerdict,
+    PolicyJudgement,
     UnknownApprovalError,
 )
 from agent_ls.loop.events.types import ApprovalRequested, ApprovalResolved, RuleOffer
@@ -290,7 +290,7 @@ class PolicyApprover:
                 # Compare the whole question: if its target or its reason has changed, the user is asked again.
                 if any(asks == (it.digest, it.reason, it.rules) for it in question.allowed):
                     return Allowed()
-                return await self.approvals.ask(question, PolicyVerdict("ask", reason, offers))
+                return await self.approvals.ask(question, PolicyJudgement("ask", reason, offers))
 
 
 def _may_change_files(effect: Effect, home: str) -> bool:

@@ -22,7 +22,7 @@ from agent_ls.loop.calls.approval import (
     ApprovalAnswer,
     ApprovalQuestion,
     PendingApprovals,
-    PolicyVerdict,
+    PolicyJudgement,
 )
 from agent_ls.loop.events.types import RecordedEvent, Warning
 from agent_ls.loop.seams import Clock
@@ -132,16 +132,16 @@ class WorkspaceTrust:
         path, owner = await anyio.to_thread.run_sync(_identity, folder)
         effect = TrustEffect(path, owner or "")
         question = ApprovalQuestion("", turn_id, "trust", f"trust {path}", effect)
-        verdict = PolicyVerdict("ask", f"{_describe_owner(effect.owner)}{REASON}")
+        judgement = PolicyJudgement("ask", f"{_describe_owner(effect.owner)}{REASON}")
         asking = (path, approvals)
         self._asking.append(asking)
         try:
-            decision = await approvals.ask(question, verdict)
+            decision = await approvals.ask(question, judgement)
         finally:
             self._asking.remove(asking)
         if await anyio.to_thread.run_sync(self.get_trust, folder) == "unknown":
             trust: Trust = "trusted" if isinstance(decision, Allowed) else "restricted"
-            await self.decide(folder, trust, decision.by, f"{question.summary}\n{verdict.reason}")
+            await self.decide(folder, trust, decision.by, f"{question.summary}\n{judgement.reason}")
 
     def _keep(self, folder: str, trust: Trust | None, shown: str) -> None:
         try:

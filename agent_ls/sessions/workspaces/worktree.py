@@ -23,7 +23,7 @@ from agent_ls.environments.wrappers.bounded import BoundedEnvironment
 from agent_ls.features.base import SessionFeature
 from agent_ls.features.worktrees.merge import NotMerged, merge
 from agent_ls.loop.calls.approval import Allowed, ApprovalQuestion
-from agent_ls.loop.calls.hooks import CallVerdict, HookedCall, Hooks, PromptVerdict
+from agent_ls.loop.calls.hooks import CallHookDecision, HookedCall, Hooks, PromptHookDecision
 from agent_ls.loop.events.types import Warning
 from agent_ls.loop.ids import new_id
 from agent_ls.services.changes.environment import ReviewedEnvironment
@@ -356,11 +356,11 @@ class WorktreeHooks:
     def watches_calls(self) -> bool:
         return self._hooks.watches_calls
 
-    async def before_prompt(self, text: str) -> PromptVerdict:
+    async def before_prompt(self, text: str) -> PromptHookDecision:
         await self._begin()
         return await self._hooks.before_prompt(text)
 
-    async def before_call(self, call: HookedCall) -> CallVerdict:
+    async def before_call(self, call: HookedCall) -> CallHookDecision:
         return await self._hooks.before_call(call)
 
     async def after_call(self, call: HookedCall, output: str, *, is_error: bool) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agent_ls.features.hooks.answers import call_verdict, parse_answer
+from agent_ls.features.hooks.answers import combine_decisions, parse_answer
 from agent_ls.features.hooks.config import FoundHooks, load_hooks
 from agent_ls.services.settings.model import HookSettings
 from tests.support.reports import reported
@@ -178,7 +178,7 @@ CHANGES = [
 @pytest.mark.parametrize("stdout", CHANGES)
 def test_new_arguments_count_also_beside_other_hooks(stdout: str) -> None:
     answers = [parse_answer(0, text, "", "PreToolUse") for text in (stdout, "{}", "")]
-    assert call_verdict(answers).arguments == {"command": "x"}
+    assert combine_decisions(answers).arguments == {"command": "x"}
 
 
 @pytest.mark.report("github/copilot-cli#2013")
