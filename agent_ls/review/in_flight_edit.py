@@ -21,11 +21,11 @@ the version for which the edit was made and does not contain the edit. "Answered
                                                              our edit and no typing counts, others are undetermined
                undetermined: the user changed the same text  Undecided (a later text may decide)
                missing the edit, answered "not applied"      Stale
-               missing the edit, answered "applied"          Undecided, settling
+               missing the edit, answered "applied"          Undecided, in grace
                missing the edit, no answer yet               Undecided
-    Answered   the last text is missing the edit             Undecided, settling
+    Answered   the last text is missing the edit             Undecided, in grace
                otherwise                                     Undecided (the text that made it stale may still arrive)
-    Settled    answered, the last text is missing the edit   Stale, unless versions repeat (see below)
+    GraceEnded answered, the last text is missing the edit   Stale, unless versions repeat (see below)
                otherwise                                     Undecided
     TimedOut   answered, the last text is missing the edit   Stale, likewise
                otherwise                                     Refused, with the known reason
@@ -34,8 +34,8 @@ the version for which the edit was made and does not contain the edit. "Answered
 `Stale` is safe to retry: the last text does not have the edit, and an editor that compares versions will not apply the
 edit any more. If the editor has reused a version, only the response "not applied" is trusted. After `Refused` a retry
 is not safe: the editor may still apply the edit later, for example when the user confirms a dialog. So the edit is
-reported as failed and never repeated. The settling time is for editors that send one change in several messages. It
-begins with the first Undecided that has `settling`. Typing does not restart it, because a user who keeps typing could
+reported as failed and never repeated. The grace period is for editors that send one change in several messages. It
+begins with the first Undecided that has `in_grace`. Typing does not restart it, because a user who keeps typing could
 delay the result forever.
 """
 
@@ -55,7 +55,7 @@ from agent_ls.review.edit_detection import (
 )
 from agent_ls.text import split_lines
 
-SETTLE_MS = 300  # twice Neovim's debounce of 150 ms
+GRACE_MS = 300  # twice Neovim's debounce of 150 ms
 TIMEOUT_MS = 10_000
 """Time limit for a changed text of the document that contains the edit. It begins with the editor's response, or,
 without a response, when the edit is sent.
@@ -82,8 +82,8 @@ class Observed:
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
-    """SETTLE_MS have passed since the first `Undecided(settling=True)`."""
+class GraceEnded:
+    """GRACE_MS have passed since the first `Undecided(in_grace=True)`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +96,14 @@ class Closed:
     """The document was closed, or the editor has disconnected."""
 
 
-EditEvent: TypeAlias = Answered | Observed | Settled | TimedOut | Closed
+EditEvent: TypeAlias = Answered | Observed | GraceEnded | TimedOut | Closed
 
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """The outcome is not known yet. If `settling`, the host starts the settling timer unless it already runs."""
+    """The outcome is not known yet. If `in_grace`, the host starts the grace period unless it already runs."""
 
-    settling: bool = False
+    in_grace: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,8 +199,8 @@ def advance_edit(edit: InFlightEdit, happening: EditEvent) -> tuple[InFlightEdit
             return _handle_text(edit, happening)
         case Answered():
             edit = replace(edit, answer=happening)
-            return edit, Undecided(settling=edit.is_missing)
-        case Settled():
+            return edit, Undecided(in_grace=edit.is_missing)
+        case GraceEnded():
             return edit, Stale() if edit.may_be_sent_again else Undecided()
         case TimedOut():
             return edit, Stale() if edit.may_be_sent_again else Refused(_refusal_reason(edit))
@@ -232,7 +232,7 @@ def _handle_text(edit: InFlightEdit, seen: Observed) -> tuple[InFlightEdit, Outc
             edit = edit if edit.may_be_elsewhere else _rebase_to(edit, seen.text)
             if edit.answer and not edit.answer.applied and edit.is_missing:
                 return edit, Stale()
-            return edit, Undecided(settling=edit.is_missing and edit.answer is not None)
+            return edit, Undecided(in_grace=edit.is_missing and edit.answer is not None)
         case _:
             assert_never(said)
 

@@ -98,8 +98,8 @@ def _delete(ledger: FileLedger, author: Author) -> FileLedger:
     pieces = [
         shared_segment(piece.current if _is_edited(piece) else piece.base) for piece in split_ledger(ledger)
     ]
-    settled = join_segments(ledger, pieces, closed)
-    return _with(replace(settled, current=None), new_hunk(author, "delete", settled.base or (), ()))
+    joined = join_segments(ledger, pieces, closed)
+    return _with(replace(joined, current=None), new_hunk(author, "delete", joined.base or (), ()))
 
 
 def _is_edited(piece: Segment) -> bool:

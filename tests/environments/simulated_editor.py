@@ -196,7 +196,7 @@ class _Flight:
     machine: in_flight_edit.InFlightEdit
     outcome: in_flight_edit.Outcome = field(default_factory=in_flight_edit.Undecided)
     is_answered: bool = False
-    is_settling: bool = False
+    has_grace: bool = False
 
 
 class ThinHost:
@@ -287,10 +287,10 @@ class ThinHost:
             return
         flight.machine, flight.outcome = in_flight_edit.advance_edit(flight.machine, happening)
         if isinstance(flight.outcome, in_flight_edit.Undecided):
-            if flight.outcome.settling and not flight.is_settling:
-                flight.is_settling = True
+            if flight.outcome.in_grace and not flight.has_grace:
+                flight.has_grace = True
                 self.clock.after(
-                    in_flight_edit.SETTLE_MS, lambda: self._feed(flight, in_flight_edit.Settled())
+                    in_flight_edit.GRACE_MS, lambda: self._feed(flight, in_flight_edit.GraceEnded())
                 )
             return
         self._flight = None

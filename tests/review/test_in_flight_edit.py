@@ -9,11 +9,11 @@ from agent_ls.review.in_flight_edit import (
     Applied,
     Closed,
     EditEvent,
+    GraceEnded,
     InFlightEdit,
     Observed,
     Outcome,
     Refused,
-    Settled,
     Stale,
     TimedOut,
     Undecided,
@@ -28,7 +28,7 @@ TYPED, BOTH, MIXED = "typed\na\nb\nc\n", "typed\na\nB\nc\n", "a\nxyz\nc\n"
 YES, NO, FAILED = Answered(True), Answered(False, "stale"), Answered(False, "Document is out of date")
 WITHOUT, WITH, UNCLEAR = Observed(2, TYPED), Observed(3, BOTH), Observed(2, MIXED)
 
-WAITING, SETTLING = Undecided(), Undecided(settling=True)
+WAITING, IN_GRACE = Undecided(), Undecided(in_grace=True)
 APPLIED = Applied(OURS, OURS, 2)
 
 
@@ -56,29 +56,29 @@ def state_after(*happenings: EditEvent) -> tuple[InFlightEdit, Outcome]:
                 "read the file again to see its state"
             ),
         ),
-        ([YES, WITHOUT], SETTLING),
-        ([YES, WITHOUT, Settled()], Stale()),
+        ([YES, WITHOUT], IN_GRACE),
+        ([YES, WITHOUT, GraceEnded()], Stale()),
         ([YES, WITHOUT, TimedOut()], Stale()),
-        ([YES, WITHOUT, Observed(3, "more\n" + TYPED), Settled()], Stale()),
+        ([YES, WITHOUT, Observed(3, "more\n" + TYPED), GraceEnded()], Stale()),
         ([YES, WITHOUT, Observed(3, BOTH)], Applied(BOTH, BOTH, 3)),
-        ([YES, Settled()], WAITING),
+        ([YES, GraceEnded()], WAITING),
         ([WITHOUT], WAITING),
-        ([WITHOUT, YES], SETTLING),
-        ([WITHOUT, YES, Settled()], Stale()),
-        ([WITHOUT, NO], SETTLING),
-        ([WITHOUT, NO, Settled()], Stale()),
+        ([WITHOUT, YES], IN_GRACE),
+        ([WITHOUT, YES, GraceEnded()], Stale()),
+        ([WITHOUT, NO], IN_GRACE),
+        ([WITHOUT, NO, GraceEnded()], Stale()),
         ([NO], WAITING),
         ([NO, WITHOUT], Stale()),
-        ([NO, Settled()], WAITING),
+        ([NO, GraceEnded()], WAITING),
         ([NO, TimedOut()], Refused("stale")),
         ([FAILED, TimedOut()], Refused("Document is out of date")),
         ([NO, Observed(2, OURS)], APPLIED),
         ([NO, WITH], WAITING),
         ([Answered(False), TimedOut()], Refused("the editor did not apply the edit and gave no reason")),
-        ([WITHOUT, Settled()], WAITING),
+        ([WITHOUT, GraceEnded()], WAITING),
         ([YES, Observed(1, OLD)], WAITING),
-        ([YES, Observed(1, OLD), Settled()], WAITING),
-        ([YES, UNCLEAR, Settled()], WAITING),
+        ([YES, Observed(1, OLD), GraceEnded()], WAITING),
+        ([YES, UNCLEAR, GraceEnded()], WAITING),
         ([NO, UNCLEAR, Observed(3, TYPED)], Stale()),
     ],
 )
@@ -114,7 +114,7 @@ def test_the_old_text_follows_changes_known_to_lack_the_edit() -> None:
 
 def test_the_old_text_follows_typing_in_the_lines_of_the_edit() -> None:
     edit, outcome = state_after(YES, Observed(2, "a\nb typed\nc\n"))
-    assert (edit.old, edit.expected, outcome) == ("a\nb typed\nc\n", OURS, SETTLING)
+    assert (edit.old, edit.expected, outcome) == ("a\nb typed\nc\n", OURS, IN_GRACE)
 
 
 def test_an_edit_that_changes_nothing_is_not_sent() -> None:
@@ -157,9 +157,9 @@ def test_partly_applied_edit_does_not_count_as_missing_unless_the_editor_denies_
 @pytest.mark.parametrize(
     ("happenings", "expected"),
     [
-        ([Observed(1, TYPED), YES, Observed(2, "x\n" + TYPED), Settled()], WAITING),
-        ([YES, WITHOUT, Observed(2, "x\n" + TYPED), Settled()], WAITING),
-        ([Observed(1, TYPED), Observed(2, "x\n" + TYPED), NO, Settled()], Stale()),
+        ([Observed(1, TYPED), YES, Observed(2, "x\n" + TYPED), GraceEnded()], WAITING),
+        ([YES, WITHOUT, Observed(2, "x\n" + TYPED), GraceEnded()], WAITING),
+        ([Observed(1, TYPED), Observed(2, "x\n" + TYPED), NO, GraceEnded()], Stale()),
         ([YES, Observed(1, TYPED), Observed(2, BOTH)], Applied(BOTH, BOTH, 2)),
     ],
 )

@@ -132,14 +132,14 @@ class ClientActions(CellEditor, Protocol):
 @dataclass(slots=True)
 class _Flight:
     """An edit that was sent to the editor. `outcome` says whether it was applied, None while this is not
-    known. `settling` is set when the editor has responded but has not yet sent a text with the edit. That text
-    may still arrive within SETTLE_MS.
+    known. `in_grace` is set when the editor has responded but has not yet sent a text with the edit. That text
+    may still arrive within GRACE_MS.
     """
 
     attribution: Attribution
     machine: in_flight_edit.InFlightEdit
     answered: anyio.Event = field(default_factory=anyio.Event)
-    settling: anyio.Event = field(default_factory=anyio.Event)
+    in_grace: anyio.Event = field(default_factory=anyio.Event)
     decided: anyio.Event = field(default_factory=anyio.Event)
     outcome: in_flight_edit.Applied | in_flight_edit.Stale | in_flight_edit.Refused | None = None
 
@@ -519,7 +519,7 @@ class LspEditorHost:
 
     async def _wait_for_decision(self, tracked: _Tracked, flight: _Flight) -> None:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._settle, tracked, flight)
+            tasks.start_soon(self._end_grace, tracked, flight)
             tasks.start_soon(self._time_out_unanswered, tracked, flight)
             tasks.start_soon(self._time_out_unseen, tracked, flight)
             await flight.decided.wait()
@@ -549,10 +549,10 @@ class LspEditorHost:
             result = answer.result()
             self._feed(tracked, in_flight_edit.Answered(result.applied is True, result.failure_reason or ""))
 
-    async def _settle(self, tracked: _Tracked, flight: _Flight) -> None:
-        await flight.settling.wait()
-        await self._sleep(in_flight_edit.SETTLE_MS / 1000)
-        self._feed(tracked, in_flight_edit.Settled())
+    async def _end_grace(self, tracked: _Tracked, flight: _Flight) -> None:
+        await flight.in_grace.wait()
+        await self._sleep(in_flight_edit.GRACE_MS / 1000)
+        self._feed(tracked, in_flight_edit.GraceEnded())
 
     async def _time_out_unanswered(self, tracked: _Tracked, flight: _Flight) -> None:
         await self._sleep(in_flight_edit.TIMEOUT_MS / 1000)
@@ -563,7 +563,7 @@ class LspEditorHost:
         await flight.answered.wait()
         answer = flight.machine.answer
         is_no = answer is not None and not answer.applied and self.takes_edits_after_commands
-        await self._sleep((in_flight_edit.SETTLE_MS if is_no else in_flight_edit.TIMEOUT_MS) / 1000)
+        await self._sleep((in_flight_edit.GRACE_MS if is_no else in_flight_edit.TIMEOUT_MS) / 1000)
         self._feed(tracked, in_flight_edit.TimedOut())
 
     def _feed(self, tracked: _Tracked, happening: in_flight_edit.EditEvent) -> None:
@@ -572,8 +572,8 @@ class LspEditorHost:
             return
         flight.machine, outcome = in_flight_edit.advance_edit(flight.machine, happening)
         if isinstance(outcome, in_flight_edit.Undecided):
-            if outcome.settling:
-                flight.settling.set()
+            if outcome.in_grace:
+                flight.in_grace.set()
             return
         tracked.flight, flight.outcome = None, outcome
         flight.decided.set()

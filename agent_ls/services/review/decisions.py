@@ -139,9 +139,9 @@ class HunkDecisions:
                 dict.fromkeys(hunk.path for hunk in changed),
                 dict.fromkeys(hunk.session_id for hunk in changed),
             )
-        settled = {hunk.id for hunk in changed} | refused.keys()
+        handled = {hunk.id for hunk in changed} | refused.keys()
         wanted = found | set(selection.hunk_ids or ())
-        refused |= {id_: self._explain_closed(id_) for id_ in sorted(wanted - settled)}
+        refused |= {id_: self._explain_closed(id_) for id_ in sorted(wanted - handled)}
         return changed, list(refused.items())
 
     def _ids(self, chosen: Selection) -> set[str]:
