@@ -49,7 +49,7 @@ def store_result(results: dict[str, Submitted], client_key: str, result: Submitt
 
 
 @dataclass(frozen=True, slots=True)
-class Settlement:
+class MissingRecords:
     """The records that an interrupted turn lacks. The session appends them before it emits the session_start
     of the resume.
 
@@ -146,7 +146,7 @@ class RestoredSession:
     prefix: Prefix = field(default_factory=Prefix)
     call_ids: frozenset[str] = frozenset()
     answers: Mapping[str, Submitted] = field(default_factory=dict)
-    settlement: Settlement = field(default_factory=Settlement)
+    missing: MissingRecords = field(default_factory=MissingRecords)
     was_closed: bool = False
     cost_usd: float | None = 0.0
     calibration: float = 1.0
@@ -156,14 +156,16 @@ class RestoredSession:
     agents: tuple[RestoredAgent, ...] = ()
 
 
-def emit_settlement(settlement: Settlement, emitter: EventEmitter, record: Callable[[Turn], None]) -> None:
-    emitter.turn_id = settlement.turn_id
-    for agent_id, event in settlement.agents:
+def emit_missing_records(
+    missing: MissingRecords, emitter: EventEmitter, record: Callable[[Turn], None]
+) -> None:
+    emitter.turn_id = missing.turn_id
+    for agent_id, event in missing.agents:
         emitter.emit(event, agent_id)
-    for event in settlement.ends:
+    for event in missing.ends:
         emitter.emit(event)
-    for turn in settlement.turns:
+    for turn in missing.turns:
         record(turn)
-    for event in settlement.last:
+    for event in missing.last:
         emitter.emit(event)
     emitter.turn_id = ""

@@ -50,7 +50,7 @@ from agent_ls.loop.inbox import Input, QueueChange, QueuedSteer, StartNow
 from agent_ls.loop.model.failures import failure_of, internal_error
 from agent_ls.loop.ports import Ports
 from agent_ls.loop.questions import PendingQuestions, resting_state
-from agent_ls.loop.restored import RestoredSession, Submitted, SuspendedTurn, emit_settlement
+from agent_ls.loop.restored import RestoredSession, Submitted, SuspendedTurn, emit_missing_records
 from agent_ls.loop.session_parts import SubmitResults, assemble, collect_last_notices, suspended_profile
 from agent_ls.loop.turns import Turn, UserTurn
 from agent_ls.profiles.base import ProfileFor, ProviderProfile
@@ -403,7 +403,7 @@ class Session:
             return
         self._has_started = True
         if self._restored:
-            emit_settlement(self._restored.settlement, self._emitter, self._loop.record)
+            emit_missing_records(self._restored.missing, self._emitter, self._loop.record)
         self._emitter.emit(
             SessionStart(
                 provider=self.profile.id,

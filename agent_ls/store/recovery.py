@@ -36,7 +36,7 @@ from agent_ls.loop.events.types import (
 from agent_ls.loop.ids import ToolCallId, TurnId
 from agent_ls.loop.inbox import Inbox, Input
 from agent_ls.loop.model.call_ids import CallIds
-from agent_ls.loop.restored import EndedCall, RestoredSession, Settlement, SuspendedCall, SuspendedTurn
+from agent_ls.loop.restored import EndedCall, MissingRecords, RestoredSession, SuspendedCall, SuspendedTurn
 from agent_ls.loop.turns import AssistantTurn, ToolResultsTurn, Turn, UserTurn
 from agent_ls.store.agents import CUT
 from agent_ls.store.reader import StoredSession
@@ -65,28 +65,28 @@ def recover(
     questions = {it.call_id: it for it in state.questions.values() if it.call_id in waiting}
     proposed = {id_: call_id for id_, call_id in proposed.items() if call_id in _find_running(state)}
     call_ids = CallIds(state.call_ids)
-    settled = (
-        list(_settled_calls(state, state.round, asked, questions, set(proposed.values()), call_ids))
+    restored_calls = (
+        list(_restore_calls(state, state.round, asked, questions, set(proposed.values()), call_ids))
         if state.round
         else []
     )
     ends = (
         *_make_missing_events(state, asked, questions),
         *found,
-        *(event for _, added in settled for event in added),
+        *(event for _, added in restored_calls for event in added),
     )
-    calls = tuple(call for call, _ in settled)
+    calls = tuple(call for call, _ in restored_calls)
     agents = tuple(state.agents.make_end_events(state.outputs))
     if questions or (state.round and (asked or proposed)):
         suspended = _make_suspended(state, calls, asked, proposed, tuple(questions.values()))
-        settlement = Settlement(state.turn_id, agents, ends)
+        missing = MissingRecords(state.turn_id, agents, ends)
     else:
         suspended = None
         results = tuple(call.ended.result for call in calls if call.ended)
         turns: list[Turn] = [*_restore_answer(state, now)]
         if state.round:
             turns.append(ToolResultsTurn(results, now))
-        settlement = Settlement(state.turn_id, agents, ends, tuple(turns), _make_end_events(state))
+        missing = MissingRecords(state.turn_id, agents, ends, tuple(turns), _make_end_events(state))
     return RestoredSession(
         turns=tuple(state.turns),
         last_seq=stored.last_seq,
@@ -97,7 +97,7 @@ def recover(
         calibration=state.calibration,
         call_ids=call_ids.used_ids,
         answers=dict(state.answers),
-        settlement=settlement,
+        missing=missing,
         was_closed=state.is_closed,
         cost_usd=state.cost_usd,
         plan=state.plan,
@@ -213,7 +213,7 @@ def _make_end_events(state: SessionState) -> tuple[RecordedEvent, ...]:
     return (StateChanged("IDLE"), ProcessingEnd("interrupted")) if state.turn_id else ()
 
 
-def _settled_calls(
+def _restore_calls(
     state: SessionState,
     round_: Round,
     asked: Mapping[str, ApprovalRequested],

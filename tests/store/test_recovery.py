@@ -36,7 +36,7 @@ from agent_ls.loop.events.types import (
     UserInput,
 )
 from agent_ls.loop.inbox import Input
-from agent_ls.loop.restored import Settlement, Submitted
+from agent_ls.loop.restored import MissingRecords, Submitted
 from agent_ls.loop.session import Session
 from agent_ls.loop.turns import AssistantTurn, SteeringTurn, ToolResultsTurn, UserTurn
 from agent_ls.store.log import Header
@@ -281,7 +281,7 @@ async def test_a_completed_session_is_resumed_unchanged(tmp_path: Path) -> None:
     assert restored.last_seq == story.session.last_seq
     assert (restored.prefix.text, restored.prefix.model) == ("You are a test.", "model-1")
     assert (restored.queue, restored.steers, restored.was_closed) == ((), (), True)
-    assert restored.settlement == Settlement()
+    assert restored.missing == MissingRecords()
     assert {key: bool(answer.turn_id) for key, answer in restored.answers.items()} == {
         "k1": True,
         "k2": False,
