@@ -26,7 +26,7 @@ START_S = 120.0
 """
 
 POLL_S = 0.05
-SETTLE_S = 8.0
+SHUTDOWN_S = 8.0
 """Time limit for the exit of a server. A server that loses its client takes at most six seconds."""
 
 
@@ -70,11 +70,11 @@ class HomeServer:
                 pass
 
     async def end(self) -> None:
-        """Close the server's input, so that it saves its state and ends; kill it after SETTLE_S."""
+        """Close the server's input, so that it saves its state and ends; kill it after SHUTDOWN_S."""
         assert self._process.stdin
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             await self._process.stdin.aclose()
-        with anyio.move_on_after(SETTLE_S):
+        with anyio.move_on_after(SHUTDOWN_S):
             await self._process.wait()
         await kill_and_wait(self._process)
 

@@ -134,7 +134,7 @@ def _connect_client(
         senders,
         requests,
         virtual_documents,
-        configuration.wait_until_settled,
+        configuration.wait_for_settings,
     )
 
 
@@ -185,7 +185,7 @@ def _follow_positions(
     listeners = [interface.text_changed]
     if protocol.client.review:
         moved_hunks = MovedHunks(
-            partial(review.settled_hunks, context),
+            partial(review.find_synced_hunks, context),
             send=protocol.send_notification,
             start=start,
             read=manager.review.look_at_disk,

@@ -32,7 +32,7 @@ from agent_ls.system import handle_termination_signals, is_alive, use_pidfd_watc
 log = logging.getLogger(__name__)
 
 PARENT_POLL_S = 2.0
-SETTLE_S = 6.0
+SHUTDOWN_S = 6.0
 """Time for running work to end when the server ends: commands get SIGTERM, and SIGKILL two seconds later.
 Work that takes longer is abandoned.
 """
@@ -124,7 +124,7 @@ class AgentServer(LanguageServer):
                 with closing(start_reading(connection.reader, messages)):
                     await self._done.wait()
                 # Fail the requests that wait for the editor, which no longer answers. A shielded wait for an
-                # edit would otherwise last longer than SETTLE_S.
+                # edit would otherwise last longer than SHUTDOWN_S.
                 self.protocol.cancel_requests()
                 tasks.cancel_scope.cancel()
         self.writer.close()
@@ -156,7 +156,7 @@ def run(backend: Backend, connection: ClientStreams) -> int:
     """Run the whole process until its end. Returns the exit code, even if some work does not end."""
 
     def leave_behind(code: int) -> None:
-        timer = threading.Timer(SETTLE_S, os._exit, (code,))
+        timer = threading.Timer(SHUTDOWN_S, os._exit, (code,))
         timer.daemon = True
         timer.start()
 

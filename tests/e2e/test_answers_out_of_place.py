@@ -82,8 +82,8 @@ async def test_approval_answer_for_another_session_is_refused_and_a_replayed_ans
             await found.client.request("agent/approve", yes)
             second = await asked(found, one, 2)
             for replayed in (yes, {**yes, "clientKey": new_key()}, {**yes, "decision": "deny"}):
-                settled = await found.client.request("agent/approve", replayed)
-                assert settled["decision"] == "allow"
+                approved = await found.client.request("agent/approve", replayed)
+                assert approved["decision"] == "allow"
             assert second["data"]["requestId"] != first["data"]["requestId"]
             assert not (found.project / "again").exists()
             waiting = (await found.editor.subscribe(one))["pending"]["approvals"]

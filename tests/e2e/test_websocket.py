@@ -54,7 +54,7 @@ class Place:
     def started(self) -> int:
         return len([path for path in self.folder.iterdir() if path.name.isdigit()])
 
-    def settled(self) -> int:
+    def count_ended(self) -> int:
         """Return how many programs have ended because their input ended."""
         return len([*self.folder.glob("*.ended")])
 
@@ -307,7 +307,7 @@ async def test_the_server_of_a_vanished_client_ends_and_others_continue(
                 await vanishes.send('"two"')
                 assert await vanishes.recv() == '"two"'
                 vanishes.transport.abort()
-            await eventually(lambda: place.settled() == 1)
+            await eventually(lambda: place.count_ended() == 1)
             await stays.send('"three"')
             assert await stays.recv() == '"three"'
         await place.nobody_is_left()
@@ -381,7 +381,7 @@ async def test_a_close_frame_is_answered_and_the_server_ends_cleanly(
             with pytest.raises(ConnectionClosed):
                 await socket.recv()
         await place.nobody_is_left()
-        assert place.settled() == 1
+        assert place.count_ended() == 1
 
 
 @pytest.mark.req("R2")

@@ -65,7 +65,7 @@ async def test_session_creation_before_initialized_waits_for_the_settings_of_the
     tmp_path: Path,
 ) -> None:
     async with running(tmp_path) as rig, anyio.create_task_group() as group:
-        is_settled = anyio.Event()
+        has_waited = anyio.Event()
 
         async def ask(method: str, params: Any) -> Any:
             return [{"maxTurns": 3}]
@@ -85,12 +85,12 @@ async def test_session_creation_before_initialized_waits_for_the_settings_of_the
             start=start,
         )
 
-        async def settle() -> None:
-            await configuration.wait_until_settled()
+        async def wait_for_them() -> None:
+            await configuration.wait_for_settings()
             assert rig.manager.settings.max_turns == 3
-            is_settled.set()
+            has_waited.set()
 
-        group.start_soon(settle)
+        group.start_soon(wait_for_them)
         await anyio.wait_all_tasks_blocked()
-        assert not is_settled.is_set()
+        assert not has_waited.is_set()
         await configuration.initialized({})

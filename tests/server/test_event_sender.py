@@ -70,7 +70,7 @@ async def senders(
         tasks.cancel_scope.cancel()
 
 
-async def settled() -> None:
+async def let_tasks_run() -> None:
     for _ in range(10):
         await anyio.lowlevel.checkpoint()
 
@@ -85,11 +85,11 @@ async def test_events_emitted_between_subscribing_and_starting_to_send_are_deliv
     async with senders(pipe) as found:
         sending = found.subscribe(session)
         session.emit(Title("one"))
-        await settled()
+        await let_tasks_run()
         assert pipe.sent == []
         sending.start()
         session.emit(Title("two"))
-        await settled()
+        await let_tasks_run()
         assert [event["data"]["title"] for event in pipe.of("title")] == ["one", "two"]
 
 
@@ -98,17 +98,17 @@ async def test_a_client_that_does_not_read_gets_joined_deltas_and_every_recorded
     pipe, session = Pipe(), make_session(FakeProvider([]))
     async with senders(pipe) as found:
         found.subscribe(session).start()
-        await settled()
+        await let_tasks_run()
         pipe.room = anyio.Event()
         session.emit(Title("the pipe is full from here on"))
-        await settled()
+        await let_tasks_run()
         for at in range(1000):
             say(session, at, "x")
         session.emit(Title("after the deltas"))
-        await settled()
+        await let_tasks_run()
         assert pipe.of("assistant_text_delta") == []
         pipe.room.set()
-        await settled()
+        await let_tasks_run()
         (delta,) = pipe.of("assistant_text_delta")
         assert (delta["offset"], delta["data"]["text"]) == (0, "x" * 1000)
         assert [event["kind"] for event in pipe.sent[-2:]] == ["assistant_text_delta", "title"]
@@ -121,7 +121,7 @@ async def test_a_client_that_reads_in_time_gets_each_delta_unjoined() -> None:
         found.subscribe(session).start()
         for at in range(5):
             say(session, at, "x")
-            await settled()
+            await let_tasks_run()
         assert [delta["offset"] for delta in pipe.of("assistant_text_delta")] == list(range(5))
 
 
@@ -143,11 +143,11 @@ async def test_events_that_wait_together_are_written_together_up_to_a_limit(
     async with senders(pipe) as found:
         found.subscribe(session).start()
         session.emit(Title("the first event, which follows that of the start"))
-        await settled()
+        await let_tasks_run()
         pipe.sent, pipe.writes = [], []
         for event in events:
             session.emit_delta(event) if isinstance(event, PartDelta) else session.emit(event)
-        await settled()
+        await let_tasks_run()
     assert [len(write) for write in pipe.writes] == writes
     assert len(pipe.sent) == len(events)
 
@@ -157,9 +157,9 @@ async def test_the_last_events_of_a_turn_are_one_write() -> None:
     pipe = Pipe()
     async with senders(pipe) as found, running_session(FakeProvider([[text("Hello.")]])) as b:
         found.subscribe(b.session).start()
-        await settled()
+        await let_tasks_run()
         await b.say("go")
-        await settled()
+        await let_tasks_run()
     assert ["usage", "state", "processing_end"] in pipe.writes
 
 
@@ -196,9 +196,9 @@ async def test_the_first_delta_of_a_burst_is_sent_before_the_second_is_read(
     model = Burst(pipe, kind, piece)
     async with senders(pipe) as found, running_session(model) as b:
         found.subscribe(b.session).start()
-        await settled()
+        await let_tasks_run()
         await b.say("go")
-        await settled()
+        await let_tasks_run()
     assert model.sent[:3] == [0, 1, 1]
     first, second, *_ = pipe.of(kind)
     assert (first["data"]["text"], second["offset"]) == ("x", 1)
@@ -210,16 +210,16 @@ async def test_a_second_subscription_to_a_session_replaces_the_first_subscriptio
     async with senders(pipe) as found:
         assert found.any_session_id == ""
         found.subscribe(session).start()
-        await settled()
+        await let_tasks_run()
         found.subscribe(session).start()
-        await settled()
+        await let_tasks_run()
         assert found.any_session_id == session.id
         session.emit(Title("once"))
-        await settled()
+        await let_tasks_run()
         assert len(pipe.of("title")) == 1
         found.unsubscribe(session.id)
         session.emit(Title("to nobody"))
-        await settled()
+        await let_tasks_run()
         assert (len(pipe.of("title")), found.any_session_id) == (1, "")
 
 
@@ -233,7 +233,7 @@ async def test_dropping_a_subscription_that_was_never_started_keeps_a_newer_subs
         found.subscribe(session).start()
         cut.drop()
         session.emit(Title("one"))
-        await settled()
+        await let_tasks_run()
         assert len(pipe.of("title")) == 1 and found.any_session_id == session.id
 
 
@@ -249,11 +249,11 @@ async def test_more_than_a_thousand_deltas_per_second_are_joined_even_if_the_cli
         found.subscribe(session).start()
         for at in range(40):
             say(session, at, "x")
-            await settled()
+            await let_tasks_run()
         deltas = pipe.of("assistant_text_delta")
         assert len(deltas) == 16 and slept == [0.016]
         over.set()
-        await settled()
+        await let_tasks_run()
         deltas = pipe.of("assistant_text_delta")
         assert [event["offset"] for event in deltas] == list(range(17))
         assert deltas[-1]["data"]["text"] == "x" * 24
@@ -266,17 +266,17 @@ async def test_a_client_that_does_not_read_has_a_bounded_queue_and_gets_the_newe
     pipe, session = Pipe(), make_session(FakeProvider([]))
     async with senders(pipe) as found:
         found.subscribe(session).start()
-        await settled()
+        await let_tasks_run()
         pipe.room = anyio.Event()
         session.emit(Title("the pipe is full from here on"))
-        await settled()
+        await let_tasks_run()
         sent = len(pipe.sent)
         for number in range(20_000):
             say(session, number * 1_000, "x" * 1_000)
         for number in range(400):
             session.emit(Title(f"{number} {'y' * 64_000}"))
         pipe.room.set()
-        await settled()
+        await let_tasks_run()
         with anyio.fail_after(240):
             while pipe.sent[-1]["seq"] != session.last_seq:
                 await anyio.lowlevel.checkpoint()

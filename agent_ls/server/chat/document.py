@@ -482,7 +482,7 @@ class ChatDocument:
         return max(folders, key=len, default="") or os.path.dirname(self.path)
 
     async def _create_session(self, worktree: Start | None) -> LiveSession:
-        await self._services.context.settled()
+        await self._services.context.wait_for_settings()
         return await self._services.context.manager.new_session(
             SessionSpec(workspace_folder=self.folder, worktree=worktree)
         )

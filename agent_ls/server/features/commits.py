@@ -12,7 +12,7 @@ async def commit_message(context: Context, params: wire.CommitMessage) -> wire.C
     from agent_ls.features.suggestions.commit_message import CommitMessages
     from agent_ls.features.suggestions.context import SuggestionContext
 
-    await context.settled()
+    await context.wait_for_settings()
     manager = context.manager
     messages = CommitMessages(
         SuggestionContext(manager.models, manager.trust, lambda: manager.settings, manager.secrets)

@@ -29,7 +29,7 @@ SECTION = "agentLs"
 ANSWER_S = 10.0
 """Time limit for the client's answer; a missing answer counts as empty."""
 
-SETTLED_S = 2.0
+SETTINGS_WAIT_S = 2.0
 """Longest time that a new session waits for pending settings."""
 
 Ask: TypeAlias = Callable[[str, Any], Awaitable[Any]]
@@ -83,21 +83,21 @@ class Configuration:
         self._order = anyio.Lock()
         self._holding = anyio.Lock()
         self._unheard = 0
-        self._is_settled = anyio.Event()
+        self._are_applied = anyio.Event()
         self._is_there = False
         if client.abilities.configuration:
             self._await_one()  # the client is asked after `initialized`
         else:
-            self._is_settled.set()
+            self._are_applied.set()
 
     async def trust_changed(self) -> None:
         """Apply the settings that need trust again, because the user has decided about a folder."""
         self._start(self._hold)
 
-    async def wait_until_settled(self) -> None:
-        """Wait until pending settings are applied and pending requests are answered, at most SETTLED_S."""
-        with anyio.move_on_after(SETTLED_S):
-            await self._is_settled.wait()
+    async def wait_for_settings(self) -> None:
+        """Wait until pending settings are applied and pending requests are answered, at most SETTINGS_WAIT_S."""
+        with anyio.move_on_after(SETTINGS_WAIT_S):
+            await self._are_applied.wait()
 
     async def initialized(self, params: Any) -> None:
         """Handle `initialized`: from now on, requests may be sent to the client."""
@@ -136,13 +136,13 @@ class Configuration:
 
     def _await_one(self) -> None:
         if not self._unheard:
-            self._is_settled = anyio.Event()
+            self._are_applied = anyio.Event()
         self._unheard += 1
 
     def _heard_one(self) -> None:
         self._unheard -= 1
         if not self._unheard:
-            self._is_settled.set()
+            self._are_applied.set()
 
     async def _register(self) -> None:
         # If a section is registered, clients send that section. Without a section they only report that

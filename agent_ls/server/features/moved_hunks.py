@@ -16,14 +16,14 @@ from agent_ls.background import TaskStarter
 from agent_ls.server import protocol as wire
 from agent_ls.server.rpc import to_wire
 
-SETTLE_S = 0.2
+SEND_DELAY_S = 0.2
 
 
 class MovedHunks:
     """Sends hunk positions. `find` returns the open hunks of a file; None if the file has no open hunks, or
     if the ledger does not have the document's text yet. `read` makes the ledger read a file.
 
-    Sends at most one message per file per `SETTLE_S`. After each change, a message with the new positions
+    Sends at most one message per file per `SEND_DELAY_S`. After each change, a message with the new positions
     follows.
     """
 
@@ -56,7 +56,7 @@ class MovedHunks:
         self.handle_change(path)
 
     async def _send_later(self, path: str) -> None:
-        await self._sleep(SETTLE_S)
+        await self._sleep(SEND_DELAY_S)
         try:
             while path in self._unread:
                 self._unread.discard(path)

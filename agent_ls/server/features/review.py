@@ -77,7 +77,7 @@ async def looked(context: Context, params: wire.Looked) -> wire.Empty:
     return wire.Empty()
 
 
-def settled_hunks(context: Context, path: str) -> wire.FileHunks | None:
+def find_synced_hunks(context: Context, path: str) -> wire.FileHunks | None:
     """Return the open hunks of a file; None if the file has no open hunks, or if the ledger does not have the
     document's text yet.
     """

@@ -22,7 +22,7 @@ from agent_ls.server.transport.errors import BadInputError
 from agent_ls.server.transport.jsonrpc import AgentProtocol
 from agent_ls.services.review.findings import ReviewFindings
 
-SETTLE_S = 0.2
+SEND_DELAY_S = 0.2
 """Delay after a change; until then the editor moves its diagnostics itself."""
 
 KIND = "quickfix.agentLs"
@@ -70,7 +70,7 @@ class RichFindings:
             self._start(partial(self._send, path))
 
     async def _send(self, path: str) -> None:
-        await anyio.sleep(SETTLE_S)
+        await anyio.sleep(SEND_DELAY_S)
         self._waiting.discard(path)
         marks = self._findings.diagnostics(path)
         if not marks and path not in self._marked:

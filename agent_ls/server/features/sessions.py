@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 
 
 async def new_session(context: Context, params: wire.NewSession) -> wire.SessionResult:
-    await context.settled()
+    await context.wait_for_settings()
     live = await context.manager.new_session(
         SessionSpec(
             workspace_folder=context.folder(params.workspace_folder),
@@ -79,7 +79,7 @@ async def bring_changes(context: Context, params: wire.BringChanges) -> wire.Bri
 async def subscribe(context: Context, params: wire.Subscribe) -> RawJson:
     if not context.client.events:
         raise NotNegotiatedError("events")
-    await context.settled()
+    await context.wait_for_settings()
     owners, session_id = context.manager.owners, params.session_id
     context.senders.forget_ended(session_id)
     while True:  # check again, because the owner may change between two checks

@@ -96,7 +96,7 @@ class SuggestionRequests:
         params = read_params(_InlineCompletion, lsp.TEXT_DOCUMENT_INLINE_COMPLETION, raw)
         if params.context.trigger_kind != INVOKED:
             return {"items": []}
-        await self._context.settled()
+        await self._context.wait_for_settings()
         if not self._context.manager.settings.suggestions:
             return {"items": []}
         return {"items": await self._items(params.text_document.uri, params.position)}

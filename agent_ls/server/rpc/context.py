@@ -33,8 +33,8 @@ class Context:
     """Services for one connection. `client_id` names the connection; `folders` returns the folders open in
     the editor now.
 
-    `settled` returns when the editor has answered the request for its settings. Handlers that create a
-    session first await `settled`.
+    `wait_for_settings` returns when the editor has answered the request for its settings. Handlers that create a
+    session first await `wait_for_settings`.
     """
 
     manager: SessionManager
@@ -45,7 +45,7 @@ class Context:
     senders: EventSenders
     requests: ClientRequests
     virtual_documents: VirtualDocuments
-    settled: Callable[[], Awaitable[None]]
+    wait_for_settings: Callable[[], Awaitable[None]]
 
     def require_live(self, session_id: str) -> LiveSession:
         """Return a session that is open in this process.

@@ -26,7 +26,7 @@ from agent_ls.system import handle_termination_signals
 MAX_CONNECTIONS = 16
 TOKEN_BYTES = 32
 
-SETTLE_S = 8.0
+SHUTDOWN_S = 8.0
 """Time for a server process to end after SIGTERM. It takes at most six seconds and abandons slower work."""
 
 
@@ -160,7 +160,7 @@ async def _end_process(process: Process) -> None:
     """Terminate the server and wait for an orderly end; kill it if that takes too long."""
     if process.returncode is None:
         terminate(process)
-        with anyio.move_on_after(SETTLE_S):
+        with anyio.move_on_after(SHUTDOWN_S):
             await process.wait()
         await kill_and_wait(process)
 

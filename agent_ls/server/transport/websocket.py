@@ -31,7 +31,7 @@ from websockets.typing import Origin, Subprotocol
 
 from agent_ls.environments.local.processes.ending import kill_and_wait
 from agent_ls.server.transport.framing import MAX_BODY_BYTES, FrameError, FrameParser, frame
-from agent_ls.server.transport.tcp import MAX_CONNECTIONS, SETTLE_S, ListenError, read_token, until_signal
+from agent_ls.server.transport.tcp import MAX_CONNECTIONS, SHUTDOWN_S, ListenError, read_token, until_signal
 
 SUBPROTOCOL = Subprotocol("agent-ls")
 TOKEN_SUBPROTOCOL = "agent-ls.token."
@@ -266,7 +266,7 @@ async def _carry(socket: WebSocket, command: Sequence[str], keep_alive: KeepAliv
             async def server_speaks() -> None:
                 nonlocal code, reason
                 await _to_client(process, socket)
-                with anyio.move_on_after(SETTLE_S):
+                with anyio.move_on_after(SHUTDOWN_S):
                     await process.wait()
                 code, reason = (
                     (CloseCode.NORMAL_CLOSURE, "")
@@ -313,13 +313,13 @@ async def watch_keep_alive(socket: WebSocket, keep_alive: KeepAlive) -> None:
 
 
 async def _end(process: Process) -> None:
-    """Close the server's stdin, so that the server ends in an orderly way; kill the server after SETTLE_S."""
+    """Close the server's stdin, so that the server ends in an orderly way; kill the server after SHUTDOWN_S."""
     assert process.stdin and process.stdout
     await process.stdin.aclose()
     async with anyio.create_task_group() as tasks:
         # Read and discard the server's output, so that a full pipe does not keep the server from ending.
         tasks.start_soon(_discard, process.stdout)
-        with anyio.move_on_after(SETTLE_S):
+        with anyio.move_on_after(SHUTDOWN_S):
             await process.wait()
         await kill_and_wait(process)
         tasks.cancel_scope.deadline = anyio.current_time() + CLOSE_S
