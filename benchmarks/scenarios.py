@@ -20,7 +20,7 @@ from benchmarks.scripted_model import PIECE, Exchange
 
 Figures: TypeAlias = Mapping[str, float]
 
-SETTLE_S = 1.5  # a user who has just opened an editor does not type at once
+PAUSE_S = 1.5  # a user who has just opened an editor does not type at once
 PIECE_CHARS = len(PIECE.format(0))
 
 BURST_ID = 2_000_000
@@ -110,10 +110,10 @@ def beginning(server: Server, model: Model, folder: Path, scale: Scale) -> Figur
 
 def conversing(server: Server, model: Model, folder: Path, scale: Scale) -> Figures:
     greet(server)
-    time.sleep(SETTLE_S)
+    time.sleep(PAUSE_S)
     idle = server.resident_mib()
     session = Session(server, folder)
-    time.sleep(SETTLE_S)
+    time.sleep(PAUSE_S)
     model.play({"text": "Hello."})
     sent_ns, _ = session.work_off()
     (first,) = model.take()
@@ -146,7 +146,7 @@ def _rounds(session: Session, model: Model, folder: Path, count: int) -> Figures
     before = session.server.resident_mib()
     model.play(*(calls[number % 10] for number in range(count)), {"text": "Done."})
     session.work_off()
-    time.sleep(SETTLE_S)  # the server returns freed memory about a second after a turn
+    time.sleep(PAUSE_S)  # the server returns freed memory about a second after a turn
     grown = session.server.resident_mib() - before
     times = between_rounds(model.take())
     share = max(10, count // 20)
@@ -212,7 +212,7 @@ def _lateness(passed: Sequence[Received], exchange: Exchange) -> Iterator[float]
 
 def editing(server: Server, model: Model, folder: Path, scale: Scale) -> Figures:
     greet(server)
-    time.sleep(SETTLE_S)
+    time.sleep(PAUSE_S)
     return {
         **_large_file(Session(server, folder), model, folder, scale.edits),
         "edit_open": _open_document(Session(server, folder), model, folder, scale.edits),

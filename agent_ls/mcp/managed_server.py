@@ -129,7 +129,7 @@ class ManagedServer:
         self.is_cached = cached is not None
         self.state: State = "starting"
         self.error = ""
-        self.settled = anyio.Event()
+        self.start_ended = anyio.Event()
         """Set when the server runs or has failed to start."""
         self.noise = 0
         self.has_run = False
@@ -173,7 +173,7 @@ class ManagedServer:
             await self._run()
         finally:
             self._connection = None
-            self.settled.set()
+            self.start_ended.set()
             self._available.set()
 
     async def _run(self) -> None:
@@ -213,7 +213,7 @@ class ManagedServer:
             if not waits:
                 self._set_state("failed", self.error)
                 return
-            self.settled.set()
+            self.start_ended.set()
             self._set_state("restarting", self.error)
             await self._context.sleep(waits.pop(0))
 
@@ -237,7 +237,7 @@ class ManagedServer:
                 self.has_run = True
                 self._connection = connection
                 self._set_state("running", "")
-                self.settled.set()
+                self.start_ended.set()
                 self._available.set()
                 await self._serve(connection, process)
         except (McpServerError, EndedError, BaseExceptionGroup) as error:

@@ -238,7 +238,7 @@ class SessionServers:
         self._context = self._context or self._make_context(self._handle_change)
         server = ManagedServer(config, self._context)
         server.state = state
-        server.settled.set()
+        server.start_ended.set()
         return server
 
     def _stop_server(self, digest: str) -> None:
@@ -289,7 +289,7 @@ class SessionServers:
         with anyio.move_on_after(self._services.limits().first_wait_ms / 1000):
             for running in list(self._running.values()):
                 if not running.server.is_cached:
-                    await running.server.settled.wait()
+                    await running.server.start_ended.wait()
         for server in self.servers:
             if server.state == "starting" and not server.is_cached:
                 self._warn(

@@ -24,7 +24,7 @@ WORD_MAX_LINES = 2000
 TRIED_WINDOWS = 12
 SHOWN_MAX_CHARS = 160
 LISTED_PLACES = 20
-SETTLING_LINE_DISTANCE = 100
+UNIQUE_LINE_DISTANCE = 100
 
 _WORD = re.compile(r"\w+")
 _VISIBLE = str.maketrans({" ": "·", "\t": "→", "\r": "␍", "\u00a0": "⍽"})
@@ -34,13 +34,13 @@ _VISIBLE = str.maketrans({" ": "·", "\t": "→", "\r": "␍", "\u00a0": "⍽"})
 class Wording:
     """Words for the messages. `theirs` is the name of the text that the model sent, for example "patch".
 
-    `settle` advises the model how to make an ambiguous match unique. `settle_mark` precedes each line that the
+    `unique_advice` advises the model how to make an ambiguous match unique. `unique_mark` precedes each line that the
     message suggests for that purpose.
     """
 
     theirs: str = "patch"
-    settle: str = "put an @@ line with one of these lines above the change"
-    settle_mark: str = "@@ "
+    unique_advice: str = "put an @@ line with one of these lines above the change"
+    unique_mark: str = "@@ "
 
 
 class Diagnosis:
@@ -60,9 +60,9 @@ class Diagnosis:
         listed = starts[:LISTED_PLACES]
         more = f" and {len(starts) - len(listed)} more" if len(starts) > len(listed) else ""
         numbers = ", ".join(str(at + 1) for at in listed)
-        settling = [(at, self._settling_line(at)) for at in listed]
-        shown = [f"  line {at + 1}: {self._wording.settle_mark}{line}" for at, line in settling if line]
-        advice = f"To choose one, {self._wording.settle}{':' if shown else ', or add context lines.'}"
+        unique_lines = [(at, self._unique_line(at)) for at in listed]
+        shown = [f"  line {at + 1}: {self._wording.unique_mark}{line}" for at, line in unique_lines if line]
+        advice = f"To choose one, {self._wording.unique_advice}{':' if shown else ', or add context lines.'}"
         return "\n".join([f"The lines match at {len(starts)} places: lines {numbers}{more}.", advice, *shown])
 
     def _describe_applied(self, new: Sequence[str]) -> str:
@@ -120,8 +120,8 @@ class Diagnosis:
                     self._words.setdefault(word, []).append(at)
         return self._words
 
-    def _settling_line(self, start: int) -> str:
-        for at in range(start - 1, max(start - SETTLING_LINE_DISTANCE, 0) - 1, -1):
+    def _unique_line(self, start: int) -> str:
+        for at in range(start - 1, max(start - UNIQUE_LINE_DISTANCE, 0) - 1, -1):
             text = self._file.texts[at]
             if has_substance([text]) and len(find_all(self._file, [text], levels=(1,))[1]) == 1:
                 return text[:SHOWN_MAX_CHARS]

@@ -28,8 +28,8 @@ _CHOOSABLE: tuple[MatchedWith, ...] = ("exact", "line endings")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _WORDING = Wording(
     theirs="old_string",
-    settle="extend old_string by a line that makes it unique, or set replace_all",
-    settle_mark="above it is ",
+    unique_advice="extend old_string by a line that makes it unique, or set replace_all",
+    unique_mark="above it is ",
 )
 
 

@@ -48,8 +48,8 @@ class JsonList:
             entries = tuple(self._read_entries() or ())
         except (OSError, ValueError):
             return ()
-        is_settled = max(facts.st_mtime_ns, facts.st_ctime_ns) + STEP_NS < now_ns
-        self._read = (stamp, entries) if is_settled else None
+        is_old_enough = max(facts.st_mtime_ns, facts.st_ctime_ns) + STEP_NS < now_ns
+        self._read = (stamp, entries) if is_old_enough else None
         return entries
 
     def _read_entries(self) -> list[Any] | None:

@@ -21,7 +21,7 @@ from tests.support.processes import eventually
 
 pytestmark = pytest.mark.req("L5")
 
-SETTLED_NS = 50_000_000
+STEP_NS = 50_000_000
 NAMES = ("AGENTS.md", "here.md", ".github/a.md", ".github/deep/b.md", "there/c.md", *map(str, range(20)))
 
 
@@ -43,13 +43,13 @@ def looks() -> Iterator[list[int]]:
 @pytest.fixture
 async def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder in which nothing has changed for a while. It has the file here.md and the empty folder `there`."""
-    monkeypatch.setattr(absent_files, "STEP_NS", SETTLED_NS)
+    monkeypatch.setattr(absent_files, "STEP_NS", STEP_NS)
     monkeypatch.setattr(os, "major", lambda device: 8)
     made = tmp_path / "folder"
     (made / "there").mkdir(parents=True)
     (made / "here.md").touch()
     newest_ns = max(path.stat().st_ctime_ns for path in (made, made / "there"))
-    await eventually(lambda: time.time_ns() > newest_ns + 2 * SETTLED_NS)
+    await eventually(lambda: time.time_ns() > newest_ns + 2 * STEP_NS)
     return made
 
 

@@ -91,7 +91,7 @@ async def story_of_an_edit(
     error = await kill_in_the_middle(
         environment, chance, kill, lambda: environment.commit(writes, Attribution())
     )
-    await _settled(environment, folder)
+    await _check_no_temporary_files(environment, folder)
     now = {write.path: _content(write.path) for write in writes}
     torn = [it.path for it in writes if now[it.path] not in (it.content, it.base)]
     assert not torn, f"torn: {torn}"
@@ -128,12 +128,12 @@ async def story_of_a_command(
 
     error = await kill_in_the_middle(environment, chance, kill, act)
     assert error is not None, "the command runs for longer than the connection"
-    await _settled(environment, folder)
+    await _check_no_temporary_files(environment, folder)
     await eventually(lambda: not processes_with(token))
     return "ended"
 
 
-async def _settled(environment: RemoteEnvironment, folder: Path) -> None:
+async def _check_no_temporary_files(environment: RemoteEnvironment, folder: Path) -> None:
     """Make a call, which connects again, and check that the folder then contains no temporary files."""
     await environment.file_exists("settled")
     left = [name for name in os.listdir(folder) if name.startswith(".agent-ls-")]

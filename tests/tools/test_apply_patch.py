@@ -200,8 +200,8 @@ async def test_apply_patch_when_ambiguity_is_refused_then_all_positions_and_a_wa
         "Nothing was written",
     ):
         assert words in str(error)
-    settled = patch("*** Update File: f", "@@ # two", "-x", "+z")
-    await calls.call(APPLY_PATCH, patch=settled)
+    chosen = patch("*** Update File: f", "@@ # two", "-x", "+z")
+    await calls.call(APPLY_PATCH, patch=chosen)
     assert calls.text("f") == "# one\nx \n# two\nz\n"
 
 

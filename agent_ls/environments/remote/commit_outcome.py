@@ -10,7 +10,7 @@ from agent_ls.environments.errors import EnvError, EnvironmentLostError
 
 
 @dataclass(frozen=True, slots=True)
-class SettledFiles:
+class CommitOutcome:
     """The writes of a commit, grouped by the current content of each file.
 
     `done`: the new content. `not_begun`: still the old content. `unknown`: neither content, or unreadable.
@@ -35,7 +35,7 @@ class SettledFiles:
 
 async def compare_writes(
     writes: Sequence[FileWrite], content: Callable[[str], Awaitable[bytes | None]]
-) -> SettledFiles:
+) -> CommitOutcome:
     """Compare the content of each file with its write. `content` reads a file, or returns None if it is
     missing.
 
@@ -54,11 +54,11 @@ async def compare_writes(
             unknown.append(write)
             continue
         (done if found == write.content else not_begun if found == write.base else unknown).append(write)
-    return SettledFiles(tuple(done), tuple(not_begun), tuple(unknown))
+    return CommitOutcome(tuple(done), tuple(not_begun), tuple(unknown))
 
 
 def lost_commit(
-    first: EnvironmentLostError, settled: SettledFiles, again: EnvironmentLostError | None
+    first: EnvironmentLostError, outcome: CommitOutcome, again: EnvironmentLostError | None
 ) -> EnvironmentLostError:
     """Return the error that lists the known state of each file.
 
@@ -66,9 +66,9 @@ def lost_commit(
     None.
     """
     known = (
-        ("Written: {}.", settled.done),
-        ("Not written: {}.", settled.not_begun),
-        ("It is unknown whether these files were written: {}.", settled.unknown),
+        ("Written: {}.", outcome.done),
+        ("Not written: {}.", outcome.not_begun),
+        ("It is unknown whether these files were written: {}.", outcome.unknown),
     )
     words = [text.format(", ".join(it.path for it in files)) for text, files in known if files]
     if again:

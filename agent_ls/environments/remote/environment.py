@@ -31,6 +31,7 @@ from agent_ls.environments.errors import (
     StaleFileError,
 )
 from agent_ls.environments.opened import current_check
+from agent_ls.environments.remote.commit_outcome import CommitOutcome, compare_writes, lost_commit
 from agent_ls.environments.remote.connection import (
     CLOSE_SECONDS,
     RemoteCancelledError,
@@ -41,7 +42,6 @@ from agent_ls.environments.remote.connection import (
 )
 from agent_ls.environments.remote.facts import EndConfig, RemoteEnvironmentFacts
 from agent_ls.environments.remote.host import RemoteHost
-from agent_ls.environments.remote.settling import SettledFiles, compare_writes, lost_commit
 
 T = TypeVar("T")
 
@@ -154,19 +154,19 @@ class RemoteEnvironment:
         try:
             connection, number = await self._ensure_connected()
             await self._sweep(connection, changed, lost.pid)
-            settled = await compare_writes(changed, self._content)
-            if settled.is_untouched or settled.is_partly_done:
+            outcome = await compare_writes(changed, self._content)
+            if outcome.is_untouched or outcome.is_partly_done:
                 # another process may have taken over the session while the connection was lost
                 self._check_right()
                 with suppress(StaleFileError):  # the lost remote end may have written a file just now
-                    await self._commit_on(connection, number, settled.not_begun, attribution)
-                settled = await compare_writes(changed, self._content)
+                    await self._commit_on(connection, number, outcome.not_begun, attribution)
+                outcome = await compare_writes(changed, self._content)
         except EnvironmentLostError as again:
-            raise lost_commit(error, SettledFiles(unknown=tuple(changed)), again) from again
-        if settled.is_done:
+            raise lost_commit(error, CommitOutcome(unknown=tuple(changed)), again) from again
+        if outcome.is_done:
             root = self.working_directory()
             return [FileState(_absolute(root, it.path), it.base, it.content) for it in writes]
-        raise lost_commit(error, settled, None)
+        raise lost_commit(error, outcome, None)
 
     async def _sweep(self, connection: RemoteConnection, writes: Sequence[FileWrite], pid: int) -> None:
         """Remove temporary files that the remote end with this process id left next to the files of `writes`."""

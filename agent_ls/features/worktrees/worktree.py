@@ -169,7 +169,7 @@ class Worktree:
         new = None if change.is_deletion else await self._text(change.path, change.object_name)
         return old, new
 
-    async def settle(self, left: Sequence[WorktreeChange]) -> None:
+    async def record_applied(self, left: Sequence[WorktreeChange]) -> None:
         """Record that the user's folder now has the changes of the worktree, except the changes in `left`.
 
         "The changes" are those that the last call of `changes` returned.
@@ -287,7 +287,7 @@ async def make_worktree(
     paths = StoredWorktree(top, tree, git_folder, prefix)
     worktree = Worktree(git, place, paths, left_out)
     await worktree.changes()
-    await worktree.settle(())
+    await worktree.record_applied(())
     await anyio.to_thread.run_sync(write_note, place, paths)
     return worktree
 

@@ -28,7 +28,7 @@ MAX_BELOW = 20_000
 """Maximum number of files below a folder whose changes are noticed."""
 MAX_FILE_BYTES = 256 * 1024 * 1024
 SMALL_BYTES = 1024 * 1024
-SETTLED_S = 2
+MIN_STAMP_AGE_S = 2
 VARIABLES = tuple(
     f"{agent}_PROJECT_DIR"
     for agent in ("AGENT_LS", "CLAUDE", "CONTINUE", "CURSOR", "FACTORY", "GEMINI", "QWEN")
@@ -255,8 +255,8 @@ def _digest_of(path: str) -> str:
             left -= len(data)
         if left <= 0:
             digest.update(repr(key).encode())
-        is_settled = os.name != "nt" and time.time() - facts.st_ctime > SETTLED_S
-        if facts.st_size > SMALL_BYTES and is_settled:
+        is_old_enough = os.name != "nt" and time.time() - facts.st_ctime > MIN_STAMP_AGE_S
+        if facts.st_size > SMALL_BYTES and is_old_enough:
             if len(_large) > MAX_NAMED:
                 _large.clear()
             _large[key] = digest.hexdigest()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 256 * 1024
 # A folder that changed a moment ago may change again within the same tick of its clock.
-SETTLED_NS = 2_000_000_000
+MIN_STAMP_AGE_NS = 2_000_000_000
 _SETTINGS = (".claude/settings.json", ".claude/settings.local.json")
 _DENIED_READ = re.compile(r"Read\((?:file_path=)?(?P<pattern>[^!].*)\)")
 MAX_SEEN = 50_000  # files and folders that are searched for one command
@@ -85,8 +85,8 @@ class IgnoreFile:
             of_user = os.path.join(os.path.expanduser("~"), _SETTINGS[0])
             names = (*FOREIGN_IGNORE_FILES, *_SETTINGS, of_user)
             others = [name for name in names if os.path.lexists(os.path.join(root, name))]
-            is_settled = time.time_ns() - stamp > SETTLED_NS
-            known = (stamp if is_settled else -1, (IGNORE_FILE, *others))
+            is_old_enough = time.time_ns() - stamp > MIN_STAMP_AGE_NS
+            known = (stamp if is_old_enough else -1, (IGNORE_FILE, *others))
             self._there[root] = known
         return known[1]
 

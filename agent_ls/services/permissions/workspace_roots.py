@@ -46,7 +46,7 @@ class SessionRoots:
         """The path of the session's own folder; the full remote name for a folder on another machine."""
         return self.own
 
-    async def settle(self, *, tell: bool = True) -> None:
+    async def refresh(self, *, tell: bool = True) -> None:
         """Update the folders at the start of a turn.
 
         `tell`: warn about untrusted folders (False before the first turn).

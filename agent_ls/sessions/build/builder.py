@@ -183,7 +183,7 @@ def _workspace(
         environment,
         draft.parts.files,
         draft.touched,
-        prepare=partial(location.roots.settle, tell=False),
+        prepare=partial(location.roots.refresh, tell=False),
         gather_early=gather_early if is_early else None,
         worktree=draft.worktree,
     )
@@ -230,7 +230,7 @@ async def _make_others(
     services: SharedServices, roots: SessionRoots, session_id: str
 ) -> Mapping[str, ExecutionEnvironment]:
     """Return the environments for the other workspace folders. They are created when a turn starts."""
-    await roots.settle()
+    await roots.refresh()
     # The environment of an embedding program or another machine may lack these folders.
     if services.program.environment or services.sites.site(roots.key):
         return {}

@@ -161,7 +161,7 @@ class SessionWorktree(SessionFeature):
             done, left = await self._write(changes, who, how, is_proposing=is_proposing)
             # If these steps were cancelled, the next call would apply the same changes a second time.
             with anyio.CancelScope(shield=True):
-                await self.worktree.settle([plan.change for plan in left])
+                await self.worktree.record_applied([plan.change for plan in left])
                 await self.worktree.mark_unapplied(is_unapplied=bool(left))
             came: Literal["brought", "proposed"] = "proposed" if is_proposing else "brought"
             files = [WorktreeFile(self._path(plan), came) for plan in done if plan.writes]

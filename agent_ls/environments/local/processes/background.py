@@ -78,7 +78,7 @@ class BackgroundProcesses:
     async def wait_for_ends(self) -> None:
         """Wait until all processes have ended. The caller has already sent them a signal to end."""
         for background in self._backgrounds.values():
-            await _wait_until_settled(background)
+            await _wait_for_end(background)
 
     async def start(self, command: str, folder: str, options: CommandOptions) -> ProcessInfo:
         """Start a background process in `folder`.
@@ -169,7 +169,7 @@ class BackgroundProcesses:
         background = self._background(process_id)
         with anyio.CancelScope(shield=True):
             await self._children.end_tree(background.child)
-            await _wait_until_settled(background)
+            await _wait_for_end(background)
         self._children.forget(background.child)
         return background.info()
 
@@ -179,7 +179,7 @@ class BackgroundProcesses:
         return self._backgrounds[process_id]
 
 
-async def _wait_until_settled(background: _Background) -> None:
+async def _wait_for_end(background: _Background) -> None:
     """Wait until the exit code is known and the output is complete, each for at most KILL_WAIT_SECONDS."""
     background.input.close()
     with anyio.move_on_after(KILL_WAIT_SECONDS):

@@ -94,7 +94,7 @@ async def end(root: Root, grace_seconds: float) -> list[int]:
             checks = 2
             for row in found:
                 await _wait_for_end(row)
-    stayed = await to_thread.run_sync(_settle, root, asked, limiter=anyio.CapacityLimiter(1))
+    stayed = await to_thread.run_sync(_reap_ended, root, asked, limiter=anyio.CapacityLimiter(1))
     return sorted(row.pid for row in stayed)
 
 
@@ -106,7 +106,7 @@ async def _look_several_times(root: Root, count: int) -> set[Row]:
     return found
 
 
-def _settle(root: Root, asked: set[Row]) -> set[Row]:
+def _reap_ended(root: Root, asked: set[Row]) -> set[Row]:
     """Reap the ended ones of the processes `asked`, and return those of `root` that still run. Blocks briefly.
 
     Session leaders are not reaped, because other code collects their exit status. When a session leader ends, its
