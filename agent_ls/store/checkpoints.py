@@ -69,7 +69,7 @@ def find_written_since(path: Path, at_turn: str) -> WrittenSince:
         OSError: the log cannot be read.
     """
     found = WrittenSince()
-    told: set[tuple[str, str]] = set()
+    recorded: set[tuple[str, str]] = set()
     events: list[FileChange] = []
     has_begun = False
     with pages.open_part(path) as log:
@@ -82,12 +82,14 @@ def find_written_since(path: Path, at_turn: str) -> WrittenSince:
                         events.append(change)
             elif (written := find_write(line)) and (has_begun or written.turn_id == at_turn):
                 found.files.setdefault(written.path, []).append(written)
-                told.add((written.call_id, written.path))
+                recorded.add((written.call_id, written.path))
     if not has_begun:
         raise UnknownTurnError(at_turn)
-    named = {path for _, path in told}
+    named = {path for _, path in recorded}
     found.unrecorded.update(
-        event.path for event in events if (event.call_id, event.path) not in told and event.path not in named
+        event.path
+        for event in events
+        if (event.call_id, event.path) not in recorded and event.path not in named
     )
     return found
 

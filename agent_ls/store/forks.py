@@ -93,7 +93,7 @@ def _find_turn_end(records: list[dict[str, Any]], at_turn: str) -> int:
 
 def _select_records(records: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Yield the records to copy. File changes are copied without their hunks."""
-    told = {
+    ended = {
         item["event"]["data"].get("steerId")
         for item in records
         if item.get("event", {}).get("kind") in ("steering_injected", "steering_removed")
@@ -106,7 +106,7 @@ def _select_records(records: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         elif event["kind"] == "file_change":
             yield {"event": {**event, "data": {**event["data"], "hunks": []}}}
         elif event["kind"] not in _LEFT and not (
-            event["kind"] == "steering_queued" and event["data"].get("steerId") not in told
+            event["kind"] == "steering_queued" and event["data"].get("steerId") not in ended
         ):
             yield item
 

@@ -330,8 +330,8 @@ SELDOM = (
 
 def effect_json(effect: Effect) -> dict[str, Any]:
     """Return the effect as plain JSON with camelCase names; `type` is the name of its class."""
-    told = {"type": type(effect).__name__, **camel_json(effect)}
+    fields = {"type": type(effect).__name__, **camel_json(effect)}
     for seldom in SELDOM:
-        if not told.get(seldom):
-            told.pop(seldom, None)
-    return told
+        if not fields.get(seldom):
+            fields.pop(seldom, None)
+    return fields

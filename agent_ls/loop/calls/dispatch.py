@@ -188,8 +188,8 @@ class Dispatcher:
             tap.close()
         try:
             if call.hooked:
-                told = await self._after(call.hooked, output, context)
-                output = replace(output, text="\n\n".join((output.text, *told)))
+                notes = await self._after(call.hooked, output, context)
+                output = replace(output, text="\n\n".join((output.text, *notes)))
             if call.touched and not output.is_error:
                 call.instructions = await self._ports.documents.for_paths(
                     call.touched, profile.project_documents

@@ -170,12 +170,12 @@ class StreamRedaction:
         self._held += text
         known = self._known()
         at = len(self._held) if len(self._held) > MAX_HELD_CHARS else _safe_end(self._held, known)
-        told, self._held = self._held[:at], self._held[at:]
-        return redacted(told, known)
+        ready, self._held = self._held[:at], self._held[at:]
+        return redacted(ready, known)
 
     def end(self) -> str:
-        told, self._held = self._held, ""
-        return redacted(told, self._known())
+        rest, self._held = self._held, ""
+        return redacted(rest, self._known())
 
 
 def _safe_end(text: str, known: Collection[str]) -> int:

@@ -277,12 +277,12 @@ class _Watcher:
 
 def _make_terminal(command: _Command, process: ProcessInfo | None) -> Terminal:
     effect = command.effect
-    told = Terminal(
+    terminal = Terminal(
         command.call_id, effect.command, effect.background, command.started_ms, waiting=command.waiting
     )
     if process is None:
-        return told
-    return replace(told, started_ms=process.started_ms, pid=process.pid, exit_code=process.exit_code)
+        return terminal
+    return replace(terminal, started_ms=process.started_ms, pid=process.pid, exit_code=process.exit_code)
 
 
 def _unix_ms(timestamp: str) -> int:

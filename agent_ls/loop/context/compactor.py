@@ -170,7 +170,7 @@ class Compactor:
         found = find_cut(self._conversation.history, config.context, _to_go(before))
         if found is None or strategy == "full":
             return None
-        told = Compaction(
+        started = Compaction(
             compaction_id=request.compaction_id,
             status="started",
             trigger=trigger,
@@ -181,24 +181,24 @@ class Compactor:
             message="Compacting the conversation.",
             client_key=request.client_key,
         )
-        self._emitter.emit(told)
+        self._emitter.emit(started)
         room = words_room(before.window_tokens, before.chars_per_token)
         said = users_words(self._conversation.history, found.removed, room)
         try:
             turn, by = await self._turn(profile, _Job(config, before, found, request), said)
         except LlmError as error:
             self._emitter.emit(
-                replace(told, status="failed", message=f"The conversation could not be compacted. {error}")
+                replace(started, status="failed", message=f"The conversation could not be compacted. {error}")
             )
             return None
         except BaseException:  # interrupted: the conversation is unchanged
-            self._emitter.emit(replace(told, status="interrupted", message="Compaction was stopped."))
+            self._emitter.emit(replace(started, status="interrupted", message="Compaction was stopped."))
             raise
         self._conversation.record(turn)
         after = self._last_tokens = measure().tokens
         words = f"{len(found.removed)} earlier messages {_BECAME[strategy]}. {said.describe_losses()}".strip()
         self._emitter.emit(
-            replace(told, status="done", tokens_after=after, summary=turn.summary, message=words)
+            replace(started, status="done", tokens_after=after, summary=turn.summary, message=words)
         )
         lost = "The conversation was shortened."
         self._emitter.emit(CacheLost("compaction", lost, after))
@@ -247,14 +247,14 @@ class Compactor:
     async def _summary(self, profile: ProviderProfile, job: _Job, share: float) -> tuple[str, Usage]:
         window = profile.context_window_tokens or job.fill.window_tokens or job.fill.tokens
         room = int(window * share * job.fill.chars_per_token)
-        told = transcript(
+        text = transcript(
             job.found.removed, self._conversation.history.compaction, max(room, TRANSCRIPT_MIN_CHARS)
         )
         return await call_for_summary(
             self._ports.client,
             self._ports.clock,
             self._emitter,
-            summary_request(profile, told, job.request.instructions, self._session_id),
+            summary_request(profile, text, job.request.instructions, self._session_id),
             job.config.retry,
             streaming=profile.supports_streaming,
         )

@@ -263,8 +263,8 @@ class ItemReducer:
                 status = "failed" if end.is_error else "done"
                 self._close(end.call_id, status=status, result=_cut(end, envelope.seq or 0))
             case TerminalOpen() as terminal:
-                told = {"terminal_id": terminal.terminal_id, "background": terminal.background}
-                self._change(terminal.call_id, **told)
+                values = {"terminal_id": terminal.terminal_id, "background": terminal.background}
+                self._change(terminal.call_id, **values)
             case ApprovalResolved() as resolved:
                 self._close(
                     resolved.request_id,
@@ -445,7 +445,7 @@ def _body(body: Body) -> Mapping[str, Any]:
 
 
 def _tool(body: ToolUse) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "callId": body.call_id,
         "name": body.name,
         "summary": body.summary,
@@ -453,28 +453,28 @@ def _tool(body: ToolUse) -> dict[str, Any]:
         "status": body.status,
     }
     if body.result:
-        told["result"] = event_codec.payload(body.result)
+        fields["result"] = event_codec.payload(body.result)
     if body.doing or body.look != "other":
-        told |= {"look": body.look, "doing": body.doing, "done": body.done}
+        fields |= {"look": body.look, "doing": body.doing, "done": body.done}
     if body.terminal_id:
-        told |= {"terminalId": body.terminal_id, "background": body.background}
-    return told
+        fields |= {"terminalId": body.terminal_id, "background": body.background}
+    return fields
 
 
 def _approval(body: AskedApproval) -> dict[str, Any]:
-    told: dict[str, Any] = {"request": event_codec.payload(body.request), "status": body.status}
+    fields: dict[str, Any] = {"request": event_codec.payload(body.request), "status": body.status}
     if body.status != "pending":
-        told |= {"reason": body.reason, "scope": body.scope, "decidedBy": body.decided_by}
+        fields |= {"reason": body.reason, "scope": body.scope, "decidedBy": body.decided_by}
         if body.command:
-            told["command"] = body.command
-    return told
+            fields["command"] = body.command
+    return fields
 
 
 def _question(body: AskedQuestion) -> dict[str, Any]:
-    told: dict[str, Any] = {"asked": event_codec.payload(body.asked), "status": body.status}
+    fields: dict[str, Any] = {"asked": event_codec.payload(body.asked), "status": body.status}
     if body.status != "pending":
-        told |= {"answers": list(body.answers), "decidedBy": body.decided_by}
-    return told
+        fields |= {"answers": list(body.answers), "decidedBy": body.decided_by}
+    return fields
 
 
 def _file_sum(file: FileSum) -> dict[str, Any]:

@@ -251,7 +251,7 @@ _OUR_WORDS = re.compile(r"^(?:Tool error \(|Permission denied: |Invalid argument
 @dataclass(slots=True)
 class _Call:
     start: ToolCallStart
-    told: Envelope
+    envelope: Envelope
     changes: list[RecordedChange] = field(default_factory=list)
     end: ToolCallEnd | None = None
 
@@ -260,10 +260,10 @@ def _record(call: _Call, end: ToolCallEnd) -> ToolRecord:
     remedy = REMEDIES.get(end.error_kind, OTHERS)
     return ToolRecord(
         tool_call_id=end.call_id,
-        agent_id=call.told.agent_id,
+        agent_id=call.envelope.agent_id,
         name=end.name,
         arguments=call.start.arguments,
-        timestamp=call.told.timestamp,
+        timestamp=call.envelope.timestamp,
         success=not end.is_error,
         output="" if end.is_error else end.output,
         error=_error(call, end, remedy) if end.is_error else None,

@@ -174,9 +174,9 @@ class ModelAnswer:
 
     def _reasoning_so_far(self) -> str:
         """Return the reasoning since the last text, and clear it."""
-        told = "\n\n".join(text for text in self._reasoning if text)
+        reasoning = "\n\n".join(text for text in self._reasoning if text)
         self._reasoning.clear()
-        return told
+        return reasoning
 
     def _with_own_id(self, part: ToolCallPart) -> ToolCallPart:
         """Give a call an id that is unique in the answer, because providers refuse a request with two results
