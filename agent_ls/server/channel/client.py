@@ -140,8 +140,8 @@ class ChannelClient:
 
     def _send_error(self, message_id: object, error: Exception) -> None:
         known = response_error(error)
-        told = {"code": known.code, "message": known.message, "data": known.data}
-        self._send(self._clean(json.dumps({"jsonrpc": "2.0", "id": message_id, "error": told}).encode()))
+        fields = {"code": known.code, "message": known.message, "data": known.data}
+        self._send(self._clean(json.dumps({"jsonrpc": "2.0", "id": message_id, "error": fields}).encode()))
 
     def _send_events(self, events: Sequence[bytes]) -> None:
         for event in events:

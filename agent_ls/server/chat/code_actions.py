@@ -120,12 +120,12 @@ def read_only_mark(owner: str) -> dict[str, Any]:
 
 def hunk_offers(hunk: Hunk) -> list[Offer]:
     which = {"hunkIds": [hunk.id]}
-    told = f"+{len(hunk.lines)} \u2212{len(hunk.base_lines)}"
-    offers = [Offer(QUICKFIX, f"Keep this change of the agent ({told})", "agentLs.keep", (which,))]
+    counts = f"+{len(hunk.lines)} \u2212{len(hunk.base_lines)}"
+    offers = [Offer(QUICKFIX, f"Keep this change of the agent ({counts})", "agentLs.keep", (which,))]
     if hunk.state == "edited":
-        title = f"Undo this change and the text that you typed inside ({told})"
+        title = f"Undo this change and the text that you typed inside ({counts})"
         return [*offers, Offer(QUICKFIX, title, "agentLs.undo", ({**which, "confirm": True},))]
-    return [*offers, Offer(QUICKFIX, f"Undo this change of the agent ({told})", "agentLs.undo", (which,))]
+    return [*offers, Offer(QUICKFIX, f"Undo this change of the agent ({counts})", "agentLs.undo", (which,))]
 
 
 def file_offers(uri: str, count: int) -> list[Offer]:
@@ -217,7 +217,7 @@ def hunk_mark(hunk: Hunk) -> dict[str, Any]:
         "proposed": "The agent proposes a change here",
         "edited": "You typed inside a change of the agent",
     }
-    told = what.get(hunk.state, "Changed by the agent")
+    title = what.get(hunk.state, "Changed by the agent")
     counts = f"+{len(hunk.lines)} \u2212{len(hunk.base_lines)}"
     is_proposed = hunk.state == "proposed"
     other = _excerpt(
@@ -228,7 +228,7 @@ def hunk_mark(hunk: Hunk) -> dict[str, Any]:
         "severity": INFORMATION,
         "source": "agent-ls",
         "code": "hunk",
-        "message": f"{told} ({counts}). Keep or undo this change with a code action.{other}",
+        "message": f"{title} ({counts}). Keep or undo this change with a code action.{other}",
     }
 
 

@@ -283,8 +283,8 @@ class ChatDocument:
 
     def has_news(self, chat: ChatText) -> bool:
         """Return whether the document ends with an unsent message of the user."""
-        is_told = self._sent == (chat.message, chat.message_line) and (self.is_running or self._is_behind)
-        return bool(chat.message) and not is_told and not self.holds_back
+        is_reported = self._sent == (chat.message, chat.message_line) and (self.is_running or self._is_behind)
+        return bool(chat.message) and not is_reported and not self.holds_back
 
     @property
     def _is_behind(self) -> bool:

@@ -31,10 +31,10 @@ ignored, because the model wrote them.
 """
 
 MAX_FILES = 10_000
-MAX_TOLD = 20
+MAX_REPORTED = 20
 MAX_MESSAGE_CHARS = 300
 MAX_LABEL_CHARS = 60
-TOLD_SEVERITY = 2
+REPORTED_SEVERITY = 2
 """Maximum LSP severity number of problems that are reported to the model after an edit: errors (1) and
 warnings (2), so that hints do not hide them.
 """
@@ -165,18 +165,20 @@ class EditorDiagnostics:
         with anyio.move_on_after(self.limit_ms / 1000):
             await (self._pull(unchecked()) if self.pull() else self._wait_until_checked(unchecked))
         found = [(path, new) for path in wanted for new in _new(before[path][0], self._problems(path))]
-        told = [pair for pair in found if pair[1].severity <= TOLD_SEVERITY]
+        reported = [pair for pair in found if pair[1].severity <= REPORTED_SEVERITY]
         lines = (
-            ["[New problems that the editor reports after this edit:]", *_rows(told, shown)] if told else []
+            ["[New problems that the editor reports after this edit:]", *_rows(reported, shown)]
+            if reported
+            else []
         )
         if late := unchecked():
             names = ", ".join(shown(path) for path in late)
             lines.append(f"[The editor has not finished checking {names}.]")
         files = []
         for path in wanted:
-            new = [problem.id for name, problem in told if name == path]
+            new = [problem.id for name, problem in reported if name == path]
             gone = _new(self._problems(path), before[path][0])
-            fixed = [problem.id for problem in gone if problem.severity <= TOLD_SEVERITY]
+            fixed = [problem.id for problem in gone if problem.severity <= REPORTED_SEVERITY]
             files.append(DiagnosedFile(path, len(new), path not in late, tuple(new), tuple(fixed)))
         return EditNews("\n".join(lines), tuple(files))
 
@@ -235,9 +237,9 @@ def _new(before: Sequence[Problem], after: Iterable[Problem]) -> list[Problem]:
 
 
 def _rows(found: Sequence[tuple[str, Problem]], shown: Callable[[str], str]) -> list[str]:
-    rows = [_row(shown(path), problem) for path, problem in found[:MAX_TOLD]]
-    if len(found) > MAX_TOLD:
-        rows.append(f"... and {len(found) - MAX_TOLD} more")
+    rows = [_row(shown(path), problem) for path, problem in found[:MAX_REPORTED]]
+    if len(found) > MAX_REPORTED:
+        rows.append(f"... and {len(found) - MAX_REPORTED} more")
     return rows
 
 

@@ -155,7 +155,7 @@ class _Tracked:
 
     uri: str
     path: str
-    told: str
+    reported_text: str
     saving: Savable
     true_name: str
     last: tuple[int, str]
@@ -200,7 +200,7 @@ class LspEditorHost:
         self._listener, self._actions = listener, actions
         self.notebooks.attach(actions, listener.notebook_saved)
         for tracked in self._tracked.values():
-            listener.document_opened(tracked.path, tracked.told)
+            listener.document_opened(tracked.path, tracked.reported_text)
 
     def set_watcher(self, watcher: Watcher) -> None:
         """Set the watcher. It is notified of the documents that are already open and of the saves recorded so
@@ -585,7 +585,7 @@ class LspEditorHost:
     def _tell_applied(self, tracked: _Tracked, flight: _Flight, applied: in_flight_edit.Applied) -> None:
         before = flight.machine.old
         self._tell_user_edit(tracked, before)
-        tracked.told, tracked.saving.agent_wrote = applied.ours, True
+        tracked.reported_text, tracked.saving.agent_wrote = applied.ours, True
         if self._listener and flight.attribution.call_id:
             self._listener.agent_edit(tracked.path, before, applied.ours, flight.attribution)
         elif self._listener:
@@ -593,8 +593,8 @@ class LspEditorHost:
         self._tell_user_edit(tracked, applied.observed)
 
     def _tell_user_edit(self, tracked: _Tracked, text: str) -> None:
-        if text == tracked.told:
+        if text == tracked.reported_text:
             return
-        tracked.told, tracked.saving.user_typed = text, True
+        tracked.reported_text, tracked.saving.user_typed = text, True
         if self._listener:
             self._listener.user_edit(tracked.path, text)

@@ -73,7 +73,7 @@ class _Tracked:
     """
 
     uri: str
-    told: tuple[EditorCell, ...]
+    cells: tuple[EditorCell, ...]
     runs: Runs
     saving: Savable
     problem: str = ""
@@ -141,7 +141,7 @@ class OpenNotebooks:
         if found and not found.problem and _list_cells(found) == expected.cells:
             expected.seen = found
             tracked = self._tracked[path]
-            tracked.told, tracked.runs, tracked.saving.agent_wrote = found.cells, self._runs(tracked), True
+            tracked.cells, tracked.runs, tracked.saving.agent_wrote = found.cells, self._runs(tracked), True
             expected.is_over.set()
 
     def unread(self, uri: str, problem: str) -> None:
@@ -156,9 +156,9 @@ class OpenNotebooks:
 
     def handle_save(self, uri: str) -> None:
         if tracked := self._tracked.get(path := maybe_path(uri) or ""):
-            tracked.told, tracked.runs = self._cells(uri), self._runs(tracked)
-            tracked.saving = tracked.saving.saved(comparison_key(tracked.told))
-            self._on_saved(path, tracked.told)
+            tracked.cells, tracked.runs = self._cells(uri), self._runs(tracked)
+            tracked.saving = tracked.saving.saved(comparison_key(tracked.cells))
+            self._on_saved(path, tracked.cells)
             self.on_change(path)
 
     def handle_close(self, uri: str) -> None:
@@ -247,9 +247,9 @@ class OpenNotebooks:
             return
         cells, runs = self._cells(tracked.uri), self._runs(tracked)
         has_run = any(tracked.runs[cell] != run for cell, run in runs.items() if cell in tracked.runs)
-        if has_run or comparison_key(cells) != comparison_key(tracked.told):
+        if has_run or comparison_key(cells) != comparison_key(tracked.cells):
             tracked.saving.user_typed = True
-        tracked.told, tracked.runs = cells, runs
+        tracked.cells, tracked.runs = cells, runs
 
     def _cells(self, uri: str) -> tuple[EditorCell, ...]:
         """Return the cells whose text is known."""
@@ -340,8 +340,8 @@ def _text_in(data: bytes) -> str:
 
 def _cell_to_wire(cell: EditorCell, language: str) -> dict[str, str]:
     languages = {"markdown": "markdown", "raw": "raw"}
-    told = {"kind": cell.kind, "language": languages.get(cell.kind, language), "text": cell.source}
-    return {**told, "id": cell.id} if cell.id else told
+    fields = {"kind": cell.kind, "language": languages.get(cell.kind, language), "text": cell.source}
+    return {**fields, "id": cell.id} if cell.id else fields
 
 
 def _id_of(metadata: Any) -> str:

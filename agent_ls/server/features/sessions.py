@@ -103,7 +103,7 @@ async def _subscribe_read_only(context: Context, params: wire.Subscribe, session
     """
     sending = context.senders.subscribe(session)
     hunks = to_wire.file_hunks(session.open_hunks(), lambda path: "", lambda path: None)
-    told = wire.SubscribeResult(
+    result = wire.SubscribeResult(
         client_id=context.client_id,
         session=read_info(session),
         events=(),
@@ -114,24 +114,24 @@ async def _subscribe_read_only(context: Context, params: wire.Subscribe, session
             hunks=hunks,
         ),
     )
-    return await _encode_result(context, params, session, told, sending)
+    return await _encode_result(context, params, session, result, sending)
 
 
 async def _encode_result(
     context: Context,
     params: wire.Subscribe,
     source: LiveSession | SessionFollower,
-    told: wire.SubscribeResult,
+    result: wire.SubscribeResult,
     sending: PausedSubscription,
 ) -> RawJson:
     latest = dict(source.latest)
     try:
-        is_ours = told.session.access == "owner"
+        is_ours = result.session.access == "owner"
         draft = (
             await _draft(context, params.session_id) if is_ours else None
         )  # the draft of another process's session belongs to the user of that process
-        rest = to_wire.encode_result(told.model_copy(update={"draft": draft}), without="events")
-        recorded = await anyio.to_thread.run_sync(_recorded, source, params, told.last_seq, latest)
+        rest = to_wire.encode_result(result.model_copy(update={"draft": draft}), without="events")
+        recorded = await anyio.to_thread.run_sync(_recorded, source, params, result.last_seq, latest)
     except BaseException:  # the request failed, usually because it was cancelled
         sending.drop()
         raise

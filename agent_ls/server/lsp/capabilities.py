@@ -142,8 +142,8 @@ class ClientAbilities:
 def client_abilities(params: dict[str, Any]) -> ClientAbilities:
     """Parse the parameters of `initialize`. Invalid values count as missing."""
     capabilities = _object(params, "capabilities")
-    told = _object(params, "clientInfo").get("name")
-    name = told if isinstance(told, str) else ""
+    client_name = _object(params, "clientInfo").get("name")
+    name = client_name if isinstance(client_name, str) else ""
     process_id = params.get("processId")
     wanted = _object(capabilities, "experimental", "agentLs")
     speaks = wanted.get("version") == PROTOCOL_VERSION

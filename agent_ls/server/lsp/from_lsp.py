@@ -91,12 +91,12 @@ def mended_change(params: Any) -> Any:
 def _mend_change(change: Any) -> Any:
     if not isinstance(change, dict):
         return change
-    told = {name: value for name, value in change.items() if value is not None}
-    if not isinstance(told.get("text"), str):
-        told.pop("text", None)  # without a text the change is still invalid, and parsing fails
-    if isinstance(where := told.get("range"), dict):
-        told["range"] = {end: _clamp(position) for end, position in where.items()}
-    return told
+    mended = {name: value for name, value in change.items() if value is not None}
+    if not isinstance(mended.get("text"), str):
+        mended.pop("text", None)  # without a text the change is still invalid, and parsing fails
+    if isinstance(where := mended.get("range"), dict):
+        mended["range"] = {end: _clamp(position) for end, position in where.items()}
+    return mended
 
 
 def _clamp(position: Any) -> Any:
@@ -117,8 +117,8 @@ def mended_action(params: Any) -> Any:
     if not isinstance(params, dict):
         return params
     context = params.get("context")
-    told = context if isinstance(context, dict) else {}
-    found = told.get("diagnostics")
+    given = context if isinstance(context, dict) else {}
+    found = given.get("diagnostics")
     diagnostics = [
         {**{name: value for name, value in it.items() if value is not None}, "range": where}
         for it in (found if isinstance(found, list) else ())
@@ -126,7 +126,7 @@ def mended_action(params: Any) -> Any:
         and isinstance(it.get("message"), str)
         and (where := _mend_range(it.get("range")))
     ]
-    kept = {name: value for name, value in told.items() if value is not None}
+    kept = {name: value for name, value in given.items() if value is not None}
     where = _mend_range(params.get("range")) or _mend_range({"start": {}, "end": {}})
     return {**params, "range": where, "context": {**kept, "diagnostics": diagnostics}}
 

@@ -108,13 +108,14 @@ def access_event(session_id: str, access: wire.Access, owner: Owner | None) -> b
 
     The event is not recorded in the log, because it differs for each process.
     """
-    told = to_wire.owner(owner)
+    wire_owner = to_wire.owner(owner)
     return json.dumps(
         {
             "sessionId": session_id,
             "kind": "access",
             "timestamp": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-            "data": {"access": access} | ({"owner": told.model_dump(by_alias=True)} if told else {}),
+            "data": {"access": access}
+            | ({"owner": wire_owner.model_dump(by_alias=True)} if wire_owner else {}),
         }
     ).encode()
 

@@ -159,9 +159,9 @@ class EventSenders:
             return (announced(),)
 
         if feed := self._open.get(session.id):
-            told = [feed.current, *(it for _, it in feed.follow)] if cut else []
+            subscriptions = [feed.current, *(it for _, it in feed.follow)] if cut else []
             self._follow(session, feed, announcement)
-            for subscription in told:
+            for subscription in subscriptions:
                 subscription.end()
 
     def reopened(

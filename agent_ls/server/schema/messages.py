@@ -53,10 +53,10 @@ def protocol_schema() -> dict[str, Any]:
     models = dict(_models())
     refs, definitions = models_json_schema(list(models.values()), by_alias=True, ref_template=REF)
     defs: dict[str, Any] = definitions["$defs"]
-    told = event_schema.definitions()
-    if clash := defs.keys() & told.keys():
+    event_defs = event_schema.definitions()
+    if clash := defs.keys() & event_defs.keys():
         raise ValueError(f"two types of the protocol have one name: {sorted(clash)}")
-    defs |= told
+    defs |= event_defs
     methods = {
         route.params.method: {
             "params": refs[models[route.params.method, "params"]],
@@ -66,7 +66,7 @@ def protocol_schema() -> dict[str, Any]:
     }
     asked = {what: {side: refs[models[what, side]] for side in ("params", "result")} for what in ASKED}
     received = [*(one["params"] for one in methods.values()), *(one["result"] for one in asked.values())]
-    _describe_sent_form(defs, _reachable(received, defs) | told.keys())
+    _describe_sent_form(defs, _reachable(received, defs) | event_defs.keys())
     for (model, field), known in KNOWN.items():
         defs[model]["properties"][field] = known
     return {

@@ -173,19 +173,19 @@ class AgentProtocol(LanguageServerProtocol):
         """Handle a message whose body was skipped. A request gets an error response. A response makes the
         request that waits for it fail. If the message has the text of a document, the user gets a warning.
         """
-        told = summarize(message)
+        head = summarize(message)
         size = f"{message.size / 1024 / 1024:.0f} MB"
-        log.warning("skipped a message of %s: %s", size, told.method or "a response")
-        future = None if told.method or told.id is None else self._request_futures.pop(told.id, None)
+        log.warning("skipped a message of %s: %s", size, head.method or "a response")
+        future = None if head.method or head.id is None else self._request_futures.pop(head.id, None)
         if future and not future.done():
             future.set_exception(JsonRpcException(f"the answer of the editor is too large ({size})"))
-        elif told.method and told.id is not None:
+        elif head.method and head.id is not None:
             self._refuse(
-                told.id, INVALID_REQUEST, f"the request is too large ({size}): send less text at once"
+                head.id, INVALID_REQUEST, f"the request is too large ({size}): send less text at once"
             )
-        elif told.uri and told.method in DOCUMENT_TEXTS:
-            self.receivers.unread(told.method, told.uri, is_too_large=True)
-            name = PurePosixPath(unquote(split_address(told.uri).path)).name or "A document"
+        elif head.uri and head.method in DOCUMENT_TEXTS:
+            self.receivers.unread(head.method, head.uri, is_too_large=True)
+            name = PurePosixPath(unquote(split_address(head.uri).path)).name or "A document"
             words = f"{name} is too large for agent-ls ({size}). The agent cannot edit it while it is open."
             self.show(words)
 

@@ -137,8 +137,8 @@ async def listen(address: tuple[str, int], token_file: Path) -> int:
 
     with socket.create_server((host, port), family=family) as listener:
         listener.setblocking(False)
-        told = f"listening on {host}:{listener.getsockname()[1]}, the token is in {token_file}"
-        sys.stderr.write(f"agent-ls: {told}\n")
+        notice = f"listening on {host}:{listener.getsockname()[1]}, the token is in {token_file}"
+        sys.stderr.write(f"agent-ls: {notice}\n")
         sys.stderr.flush()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(until_signal, tasks.cancel_scope)
