@@ -36,13 +36,13 @@ class SessionSpec:
     @property
     def unchosen(self) -> set[str]:
         """The options for which the settings apply."""
-        told = {
+        chosen = {
             "model": self.provider or self.model,
             "effort": self.effort,
             "mode": self.mode,
             "review": self.review,
         }
-        return {name for name, value in told.items() if value is None}
+        return {name for name, value in chosen.items() if value is None}
 
 
 @dataclass(frozen=True, slots=True)

@@ -188,9 +188,9 @@ class SessionHooks(SessionFeature):
         subject = subject_of(call.effect, self._session.folder)
         answers = await self._answers(event, rows, tool_names(call), subject)
         self._note_end(answers, call.agent_id)
-        told = [answer.reason for answer in answers if answer.blocks]
-        told += [answer.context for answer in answers if answer.context]
-        return "\n".join(f"[Message from a hook that the user configured: {text}]" for text in told)
+        messages = [answer.reason for answer in answers if answer.blocks]
+        messages += [answer.context for answer in answers if answer.context]
+        return "\n".join(f"[Message from a hook that the user configured: {text}]" for text in messages)
 
     async def before_stop(self, text: str, *, again: bool) -> str:
         rows = {"stop_hook_active": again, "last_assistant_message": cut(text)}
@@ -199,7 +199,7 @@ class SessionHooks(SessionFeature):
         if ended := self.take_end():
             self._report(f"One of your hooks ended this turn: {ended}")
             return ""
-        reasons = [told for it in answers if (told := it.reason if it.blocks else it.context)]
+        reasons = [message for it in answers if (message := it.reason if it.blocks else it.context)]
         return (
             "A hook that the user configured asks you to continue: " + "\n".join(reasons) if reasons else ""
         )

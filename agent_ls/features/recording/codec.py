@@ -54,8 +54,8 @@ def to_json_value(value: Any) -> Any:
         except UnicodeDecodeError:
             return {_BYTES: base64.b64encode(value).decode("ascii")}
     if isinstance(value, BaseException):
-        told = {name: to_json_value(it) for name, it in vars(value).items()}
-        return {_TYPE: type(value).__name__, "message": str(value), "told": told}
+        attributes = {name: to_json_value(it) for name, it in vars(value).items()}
+        return {_TYPE: type(value).__name__, "message": str(value), "told": attributes}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {
             field.name: to_json_value(getattr(value, field.name)) for field in dataclasses.fields(value)

@@ -134,10 +134,12 @@ class RecordingClient:
         return response
 
     def _record_request(self, request: Request) -> None:
-        told = conversation_messages(request.messages)
-        first = self._known if self._known <= len(told) else 0
-        self._known = len(told)
-        self._recording.write({"asked": {"model": request.model, "from": first, "messages": told[first:]}})
+        conversation = conversation_messages(request.messages)
+        first = self._known if self._known <= len(conversation) else 0
+        self._known = len(conversation)
+        self._recording.write(
+            {"asked": {"model": request.model, "from": first, "messages": conversation[first:]}}
+        )
 
 
 def conversation_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:

@@ -41,7 +41,7 @@ class BackgroundChanges:
         self._before: ChangeBaseline | None = None
         self._pauses = 0
         self._lock = anyio.Lock()
-        self._told_note = ""
+        self._last_note = ""
 
     async def record_changes(self) -> None:
         """Record the changes since the last check."""
@@ -105,5 +105,5 @@ class BackgroundChanges:
         words = recorded.format_notice(f"while the background process {who.process_id} ran")
         if words != recorded.note:
             return words
-        was_told, self._told_note = self._told_note, words
-        return "" if words == was_told else words
+        last_note, self._last_note = self._last_note, words
+        return "" if words == last_note else words

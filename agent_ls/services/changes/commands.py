@@ -40,7 +40,7 @@ _NO_LEDGER = object()
 _Outcome: TypeAlias = Literal["recorded", "merged", "refused"]
 
 
-async def _saved_nothing(told: Callable[[Sequence[str]], None]) -> None:
+async def _saved_nothing(report: Callable[[Sequence[str]], None]) -> None:
     await anyio.lowlevel.checkpoint()
 
 
@@ -112,11 +112,11 @@ class RecordedChanges:
 
     def format_notice(self, how: str) -> str:
         """Return the notice for the model, or "". `how` is a phrase such as "by the command"."""
-        told = [self._format_change(state) for state in self.states]
-        more = f" and {len(told) - NAMED_FILES} more" if len(told) > NAMED_FILES else ""
+        changes = [self._format_change(state) for state in self.states]
+        more = f" and {len(changes) - NAMED_FILES} more" if len(changes) > NAMED_FILES else ""
         notes = []
-        if told:
-            notes.append(f"Changed {how}, for the user to review: {', '.join(told[:NAMED_FILES])}{more}.")
+        if changes:
+            notes.append(f"Changed {how}, for the user to review: {', '.join(changes[:NAMED_FILES])}{more}.")
         if self.whole:
             notes.append(
                 f"Changed {how}, and brought back only as whole files, by a roll back: "

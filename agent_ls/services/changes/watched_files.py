@@ -64,12 +64,12 @@ class _Touched:
 
     `digest` None: the model was informed of a change, so the next check stores the digest of the new content.
     `stamp` is from the last check, or from the last read by the model. None: the next check reads the file.
-    `is_told`: the model got a notice about the current change, and has not read the file since.
+    `is_reported`: the model got a notice about the current change, and has not read the file since.
     """
 
     digest: str | None
     stamp: object = None
-    is_told: bool = False
+    is_reported: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ class TouchedFiles:
         self._watch.watch_files([*self._touched][::-1])
         paths = self._choose_paths()
         found = await self._stamps(paths)
-        told: list[str] = []
+        changed: list[str] = []
         for path in paths:
             stamp, touched = found[path], self._touched.get(path)
             if touched is None or touched.stamp == stamp:
@@ -165,9 +165,9 @@ class TouchedFiles:
                 self._record(path, digest)
             if is_news:
                 gone = " (deleted)" if digest == NO_FILE else ""
-                told.append(f"{relative_name(path, self._source.files.working_directory())}{gone}")
-        if told:
-            self._tell(stale_notice(told))
+                changed.append(f"{relative_name(path, self._source.files.working_directory())}{gone}")
+        if changed:
+            self._tell(stale_notice(changed))
 
     def _choose_paths(self) -> list[str]:
         paths, turn_id = list(self._touched), self._source.turn_id()
@@ -212,9 +212,9 @@ def _is_news(touched: _Touched, digest: str) -> bool:
     if touched.digest is None:
         touched.digest = digest
     elif digest == touched.digest:
-        touched.is_told = False  # the file is back to what the model knows
-    elif not touched.is_told:
-        touched.is_told = True
+        touched.is_reported = False  # the file is back to what the model knows
+    elif not touched.is_reported:
+        touched.is_reported = True
         return True
     return False
 

@@ -33,13 +33,13 @@ class SessionEditorContext:
     def __init__(self, editor_status: EditorStatus, folder: str) -> None:
         self._editor_status = editor_status
         self._folder = folder
-        self._told = ""
+        self._reported = ""
 
     def news(self) -> str:
         now = self._editor_status.situation(self._display_path)
-        if now == self._told:
+        if now == self._reported:
             return ""
-        self._told = now
+        self._reported = now
         return now
 
     def watch_edit(self, paths: Sequence[str]) -> Callable[[], Awaitable[EditNews]]:

@@ -58,11 +58,11 @@ async def reach_all(
     credentials: Credentials, settings: Mapping[str, ConnectionSettings] | None = None
 ) -> tuple[ReachedProvider, ...]:
     """Contact all providers concurrently; return them in their usual order. A failing provider does not raise."""
-    told = settings or {}
+    known_settings = settings or {}
     found: dict[str, ReachedProvider] = {}
 
     async def one(name: str) -> None:
-        found[name] = await _reach(name, credentials, told)
+        found[name] = await _reach(name, credentials, known_settings)
 
     async with anyio.create_task_group() as group:
         for name in supported_providers():
@@ -74,11 +74,11 @@ async def find_servers(
     credentials: Credentials, settings: Mapping[str, ConnectionSettings] | None = None
 ) -> tuple[ReachedProvider, ...]:
     """Return the reachable servers that need no key, at the configured address or else at their usual ports."""
-    told = settings or {}
+    known_settings = settings or {}
     found: dict[str, ReachedProvider] = {}
 
     async def one(name: str) -> None:
-        reached = await _reach(name, credentials, told)
+        reached = await _reach(name, credentials, known_settings)
         if not reached.problem:
             found[name] = reached
 

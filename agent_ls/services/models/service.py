@@ -143,7 +143,7 @@ class ModelService:
         self._take(settings.providers)
         self._state_dir = state_dir
         self._chosen = read_default_model(state_dir)
-        self._told: dict[tuple[str, str], int] = {}
+        self._reported_sizes: dict[tuple[str, str], int] = {}
         self.on_keys: Callable[[], Awaitable[object]] = anyio.lowlevel.checkpoint
         """Awaited when stored keys have changed, before the turn that noticed it calls a model."""
         self.client = build_client(credentials, self._endpoints, adapters)
@@ -211,7 +211,7 @@ class ModelService:
         )
         chosen = self._chosen
         known = chosen.context_tokens if (provider, model) == (chosen.provider, chosen.model) else 0
-        size = self._sizes.get(provider) or self._told.get((provider, model)) or known
+        size = self._sizes.get(provider) or self._reported_sizes.get((provider, model)) or known
         if size and size < SMALL_WINDOW_TOKENS:
             options = replace(options, subagents=False, background_processes=False)
         profile = self._make_profile(provider, model, options)
@@ -348,7 +348,7 @@ class ModelService:
 
         If the server does not reply within a second, the next session repeats the request.
         """
-        is_known = self._sizes.get(provider) or (provider, model) in self._told
+        is_known = self._sizes.get(provider) or (provider, model) in self._reported_sizes
         if is_known or provider not in KEYLESS or provider in self._own:
             return
         from agent_ls.services.models.probe import ask_server  # imported late: only for local servers
@@ -356,7 +356,7 @@ class ModelService:
         self._note_sizes(provider, await ask_server(provider, self._credentials, self._endpoints))
 
     def _note_sizes(self, provider: str, models: Sequence[ListedModel]) -> None:
-        self._told |= {(provider, model.id): model.context_window_tokens or 0 for model in models}
+        self._reported_sizes |= {(provider, model.id): model.context_window_tokens or 0 for model in models}
 
     def remember(self, provider: str, model: str) -> None:
         """Store this model as the default of new sessions. The default survives a restart. Blocks.
@@ -364,7 +364,7 @@ class ModelService:
         Raises:
             AppError: the file cannot be written.
         """
-        choice = DefaultModel(provider, model, self._told.get((provider, model), 0))
+        choice = DefaultModel(provider, model, self._reported_sizes.get((provider, model), 0))
         store_default_model(choice, self._state_dir)
         self._chosen = choice
 

@@ -139,9 +139,9 @@ def _analyse(command: str, folder: str) -> _Analysis:
     notes = [f"what {name} runs" for name in names if name in _DEFINED_BY]
     paths = (*read.paths, *(as_written.paths if text != command else ()), *more)
     plain, takes_path = without_data(_without_output(text))
-    told = understand(plain, working_dir=folder, home=home)
-    doubt = told.doubt or told.danger or told.refusal
-    if told.uses_xargs or told.needs_plain_names:
+    findings = understand(plain, working_dir=folder, home=home)
+    doubt = findings.doubt or findings.danger or findings.refusal
+    if findings.uses_xargs or findings.needs_plain_names:
         doubt = doubt or "It runs a program on the files that another command lists."
     paths = tuple(dict.fromkeys(paths))
     return _Analysis(paths, programs, folders, doubt.rstrip("."), ", ".join(notes), takes_path)

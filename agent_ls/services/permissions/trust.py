@@ -176,7 +176,7 @@ class TrustGate:
     turn_id: Callable[[], str]
     reads: TurnReads
     _read: TurnRead[TrustState] = field(init=False)
-    _has_told: bool = False
+    _has_warned: bool = False
 
     def __post_init__(self) -> None:
         self._read = self.reads.add(
@@ -200,8 +200,8 @@ class TrustGate:
             except AppError as error:
                 self.emit(Warning(str(error), "trust_not_kept"))
             trust_state = await anyio.to_thread.run_sync(self.trust.get_trust, self.folder)
-        if trust_state != "trusted" and not self._has_told:
-            self._has_told = True
+        if trust_state != "trusted" and not self._has_warned:
+            self._has_warned = True
             self.emit(Warning(f"{RESTRICTED} {self.trust.advice}", "restricted", "manageTrust"))
         return trust_state == "trusted"
 

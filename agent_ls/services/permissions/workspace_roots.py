@@ -39,7 +39,7 @@ class SessionRoots:
     emit: Callable[[RecordedEvent], object]
     find_places: Callable[..., Places] = places_of
     others: tuple[str, ...] = ()
-    _told: set[str] = field(default_factory=set)
+    _reported: set[str] = field(default_factory=set)
 
     @property
     def key(self) -> str:
@@ -58,8 +58,8 @@ class SessionRoots:
             return
         trusted = await anyio.to_thread.run_sync(self._filter_trusted, wanted)
         for folder in wanted if tell else ():
-            if not (folder in trusted or folder in self._told or self.bounds.places.is_inside(folder)):
-                self._told.add(folder)
+            if not (folder in trusted or folder in self._reported or self.bounds.places.is_inside(folder)):
+                self._reported.add(folder)
                 self.emit(Warning(_not_trusted(folder, self.trust.advice), "folder_not_trusted"))
         if trusted != self.others:
             self.bounds.places = await anyio.to_thread.run_sync(self.find_places, self.own, *trusted)

@@ -53,11 +53,11 @@ class HunkEventPublisher:
         """
         typing = self._typing.setdefault(change.ledger.path, _Typing())
         typed = {hunk.id for hunk in change.changed if by == "editor" and _is_typed_in(before, hunk)}
-        told = [hunk for hunk in change.changed if hunk.id not in typed]
-        typing.ids = (typing.ids | typed) - {hunk.id for hunk in told}
+        published = [hunk for hunk in change.changed if hunk.id not in typed]
+        typing.ids = (typing.ids | typed) - {hunk.id for hunk in published}
         typing.ledger = change.ledger
-        self._tell(change.ledger, told, by, comment)
-        if told and by == "editor":
+        self._tell(change.ledger, published, by, comment)
+        if published and by == "editor":
             typing.next_ms = self._clock.monotonic_ms() + TYPING_INTERVAL_MS
         if typed:
             self._tell_in_time(change.ledger.path, typing)

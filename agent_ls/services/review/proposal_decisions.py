@@ -273,8 +273,11 @@ class ProposalDecisions:
     ) -> None:
         ids = {it.hunk.id for it in judged}
         task.judged += judged
-        told = ids | (task.open_ids if ids else frozenset())  # includes the undecided part of a split hunk
-        task.changed += [build_proposed_hunk(file.ledger, hunk) for hunk in proposal.hunks if hunk.id in told]
+        # The undecided part of a split hunk is reported too.
+        reported = ids | (task.open_ids if ids else frozenset())
+        task.changed += [
+            build_proposed_hunk(file.ledger, hunk) for hunk in proposal.hunks if hunk.id in reported
+        ]
         for it in judged:
             self._state.waits.judge(proposal.call, it)
         self._state.end_if_decided(proposal.call)

@@ -162,13 +162,13 @@ def find(state: ReviewState, stored: StoredSession, evidence: Evidence) -> LogCo
     for path, items in evidence.hunks.items():
         state.looked.restore(items)
         if path in evidence.now:
-            ledger, told = look.ledger_and_events(path)
+            ledger, news = look.ledger_and_events(path)
             found, lost = look.proposals(path)
             proposals += found
             ledger = replace(ledger, closed=(*ledger.closed, *lost))
-            if (items or told) and state.is_reviewed(path):
+            if (items or news) and state.is_reviewed(path):
                 changes.append(LedgerChange(ledger, tuple(_not_as_known(ledger, items, state.ledger(path)))))
-            events += told
+            events += news
             if lost_here := tuple(item for item in items if is_missing(ledger, item)):
                 missing[path] = lost_here
         elif path in evidence.intents:

@@ -67,29 +67,29 @@ def read_decisions(events: Iterable[bytes], calls: Iterable[str]) -> dict[str, l
         envelope = event_codec.decode(encoded) if _HUNK_STATE in encoded[:200] else None
         if envelope is None or not isinstance(envelope.event, HunkStateChanged):
             continue
-        told = envelope.event
-        for hunk in told.hunks:
+        change = envelope.event
+        for hunk in change.hunks:
             if hunk.call_id not in wanted:
                 continue
             if hunk.state in PENDING_STATES:  # a kept hunk is pending again if the write was reverted
                 proposed[hunk.id] = hunk
                 judged.pop(hunk.id, None)
             elif hunk.state == "undone":
-                judged[hunk.id] = JudgedHunk(told.path, hunk, "undone", None, told.comment)
+                judged[hunk.id] = JudgedHunk(change.path, hunk, "undone", None, change.comment)
             elif hunk.state == "kept":
-                judged[hunk.id] = _restore_decision(told, hunk, proposed.get(hunk.id, hunk))
+                judged[hunk.id] = _restore_decision(change, hunk, proposed.get(hunk.id, hunk))
     found: dict[str, list[JudgedHunk]] = {}
     for it in judged.values():
         found.setdefault(it.hunk.call_id, []).append(it)
     return found
 
 
-def _restore_decision(told: HunkStateChanged, hunk: Hunk, proposed: Hunk) -> JudgedHunk:
+def _restore_decision(change: HunkStateChanged, hunk: Hunk, proposed: Hunk) -> JudgedHunk:
     shown = replace(hunk, lines=proposed.lines)
-    if told.by != "user":
-        return JudgedHunk(told.path, shown, "made")
+    if change.by != "user":
+        return JudgedHunk(change.path, shown, "made")
     own = None if hunk.lines == proposed.lines else "".join(hunk.lines)
-    return JudgedHunk(told.path, shown, "kept", own, told.comment)
+    return JudgedHunk(change.path, shown, "kept", own, change.comment)
 
 
 def restore_proposal(
@@ -108,7 +108,7 @@ def restore_proposal(
     write = next((it for it in waiting.writes if it.path == path), None)
     text = text_of(now)
     hunks = [place_hunk(item.hunk, positions) for item in stored]
-    told = {it.hunk.id: (it.hunk.state, it.hunk.base_lines, it.hunk.agent_lines) for it in stored}
+    published = {it.hunk.id: (it.hunk.state, it.hunk.base_lines, it.hunk.agent_lines) for it in stored}
     lost: tuple[LedgerHunk, ...] = ()
     groups: tuple[HunkGroup, ...]
     if write and not (is_text(write.base) and is_text(write.content)):
@@ -124,7 +124,7 @@ def restore_proposal(
     else:
         placed = positions if text_fingerprint(text) == text_of_positions else {}
         groups, lost = restore_proposals(path, hunks, text, placed)
-    return Proposal(waiting.attribution, write or FileWrite(path, None, None), groups, told), lost
+    return Proposal(waiting.attribution, write or FileWrite(path, None, None), groups, published), lost
 
 
 def place_hunk(hunk: LedgerHunk, positions: Mapping[str, HunkPosition]) -> LedgerHunk:

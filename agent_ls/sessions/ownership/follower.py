@@ -244,8 +244,8 @@ class SessionFollower:
         if not (owner.is_same(before) if owner else before is None):
             self._on_owner()
 
-    def _take(self, told: _LogLine, last: int | None) -> None:
-        number, envelope, data = told
+    def _take(self, line: _LogLine, last: int | None) -> None:
+        number, envelope, data = line
         if not number:
             self._state.config.update(json.loads(data)["config"])
             return

@@ -308,19 +308,19 @@ class SessionWorktree(SessionFeature):
         waiting = [self._name(it.path) for it in files if it.reason == NEEDS_APPROVAL]
         left = [it for it in files if it.state == "left" and it.reason != NEEDS_APPROVAL]
         reasons = _join_names([f"{self._name(it.path)} {it.reason}" for it in left], "; ")
-        told: list[str] = []
+        notices: list[str] = []
         if came:
-            told.append(
+            notices.append(
                 f"Changes of the worktree were applied to your folder, for you to review: {_join_names(came)}."
             )
         if waiting:
-            told.append(
+            notices.append(
                 f"The worktree has changes that wait for you to apply them to your folder: {_join_names(waiting)}."
             )
         if left:
-            told.append(f"Changes that stay in the worktree ({self.worktree.root}): {reasons}.")
-        if told:
-            self._link.emit(Warning(" ".join(told), CODE))
+            notices.append(f"Changes that stay in the worktree ({self.worktree.root}): {reasons}.")
+        if notices:
+            self._link.emit(Warning(" ".join(notices), CODE))
         words = (
             [f"Your changes of these files were applied to the user's folder: {_join_names(came)}."]
             if came
