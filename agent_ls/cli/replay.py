@@ -26,19 +26,19 @@ def run(options: argparse.Namespace) -> int:
 
     try:
         recording = read_recording(options.recording)
-        told = anyio.run(replay, recording)
+        result = anyio.run(replay, recording)
         if options.write:
-            _write(options.write, str(recording.header["workspaceFolder"]), told.files)
+            _write(options.write, str(recording.header["workspaceFolder"]), result.files)
     except AppError as error:
         print_error("replay", error)
         return 2 if error.is_usage else 1
-    for words in told.differences:
+    for words in result.differences:
         print(f"differs: {words}", file=sys.stderr)
-    outcome = "as recorded" if not told.differences else f"{len(told.differences)} differences"
+    outcome = "as recorded" if not result.differences else f"{len(result.differences)} differences"
     print(
-        f"{told.calls} calls of the model, {told.events} events, {len(told.files)} files written: {outcome}"
+        f"{result.calls} calls of the model, {result.events} events, {len(result.files)} files written: {outcome}"
     )
-    return 1 if told.differences else 0
+    return 1 if result.differences else 0
 
 
 def _write(folder: Path, root: str, files: dict[str, bytes | None]) -> None:

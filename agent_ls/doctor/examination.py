@@ -332,10 +332,12 @@ async def _check_providers(credentials: Credentials, settings: Settings) -> list
     for one in await reach_all(credentials, endpoints):
         if not one.problem:
             text = f"{server_title(one)} at {one.address} answers, {len(one.models)} models"
-            told = [f"{it.id} ({words})" for it in one.models[:SHOWN_MODELS] if (words := model_words(it))]
-            is_local = one.provider in KEYLESS and told
+            described = [
+                f"{it.id} ({words})" for it in one.models[:SHOWN_MODELS] if (words := model_words(it))
+            ]
+            is_local = one.provider in KEYLESS and described
             found.append(
-                DoctorFinding(one.provider, "good", f"{text}: {'; '.join(told)}" if is_local else text)
+                DoctorFinding(one.provider, "good", f"{text}: {'; '.join(described)}" if is_local else text)
             )
         elif credentials.secret(one.provider) or (one.address and one.provider not in LOCAL):
             hint = one.hint or "check that it is running and that its address is correct"

@@ -114,8 +114,8 @@ def _events_of(data: bytes, head: bytes, note: Note) -> Iterator[bytes]:
 
 def _error_of(error: Any, note: Note) -> dict[str, Any]:
     """Return an error as the SDK understands it. It answers the request whose answer it is in."""
-    told = error if isinstance(error, dict) else {"message": str(error)}
-    words, code = str(told.get("message") or json.dumps(error)), told.get("code")
+    raw = error if isinstance(error, dict) else {"message": str(error)}
+    words, code = str(raw.get("message") or json.dumps(error)), raw.get("code")
     note("error", words)
     kept = {"code": code if type(code) is int else -32603, "message": words}
-    return {"jsonrpc": "2.0", "id": None, "error": kept | ({"data": it} if (it := told.get("data")) else {})}
+    return {"jsonrpc": "2.0", "id": None, "error": kept | ({"data": it} if (it := raw.get("data")) else {})}

@@ -429,10 +429,10 @@ class SessionServers:
         lines = [CATALOGUE, *([DEFERRED] if self._is_deferred else []), ""]
         for server in servers:
             count = len(server.tools)
-            told = f"- {without_hidden(server.name)}: {count} {'tool' if count == 1 else 'tools'}"
+            entry = f"- {without_hidden(server.name)}: {count} {'tool' if count == 1 else 'tools'}"
             said = " ".join(without_hidden(server.description.instructions).split())[:SHOWN_INSTRUCTIONS]
             is_users = server.config.source in ("user", "client")
-            lines.append(f'{told}; it says: "{said}"' if said and is_users else told)
+            lines.append(f'{entry}; it says: "{said}"' if said and is_users else entry)
         return "\n".join(lines)
 
     def _register(self, registry: ToolRegistry, tools: Sequence[Tool[Any]]) -> None:

@@ -221,9 +221,12 @@ def _entries(
 
 def describe_left_out(config: ServerConfig) -> Sequence[str]:
     """Return a sentence for each key without effect for which there is something else to do, and one for the others."""
-    told = [f"{key} has no effect: {ADVICE[key]}" for key in config.left_out if key in ADVICE]
+    notes = [f"{key} has no effect: {ADVICE[key]}" for key in config.left_out if key in ADVICE]
     others = [key for key in config.left_out if key not in ADVICE]
-    return [*told, *([f"these keys are not known and have no effect: {', '.join(others)}"] if others else [])]
+    return [
+        *notes,
+        *([f"these keys are not known and have no effect: {', '.join(others)}"] if others else []),
+    ]
 
 
 def _reason(error: Exception) -> str:

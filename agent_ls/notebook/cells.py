@@ -34,8 +34,8 @@ class Cell:
 
     @property
     def outputs(self) -> list[Mapping[str, Any]]:
-        told = self.place.data.get("outputs")
-        return [output for output in told if isinstance(output, dict)] if isinstance(told, list) else []
+        found = self.place.data.get("outputs")
+        return [output for output in found if isinstance(output, dict)] if isinstance(found, list) else []
 
     def member(self, key: str) -> Member | None:
         """Return the last member with this key, because the last of several equal keys is valid."""
@@ -110,15 +110,15 @@ def _cell(text: str, place: Value, number: int) -> Cell:
         source = "".join(source)
     if not isinstance(source, str):
         raise NotebookError(f"is damaged: the source of cell {number} is not text")
-    told = data.get("id")
-    return Cell(data["cell_type"], source, told if isinstance(told, str) else "", place, members(text, place))
+    id_ = data.get("id")
+    return Cell(data["cell_type"], source, id_ if isinstance(id_, str) else "", place, members(text, place))
 
 
 def _language(root: Mapping[str, Any]) -> str:
     metadata = root.get("metadata")
     for section, key in (("language_info", "name"), ("kernelspec", "language")):
         part = metadata.get(section) if isinstance(metadata, dict) else None
-        told = part.get(key) if isinstance(part, dict) else None
-        if isinstance(told, str) and told:
-            return told
+        language = part.get(key) if isinstance(part, dict) else None
+        if isinstance(language, str) and language:
+            return language
     return "python"

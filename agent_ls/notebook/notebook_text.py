@@ -182,8 +182,8 @@ def _change_kind(notebook: Notebook, style: _Style, cell: Cell, wanted: TargetCe
     keys = sorted(spelled) if was_sorted else [*spelled]
     values = [member.value for member in cell.members]
     lead, tail = text[cell.place.start + 1 : cell.members[0].start], text[values[-1].end : cell.place.end - 1]
-    told = [f"{style.string(key)}{style.colon}{spelled[key]}" for key in keys]
-    return f"{{{lead}{f',{lead or style.gap}'.join(told)}{tail}}}"
+    pairs = [f"{style.string(key)}{style.colon}{spelled[key]}" for key in keys]
+    return f"{{{lead}{f',{lead or style.gap}'.join(pairs)}{tail}}}"
 
 
 def _inner_blanks(text: str, array: Value, found: Sequence[Value]) -> tuple[str, str]:

@@ -29,10 +29,10 @@ def render_sources(notebook: Notebook) -> str:
 
 
 def render_cell(cell: Cell, number: int) -> str:
-    told = "\n".join(_render_output(output) for output in cell.outputs)
+    outputs_text = "\n".join(_render_output(output) for output in cell.outputs)
     parts = [render_cell_heading(cell, number), cell.source.rstrip("\n")]
-    if told:
-        parts += [f"--- output of cell {number}", told]
+    if outputs_text:
+        parts += [f"--- output of cell {number}", outputs_text]
     return "\n".join(part for part in parts if part)
 
 
@@ -90,8 +90,8 @@ def _truncate(text: str) -> str:
         half = OUTPUT_LINES // 2
         left = len(lines) - OUTPUT_LINES
         lines = [*lines[:half], f"[... {left} more lines ...]", *lines[-half:]]
-    told = "\n".join(lines)
-    if len(told) <= OUTPUT_CHARS:
-        return told
+    whole = "\n".join(lines)
+    if len(whole) <= OUTPUT_CHARS:
+        return whole
     half = OUTPUT_CHARS // 2
-    return f"{told[:half]}\n[... {len(told) - OUTPUT_CHARS} more characters ...]\n{told[-half:]}"
+    return f"{whole[:half]}\n[... {len(whole) - OUTPUT_CHARS} more characters ...]\n{whole[-half:]}"

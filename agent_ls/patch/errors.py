@@ -104,11 +104,11 @@ def _message(problems: tuple[PatchProblem, ...]) -> str:
     last = f"Nothing was written{count}."
     lines: list[str] = []
     for at, problem in enumerate(problems):
-        told = _truncate(problem.text().split("\n"), PROBLEM_MAX_LINES)
-        if len(lines) + len(told) > MESSAGE_MAX_LINES - 3:
+        shown = _truncate(problem.text().split("\n"), PROBLEM_MAX_LINES)
+        if len(lines) + len(shown) > MESSAGE_MAX_LINES - 3:
             lines.append(f"… and {len(problems) - at} more problems")
             break
-        lines += told
+        lines += shown
     return "\n".join([*lines, last])
 
 

@@ -87,8 +87,8 @@ class ChunkRecovery:
         try:
             placed_chunk = self._find(chunk)
         except _AmbiguousError as error:
-            told = "\n".join(filter(None, [error.note, self._diagnosis.ambiguous(error.found)]))
-            return self._problem("AMBIGUOUS", chunk, number, told)
+            reason = "\n".join(filter(None, [error.note, self._diagnosis.ambiguous(error.found)]))
+            return self._problem("AMBIGUOUS", chunk, number, reason)
         if placed_chunk is None:
             return self._report_missing(chunk, number)
         if self._shares_only_blanks(placed_chunk):

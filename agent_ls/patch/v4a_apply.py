@@ -116,8 +116,8 @@ def _paths(section: Section) -> list[str]:
 
 def _join_problems(first: Sequence[PatchProblem], then: Sequence[PatchProblem]) -> list[PatchProblem]:
     """Return the strict parser's problems (`first`) that are not in `then`, followed by all of `then`."""
-    told = {problem.message for problem in then}
-    return [*(problem for problem in first if problem.message not in told), *then]
+    repeated = {problem.message for problem in then}
+    return [*(problem for problem in first if problem.message not in repeated), *then]
 
 
 class _Planner:

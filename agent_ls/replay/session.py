@@ -155,10 +155,10 @@ async def replay(recording: Recording) -> ReplayResult:
     Raises:
         AppError: the session could not be created.
     """
-    told = ReplayResult()
+    result = ReplayResult()
     header = recording.header
     settings, _ = parse_settings(_with_detected_packs(header))
-    place = _RecordedEnvironment(recording, told)
+    place = _RecordedEnvironment(recording, result)
     player = UserActionPlayer(
         extract_user_actions(list(zip(recording.calls_before, recording.events, strict=True)))
     )
@@ -170,7 +170,7 @@ async def replay(recording: Recording) -> ReplayResult:
             state_dir=Path(scratch),
             editor=EditorServices(status=place, language=place),
             program=ProgramParts(
-                adapters={provider: _Model(provider, recording, told, player)},
+                adapters={provider: _Model(provider, recording, result, player)},
                 environment=place,
                 pages=place,
                 confines=True,
@@ -195,9 +195,9 @@ async def replay(recording: Recording) -> ReplayResult:
             await player.play(live)
             events = [json.loads(encoded) for encoded in live.events_since(0)]
             tasks.cancel_scope.cancel()
-    told.events = len(events)
-    told.differences += _compare_lanes(recording.events, events)
-    return told
+    result.events = len(events)
+    result.differences += _compare_lanes(recording.events, events)
+    return result
 
 
 def _with_detected_packs(header: Mapping[str, Any]) -> dict[str, Any]:
@@ -220,10 +220,12 @@ def _string_list(value: object) -> Sequence[str]:
 class _Model:
     """A ProviderAdapter that returns the recorded answers in order, and reports requests that differ."""
 
-    def __init__(self, name: str, recording: Recording, told: ReplayResult, player: UserActionPlayer) -> None:
+    def __init__(
+        self, name: str, recording: Recording, result: ReplayResult, player: UserActionPlayer
+    ) -> None:
         self._name = name
         self._recording = recording
-        self._told = told
+        self._result = result
         self._player = player
         self._messages: list[Any] = []
 
@@ -239,7 +241,7 @@ class _Model:
                 raise said
             await anyio.lowlevel.checkpoint()
             yield said
-        if not isinstance(said, StreamFinish) and self._player.stop_as_recorded(self._told.calls):
+        if not isinstance(said, StreamFinish) and self._player.stop_as_recorded(self._result.calls):
             await anyio.sleep_forever()
 
     async def complete(self, request: Request) -> Response:
@@ -254,16 +256,16 @@ class _Model:
         return None
 
     def _read_next(self, request: Request) -> Sequence[Any]:
-        number, self._told.calls = self._told.calls, self._told.calls + 1
+        number, self._result.calls = self._result.calls, self._result.calls + 1
         if number >= len(self._recording.asked):
-            self._told.differences.append(f"the recording has no model call {number + 1}")
+            self._result.differences.append(f"the recording has no model call {number + 1}")
             raise ConfigurationError("the recording has no further model calls", provider=self._name)
         self._player.call_begins(number + 1)
         asked = self._recording.asked[number]
         self._messages = [*self._messages[: asked["from"]], *asked["messages"]]
         now = conversation_messages(request.messages)
         if (place := _first_difference(self._messages, now)) is not None:
-            self._told.differences.append(
+            self._result.differences.append(
                 f"model call {number + 1}: message {place + 1} is now {_truncate(now, place)}, but was "
                 f"{_truncate(self._messages, place)} in the recording"
             )
@@ -277,9 +279,9 @@ class _RecordedEnvironment:
     answer again.
     """
 
-    def __init__(self, recording: Recording, told: ReplayResult) -> None:
+    def __init__(self, recording: Recording, result: ReplayResult) -> None:
         self._root = str(recording.header["workspaceFolder"])
-        self._told = told
+        self._result = result
         self._answers: dict[str, deque[Any]] = {}
         for line in recording.place:
             # Decode and encode the arguments again, so that fields added after the recording get their
@@ -316,7 +318,7 @@ class _RecordedEnvironment:
 
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
         states: Sequence[FileState] = self._answer(tuple, "commit", list(writes))
-        self._told.files |= {state.path: state.after for state in states}
+        self._result.files |= {state.path: state.after for state in states}
         return states
 
     async def exec_command(
@@ -425,7 +427,7 @@ class _RecordedEnvironment:
         waiting = self._answers.get(_key(what, to_json_value(list(given))))
         if not waiting:
             words = f"{what} {json.dumps(to_json_value(list(given)), ensure_ascii=False)[:200]}"
-            self._told.differences.append(f"not recorded: {words}")
+            self._result.differences.append(f"not recorded: {words}")
             raise UnsupportedError(f"the recording has no answer to {words}")
         # The last answer is repeated, because the replay may read a folder more often than the recorded
         # session.

@@ -93,8 +93,8 @@ class QuestionArguments(Arguments):
 
     @property
     def text(self) -> str:
-        told = [f"{option.label}: {option.description}" for option in self.options if option.description]
-        return "\n".join([self.question, *told])
+        rows = [f"{option.label}: {option.description}" for option in self.options if option.description]
+        return "\n".join([self.question, *rows])
 
 
 class AskQuestionsArguments(Arguments):
@@ -118,13 +118,13 @@ class AskQuestionsArguments(Arguments):
 
 async def prepare_questions(arguments: AskQuestionsArguments, context: ToolContext) -> Prepared:
     async def run() -> ToolOutput:
-        told = [
+        answered = [
             (question.question, await _ask_options(question, context)) for question in arguments.questions
         ]
-        if len(told) == 1:
-            return told[0][1]
-        text = "\n\n".join(f"{question}\n{output.text}" for question, output in told)
-        return ToolOutput(text, summary=one_line("; ".join(output.summary for _, output in told)))
+        if len(answered) == 1:
+            return answered[0][1]
+        text = "\n\n".join(f"{question}\n{output.text}" for question, output in answered)
+        return ToolOutput(text, summary=one_line("; ".join(output.summary for _, output in answered)))
 
     return Prepared(NoEffect(), run)
 

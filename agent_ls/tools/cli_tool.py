@@ -82,8 +82,10 @@ class CliTool:
 
         Tools with different digests are different tools, even if they have the same name and file.
         """
-        told = {name: value for name, value in asdict(self).items() if name not in ("source", "description")}
-        return hashlib.sha256(json.dumps(told, default=str).encode("utf-8", "surrogatepass")).hexdigest()
+        fields = {
+            name: value for name, value in asdict(self).items() if name not in ("source", "description")
+        }
+        return hashlib.sha256(json.dumps(fields, default=str).encode("utf-8", "surrogatepass")).hexdigest()
 
     @property
     def usage(self) -> str:

@@ -73,7 +73,7 @@ class _Edit:
 
     wanted: list[TargetCell]
     at: int | None
-    told: str
+    outcome: str
 
 
 async def prepare(arguments: EditNotebookArguments, context: ToolContext) -> Prepared:
@@ -105,7 +105,7 @@ async def prepare(arguments: EditNotebookArguments, context: ToolContext) -> Pre
         if decided := describe_decision(states, context):
             return decided
         notes = concurrent_edit_notes((write,), states, context)
-        head = f"{name}: {edit.told}"
+        head = f"{name}: {edit.outcome}"
         return ToolOutput(
             "\n".join([head, *notes, *_render_edited_cell(content, edit)]), files=states, summary=head
         )

@@ -79,15 +79,15 @@ async def commit_files(writes: Sequence[FileWrite], context: ToolContext) -> tup
             context.reads.record(write.path, sha256(write.content), write.content)
     deleted = {write.path for write in writes if write.content is None}
     known: set[str] = set()
-    told = []
+    detailed = []
     for write, state in zip(writes, states, strict=True):
         made = tuple(
             folder for folder in missing[write.path] if folder not in known and state.after is not None
         )
         known.update(made)
         moved_from = write.mode_from if write.mode_from in deleted and state.after is not None else ""
-        told.append(replace(state, moved_from=moved_from, created_folders=made))
-    return tuple(told)
+        detailed.append(replace(state, moved_from=moved_from, created_folders=made))
+    return tuple(detailed)
 
 
 async def _missing_folders(write: FileWrite, environment: ExecutionEnvironment) -> tuple[str, ...]:

@@ -65,7 +65,7 @@ async def read_changes(paths: Sequence[str], context: ToolContext) -> str:
 
     A file whose content or whole diff the model does not get stays as it was last read.
     """
-    told = []
+    diffs = []
     for path in paths:
         before = context.reads.content_of(path)
         try:
@@ -77,8 +77,8 @@ async def read_changes(paths: Sequence[str], context: ToolContext) -> str:
         diff = unified_diff(before, content, shown_path(path, context.environment))
         if diff.count("\n") <= DIFF_MAX_LINES:
             context.reads.record(path, sha256(content), content)
-            told.append(diff.rstrip("\n"))
-    return "\n".join(told)
+            diffs.append(diff.rstrip("\n"))
+    return "\n".join(diffs)
 
 
 def _truncate_diff(diff: str) -> str:

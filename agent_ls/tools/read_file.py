@@ -114,8 +114,8 @@ def _image(data: bytes, media_type: str, name: str) -> ToolOutput:
 
 def _notebook(data: bytes, name: str, arguments: ReadFileArguments) -> ToolOutput:
     """Render a notebook's cells; offset and limit count lines of the rendered text."""
-    told = render_cells(data, name)
-    lines = told.split("\n")
+    rendered = render_cells(data, name)
+    lines = rendered.split("\n")
     start = arguments.offset - 1
     if start >= len(lines):
         raise _past_the_end(arguments, name, len(lines))

@@ -112,8 +112,8 @@ def _schema(arguments: type[Arguments]) -> JsonObject:
 
 def generate_schema(arguments: type[Arguments]) -> JsonObject:
     """Return the JSON Schema of an argument class in the form for models. This builds the validators of the class."""
-    told = arguments.model_json_schema()
-    schema: JsonObject = plain_schema(told, told.get("$defs", {}))
+    full = arguments.model_json_schema()
+    schema: JsonObject = plain_schema(full, full.get("$defs", {}))
     return schema
 
 

@@ -106,8 +106,8 @@ def without_other_repository(environ: Mapping[str, str], own: str) -> Mapping[st
 
     `own` is the folder of git that the working directory belongs to, "" if to none: then the variables are meant.
     """
-    told = environ.get("GIT_DIR", "")
-    if not told or not own or os.path.realpath(told) == own:
+    named = environ.get("GIT_DIR", "")
+    if not named or not own or os.path.realpath(named) == own:
         return environ
     return {name: value for name, value in environ.items() if name not in _OF_A_REPOSITORY}
 

@@ -99,8 +99,10 @@ class LocalEnvironment:
         except FileNotFoundError:  # it is relative to the current folder, which was deleted
             raise PathNotFoundError(working_directory) from None
         add_workspace(self._root)
-        told = dict(os.environ) if environ is None else environ
-        inherited = without_other_repository(told, git_folder_of(self._root) if "GIT_DIR" in told else "")
+        variables = dict(os.environ) if environ is None else environ
+        inherited = without_other_repository(
+            variables, git_folder_of(self._root) if "GIT_DIR" in variables else ""
+        )
         relays = Relays(terminals, self._root) if terminals and os.name != "nt" else None
         self._processes = LocalProcesses(
             inherited,

@@ -187,11 +187,11 @@ class WaitArguments(Arguments):
 async def _wait_for_all(arguments: WaitArguments, context: ToolContext) -> Prepared:
     async def run() -> ToolOutput:
         until = anyio.current_time() + arguments.timeout_ms / 1000
-        told = []
+        answers = []
         for agent_id in arguments.ids:
             left = max(0.0, until - anyio.current_time()) if arguments.timeout_ms else None
-            told.append((await wait_for_agent(agent_id, left, context)).text)
-        return ToolOutput("\n\n".join(told))
+            answers.append((await wait_for_agent(agent_id, left, context)).text)
+        return ToolOutput("\n\n".join(answers))
 
     return Prepared(NoEffect(), run)
 
